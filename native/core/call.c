@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <Python.h>
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+#include "interpreter.h"
+#include "log.h"
+
+/*
+ * Events run one at a time: cffi lets go of the GIL around every C call, so the GIL alone would let two
+ * RPC threads of slurmctld interleave inside one handler. Lock order: Slurm's locks, this one, the GIL.
+ * It checks for errors so that an event inside an event is refused instead of waiting for itself.
+ */
+static pthread_mutex_t event_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+void event_lock_reset(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+    event_lock = fresh;
+}
+
+/* Log the current exception, one record a line, and clear it. */
+static void log_exception(const struct slurmhooks_entry *entry)
+{
+    PyObject *py_type, *py_value, *py_traceback;
+    PyObject *py_module, *py_lines = NULL;
+
+    log_error("%s.%s raised:", entry->module, entry->function);
+    PyErr_Fetch(&py_type, &py_value, &py_traceback);
+    PyErr_NormalizeException(&py_type, &py_value, &py_traceback);
+    py_module = PyImport_ImportModule("traceback");
+    if (py_module)
+        py_lines =
+            PyObject_CallMethod(py_module, "format_exception", "OOO", py_type ? py_type : Py_None,
+                                py_value ? py_value : Py_None, py_traceback ? py_traceback : Py_None);
+    if (py_lines && PyList_Check(py_lines)) {
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(py_lines); i++) {
+            const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(py_lines, i));
+            while (text && *text) {
+                size_t length = strcspn(text, "\n");
+                log_error("  %.*s", (int)length, text);
+                text += length + (text[length] == '\n');
+            }
+            PyErr_Clear();
+        }
+    } else {
+        PyErr_Clear();
+        PyObject *py_text = py_value ? PyObject_Str(py_value) : NULL;
+        const char *text = py_text ? PyUnicode_AsUTF8(py_text) : NULL;
+        log_error("  %s: %s", py_type ? ((PyTypeObject *)py_type)->tp_name : "?", text ? text : "?");
+        Py_XDECREF(py_text);
+        PyErr_Clear();
+    }
+    Py_XDECREF(py_lines);
+    Py_XDECREF(py_module);
+    Py_XDECREF(py_type);
+    Py_XDECREF(py_value);
+    Py_XDECREF(py_traceback);
+}
+
+/* The Python function of an entry, looked up once a process. RET borrowed, or NULL with an exception. */
+static PyObject *find(struct slurmhooks_entry *entry)
+{
+    if (!entry->cached) {
+        PyObject *py_module = PyImport_ImportModule(entry->module);
+        if (!py_module)
+            return NULL;
+        entry->cached = PyObject_GetAttrString(py_module, entry->function);
+        Py_DECREF(py_module);
+    }
+    return entry->cached;
+}
+
+static PyObject *pack(const intptr_t *arguments, int count)
+{
+    PyObject *py_tuple = PyTuple_New(count);
+
+    for (int i = 0; py_tuple && i < count; i++) {
+        PyObject *py_number = PyLong_FromSsize_t(arguments[i]);
+        if (!py_number)
+            Py_CLEAR(py_tuple);
+        else
+            PyTuple_SET_ITEM(py_tuple, i, py_number);
+    }
+    return py_tuple;
+}
+
+/* Read (rc, message, detail). RET 0, or -1 with an exception. */
+static int unpack(PyObject *py_result, struct slurmhooks_answer *answer)
+{
+    if (!PyTuple_Check(py_result) || PyTuple_GET_SIZE(py_result) != 3) {
+        PyErr_Format(PyExc_TypeError, "an entry point answers (int, bytes or None, int), not %R",
+                     py_result);
+        return -1;
+    }
+    PyObject *py_message = PyTuple_GET_ITEM(py_result, 1); /* borrowed */
+    long rc = PyLong_AsLong(PyTuple_GET_ITEM(py_result, 0));
+    if (rc == -1 && PyErr_Occurred())
+        return -1;
+    long detail = PyLong_AsLong(PyTuple_GET_ITEM(py_result, 2));
+    if (detail == -1 && PyErr_Occurred())
+        return -1;
+    if (rc < INT_MIN || rc > INT_MAX) {
+        PyErr_Format(PyExc_OverflowError, "the return code %ld does not fit an int", rc);
+        return -1;
+    }
+    if (py_message != Py_None) {
+        char *bytes;
+        if (PyBytes_AsStringAndSize(py_message, &bytes, NULL))
+            return -1;
+        answer->message = strdup(bytes);
+        if (!answer->message) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    answer->rc = (int)rc;
+    answer->detail = detail;
+    return 0;
+}
+
+static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer,
+                       const intptr_t *arguments, int count)
+{
+    int rc = -1;
+
+    if (interpreter_start())
+        return -1;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *py_function = find(entry); /* borrowed */
+    PyObject *py_arguments = py_function ? pack(arguments, count) : NULL;
+    PyObject *py_result = py_arguments ? PyObject_CallObject(py_function, py_arguments) : NULL;
+    if (py_result)
+        rc = unpack(py_result, answer);
+    if (rc)
+        log_exception(entry);
+    Py_XDECREF(py_result);
+    Py_XDECREF(py_arguments);
+    PyGILState_Release(gil);
+    return rc;
+}
+
+static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer,
+                const intptr_t *arguments, int count)
+{
+    memset(answer, 0, sizeof(*answer));
+    int rc = pthread_mutex_lock(&event_lock);
+    if (rc) {
+        log_error("%s.%s: an event inside an event is refused (error %d)", entry->module, entry->function,
+                  rc);
+        return -1;
+    }
+    rc = call_locked(entry, answer, arguments, count);
+    pthread_mutex_unlock(&event_lock);
+    return rc;
+}
+
+__attribute__((visibility("default"))) const struct slurmhooks_core slurmhooks_core = {
+    .abi = SLURMHOOKS_CORE_ABI,
+    .call = call,
+};

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <Python.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "build_config.h"
+#include "interpreter.h"
+#include "log.h"
+
+/* The directory that holds this library: the compiled views of Slurm's structs lie beside it. */
+static int own_directory(char *buffer, size_t size)
+{
+    Dl_info info;
+
+    if (!dladdr((void *)own_directory, &info) || !info.dli_fname)
+        return -1;
+    const char *slash = strrchr(info.dli_fname, '/');
+    if (!slash || (size_t)(slash - info.dli_fname) >= size)
+        return -1;
+    memcpy(buffer, info.dli_fname, slash - info.dli_fname);
+    buffer[slash - info.dli_fname] = '\0';
+    return 0;
+}
+
+static PyStatus append_path(PyConfig *config, const char *path)
+{
+    wchar_t *wide = Py_DecodeLocale(path, NULL);
+
+    if (!wide)
+        return PyStatus_NoMemory();
+    PyStatus status = PyWideStringList_Append(&config->module_search_paths, wide);
+    PyMem_RawFree(wide);
+    return status;
+}
+
+static PyStatus fill(PyConfig *config, const char *directory)
+{
+    static const char *const paths[] = {SLURMHOOKS_PYTHON_PATHS NULL};
+    const struct {
+        wchar_t **member;
+        const char *value;
+    } strings[] = {
+        {&config->program_name, SLURMHOOKS_PYTHON_EXECUTABLE},
+        {&config->executable, SLURMHOOKS_PYTHON_EXECUTABLE},
+        {&config->base_executable, SLURMHOOKS_PYTHON_EXECUTABLE},
+        {&config->prefix, SLURMHOOKS_PYTHON_PREFIX},
+        {&config->exec_prefix, SLURMHOOKS_PYTHON_PREFIX},
+        {&config->base_prefix, SLURMHOOKS_PYTHON_BASE_PREFIX},
+        {&config->base_exec_prefix, SLURMHOOKS_PYTHON_BASE_PREFIX},
+    };
+    PyStatus status;
+
+    /* `site` would look at the machine to find what the build has fixed. */
+    config->site_import = 0;
+    /* Nothing that runs as root in a daemon leaves files in a site's directories. */
+    config->write_bytecode = 0;
+    config->install_signal_handlers = 0;
+    config->pathconfig_warnings = 0;
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+        status = PyConfig_SetBytesString(config, strings[i].member, strings[i].value);
+        if (PyStatus_Exception(status))
+            return status;
+    }
+    config->module_search_paths_set = 1;
+    for (size_t i = 0; paths[i]; i++) {
+        status = append_path(config, paths[i]);
+        if (PyStatus_Exception(status))
+            return status;
+    }
+    return append_path(config, directory);
+}
+
+static void log_failed_start(PyStatus status, const char *directory)
+{
+    static const char *const paths[] = {SLURMHOOKS_PYTHON_PATHS NULL};
+
+    log_error("Python %s (%s) did not start: %s%s%s", PY_VERSION, SLURMHOOKS_PYTHON_EXECUTABLE,
+              status.func ? status.func : "", status.func ? ": " : "",
+              status.err_msg ? status.err_msg : "it asked to exit");
+    for (size_t i = 0; paths[i]; i++)
+        log_error("  search path: %s", paths[i]);
+    log_error("  search path: %s", directory);
+    log_error("  was this Python moved or upgraded? run 'slurmhooks build' and 'slurmhooks install' again");
+}
+
+static PyStatus initialize(const char *directory)
+{
+    PyPreConfig preconfig;
+    PyConfig config;
+
+    PyPreConfig_InitIsolatedConfig(&preconfig);
+    /* The same text whatever locale the user of srun has. */
+    preconfig.utf8_mode = 1;
+    PyStatus status = Py_PreInitialize(&preconfig);
+    if (PyStatus_Exception(status))
+        return status;
+    PyConfig_InitIsolatedConfig(&config);
+    status = fill(&config, directory);
+    if (!PyStatus_Exception(status))
+        status = Py_InitializeFromConfig(&config);
+    PyConfig_Clear(&config);
+    return status;
+}
+
+/* Another plugin has started Python before us: live in its interpreter. */
+static int join_running(const char *directory)
+{
+    static const char *const paths[] = {SLURMHOOKS_PYTHON_PATHS NULL};
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+    int rc = path ? 0 : -1;
+
+    for (size_t i = 0; !rc && (i == 0 || paths[i - 1]); i++) {
+        PyObject *py_entry = PyUnicode_DecodeFSDefault(paths[i] ? paths[i] : directory);
+        int known = py_entry ? PySequence_Contains(path, py_entry) : -1;
+        if (known < 0 || (!known && PyList_Append(path, py_entry)))
+            rc = -1;
+        Py_XDECREF(py_entry);
+    }
+    if (rc) {
+        PyErr_Clear();
+        log_error("cannot extend the search path of the Python that another plugin has started");
+    }
+    if (!rc)
+        rc = fork_install();
+    PyGILState_Release(gil);
+    return rc;
+}
+
+int interpreter_start(void)
+{
+    static enum { NOT_YET, RUNNING, FAILED } state = NOT_YET;
+    char directory[4096];
+
+    if (state == RUNNING)
+        return 0;
+    if (state == FAILED) {
+        log_error("Python did not start earlier in this process; see the first message");
+        return -1;
+    }
+    state = FAILED;
+    if (own_directory(directory, sizeof(directory))) {
+        log_error("cannot tell where this library was loaded from");
+        return -1;
+    }
+    if (Py_IsInitialized()) {
+        if (join_running(directory))
+            return -1;
+        state = RUNNING;
+        return 0;
+    }
+    PyStatus status = initialize(directory);
+    if (PyStatus_Exception(status)) {
+        log_failed_start(status, directory);
+        return -1;
+    }
+    if (fork_install()) {
+        PyEval_SaveThread();
+        return -1;
+    }
+    PyEval_SaveThread();
+    state = RUNNING;
+    return 0;
+}

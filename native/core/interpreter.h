@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef SLURMHOOKS_INTERPRETER_H
+#define SLURMHOOKS_INTERPRETER_H
+
+/*
+ * Start CPython in this process, once; later calls cost a comparison.
+ *
+ * The caller holds the event lock, not the GIL, and gets it back that way.
+ * RET 0, or -1 with the reason in Slurm's log; a failed start stays failed.
+ */
+int interpreter_start(void);
+
+/* Make fork() safe from now on (fork.c). The caller holds the GIL. RET 0 or -1. */
+int fork_install(void);
+
+/* The lock that serialises events (call.c), made new in a forked child: its owner may be a
+ * thread that the child does not have. */
+void event_lock_reset(void);
+
+#endif

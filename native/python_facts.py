@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Print what the embedding library must know of this Python, one fact a line, for meson.build."""
+
+import json
+import os
+import sys
+import sysconfig
+
+
+def libpython_directory() -> str:
+    """Return the folder that holds the shared libpython (Debian keeps it one below LIBDIR)."""
+    libdir = sysconfig.get_config_var("LIBDIR")
+    soname = sysconfig.get_config_var("INSTSONAME")
+    multiarch = sysconfig.get_config_var("MULTIARCH") or ""
+    for folder in (os.path.join(libdir, multiarch), libdir):
+        if os.path.exists(os.path.join(folder, soname)):
+            return folder
+    sys.exit(f"no shared {soname} in {libdir}: this Python cannot be embedded")
+
+
+def main() -> None:
+    """Print the executable, prefix, base prefix, search path as C strings, and the folder of libpython."""
+    paths = [entry for entry in (sys.argv[1].split(os.pathsep) if sys.argv[1] else sys.path[1:]) if entry]
+    print(sys.executable)
+    print(sys.prefix)
+    print(sys.base_prefix)
+    print("".join(json.dumps(entry) + ", " for entry in paths))
+    print(libpython_directory())
+
+
+main()

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What scrun tells a staging function; read by the C compiler and by cffi, so nothing but C types. */
+
+struct slurmhooks_container {
+    const char *id;
+    const char *bundle;
+    const char *orig_bundle;    /* NULL in stage_in */
+    const char *root_path;      /* NULL in stage_in */
+    const char *orig_root_path; /* NULL in stage_in */
+    const char *spool_dir;
+    const char *config_file;
+    uint32_t job_id;
+    uint32_t user_id;
+    uint32_t group_id;
+    const char **job_env; /* "NAME=value" strings, NULL at the end; NULL in stage_out */
+    void *lua;            /* the lua_State of scrun */
+
+    /*
+     * Call a function of scrun's `slurm` table with one string.
+     *
+     * OUT status   its first result, if that is a number
+     * OUT output   its last result as text, or the message of its error; malloc'ed, the caller frees
+     * RET 0, or -1 if it raised
+     */
+    int (*ask)(struct slurmhooks_container *container, const char *function, const char *argument,
+               int *status, char **output);
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A Lua module that defines scrun's two staging functions and hands them to slurmhooks.scrun.entry.
+ * scrun has no C plugin point: it reads scrun.lua, and that loads this.
+ */
+#include <slurm/slurm_errno.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "container.h"
+#include "stub/stub.h"
+
+/* What scrun gets when Python has no answer: the container's job is cancelled. */
+#define FAILED SLURM_ERROR
+
+struct question {
+    const char *function;
+    const char *argument;
+    int *status;
+    char **output;
+};
+
+/* Runs under lua_pcall: Lua raises by longjmp, which must not cross Python's frames. */
+static int ask_protected(lua_State *L)
+{
+    const struct question *question = lua_touserdata(L, 1);
+
+    lua_getglobal(L, "slurm");
+    lua_getfield(L, -1, question->function);
+    lua_pushstring(L, question->argument);
+    lua_call(L, 1, LUA_MULTRET);
+    int results = lua_gettop(L) - 2; /* behind the question and the table */
+    if (results > 0 && lua_isnumber(L, 3))
+        *question->status = (int)lua_tonumber(L, 3);
+    const char *text = results > 0 ? lua_tostring(L, -1) : NULL;
+    if (text)
+        *question->output = strdup(text);
+    return 0;
+}
+
+static int ask(struct slurmhooks_container *container, const char *function, const char *argument,
+               int *status, char **output)
+{
+    struct question question = {function, argument, status, output};
+    lua_State *L = container->lua;
+    int top = lua_gettop(L), rc = 0;
+
+    *status = 0;
+    *output = NULL;
+    lua_pushcfunction(L, ask_protected);
+    lua_pushlightuserdata(L, &question);
+    if (lua_pcall(L, 1, 0, 0)) {
+        const char *text = lua_tostring(L, -1);
+        *output = strdup(text ? text : "error of unknown kind");
+        rc = -1;
+    }
+    lua_settop(L, top);
+    return rc;
+}
+
+static int finish(lua_State *L, int failed, struct slurmhooks_answer *answer)
+{
+    int rc = failed ? FAILED : answer->rc;
+
+    free(answer->message);
+    lua_pushnumber(L, rc);
+    return 1;
+}
+
+static int stage_in(lua_State *L)
+{
+    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_in", NULL};
+    struct slurmhooks_answer answer;
+    struct slurmhooks_container container = {
+        .id = luaL_optstring(L, 1, NULL),
+        .bundle = luaL_optstring(L, 2, NULL),
+        .spool_dir = luaL_optstring(L, 3, NULL),
+        .config_file = luaL_optstring(L, 4, NULL),
+        .job_id = (uint32_t)luaL_checknumber(L, 5),
+        .user_id = (uint32_t)luaL_checknumber(L, 6),
+        .group_id = (uint32_t)luaL_checknumber(L, 7),
+        .lua = L,
+        .ask = ask,
+    };
+    size_t count = 0;
+
+    luaL_checktype(L, 8, LUA_TTABLE);
+    /* scrun fills the table from index 0; the strings stay alive as long as the table does. */
+    for (lua_pushnil(L); lua_next(L, 8); lua_pop(L, 1))
+        count++;
+    const char **environment = lua_newuserdata(L, (count + 1) * sizeof(*environment));
+    size_t filled = 0;
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 8, (int)i);
+        if (lua_type(L, -1) == LUA_TSTRING)
+            environment[filled++] = lua_tostring(L, -1);
+        lua_pop(L, 1);
+    }
+    environment[filled] = NULL;
+    container.job_env = environment;
+    return finish(L, STUB_CALL(&entry, &answer, (intptr_t)&container), &answer);
+}
+
+static int stage_out(lua_State *L)
+{
+    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_out", NULL};
+    struct slurmhooks_answer answer;
+    struct slurmhooks_container container = {
+        .id = luaL_optstring(L, 1, NULL),
+        .bundle = luaL_optstring(L, 2, NULL),
+        .orig_bundle = luaL_optstring(L, 3, NULL),
+        .root_path = luaL_optstring(L, 4, NULL),
+        .orig_root_path = luaL_optstring(L, 5, NULL),
+        .spool_dir = luaL_optstring(L, 6, NULL),
+        .config_file = luaL_optstring(L, 7, NULL),
+        .job_id = (uint32_t)luaL_checknumber(L, 8),
+        .user_id = (uint32_t)luaL_checknumber(L, 9),
+        .group_id = (uint32_t)luaL_checknumber(L, 10),
+        .lua = L,
+        .ask = ask,
+    };
+
+    return finish(L, STUB_CALL(&entry, &answer, (intptr_t)&container), &answer);
+}
+
+/* Only defines the functions: scrun reads scrun.lua before it forks the process that will call them,
+ * so Python starts at the first call. */
+extern int luaopen_scrun_python(lua_State *L)
+{
+    lua_pushcfunction(L, stage_in);
+    lua_setglobal(L, "slurm_scrun_stage_in");
+    lua_pushcfunction(L, stage_out);
+    lua_setglobal(L, "slurm_scrun_stage_out");
+    return 0;
+}

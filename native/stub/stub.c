@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "stub.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/log.h"
+
+#define CORE_FILE "slurmhooks/libslurmhooks_core.so"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const struct slurmhooks_core *core; /* written under the lock, read without */
+
+/* The core library lies in a folder beside the stub, wherever the two were put. */
+static int core_path(char *buffer, size_t size)
+{
+    Dl_info info;
+
+    if (!dladdr((void *)core_path, &info) || !info.dli_fname)
+        return -1;
+    const char *slash = strrchr(info.dli_fname, '/');
+    int directory = slash ? (int)(slash - info.dli_fname) + 1 : 0;
+    int length = snprintf(buffer, size, "%.*s%s", directory, info.dli_fname, CORE_FILE);
+    return length < 0 || (size_t)length >= size ? -1 : 0;
+}
+
+static const struct slurmhooks_core *open_core(void)
+{
+    char path[4096];
+
+    if (core_path(path, sizeof(path))) {
+        log_error("cannot tell where this plugin was loaded from");
+        return NULL;
+    }
+    /* Global: Slurm opens plugins RTLD_LOCAL, but extension modules find libpython's symbols, which
+     * come with the core, only in the global scope (Debian's do not name libpython themselves). */
+    void *library = dlopen(path, RTLD_LAZY | RTLD_GLOBAL | RTLD_NODELETE);
+    if (!library) {
+        log_error("cannot open %s: %s; run 'slurmhooks build' and 'slurmhooks install' again", path,
+                  dlerror());
+        return NULL;
+    }
+    const struct slurmhooks_core *found = dlsym(library, SLURMHOOKS_CORE_SYMBOL);
+    if (!found || found->abi != SLURMHOOKS_CORE_ABI) {
+        log_error("%s is of another build than this plugin; run 'slurmhooks install' again", path);
+        return NULL;
+    }
+    return found;
+}
+
+static const struct slurmhooks_core *get_core(void)
+{
+    const struct slurmhooks_core *ready = __atomic_load_n(&core, __ATOMIC_ACQUIRE);
+
+    if (ready)
+        return ready;
+    pthread_mutex_lock(&lock);
+    if (!core)
+        __atomic_store_n(&core, open_core(), __ATOMIC_RELEASE);
+    ready = core;
+    pthread_mutex_unlock(&lock);
+    return ready;
+}
+
+int stub_call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments,
+              int count)
+{
+    const struct slurmhooks_core *ready = get_core();
+
+    memset(answer, 0, sizeof(*answer));
+    return ready ? ready->call(entry, answer, arguments, count) : -1;
+}

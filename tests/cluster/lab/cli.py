@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Read the command line and call the verb."""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from lab import cluster, install, places, rootfs
+from lab.enter import main as enter
+from lab.errors import LabError
+from lab.releases import RELEASES, find
+
+ABOUT = """\
+Bring up private real Slurm clusters, one machine each, of several releases at once.
+
+A cluster's own files lie over a pristine root file system, in a layer that stays when
+the cluster goes down. "up" always writes /etc/slurm/slurm.conf anew; put your lines into
+/etc/slurm/local.conf, which it includes. Any other file in /etc/slurm is made when it is
+missing and then left alone. Jobs, logs and spool files are cleared by each "up"."""
+
+EXITS = """\
+environment:
+  SLURMHOOKS_CLUSTER   name of this set of clusters (default: default); sets do not collide
+  SLURMHOOKS_MIRROR    Debian mirror to use (default: the one in this machine's apt configuration)
+  XDG_CACHE_HOME       everything is kept in its slurmhooks directory (default: ~/.cache)
+
+exit codes:
+  0 fine; 1 it failed; 2 wrong use; 75 the mirror or the package index cannot be reached;
+  125 the cluster is not up. exec and as return the command's own code, 128+N if
+  signal N ended it, 126 or 127 if it could not be started."""
+
+EXAMPLE = """\
+example:
+  tests/cluster/run up 24.11 --nodes 2
+  tests/cluster/run install 24.11
+  tests/cluster/run as 24.11 alice -- srun -N2 hostname
+  tests/cluster/run log 24.11 slurmctld
+  tests/cluster/run down 24.11"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all verbs."""
+    top = argparse.ArgumentParser(
+        prog="run",
+        description=ABOUT,
+        epilog=f"{EXITS}\n\n{EXAMPLE}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    def verb(name: str, about: str, release: str = "one") -> argparse.ArgumentParser:
+        made = verbs.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+        if release == "one":
+            made.add_argument("release", metavar="RELEASE", help=" | ".join(RELEASES))
+        else:
+            made.add_argument("release", metavar="RELEASE", nargs="?", help=" | ".join(RELEASES))
+        return made
+
+    made = verb("rootfs", "make the root file system of a release, or finish making it")
+    made.add_argument("--refresh-source", action="store_true", help="try again to get Slurm's source")
+    made = verb("up", "start the cluster, and wait until every node is idle")
+    made.add_argument("--nodes", type=_count, metavar="N", help="how many (default: as it is now, else 1)")
+    made.add_argument("--fresh", action="store_true", help="discard every change made to the cluster's files")
+    made = verb("install", "build the working tree in the cluster and switch it on; it may be up or down")
+    made.add_argument("--force", action="store_true", help="even if this very tree is installed")
+    verb("restart", "stop and start the daemons, keeping jobs")
+    for name, about in (
+        ("exec", "run a command as root: exec [--env K=V]... [--cwd DIR] RELEASE [--] CMD..."),
+        ("as", "run a command as a user: as [--env K=V]... [--cwd DIR] RELEASE USER [--] CMD..."),
+    ):
+        verbs.add_parser(name, help=about)
+    made = verb("put", "copy a host file ('-': stdin) into the cluster, as root's; it may be up or down")
+    made.add_argument("file", metavar="FILE")
+    made.add_argument("path", metavar="PATH", help="absolute, inside; directories are made")
+    made.add_argument("--mode", type=lambda text: int(text, 8), help="octal (default: FILE's own; 644 for stdin)")
+    made = verb("get", "copy a file of the cluster to the host ('-': stdout); it may be up or down")
+    made.add_argument("path", metavar="PATH")
+    made.add_argument("file", metavar="FILE")
+    made = verb("log", "print a log file")
+    made.add_argument("name", metavar="slurmctld|slurmd|n1...", help="slurmd: of all nodes")
+    verb("status", "say what is up", release="any")
+    made = verb("down", "end every process of the cluster; its files stay", release="any")
+    made.add_argument("--all", action="store_true", help="every release of this set of clusters")
+    return top
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the verb and return the exit code."""
+    options = parser().parse_args(arguments)
+    # So that `finally` runs, and nothing stays half made.
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGHUP, _stop)
+    if options.verb in ("exec", "as"):
+        return enter(options.verb, [])
+    if options.verb == "status":
+        for name in [options.release] if options.release else RELEASES:
+            print(cluster.status(find(name)))
+        return 0
+    if options.verb == "down":
+        return _down(options.release, options.all)
+    release = find(options.release)
+    match options.verb:
+        case "rootfs":
+            rootfs.make(release, options.refresh_source)
+        case "up":
+            cluster.up(release, options.nodes, options.fresh)
+        case "install":
+            install.install(release, options.force)
+        case "restart":
+            cluster.restart(release)
+        case "put":
+            cluster.put(release, options.file, options.path, options.mode)
+        case "get":
+            cluster.get(release, options.path, options.file)
+        case "log":
+            sys.stdout.buffer.write(cluster.log(release, options.name))
+    return 0
+
+
+def _down(name: str | None, everything: bool) -> int:
+    if (name is None) != everything:
+        places.say("run: down: name a release, or say --all")
+        return 2
+    failed = False
+    for each in RELEASES if name is None else [name]:
+        try:
+            cluster.down(find(each))
+        except LabError as error:
+            if name is not None:
+                raise
+            places.say(f"run: down {each}: {error}")
+            failed = True
+    return int(failed)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 32:
+        raise argparse.ArgumentTypeError("from 1 to 32")
+    return number
+
+
+def _stop(number: int, _frame: object) -> None:
+    os.write(2, b"run: ended by a signal\n")
+    raise SystemExit(128 + number)

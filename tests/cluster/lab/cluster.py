@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Bring clusters up and down, and carry files in and out."""
+
+import contextlib
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from lab import daemons, namespace, places, rootfs
+from lab.errors import LabError, UsageError
+from lab.releases import Release
+
+CONF = os.path.join(places.HERE, "conf")
+ARCHES = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
+
+
+def up(release: Release, nodes: int | None, fresh: bool) -> None:
+    """Have the cluster up and every node idle.
+
+    Args:
+        release: which one.
+        nodes: how many; None takes what runs, else one.
+        fresh: forget every change that was made to its files.
+    """
+    places.need_root()
+    rootfs.make(release)
+    directory = places.cluster(release.name)
+    with places.locked(directory, f"up {release.name}"):
+        keeper = places.read_keeper(directory)
+        running = read_nodes(directory)
+        if keeper and not fresh and nodes in (None, running):
+            if not _answers(keeper, running):
+                places.say(f"cluster {release.name}: up, but not every daemon answers: starting what is missing")
+                namespace.call(keeper, lambda: _start(release, running))
+            return
+        if keeper:
+            end(directory, keeper)
+        if fresh:
+            shutil.rmtree(directory, ignore_errors=True)
+            os.makedirs(directory)
+        _up(release, directory, nodes or 1)
+
+
+def down(release: Release) -> None:
+    """End every process of the cluster; its files stay."""
+    directory = places.cluster(release.name)
+    if not os.path.isdir(directory):
+        return
+    with places.locked(directory, f"down {release.name}"):
+        if keeper := places.read_keeper(directory):
+            places.need_root()
+            end(directory, keeper)
+
+
+def restart(release: Release) -> None:
+    """Stop and start slurmctld and every slurmd, keeping jobs and logs."""
+    places.need_root()
+    directory = places.cluster(release.name)
+    with places.locked(directory, f"restart {release.name}"):
+        restart_daemons(release, places.need_keeper(release.name))
+
+
+def restart_daemons(release: Release, keeper: namespace.Keeper) -> None:
+    """Do what `restart` does, for a caller that holds the cluster's lock."""
+    nodes = read_nodes(places.cluster(release.name))
+
+    def body() -> str:
+        daemons.stop()
+        return _start(release, nodes)
+
+    namespace.call(keeper, body)
+
+
+@contextlib.contextmanager
+def entered(release: Release) -> Iterator[tuple[namespace.Keeper, bool]]:
+    """Yield a keeper to work in, and whether the cluster is up.
+
+    One that is down gets namespaces for as long as this lasts. The caller holds the cluster's lock.
+    """
+    directory = places.cluster(release.name)
+    keeper = places.read_keeper(directory)
+    if keeper:
+        yield keeper, True
+        return
+    rootfs.make(release)
+    keeper = _keeper(release, directory, lasting=False)
+    try:
+        yield keeper, False
+    finally:
+        namespace.end(keeper)
+
+
+def put(release: Release, source: str, target: str, mode: int | None) -> None:
+    """Copy a host file (or stdin, for `-`) into the cluster, as root's."""
+    if not target.startswith("/"):
+        raise UsageError(f"put: {target!r} must be an absolute path inside the cluster")
+    places.need_root()
+    with _reading(source) as file, places.locked(places.cluster(release.name), f"put {release.name}"):
+        if mode is None:
+            mode = 0o644 if source == "-" else os.fstat(file.fileno()).st_mode & 0o7777
+        final = mode
+        content = file.read()
+        with entered(release) as (keeper, _):
+            namespace.call(keeper, lambda: write(target, content, final, (0, 0)))
+
+
+def get(release: Release, source: str, target: str) -> None:
+    """Copy a file of the cluster to the host (or stdout, for `-`)."""
+    if not source.startswith("/"):
+        raise UsageError(f"get: {source!r} must be an absolute path inside the cluster")
+    places.need_root()
+
+    def body(descriptor: int) -> str:
+        with open(source, "rb") as found, open(descriptor, "wb", closefd=False) as out:
+            shutil.copyfileobj(found, out)
+        return str(os.stat(source).st_mode & 0o7777)
+
+    with places.locked(places.cluster(release.name), f"get {release.name}"), entered(release) as (keeper, _):
+        if target == "-":
+            namespace.call(keeper, lambda: body(1))
+            return
+        part = target + ".part"
+        try:
+            with open(part, "wb") as file:
+                mode = namespace.call(keeper, lambda: body(file.fileno()))
+            os.chmod(part, int(mode))
+            os.rename(part, target)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part)
+
+
+def log(release: Release, name: str) -> bytes:
+    """Return a log file: `slurmctld`, `slurmd` (of all nodes) or a node's name."""
+    directory = places.cluster(release.name) + "/upper" + daemons.LOGS
+    found = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
+    wanted = {"slurmctld": ["slurmctld.log"], "slurmd": [n for n in found if n.startswith("slurmd-")]}
+    files = [file for file in wanted.get(name, [f"slurmd-{name}.log"]) if file in found]
+    if not files:
+        raise LabError(f"no log of {name!r} in cluster {release.name}: there are {', '.join(found) or 'none'}")
+    text = b""
+    for file in files:
+        with open(os.path.join(directory, file), "rb") as stream:
+            text += stream.read()
+    return text
+
+
+def status(release: Release) -> str:
+    """Return one line about the cluster, and sinfo's table if it is up."""
+    directory = places.cluster(release.name)
+    subject = f"{places.cluster_name()}/{release.name}"
+    keeper = places.read_keeper(directory)
+    if keeper:
+        count = read_nodes(directory)
+        states = " ".join(namespace.call(keeper, lambda: " ".join(daemons.node_states())).split())
+        return f"{subject}: up, {count} node(s): {states or 'slurmctld does not answer'}"
+    if not rootfs.ready(release):
+        return f"{subject}: down, no root file system yet"
+    return f"{subject}: down" + ("" if os.path.isdir(directory + "/upper") else ", never used")
+
+
+def end(directory: str, keeper: namespace.Keeper) -> None:
+    """End every process in the keeper's namespaces."""
+    namespace.end(keeper)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(directory, "keeper"))
+
+
+def read_nodes(directory: str) -> int:
+    """Return how many nodes the cluster was brought up with."""
+    try:
+        with open(os.path.join(directory, "nodes"), encoding="ascii") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return 1
+
+
+def write(path: str, content: bytes, mode: int, owner: tuple[int, int]) -> str:
+    """Write a file in one go, making the directories above it. Runs inside."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if os.path.isdir(path):
+        raise LabError(f"{path} is a directory: name the file")
+    part = path + ".part"
+    with open(part, "wb") as file:
+        os.fchown(file.fileno(), *owner)
+        os.fchmod(file.fileno(), mode)
+        file.write(content)
+    os.rename(part, path)
+    return ""
+
+
+def _up(release: Release, directory: str, nodes: int) -> None:
+    files = _configuration(release, nodes)
+    keeper = _keeper(release, directory, lasting=True)
+    try:
+        _write_host(directory, "nodes", str(nodes))
+        _write_host(directory, "keeper", f"{keeper.pid} {keeper.started}")
+
+        def body() -> str:
+            daemons.clear()
+            daemons.prepare(release, nodes)
+            _write_configuration(files)
+            return _start(release, nodes)
+
+        namespace.call(keeper, body)
+    except BaseException:
+        end(directory, keeper)
+        raise
+
+
+def _start(release: Release, nodes: int) -> str:
+    daemons.prepare(release, nodes)
+    daemons.start(release, nodes)
+    return ""
+
+
+def _answers(keeper: namespace.Keeper, nodes: int) -> bool:
+    states = namespace.call(keeper, lambda: " ".join(daemons.node_states())).split()
+    return len(states) == nodes and daemons.READY_STATES.issuperset(states)
+
+
+def _keeper(release: Release, directory: str, *, lasting: bool) -> namespace.Keeper:
+    upper, work, merged = (os.path.join(directory, name) for name in ("upper", "work", "merged"))
+    lower = places.rootfs(release.name)
+    base = os.path.join(directory, "base")
+    if os.path.isdir(upper) and os.path.exists(base):
+        with open(base, encoding="ascii") as file:
+            if file.read() != rootfs.ident(release):
+                raise LabError(
+                    f"the root file system of {release.name} was made anew since this cluster was first up: "
+                    f"run 'tests/cluster/run up {release.name} --fresh', which discards the cluster's own files"
+                )
+    for path in (upper, work, merged):
+        os.makedirs(path, exist_ok=True)
+    _write_host(directory, "base", rootfs.ident(release))
+
+    def attach() -> str:
+        os.chdir(directory)  # short, relative names: a comma or colon above would break the options
+        lower_name = os.path.relpath(lower, directory)
+        namespace.mount("overlay", "merged", "overlay", 0, f"lowerdir={lower_name},upperdir=upper,workdir=work")
+        return merged
+
+    title = f"slurmhooks cluster {places.cluster_name()}/{release.name}"
+    return namespace.start(title, attach, isolated=True, lasting=lasting)
+
+
+def _configuration(release: Release, nodes: int) -> dict[str, tuple[str, int, str]]:
+    """Return what belongs in /etc/slurm: text, mode and owner by name; slurm.conf is the first."""
+    with open(os.path.join(CONF, "slurm.conf.in"), encoding="utf-8") as file:
+        text = file.read()
+    node_lines = [
+        f"NodeName=n{node} NodeHostname=ctl NodeAddr=127.0.0.1 Port={release.slurmd_port(node)} "
+        "CPUs=8 RealMemory=4000 State=UNKNOWN"
+        for node in range(1, nodes + 1)
+    ]
+    values = {
+        "TAG": release.name.replace(".", ""),
+        "CTLD_PORT": str(release.ctld_port),
+        "AUTH": release.auth,
+        "ARCH": ARCHES.get(os.uname().machine, f"{os.uname().machine}-linux-gnu"),
+        "NODES": "\n".join(node_lines),
+    }
+    for key, value in values.items():
+        text = text.replace(f"@{key}@", value)
+    files = {
+        "slurm.conf": (text, 0o644, "root"),
+        "cgroup.conf": (f"CgroupPlugin={release.cgroup_plugin}\n", 0o644, "root"),
+        "plugstack.conf": ("", 0o644, "root"),
+        "local.conf": ("# Yours: slurm.conf includes this, and nothing overwrites it.\n", 0o644, "root"),
+    }
+    if release.auth == "slurm":
+        files["slurm.key"] = (secrets.token_hex(512), 0o600, "slurm")
+    if release.has_scrun:
+        with open(os.path.join(CONF, "oci.conf"), encoding="utf-8") as file:
+            files["oci.conf"] = (file.read(), 0o644, "root")
+    return files
+
+
+def _write_configuration(files: dict[str, tuple[str, int, str]]) -> None:
+    for name, (text, mode, owner) in files.items():
+        path = f"/etc/slurm/{name}"
+        if name == "slurm.conf" or not os.path.exists(path):
+            uid, gid = namespace.account(owner)[:2]
+            write(path, text.encode(), mode, (uid, gid))
+
+
+def _write_host(directory: str, name: str, text: str) -> None:
+    path = os.path.join(directory, name)
+    with open(path + ".new", "w", encoding="ascii") as file:
+        file.write(text)
+    os.rename(path + ".new", path)
+
+
+@contextlib.contextmanager
+def _reading(source: str) -> Iterator[BinaryIO]:
+    if source == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        with open(source, "rb") as file:
+            yield file
+    except FileNotFoundError:
+        raise UsageError(f"put: no file {source}") from None

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Start, stop and watch Slurm's daemons. All of this runs inside the cluster."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+
+from lab.errors import LabError
+from lab.namespace import PATH
+from lab.releases import USERS, Release
+
+LOGS = "/var/log/slurm"
+STATE = "/var/lib/slurm/slurmctld"
+SPOOL = "/var/spool/slurm"
+START_LOG = f"{LOGS}/start.log"
+READY_STATES = {"idle", "mixed", "allocated", "completing"}
+START_SECONDS = 60.0
+STOP_SECONDS = 15.0
+GRACE_SECONDS = 5.0
+ENVIRONMENT = {"PATH": PATH, "LANG": "C.UTF-8", "HOME": "/root", "USER": "root", "LOGNAME": "root"}
+
+
+def clear() -> None:
+    """Forget jobs, logs and spool files of an earlier life."""
+    for directory in (STATE, SPOOL, LOGS):
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def prepare(release: Release, nodes: int) -> None:
+    """Make the directories that daemons and jobs expect."""
+    slurm = _uid("slurm")
+    for directory in (STATE, LOGS):
+        _directory(directory, *slurm, 0o755)
+    for node in range(1, nodes + 1):
+        _directory(f"{SPOOL}/n{node}", 0, 0, 0o755)
+    # slurmd (26.05) refuses one that is not root's; slurmctld's socket goes into its own.
+    _directory("/run/slurm", 0, 0, 0o755)
+    _directory("/run/slurmctld", *slurm, 0o755)
+    _directory("/run/user", 0, 0, 0o755)
+    _directory("/usr/local/lib/slurm", 0, 0, 0o755)
+    for uid in USERS.values():
+        _directory(f"/run/user/{uid}", uid, uid, 0o700)
+    if release.auth == "munge":
+        munge = _uid("munge")
+        for directory, mode in (("/run/munge", 0o755), ("/var/log/munge", 0o700), ("/var/lib/munge", 0o711)):
+            _directory(directory, *munge, mode)
+
+
+def start(release: Release, nodes: int) -> None:
+    """Start what is not running and wait until every node is ready.
+
+    Raises:
+        LabError: a daemon did not start; the text ends with its errors.
+    """
+    daemons = {"slurmctld": ("/run/slurmctld.pid", f"{LOGS}/slurmctld.log", ["slurmctld"])}
+    for name in (f"n{node}" for node in range(1, nodes + 1)):
+        daemons[name] = (f"/run/slurmd-{name}.pid", f"{LOGS}/slurmd-{name}.log", ["slurmd", "-N", name])
+    seen = {log: os.path.getsize(log) if os.path.exists(log) else 0 for _, log, _ in daemons.values()}
+    if release.auth == "munge" and not _running("/run/munge/munged.pid"):
+        _launch(["setpriv", "--reuid=munge", "--regid=munge", "--init-groups", "munged"], "/var/log/munge/munged.log", 0)
+    for pid_file, log, command in daemons.values():
+        if not _running(pid_file):
+            _launch(command, log, seen[log])
+    began = time.monotonic()
+    states: list[str] = []
+    while time.monotonic() < began + START_SECONDS:
+        states = node_states()
+        if len(states) == nodes and READY_STATES.issuperset(states):
+            return
+        for name, (pid_file, log, command) in daemons.items():
+            # Each forks before it writes its pid, so at first an absent one means nothing by itself.
+            late = time.monotonic() > began + GRACE_SECONDS
+            if not _running(pid_file) and (late or "fatal:" in _since(log, seen[log])):
+                raise LabError(f"{command[0]} ({name}) ended:\n{_problems(log, seen[log])}")
+        time.sleep(0.03)
+    shown = " ".join(states) or "no answer from slurmctld"
+    text = "\n".join(_problems(log, seen[log]) for _, log, _ in daemons.values())
+    raise LabError(f"after {START_SECONDS:.0f} s not every node is ready ({shown}):\n{text}")
+
+
+def stop() -> None:
+    """Ask slurmd and slurmctld to end, and wait until they have."""
+    files = [f"/run/{name}" for name in os.listdir("/run") if name.startswith(("slurmd-", "slurmctld"))]
+    pids = [pid for pid in map(_pid, (path for path in files if path.endswith(".pid"))) if pid]
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in pids:
+            _signal(pid, number)
+        deadline = time.monotonic() + STOP_SECONDS
+        while pids and time.monotonic() < deadline:
+            pids = [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
+            time.sleep(0.01)
+    for path in files:
+        if os.path.exists(path) and path.endswith(".pid"):
+            os.unlink(path)
+
+
+def node_states() -> list[str]:
+    """Return the state of each node as sinfo says it; none when slurmctld does not answer."""
+    done = subprocess.run(
+        ["timeout", "5", "sinfo", "-h", "-N", "-p", "debug", "-o", "%T"],
+        capture_output=True, text=True, env=ENVIRONMENT,
+    )  # fmt: skip
+    return done.stdout.split() if done.returncode == 0 else []
+
+
+def _launch(command: Sequence[str], log: str, seen: int) -> None:
+    # A file, never the caller's pipe: a daemon would hold it open for ever.
+    with open(START_LOG, "ab") as said:
+        where = said.tell()
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=ENVIRONMENT, start_new_session=True
+        )
+    if done.returncode != 0:
+        text = (_since(START_LOG, where) + _since(log, seen)).strip()
+        raise LabError(f"{' '.join(command)} ended with {done.returncode}:\n{_indented(text.splitlines())}")
+
+
+def _running(pid_file: str) -> bool:
+    pid = _pid(pid_file)
+    return pid != 0 and os.path.exists(f"/proc/{pid}")
+
+
+def _pid(pid_file: str) -> int:
+    try:
+        with open(pid_file, encoding="ascii") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return 0
+
+
+def _signal(pid: int, number: int) -> None:
+    # Our own process id is the host's, so os.kill would look the number up there.
+    subprocess.run(["kill", f"-{number}", str(pid)], stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+
+
+def _problems(path: str, offset: int) -> str:
+    lines = _since(path, offset).splitlines()
+    bad = [line for line in lines if "error:" in line or "fatal:" in line]
+    return _indented(bad or lines) or f"    ({path} says nothing)"
+
+
+def _indented(lines: Sequence[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines[-20:])
+
+
+def _since(path: str, offset: int) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            file.seek(offset)
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _directory(path: str, uid: int, gid: int, mode: int) -> None:
+    os.makedirs(path, exist_ok=True)
+    os.chown(path, uid, gid)
+    os.chmod(path, mode)
+
+
+def _uid(user: str) -> tuple[int, int]:
+    with open("/etc/passwd", encoding="utf-8") as file:
+        for line in file:
+            fields = line.split(":")
+            if fields[0] == user:
+                return int(fields[2]), int(fields[3])
+    raise LabError(f"the root file system has no user {user}: remove it and run rootfs again")

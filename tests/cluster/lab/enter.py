@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Read the command line of `exec` and `as`, with as few imports as can be: tests call them by the hundred."""
+
+from collections.abc import Sequence
+
+from lab import namespace, places
+from lab.errors import UsageError
+from lab.releases import find
+
+USAGE = {
+    "exec": "usage: run exec [--env K=V]... [--cwd DIR] RELEASE [--] CMD...",
+    "as": "usage: run as [--env K=V]... [--cwd DIR] RELEASE USER [--] CMD...",
+}
+
+
+def main(verb: str, arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code.
+
+    Options are looked for before the command only, so that the command's own are left alone.
+    """
+    env: dict[str, str] = {}
+    directory: str | None = None
+    wanted = 1 if verb == "exec" else 2
+    names: list[str] = []
+    rest = list(arguments)
+    while rest:
+        word = rest[0]
+        if word == "--":
+            rest.pop(0)
+            break
+        option, equals, value = word.partition("=")
+        if option in ("--env", "--cwd"):
+            rest.pop(0)
+            if not equals:
+                value = rest.pop(0) if rest else ""
+            if option == "--cwd":
+                directory = value
+            else:
+                key, found, content = value.partition("=")
+                if not found or not key:
+                    raise UsageError(f"--env needs NAME=VALUE, not {value!r}. {USAGE[verb]}")
+                env[key] = content
+        elif word.startswith("-") and len(names) < wanted:
+            raise UsageError(f"no option {word!r}. {USAGE[verb]}")
+        elif len(names) < wanted:
+            names.append(rest.pop(0))
+        else:
+            break
+    if len(names) < wanted or not rest:
+        raise UsageError(USAGE[verb])
+    release = find(names[0])
+    user = names[1] if verb == "as" else "root"
+    keeper = places.need_keeper(release.name)
+    places.need_root()
+    return namespace.execute(keeper.pid, user, rest, env, directory)

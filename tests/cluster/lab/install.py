@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Build the working tree inside a cluster and switch it on there."""
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+
+from lab import cluster, namespace, places
+from lab.errors import LabError
+from lab.releases import Release
+from lab.steps import Reporter
+
+TREE = "/usr/src/slurmhooks"
+BIN = "/opt/slurmhooks/bin"
+BUILD = "/opt/slurmhooks/build"
+PLUGINS = "/usr/local/lib/slurm"
+SLURM_SOURCE = "/usr/src/slurm"
+OUTSIDE = "tests/cluster/"
+"""This tool, which is of no use inside: a change of it does not make anyone build again."""
+
+TOML = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n'
+
+
+def install(release: Release, force: bool) -> None:
+    """Have the working tree as it is now installed and in use.
+
+    Raises:
+        LabError: the build failed, or the daemons did not start with it.
+    """
+    places.need_root()
+    directory = places.cluster(release.name)
+    with places.locked(directory, f"install {release.name}"):
+        files = _files()
+        digest = _digest(files)
+        stamp = os.path.join(directory, "installed")
+        if not force and _read(stamp) == digest:
+            return
+        with cluster.entered(release) as (keeper, is_up):
+            if os.path.exists(stamp):
+                os.unlink(stamp)
+            report = Reporter(f"install {release.name}", os.path.join(directory, "install.log"))
+            with open(report.log, "w", encoding="ascii"):
+                pass
+            report.say(f"{len(files)} files of {places.PROJECT}")
+            _copy(keeper, files)
+            _build(report, keeper)
+            namespace.call(keeper, _enable)
+            if is_up:
+                report.say("restarting the daemons")
+                cluster.restart_daemons(release, keeper)
+            with open(stamp, "w", encoding="ascii") as file:
+                file.write(digest)
+            report.say("done")
+
+
+def _files() -> list[str]:
+    command = ["git", "-C", places.PROJECT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise LabError(f"git cannot list the working tree: {done.stderr.strip()}")
+    names = sorted(set(done.stdout.split("\0")) - {""})
+    return [
+        name for name in names if not name.startswith(OUTSIDE) and os.path.lexists(os.path.join(places.PROJECT, name))
+    ]
+
+
+def _digest(files: list[str]) -> str:
+    total = hashlib.sha256()
+    for name in files:
+        path = os.path.join(places.PROJECT, name)
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            content = os.fsencode(os.readlink(path))
+        elif stat.S_ISREG(status.st_mode):
+            with open(path, "rb") as file:
+                content = file.read()
+        else:
+            continue
+        total.update(f"{name}\0{status.st_mode:o}\0{len(content)}\0".encode(errors="surrogateescape"))
+        total.update(content)
+    return total.hexdigest()
+
+
+def _copy(keeper: namespace.Keeper, files: list[str]) -> None:
+    # Packed before the namespace is entered: from inside, the working tree cannot be seen.
+    pack = ["tar", "-C", places.PROJECT, "--null", "--no-recursion", "--owner=0", "--group=0", "-T", "-", "-cf", "-"]
+    names = "".join(name + "\0" for name in files).encode(errors="surrogateescape")
+    packed = subprocess.run(pack, input=names, capture_output=True)
+    if packed.returncode != 0:
+        raise LabError(f"tar cannot pack the working tree: {packed.stderr.decode(errors='replace').strip()}")
+
+    def body() -> str:
+        shutil.rmtree(TREE, ignore_errors=True)
+        os.makedirs(TREE)
+        env = {"PATH": namespace.PATH}
+        subprocess.run(["tar", "-C", TREE, "-xf", "-"], input=packed.stdout, env=env, check=True)
+        return ""
+
+    namespace.call(keeper, body)
+
+
+def _build(report: Reporter, keeper: namespace.Keeper) -> None:
+    pip = [f"{BIN}/pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall", TREE]
+    report.say("building")
+    report.inside("pip install", keeper, pip)
+    namespace.call(keeper, _forget_build)
+    has_source = namespace.call(keeper, lambda: "yes" if os.path.isdir(SLURM_SOURCE) else "")
+    source = ["--slurm-source", SLURM_SOURCE] if has_source else []
+    report.inside("slurmhooks build", keeper, [f"{BIN}/slurmhooks", "build", *source, "--output", BUILD])
+    placed = ["install", "--from", BUILD, "--plugin-dir", PLUGINS, "--sysconfdir", "/etc/slurm"]
+    report.inside("slurmhooks install", keeper, [f"{BIN}/slurmhooks", *placed])
+
+
+def _forget_build() -> str:
+    shutil.rmtree(BUILD, ignore_errors=True)
+    os.makedirs(PLUGINS, exist_ok=True)
+    return ""
+
+
+def _enable() -> str:
+    link = "/usr/local/bin/slurmhooks"
+    if os.path.lexists(link):
+        os.unlink(link)
+    os.symlink(f"{BIN}/slurmhooks", link)
+    os.makedirs("/etc/slurm/hooks.d", mode=0o755, exist_ok=True)
+    if not os.path.exists("/etc/slurm/slurmhooks.toml"):
+        cluster.write("/etc/slurm/slurmhooks.toml", TOML.encode(), 0o644, (0, 0))
+    _have_line("/etc/slurm/local.conf", "JobSubmitPlugins=python", "jobsubmitplugins")
+    _have_line("/etc/slurm/plugstack.conf", "required spank_python.so", "required spank_python.so")
+    return ""
+
+
+def _have_line(path: str, line: str, unless: str) -> None:
+    """Add `line` to a file unless one of its lines begins with `unless`: what a person wrote wins."""
+    text = _read(path)
+    if not any(known.strip().lower().startswith(unless) for known in text.splitlines()):
+        end = "" if text.endswith("\n") or not text else "\n"
+        cluster.write(path, f"{text}{end}{line}\n".encode(), 0o644, (0, 0))
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""

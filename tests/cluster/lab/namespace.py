@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Make, join and end the Linux namespaces that a cluster lives in.
+
+A keeper is pid 1 of a pid namespace with mounts, network, host name and IPC of its own.
+Killing it ends everything in it, and its mounts are never seen by the host.
+"""
+
+import ctypes
+import os
+import select
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, NoReturn
+
+from lab.errors import NOT_EXECUTABLE, NOT_FOUND, LabError
+
+NEWNS, NEWUTS, NEWIPC, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 0x1000, 0x4000, 0x40000
+MNT_DETACH = 2
+PR_SET_PDEATHSIG = 1
+SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+HOSTNAME = "ctl"
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Keeper(NamedTuple):
+    """Identify a keeper so that a recycled process id is never taken for it."""
+
+    pid: int
+    started: str
+    """Start time in clock ticks and the boot id."""
+    guard: int = 0
+    """Process id of the parent that a keeper which is not lasting has; 0 for a lasting one."""
+
+
+def _check(result: int, what: str) -> None:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise LabError(f"{what}: {os.strerror(number)}")
+
+
+def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -> None:
+    """Call mount(2)."""
+    result = _libc.mount(
+        os.fsencode(source), os.fsencode(target), kind.encode(), ctypes.c_ulong(flags), os.fsencode(data)
+    )
+    _check(result, f"cannot mount {kind or source} on {target}")
+
+
+def unshare(flags: int) -> None:
+    """Call unshare(2)."""
+    _check(_libc.unshare(flags), "cannot make namespaces (are you root?)")
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when its parent ends."""
+    _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
+
+
+def private_mounts() -> None:
+    """Keep every mount that follows from being seen outside."""
+    unshare(NEWNS)
+    mount("none", "/", "", MS_REC | MS_PRIVATE)
+
+
+def identity(pid: int) -> str:
+    """Return what tells process `pid` from any other that had or will have the same id."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        ticks = file.read().rpartition(b")")[2].split()[19].decode()
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return f"{ticks} {file.read().strip()}"
+
+
+def alive(keeper: Keeper) -> bool:
+    """Say whether the keeper runs (a zombie does not)."""
+    try:
+        handle = os.pidfd_open(keeper.pid)
+    except OSError:
+        return False
+    try:
+        return identity(keeper.pid) == keeper.started and not select.select([handle], [], [], 0)[0]
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def end(keeper: Keeper) -> None:
+    """Kill the keeper and wait until every process in its namespace is gone."""
+    try:
+        handle = os.pidfd_open(keeper.pid)
+    except OSError:
+        return
+    try:
+        # The kernel reports the end of a pid 1 only after it has reaped all the others.
+        if identity(keeper.pid) == keeper.started:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            select.select([handle], [], [])
+    except (OSError, ProcessLookupError):
+        pass
+    finally:
+        os.close(handle)
+    if keeper.guard:
+        os.waitpid(keeper.guard, 0)
+
+
+def start(title: str, attach: Callable[[], str], *, isolated: bool, lasting: bool) -> Keeper:
+    """Start a keeper.
+
+    Args:
+        title: what `ps` shows.
+        attach: called in the new mount namespace; mounts the new root and returns where.
+        isolated: give it a network and cgroup view of its own (a cluster), or the host's
+            (making a root file system, which downloads).
+        lasting: let it outlive this process.
+
+    Raises:
+        LabError: a step failed; nothing is left behind.
+    """
+    reader, writer = os.pipe()
+    guard = os.fork()
+    if guard == 0:
+        _guard(title, attach, isolated, lasting, writer)
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8", errors="replace") as pipe:
+        lines = pipe.read().split("\n")  # the id and a problem come from two processes, in any order
+    ids = [line for line in lines if line.isdecimal()]
+    problem = " ".join(line for line in lines if line and line not in ids)
+    if lasting or problem or not ids:
+        os.waitpid(guard, 0)
+    if problem or not ids:
+        raise LabError(problem or f"{title}: the keeper did not start")
+    pid = int(ids[0])
+    return Keeper(pid, identity(pid), 0 if lasting else guard)
+
+
+def _guard(title: str, attach: Callable[[], str], isolated: bool, lasting: bool, writer: int) -> NoReturn:
+    status = 1
+    try:
+        # Neither the caller's pipes nor its locks may be held open by a keeper.
+        os.dup2(writer, 3)
+        os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+        writer = 3
+        os.set_inheritable(writer, False)
+        if lasting:
+            os.setsid()
+        else:
+            die_with_parent()
+        unshare(NEWNS | NEWPID | NEWUTS | NEWIPC | (NEWNET if isolated else 0))
+        pid = os.fork()
+        if pid == 0:
+            _keep(title, attach, isolated, lasting, writer)
+        if not lasting:
+            null = os.open("/dev/null", os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(null, stream)
+        os.write(writer, f"{pid}\n".encode())
+        os.close(writer)
+        if not lasting:
+            os.waitpid(pid, 0)
+        status = 0
+    except BaseException as error:  # reported through the pipe: this process has no caller
+        os.write(writer, f"\n{error}\n".encode())
+    finally:
+        os._exit(status)
+
+
+def _keep(title: str, attach: Callable[[], str], isolated: bool, lasting: bool, writer: int) -> NoReturn:
+    try:
+        if not lasting:
+            die_with_parent()
+        mount("none", "/", "", MS_REC | MS_PRIVATE)
+        os.umask(0o022)
+        _enter_root(attach(), isolated)
+        if isolated:
+            _network()
+        null = os.open("/dev/null", os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        # Ignored across exec, so the kernel itself reaps what the daemons leave behind.
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        os.execve("/bin/sleep", [title, "infinity"], {"PATH": PATH})
+    except BaseException as error:  # reported through the pipe: this process has no caller
+        os.write(writer, f"\n{title}: {error}\n".encode())
+    finally:
+        os._exit(1)
+
+
+def _enter_root(root: str, isolated: bool) -> None:
+    quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC
+    mount("proc", f"{root}/proc", "proc", quiet)
+    mount("sysfs", f"{root}/sys", "sysfs", quiet)
+    if isolated:
+        # crun refuses a hybrid cgroup tree, even when told to leave cgroups alone.
+        mount("cgroup2", f"{root}/sys/fs/cgroup", "cgroup2", quiet)
+        _libc.sethostname(HOSTNAME.encode(), len(HOSTNAME))
+    else:
+        mount("/etc/resolv.conf", f"{root}/etc/resolv.conf", "", MS_BIND)
+    mount("tmpfs", f"{root}/dev", "tmpfs", MS_NOSUID, "mode=755")
+    for name, minor in (("null", 3), ("zero", 5), ("full", 7), ("random", 8), ("urandom", 9)):
+        _device(f"{root}/dev/{name}", 1, minor)
+    _device(f"{root}/dev/tty", 5, 0)
+    for name in ("pts", "shm", "mqueue"):
+        os.mkdir(f"{root}/dev/{name}")
+    mount("devpts", f"{root}/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,gid=5")
+    mount("tmpfs", f"{root}/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777")
+    os.symlink("pts/ptmx", f"{root}/dev/ptmx")
+    os.symlink("/proc/self/fd", f"{root}/dev/fd")
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        os.symlink(f"/proc/self/fd/{number}", f"{root}/dev/{name}")
+    mount("tmpfs", f"{root}/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755")
+    mount("tmpfs", f"{root}/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777")
+    # pivot_root, not chroot: the kernel refuses a user namespace (rootless crun) to a chrooted process.
+    os.chdir(root)
+    number = SYS_PIVOT_ROOT.get(os.uname().machine)
+    if number is None:
+        raise LabError(f"no pivot_root number known for {os.uname().machine}: add it to lab/namespace.py")
+    _check(_libc.syscall(ctypes.c_long(number), b".", b"."), "pivot_root")
+    _check(_libc.umount2(b".", MNT_DETACH), "cannot let go of the host's root")
+    os.chdir("/")
+
+
+def _device(path: str, major: int, minor: int) -> None:
+    os.mknod(path, 0o020666, os.makedev(major, minor))
+    os.chmod(path, 0o666)
+
+
+def _network() -> None:
+    # Slurm resolves its own address with AI_ADDRCONFIG, and glibc does not count the loopback:
+    # with lo alone slurmctld and slurmd cannot bind. A bridge with an address and no port is enough.
+    for arguments in (
+        "link set lo up",
+        "link add cluster0 type bridge",
+        "addr add 10.99.0.1/24 dev cluster0",
+        "link set cluster0 up",
+    ):
+        if os.spawnve(os.P_WAIT, "/bin/ip", ["ip", *arguments.split()], {"PATH": PATH}) != 0:
+            raise LabError(f"ip {arguments} failed")
+
+
+def join(keeper_pid: int) -> None:
+    """Move this process into the keeper's namespaces; children are in its pid namespace too.
+
+    Nothing that is not imported yet can be imported afterwards: the files are others.
+    """
+    handle = os.pidfd_open(keeper_pid)
+    _check(_libc.setns(handle, NEWNS | NEWPID | NEWUTS | NEWIPC | NEWNET), "cannot enter the cluster (are you root?)")
+    os.close(handle)
+
+
+def account(user: str) -> tuple[int, int, str, str, list[int]]:
+    """Return uid, gid, home, shell and groups of `user`, by the files of the root we are in.
+
+    The `pwd` module would ask the host's name service, with libraries of the cluster's.
+
+    Raises:
+        LabError: there is no such user.
+    """
+    with open("/etc/passwd", encoding="utf-8") as file:
+        for line in file:
+            name, _, uid, gid, _, home, shell = line.rstrip("\n").split(":")
+            if name == user:
+                break
+        else:
+            raise LabError(f"no user {user!r} in the cluster: there are root, alice and bob")
+    groups = [int(gid)]
+    with open("/etc/group", encoding="utf-8") as file:
+        for line in file:
+            _, _, number, members = line.rstrip("\n").split(":")
+            if user in members.split(",") and int(number) not in groups:
+                groups.append(int(number))
+    return int(uid), int(gid), home, shell, groups
+
+
+def environment(user: str, home: str, shell: str, more: Mapping[str, str]) -> dict[str, str]:
+    """Return the clean environment of a command in the cluster."""
+    return {
+        "HOME": home,
+        "USER": user,
+        "LOGNAME": user,
+        "SHELL": shell,
+        "PATH": PATH,
+        "LANG": "C.UTF-8",
+        "TERM": os.environ.get("TERM", "dumb"),
+        **more,
+    }
+
+
+def execute(
+    keeper_pid: int,
+    user: str,
+    command: Sequence[str],
+    more: Mapping[str, str] = {},
+    directory: str | None = None,
+) -> int:
+    """Run a command as `user` inside, with this process's own streams.
+
+    Returns:
+        Its exit code, 128+N if signal N ended it, 126 or 127 if it could not be started.
+    """
+    join(keeper_pid)
+    uid, gid, home, shell, groups = account(user)
+    env = environment(user, home, shell, more)
+    child = os.fork()
+    if child == 0:
+        _become(uid, gid, groups, directory or home, command, env)
+    # The terminal sends these to the command as well: it decides, we report.
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _frame: os.kill(child, received))
+    status = os.waitpid(child, 0)[1]
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def _become(
+    uid: int, gid: int, groups: Sequence[int], directory: str, command: Sequence[str], env: dict[str, str]
+) -> NoReturn:
+    status = NOT_EXECUTABLE
+    try:
+        os.setgroups(groups)
+        os.setgid(gid)
+        os.setuid(uid)
+        # After setuid, which clears it: a killed `run` takes its command with it.
+        die_with_parent()
+        os.chdir(directory)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these, programs expect not to
+            signal.signal(number, signal.SIG_DFL)
+        os.execvpe(command[0], list(command), env)
+    except FileNotFoundError:
+        status = NOT_FOUND
+        os.write(2, f"run: {command[0]}: not found in the cluster\n".encode(errors="replace"))
+    except BaseException as error:  # this process must never return into the caller's code
+        os.write(2, f"run: {command[0]}: {error}\n".encode(errors="replace"))
+    finally:
+        os._exit(status)
+
+
+def call(keeper: Keeper, function: Callable[[], str]) -> str:
+    """Run a Python function as root inside and return its text.
+
+    Raises:
+        LabError: the function raised; the text is the error's.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            die_with_parent()
+            os.close(reader)
+            join(keeper.pid)
+            os.chdir("/")
+            text = function()
+            status = 0
+        except BaseException as error:  # carried to the parent, which raises it
+            text = str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
+        finally:
+            with os.fdopen(writer, "w", encoding="utf-8", errors="surrogateescape") as pipe:
+                pipe.write(text)
+            os._exit(status)
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8", errors="surrogateescape") as pipe:
+        text = pipe.read()
+    if os.waitpid(child, 0)[1] != 0:
+        raise LabError(text or "the helper process inside the cluster was killed")
+    return text

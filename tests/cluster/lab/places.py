@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Say where things are kept, and hold locks on them."""
+
+import contextlib
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+
+from lab.errors import LabError, NotUpError, UsageError
+from lab.namespace import Keeper, alive
+
+HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+PROJECT = os.path.dirname(os.path.dirname(HERE))
+
+
+def cache() -> str:
+    """Return the directory below which everything is kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(os.path.abspath(base), "slurmhooks")
+
+
+def rootfs(release: str) -> str:
+    """Return the pristine root file system of `release`."""
+    return os.path.join(cache(), "rootfs", release)
+
+
+def cluster_name() -> str:
+    """Return the name that keeps this set of clusters apart from others.
+
+    Raises:
+        UsageError: SLURMHOOKS_CLUSTER cannot be a file name.
+    """
+    name = os.environ.get("SLURMHOOKS_CLUSTER") or "default"
+    if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+        raise UsageError(f"SLURMHOOKS_CLUSTER={name!r}: use letters, digits, '-' and '_' only")
+    return name
+
+
+def clusters() -> str:
+    """Return the directory that has one directory for each cluster name."""
+    return os.path.join(cache(), "clusters")
+
+
+def cluster(release: str) -> str:
+    """Return the directory of this name's cluster of `release`."""
+    return os.path.join(clusters(), cluster_name(), release)
+
+
+def read_keeper(directory: str) -> Keeper | None:
+    """Return the keeper that runs for the cluster in `directory`, if one does."""
+    try:
+        with open(os.path.join(directory, "keeper"), encoding="ascii") as file:
+            pid, _, started = file.read().strip().partition(" ")
+        keeper = Keeper(int(pid), started)
+    except (OSError, ValueError):
+        return None
+    return keeper if alive(keeper) else None
+
+
+def need_keeper(release: str) -> Keeper:
+    """Return the running keeper.
+
+    Raises:
+        NotUpError: the cluster is not up.
+    """
+    keeper = read_keeper(cluster(release))
+    if keeper is None:
+        raise NotUpError(f"cluster {cluster_name()}/{release} is not up: run 'tests/cluster/run up {release}' first")
+    return keeper
+
+
+@contextlib.contextmanager
+def locked(directory: str, what: str) -> Iterator[None]:
+    """Hold `directory` for this process alone, making it if need be."""
+    os.makedirs(directory, exist_ok=True)
+    with open(directory + ".lock", "w", encoding="ascii") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"{what}: another run is at work on it, waiting for that to end")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def say(text: str) -> None:
+    """Tell the person what goes on; stdout is kept for what a verb was asked for."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def need_root() -> None:
+    """Refuse to go on as anyone but root.
+
+    Raises:
+        LabError: we are not root.
+    """
+    if os.geteuid() != 0:
+        raise LabError("needs root (namespaces, mounts, a root file system): run it as root or with sudo")

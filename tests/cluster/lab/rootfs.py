@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Make the root file system of one release: Debian, Slurm, its source and our Python packages.
+
+Each step leaves a stamp that holds what it was made from, so a step is done again when that
+changes, and a run that was cut off goes on where it stopped.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lab import namespace, places
+from lab.errors import LabError, UnreachableError
+from lab.releases import PACKAGES, PYTHON_PACKAGES, USERS, Release
+from lab.steps import Reporter
+
+STAMPS = ".slurmhooks"
+FORMAT = "1"
+"""Raised when a change of this module makes older root file systems useless."""
+
+SLURM_CONFIGURE = (
+    "./configure -q --sysconfdir=/etc/slurm --disable-debug --enable-multiple-slurmd --without-munge"
+)
+
+APT_SETTINGS = ("acquire::http", "acquire::https", "acquire::check-", "acquire::retries", "acquire::forceipv")
+"""What of the host's apt configuration says how to reach a mirror."""
+
+
+def ready(release: Release) -> bool:
+    """Say whether the root file system is complete and of this version of the tool."""
+    return _stamp(release, "complete") == _recipe(release)
+
+
+def ident(release: Release) -> str:
+    """Return what tells this root file system from one made earlier or later."""
+    return _stamp(release, "base")
+
+
+def make(release: Release, refresh_source: bool = False) -> None:
+    """Make what is missing of the root file system.
+
+    Raises:
+        LabError: a step failed, or a cluster is up on it.
+    """
+    root = places.rootfs(release.name)
+    if ready(release) and not refresh_source:
+        return
+    places.need_root()
+    with places.locked(root, f"rootfs {release.name}"):
+        if ready(release) and not refresh_source:
+            return
+        _refuse_in_use(release)
+        _Maker(release, root).make(refresh_source)
+
+
+def mebibytes(release: Release) -> int:
+    """Return the disk space that the root file system takes."""
+    text = subprocess.run(["du", "-sxm", places.rootfs(release.name)], capture_output=True, text=True).stdout
+    return int(text.split()[0]) if text else 0
+
+
+def _recipe(release: Release) -> str:
+    return f"{FORMAT} {_packages(release)} {' '.join(PYTHON_PACKAGES)} {USERS} {SLURM_CONFIGURE}"
+
+
+def _packages(release: Release) -> str:
+    return " ".join((*PACKAGES, *release.packages))
+
+
+def _stamp(release: Release, step: str) -> str:
+    try:
+        with open(os.path.join(places.rootfs(release.name), STAMPS, step), encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _refuse_in_use(release: Release) -> None:
+    names = os.listdir(places.clusters()) if os.path.isdir(places.clusters()) else []
+    for name in names:
+        if places.read_keeper(os.path.join(places.clusters(), name, release.name)):
+            raise LabError(
+                f"cluster {name}/{release.name} is up on this root file system: "
+                f"run 'SLURMHOOKS_CLUSTER={name} tests/cluster/run down {release.name}' first"
+            )
+
+
+class _Maker:
+    def __init__(self, release: Release, root: str) -> None:
+        self.release = release
+        self.root = root
+        self.mirror = find_mirror()
+        self.report = Reporter(f"rootfs {release.name}", root + ".log")
+
+    def make(self, refresh_source: bool) -> None:
+        release, report = self.release, self.report
+        began = report.began
+        with open(report.log, "w", encoding="ascii"):
+            pass
+        if _stamp(release, "base").split(" ")[0] != FORMAT:
+            self.base()
+        self.configure_apt()
+        with self.keeper() as keeper:
+            if _stamp(release, "packages") != _packages(release):
+                self.packages(keeper)
+            if _stamp(release, "users") != str(USERS):
+                self.users(keeper)
+            if _stamp(release, "python") != " ".join(PYTHON_PACKAGES):
+                self.python(keeper)
+            if _stamp(release, "source") != SLURM_CONFIGURE and (refresh_source or not _stamp(release, "no-source")):
+                self.source(keeper)
+            report.inside("clean", keeper, ["apt-get", "clean"])
+        self.stamp("complete", _recipe(release))
+        report.began = began
+        report.say(f"complete, {mebibytes(release)} MiB in {self.root}")
+
+    def stamp(self, step: str, content: str) -> None:
+        directory = os.path.join(self.root, STAMPS)
+        os.makedirs(directory, exist_ok=True)
+        with open(os.path.join(directory, step + ".new"), "w", encoding="utf-8") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(os.path.join(directory, step + ".new"), os.path.join(directory, step))
+
+    def write(self, path: str, text: str, mode: int = 0o644) -> None:
+        full = self.root + path
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(full, mode)
+
+    @contextmanager
+    def keeper(self) -> Iterator[namespace.Keeper]:
+        def attach() -> str:
+            namespace.mount(self.root, self.root, "", namespace.MS_BIND)
+            return self.root
+
+        keeper = namespace.start(f"slurmhooks rootfs {self.release.name}", attach, isolated=False, lasting=False)
+        try:
+            yield keeper
+        finally:
+            namespace.end(keeper)
+
+    # -- the steps, in order
+
+    def base(self) -> None:
+        _install_debootstrap(self.report)
+        with open("/proc/self/mounts", encoding="utf-8") as file:
+            if any(line.split()[1].startswith(self.root + "/") for line in file):
+                raise LabError(f"something is mounted below {self.root}: unmount it, then run rootfs again")
+        shutil.rmtree(self.root, ignore_errors=True)
+        os.makedirs(self.root)
+        # debootstrap knows a suite by a script, all of which are this one; older ones lack newer suites.
+        script = "/usr/share/debootstrap/scripts/sid"
+        command = ["debootstrap", "--variant=minbase", self.release.suite, self.root, self.mirror, script]
+        self.report.say(f"base system of Debian {self.release.suite}")
+        try:
+            self.report.host("debootstrap", command)
+        except LabError as error:
+            if not _reachable(f"{self.mirror}/dists/{self.release.suite}/InRelease"):
+                raise UnreachableError(f"the Debian mirror of this machine's apt cannot be reached; {error}") from error
+            raise
+        self.stamp("base", f"{FORMAT} {os.urandom(8).hex()}")
+
+    def configure_apt(self) -> None:
+        suite = self.release.suite
+        self.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)  # no daemon starts from a package
+        self.write("/etc/dpkg/dpkg.cfg.d/slurmhooks", "force-unsafe-io\n")
+        settings = 'APT::Install-Recommends "false";\nAcquire::Languages "none";\n' + _host_apt_settings(self.root)
+        self.write("/etc/apt/apt.conf.d/90slurmhooks", settings)
+        self.write("/etc/apt/sources.list", "".join(f"{kind} {self.mirror} {suite} main\n" for kind in ("deb", "deb-src")))
+        self.write("/etc/hosts", f"127.0.0.1 localhost {namespace.HOSTNAME}\n")
+        self.write("/etc/hostname", namespace.HOSTNAME + "\n")
+        self.write("/etc/resolv.conf", "# no name server can be reached from inside a cluster\n")
+
+    def packages(self, keeper: namespace.Keeper) -> None:
+        self.report.say("packages")
+        proxies = _proxies()
+        proxies["DEBIAN_FRONTEND"] = "noninteractive"
+        try:
+            self.report.inside("apt-get update", keeper, ["apt-get", "-qq", "update"], proxies)
+        except LabError as error:
+            raise UnreachableError(str(error)) from error
+        command = ["apt-get", "-qq", "-y", "install", *_packages(self.release).split()]
+        self.report.inside("apt-get install", keeper, command, proxies)
+        self.stamp("packages", _packages(self.release))
+
+    def users(self, keeper: namespace.Keeper) -> None:
+        for name, uid in USERS.items():
+            if not os.path.isdir(f"{self.root}/home/{name}"):
+                command = ["useradd", "-m", "-u", str(uid), "-s", "/bin/bash", name]
+                self.report.inside(f"user {name}", keeper, command)
+        self.stamp("users", str(USERS))
+
+    def python(self, keeper: namespace.Keeper) -> None:
+        wheels = os.path.join(places.cache(), "wheels", self.release.name)
+        os.makedirs(wheels, exist_ok=True)
+        self.report.say(f"Python packages for {self.release.python}")
+        tag = "cp" + self.release.python.replace(".", "")
+        command = [
+            *_host_pip(), "download", "--quiet", "--only-binary=:all:", "--dest", wheels,
+            "--python-version", self.release.python, "--implementation", "cp",
+        ]  # fmt: skip
+        for abi in (tag, "abi3", "none"):
+            command += ["--abi", abi]
+        for libc in ("2014", "_2_17", "_2_24", "_2_27", "_2_28", "_2_31", "_2_34", "_2_35"):
+            command += ["--platform", f"manylinux{libc}_{os.uname().machine}"]
+        try:
+            self.report.host("pip download", [*command, *PYTHON_PACKAGES])
+        except LabError as error:
+            raise UnreachableError(f"the Python packages cannot be had with this machine's pip; {error}") from error
+        inside = "/opt/wheels"
+        shutil.copytree(wheels, self.root + inside, dirs_exist_ok=True)
+        shutil.rmtree(self.root + "/opt/slurmhooks", ignore_errors=True)
+        self.report.inside("venv", keeper, ["python3", "-m", "venv", "/opt/slurmhooks"])
+        pip = ["/opt/slurmhooks/bin/pip", "install", "-q", "--no-index", "--find-links", inside, *PYTHON_PACKAGES]
+        self.report.inside("pip install", keeper, pip)
+        shutil.rmtree(self.root + inside)
+        self.stamp("python", " ".join(PYTHON_PACKAGES))
+
+    def source(self, keeper: namespace.Keeper) -> None:
+        """Put Slurm's source of exactly the installed version in place, if the mirror has it."""
+        report, work = self.report, "/usr/src/download"
+        installed = _output(keeper, ["slurmctld", "-V"]).split()[-1]
+        debian = _output(keeper, ["dpkg-query", "-W", "-f", "${source:Version}", "slurmctld"])
+        report.say(f"Slurm's source, {installed}")
+        shutil.rmtree(self.root + work, ignore_errors=True)
+        os.makedirs(self.root + work)
+        command = f"cd {work} && apt-get -qq source --download-only --tar-only slurm-wlm={debian}"
+        try:
+            report.inside("apt-get source", keeper, ["sh", "-c", command], _proxies())
+        except LabError:
+            self.stamp("no-source", debian)
+            report.say(
+                f"WARNING: NO SOURCE of slurm-wlm {debian} is on the mirror: going on without /usr/src/slurm. "
+                "'rootfs --refresh-source' tries again"
+            )
+            shutil.rmtree(self.root + work)
+            return
+        tree = f"/usr/src/slurm-{installed}"
+        shutil.rmtree(self.root + tree, ignore_errors=True)
+        os.makedirs(self.root + tree)
+        unpack = f"tar -xf {work}/slurm-wlm_*.orig.tar.* --strip-components=1 -C {tree}"
+        report.inside("unpack the source", keeper, ["sh", "-c", unpack])
+        shutil.rmtree(self.root + work)
+        self.check_version(tree, installed)
+        report.say("configuring the source")
+        report.inside("configure", keeper, ["sh", "-c", f"cd {tree} && {SLURM_CONFIGURE}"])
+        link = self.root + "/usr/src/slurm"
+        if os.path.lexists(link):
+            os.unlink(link)
+        os.symlink(os.path.basename(tree), link)
+        self.stamp("source", SLURM_CONFIGURE)
+
+    def check_version(self, tree: str, installed: str) -> None:
+        with open(f"{self.root}{tree}/META", encoding="utf-8") as file:
+            fields = (line.partition(":") for line in file)
+            version = next(value.strip() for key, _, value in fields if key.strip() == "Version")
+        if version != installed:
+            # slurmctld refuses plugins of another micro release, and rightly: its structs differ.
+            raise LabError(f"the source is of {version}, slurmctld of {installed}: refused")
+
+
+def find_mirror() -> str:
+    """Return the address of the Debian mirror that this machine's apt uses.
+
+    SLURMHOOKS_MIRROR names another one.
+
+    Raises:
+        LabError: apt's configuration names none.
+    """
+    if mirror := os.environ.get("SLURMHOOKS_MIRROR"):
+        return mirror.rstrip("/")
+    directory = "/etc/apt/sources.list.d"
+    files = [os.path.join(directory, name) for name in sorted(os.listdir(directory))] if os.path.isdir(directory) else []
+    for path in [*files, "/etc/apt/sources.list"]:
+        if not path.endswith((".sources", ".list")) or not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        found = _deb822(text) if path.endswith(".sources") else _one_line(text)
+        if found:
+            return found.rstrip("/")
+    raise LabError("apt's configuration names no Debian mirror: set SLURMHOOKS_MIRROR to the address of one")
+
+
+def _is_debian(address: str, suite: str, components: str) -> bool:
+    return address.rstrip("/").endswith("/debian") and "security" not in suite and "main" in components.split()
+
+
+def _deb822(text: str) -> str:
+    for stanza in text.split("\n\n"):
+        lines = [line for line in stanza.splitlines() if not line.startswith("#")]
+        fields = {key.strip().lower(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+        if "deb" not in fields.get("types", "").split() or fields.get("enabled", "yes").lower() == "no":
+            continue
+        for address in fields.get("uris", "").split():
+            if _is_debian(address, fields.get("suites", ""), fields.get("components", "")):
+                return address
+    return ""
+
+
+def _one_line(text: str) -> str:
+    for line in text.splitlines():
+        if not line.startswith("deb "):
+            continue
+        words = line.split("]")[-1].split() if "[" in line else line.split()[1:]
+        if len(words) >= 3 and _is_debian(words[0], words[1], " ".join(words[2:])):
+            return words[0]
+    return ""
+
+
+def _host_apt_settings(root: str) -> str:
+    """Return how the host's apt reaches its mirror, and copy the certificates that it names into `root`."""
+    dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
+    lines = []
+    for line in dump.splitlines():
+        if not line.lower().startswith(APT_SETTINGS):
+            continue
+        lines.append(line)
+        value = line.partition(" ")[2].strip('";')
+        if value.startswith("/") and os.path.isfile(value):
+            _copy_same_path(root, value)
+    if os.path.isfile("/etc/ssl/certs/ca-certificates.crt"):
+        _copy_same_path(root, "/etc/ssl/certs/ca-certificates.crt")
+    return "".join(line + "\n" for line in lines)
+
+
+def _copy_same_path(root: str, path: str) -> None:
+    os.makedirs(os.path.dirname(root + path), exist_ok=True)
+    shutil.copyfile(path, root + path)
+
+
+def _proxies() -> dict[str, str]:
+    names = ("http_proxy", "https_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY")
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def _install_debootstrap(report: Reporter) -> None:
+    if shutil.which("debootstrap"):
+        return
+    report.say("installing debootstrap on this machine, the one thing that is put outside the cache directory")
+    try:
+        report.host("apt-get update", ["apt-get", "-qq", "update"])
+        report.host("install debootstrap", ["apt-get", "-qq", "-y", "install", "debootstrap"])
+    except LabError as error:
+        raise UnreachableError(f"debootstrap cannot be installed: install it by hand; {error}") from error
+
+
+def _reachable(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=20):
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def _host_pip() -> list[str]:
+    """Return a pip of the host, with the host's own configuration, from a venv if there is no other."""
+    command = [sys.executable, "-m", "pip"]
+    if subprocess.run([*command, "--version"], capture_output=True).returncode == 0:
+        return command
+    venv = os.path.join(places.cache(), "pip")
+    python = os.path.join(venv, "bin", "python3")
+    if not os.path.exists(python) or subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode:
+        made = subprocess.run([sys.executable, "-m", "venv", "--clear", venv], capture_output=True, text=True)
+        if made.returncode != 0:
+            raise LabError(f"{sys.executable} has neither pip nor a working venv: install python3-venv or python3-pip")
+    return [python, "-m", "pip"]
+
+
+def _output(keeper: namespace.Keeper, command: list[str]) -> str:
+    def body() -> str:
+        done = subprocess.run(command, capture_output=True, text=True, env={"PATH": namespace.PATH, "LANG": "C.UTF-8"})
+        if done.returncode != 0:
+            raise LabError(f"{command[0]}: {done.stderr.strip()}")
+        return done.stdout.strip()
+
+    return namespace.call(keeper, body)

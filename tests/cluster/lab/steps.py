@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run long commands with their output in a log file and a sign of life on the terminal."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+
+from lab import namespace
+from lab.errors import LabError
+from lab.places import say
+
+EVERY = 10.0
+"""Seconds between two signs of life."""
+
+
+class Reporter:
+    """Say what is done for one release, with the seconds since it began."""
+
+    def __init__(self, subject: str, log: str) -> None:
+        self.subject = subject
+        self.log = log
+        self.began = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Print one line."""
+        say(f"[{self.subject} +{time.monotonic() - self.began:.0f}s] {text}")
+
+    def host(self, label: str, command: Sequence[str]) -> None:
+        """Run a command on the host, none of whose mounts the host sees."""
+
+        def body() -> int:
+            namespace.private_mounts()
+            os.execvp(command[0], list(command))
+
+        self.watch(label, body)
+
+    def inside(
+        self, label: str, keeper: namespace.Keeper, command: Sequence[str], more: dict[str, str] | None = None
+    ) -> None:
+        """Run a command as root in the keeper's namespaces."""
+        self.watch(label, lambda: namespace.execute(keeper.pid, "root", command, more or {}, "/"))
+
+    def watch(self, label: str, body: Callable[[], int]) -> None:
+        """Run `body` in a child process.
+
+        Raises:
+            LabError: it failed; the text ends with the last lines of the log.
+        """
+        log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.write(log, f"==== {label}\n".encode())
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                namespace.die_with_parent()
+                os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+                os.dup2(log, 1)
+                os.dup2(log, 2)
+                status = body()
+            except BaseException as error:  # goes to the log, which the parent shows
+                os.write(2, f"{error}\n".encode())
+            finally:
+                os._exit(status)
+        os.close(log)
+        began = told = time.monotonic()
+        delay = 0.001
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                break
+            time.sleep(delay)
+            delay = min(delay * 2, 0.1)
+            if time.monotonic() - told >= EVERY:
+                told = time.monotonic()
+                self.say(f"{label}: still at it after {told - began:.0f} s")
+        if status != 0:
+            raise LabError(f"{self.subject}: {label} failed; the end of {self.log}:\n{tail(self.log)}")
+
+
+def tail(path: str, lines: int = 25) -> str:
+    """Return the last lines of a file, indented."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return "\n".join("    " + line.rstrip() for line in file.readlines()[-lines:])

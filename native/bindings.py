@@ -145,7 +145,7 @@ LOG_CDEF = "static void slurmhooks_log(int level, const char *text);\n"
 
 def spank(compiler: list[str]) -> tuple[str, str]:
     """Return (cdef, source) of the SPANK view."""
-    source = '#include <sys/types.h>\n#include <slurm/spank.h>\n#include "log_bridge.h"\n#include "spank/items.h"\n'
+    source = '#include <stdlib.h>\n#include <sys/types.h>\n#include <unistd.h>\n#include <slurm/spank.h>\n#include "log_bridge.h"\n#include "spank/items.h"\n'
     headers = Headers(compiler, "#include <slurm/spank.h>\n")
     functions = [
         "const char *spank_strerror(int err);",
@@ -169,6 +169,8 @@ def spank(compiler: list[str]) -> tuple[str, str]:
         + "\n".join(present)
         + "\n"
         + "".join(f"#define {name} ...\n" for name in constants)
+        + "char *getenv(const char *name);\nint setenv(const char *name, const char *value, int overwrite);\n"
+        + "int unsetenv(const char *name);\nextern char **environ;\n"
         + "static int slurmhooks_get_item(struct spank_handle *spank, int item, void *first, void *second);\n"
         + "static int slurmhooks_convert(struct spank_handle *spank, int item, uint32_t from, void *to);\n"
         + LOG_CDEF

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""First light: one file of hooks at all three plugin points of Slurm."""
+
+import shutil
+from pathlib import Path
+
+from slurmhooks import Reject, hook, log
+
+
+@hook.job_submit
+def limits(job):
+    """Every job names a project, and has a time limit."""
+    if job.account is None:
+        raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
+    if job.time_limit is None:
+        job.time_limit = 60  # minutes
+        log.user("no --time given: limited to 60 minutes")
+    if job.partition is None:
+        job.partition = "debug"
+    job.comment = f"project {job.account}"
+
+
+@hook.job_modify
+def no_extension(job, modify_uid):
+    """Only root may give a job more time."""
+    if modify_uid != 0 and job.time_limit is not None and job.time_limit > 60:
+        raise Reject("only operators may extend a job past 60 minutes")
+
+
+greet = hook.spank.option("greet", "NAME", usage="[first light] who to greet")
+
+
+@greet.check
+def one_word(name):
+    """Refuse what is not a name; srun and sbatch say so before anything is submitted."""
+    if not name.isalpha():
+        raise Reject(f"{name!r} is not a name")
+    return name
+
+
+@hook.spank.task_init
+def say_hello(spank):
+    """Runs in slurmstepd, for each task, just before the user's command."""
+    if greet.value is not None:
+        spank.env["HELLO"] = f"hello {greet.value}, task {spank.task_global_id} of job {spank.job_id}"
+
+
+def staged(container):
+    """Where a container is staged: a folder of its user's, named after it."""
+    return Path("/tmp", f"staged-{container.user_id}-{container.id}")
+
+
+@hook.scrun.stage_in
+def copy_in(container):
+    """Give the container a private copy of its bundle."""
+    place = staged(container)
+    shutil.copytree(container.bundle, place, symlinks=True)
+    (place / "rootfs" / "etc" / "staged").write_text(f"by slurmhooks, for job {container.job_id}\n")
+    container.bundle = str(place)
+    container.root_path = str(place / "rootfs")
+
+
+@hook.scrun.stage_out
+def clean_up(container):
+    """Drop the copy."""
+    shutil.rmtree(staged(container))
+    log.info("dropped the staged copy", container=container.id)

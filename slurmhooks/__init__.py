@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Python at the plugin points of Slurm: SPANK, job_submit and scrun.
+
+A site writes a file of decorated functions, each called a handler:
+
+    from slurmhooks import Reject, hook
+
+    @hook.job_submit
+    def require_account(job):
+        if job.account is None:
+            raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
+
+Importing this package needs neither Slurm nor compiled code, and is cheap: it happens in every srun and slurmstepd
+that has a handler.
+"""
+
+from slurmhooks._version import __version__
+from slurmhooks.errors import Reject, SlurmhooksError, SpankError, StaleHandleError
+from slurmhooks.hook import hook
+from slurmhooks.log import log
+from slurmhooks.values import UNLIMITED
+
+
+
+__all__ = ["UNLIMITED", "Reject", "SlurmhooksError", "SpankError", "StaleHandleError", "__version__", "hook", "log"]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The model of slurmhooks.toml. Imports pydantic: a process that lives for one launch reads no configuration unless it has to."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from slurmhooks.errors import ConfigError
+
+FILE_NAME = "slurmhooks.toml"
+
+
+class Section(BaseModel):
+    """A table of the file: unknown keys are refused, and nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Hooks(Section):
+    """``[hooks]``: where the handlers are."""
+
+    paths: tuple[str, ...] = Field(default=(), strict=False, description="hook files, as globs; relative to this file")
+    modules: tuple[str, ...] = Field(
+        default=(), strict=False, description="import names of installed packages that hold handlers"
+    )
+
+
+class JobSubmit(Section):
+    """``[job_submit]``: for slurmctld."""
+
+    reload: bool = Field(default=True, description="take up changed hook files without a restart of slurmctld")
+
+
+class Spank(Section):
+    """``[spank]``: for srun, sbatch, salloc, slurmd and slurmstepd."""
+
+
+class Scrun(Section):
+    """``[scrun]``: for scrun."""
+
+
+class Log(Section):
+    """``[log]``: what goes to Slurm's log."""
+
+    level: Literal["error", "info", "verbose", "debug", "debug2", "debug3"] = Field(
+        default="debug3", description="the lowest level that handlers' lines are handed to Slurm with"
+    )
+
+
+class Config(Section):
+    """The whole file."""
+
+    hooks: Hooks = Hooks()
+    job_submit: JobSubmit = JobSubmit()
+    spank: Spank = Spank()
+    scrun: Scrun = Scrun()
+    log: Log = Log()
+
+
+def default_path() -> Path:
+    """Return where the file is: beside slurm.conf."""
+    conf = os.environ.get("SLURM_CONF") or "/etc/slurm/slurm.conf"
+    return Path(conf).parent / FILE_NAME
+
+
+def read(path: Path) -> Config:
+    """Read and validate the file; one that does not exist is an empty one.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ConfigError: with one finding for each thing that is wrong, each naming the file and the key.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return Config()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError([f"{path}: {error}"]) from error
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError([f"{path}: not TOML: {error}"]) from error
+    try:
+        return Config.model_validate(table)
+    except ValidationError as error:
+        findings = [f"{path}: {'.'.join(map(str, item['loc']))}: {_explain(item['type'], item['msg'])}" for item in error.errors()]
+        raise ConfigError(findings) from error
+
+
+def _explain(kind: str, message: str) -> str:
+    return "unknown key" if kind == "extra_forbidden" else message

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the handlers of one event. Holds the one broad ``except`` of slurmhooks."""
+
+from __future__ import annotations
+
+from slurmhooks.errors import HandlerError, Reject
+from slurmhooks.log import log
+from slurmhooks.outcome import Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Protocol
+
+    from slurmhooks.registry import Handler
+
+    class View(Protocol):
+        """What handlers read and write: staged until all have passed."""
+
+        def savepoint(self) -> object:
+            """Return what :meth:`rollback` needs to undo later writes."""
+
+        def rollback(self, savepoint: object, /) -> None:
+            """Undo the writes since a savepoint."""
+
+        def commit(self) -> None:
+            """Apply what was written."""
+
+        def close(self) -> None:
+            """Make every later use raise StaleHandleError."""
+
+
+PASSED = Outcome(passed=True)
+
+
+def run(handlers: Iterable[Handler], arguments: dict[str, object], view: View | None = None) -> Outcome:
+    """Run handlers one after the other, until one refuses, and apply what they wrote if none did.
+
+    Args:
+        handlers: in the order in which they run.
+        arguments: by the names of the hook.
+        view: what they may write to, or None.
+
+    Returns:
+        the outcome; this function does not raise.
+    """
+    try:
+        for handler in handlers:
+            savepoint = view.savepoint() if handler.lenient and view is not None else None
+            try:
+                result = handler.call(arguments)
+                if result is not None:
+                    raise HandlerError(
+                        f"a handler returns nothing; this one returned {result!r}. To refuse, raise Reject(text)"
+                    )
+            except Reject as reject:
+                return Outcome(passed=False, code=reject.code, text=reject.text)
+            except BaseException as error:  # whatever a site's function raises, SystemExit too, must not end a daemon
+                text, error_id = report(handler, error)
+                if not handler.lenient:
+                    return Outcome(passed=False, text=text, error_id=error_id)
+                if view is not None:
+                    view.rollback(savepoint)
+                log.user(text)
+        if view is not None:
+            view.commit()
+    finally:
+        if view is not None:
+            view.close()
+    return PASSED
+
+
+def guarded(what: str, function: Callable[[], tuple[int, bytes | None, int]], failed: int) -> tuple[int, bytes | None, int]:
+    """Run the body of an entry point so that it never raises.
+
+    Args:
+        what: describes it, for the log.
+        function: the body.
+        failed: the return code for Slurm if it raises.
+
+    Returns:
+        what the body returned, or the failure with one line for the user.
+    """
+    try:
+        return function()
+    except BaseException as error:  # a bug of slurmhooks itself: fail closed, and say so
+        text = report_bug(what, error)[0]
+        return failed, text.encode("utf-8", "replace"), 0
+
+
+def report(handler: Handler, error: BaseException) -> tuple[str, str]:
+    """Log the traceback of a handler's bug; see :func:`report_bug`."""
+    return report_bug(f"{handler.spec.name} handler {handler.label} ({handler.where})", error, handler.path)
+
+
+def report_bug(what: str, error: BaseException, path: str | None = None) -> tuple[str, str]:
+    """Log the traceback of a bug under a new id.
+
+    Args:
+        what: describes what raised.
+        error: the exception.
+        path: leave out the frames above this file.
+
+    Returns:
+        the one line for the user, and the id.
+    """
+    import os
+
+    error_id = os.urandom(4).hex()
+    log.error("error %s: %s raised %s", error_id, what, type(error).__name__)
+    for line in format_traceback(error, path):
+        log.error("error %s: %s", error_id, line)
+    label = what.split(" (")[0]
+    return f"slurmhooks: {label} failed (error {error_id}); please tell your administrators", error_id
+
+
+def format_traceback(error: BaseException, path: str | None = None) -> list[str]:
+    """Return the lines of a traceback, beginning at the first frame in ``path`` if there is one."""
+    import traceback
+
+    trace = error.__traceback__
+    start = trace
+    while start is not None and start.tb_frame.f_code.co_filename != path:
+        start = start.tb_next
+    chunks = traceback.format_exception(type(error), error, start or trace)
+    return "".join(chunks).rstrip("\n").split("\n")

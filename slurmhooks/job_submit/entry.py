@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All that native/job_submit may call, in slurmctld as SlurmUser.
+
+Every function takes addresses and numbers as ints and answers (return code for Slurm, text for the user or None, 0).
+"""
+
+from __future__ import annotations
+
+from slurmhooks import dispatch, loader, site
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.job_submit import model, native
+from slurmhooks.log import log
+from slurmhooks.registry import Registry
+from slurmhooks.values import NO_VAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmhooks.outcome import Outcome
+
+ffi = native.ffi
+lib = native.lib
+
+Answer = tuple[int, bytes | None, int]
+SUCCESS: Answer = (lib.SLURM_SUCCESS, None, 0)
+FAILED = int(lib.SLURM_ERROR)
+
+_registry = Registry((), ())
+_messages: list[str] = []
+"""Texts for the user of the running call; calls come one at a time."""
+
+
+def _sink(level: int, text: str) -> None:
+    lib.slurmhooks_log(level, text.encode("utf-8", "replace"))
+
+
+log.attach(_sink, _messages.append)
+
+
+def init(version: int) -> Answer:
+    """Load the hooks when slurmctld loads the plugin; a failure ends slurmctld, so the log says all of it.
+
+    Args:
+        version: SLURM_VERSION_NUMBER of the build.
+    """
+    model._View._release = f"{version >> 16 & 0xFF}.{version >> 8 & 0xFF:02d}.{version & 0xFF}"
+    answer = dispatch.guarded("job_submit init", _init, FAILED)
+    return answer[0], None, 0
+
+
+def _init() -> Answer:
+    global _registry
+    try:
+        _, sources = site.of_config()
+        _registry = _load(sources)
+    except (ConfigError, LoadError) as error:
+        for finding in error.findings:
+            for line in finding.split("\n"):
+                log.error("%s", line)
+        log.error("slurmctld cannot start with hooks that do not load; 'slurmhooks check' shows all of it")
+        return FAILED, None, 0
+    return _finish(dispatch.run(_registry.handlers("job_submit.init"), {}))
+
+
+def _load(sources: list[loader.Source]) -> Registry:
+    registry = loader.load(sources)
+    findings = []
+    for handler in (*registry.handlers("job_submit"), *registry.handlers("job_modify")):
+        missing = sorted(native.PRIVATE_ARGUMENTS.intersection(handler.names)) if native.views is None else []
+        if missing:
+            findings.append(f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {native.NEEDS_SOURCES}")
+    if findings:
+        raise LoadError(findings)
+    return registry
+
+
+def fini(version: int) -> Answer:
+    """Run the fini handlers when slurmctld unloads the plugin.
+
+    Args:
+        version: SLURM_VERSION_NUMBER of the build.
+    """
+    del version
+    answer = dispatch.guarded("job_submit fini", lambda: _finish(dispatch.run(_registry.handlers("job_submit.fini"), {})), FAILED)
+    return answer[0], None, 0
+
+
+def job_submit(desc: int, submit_uid: int) -> Answer:
+    """Run the handlers of a submission.
+
+    Args:
+        desc: address of the job_desc_msg_t.
+        submit_uid: who submits.
+    """
+    return dispatch.guarded("job_submit", lambda: _event("job_submit", desc, 0, submit_uid), FAILED)
+
+
+def job_modify(desc: int, record: int, modify_uid: int) -> Answer:
+    """Run the handlers of an update.
+
+    Args:
+        desc: address of the job_desc_msg_t.
+        record: address of the job_record_t.
+        modify_uid: who updates.
+    """
+    return dispatch.guarded("job_modify", lambda: _event("job_modify", desc, record, modify_uid), FAILED)
+
+
+def _event(hook: str, desc: int, record: int, uid: int) -> Answer:
+    _messages.clear()
+    handlers = _registry.handlers(hook)
+    if not handlers:
+        return SUCCESS
+    wanted = _registry.wanted(hook)
+    modify = hook == "job_modify"
+    struct = ffi.cast("job_desc_msg_t *", desc)
+    job = native.Job(struct, modify=modify)
+    arguments: dict[str, object] = {"job": job, "modify_uid" if modify else "submit_uid": uid}
+    others: list[model._View | model.Table] = []
+    if wanted & native.PRIVATE_ARGUMENTS:
+        assert native.views is not None
+        owner = uid if modify and struct.user_id == NO_VAL[32] else struct.user_id
+        makers = {
+            "record": lambda: native.views.record(record),
+            "partitions": lambda: native.views.partitions(owner, uid),
+            "jobs": native.views.jobs,
+            "reservations": native.views.reservations,
+        }
+        for name in wanted & native.PRIVATE_ARGUMENTS:
+            arguments[name] = view = makers[name]()
+            others.append(view)
+    try:
+        return _finish(dispatch.run(handlers, arguments, job))
+    finally:
+        for view in others:
+            view.close()
+
+
+def _finish(outcome: Outcome) -> Answer:
+    texts = list(_messages)
+    _messages.clear()
+    if outcome.text:
+        texts.append(outcome.text)
+    message = "\n".join(texts).encode("utf-8", "surrogateescape").replace(b"\0", b"\\0") if texts else None
+    return lib.SLURM_SUCCESS if outcome.passed else _number(outcome.code), message, 0
+
+
+def _number(code: str | int | None) -> int:
+    """Return the number of a code; the general one if this release does not know it. Never success."""
+    if isinstance(code, str):
+        known = getattr(lib, code, None)
+        if known is None:
+            log.error("Reject(code=%r): this release of Slurm has no such code", code)
+        code = known
+    return int(code) if code else FAILED

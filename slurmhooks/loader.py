@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Imports a site's hook files: all or nothing, every error at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from slurmhooks.dispatch import format_traceback
+from slurmhooks.errors import LoadError
+from slurmhooks.hook import MARKS, Collection, collecting
+from slurmhooks.registry import Registry, verify, verify_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from types import CodeType, ModuleType
+
+    from slurmhooks.hook import Mark, Option
+    from slurmhooks.registry import Handler
+
+PACKAGE = "slurmhooks_site"
+"""Hook files are modules of this name, a dot and their stem, so that a site's files never shadow anything."""
+
+Identity = tuple[int, int, int, int]
+
+
+class Source:
+    """One thing to load: a hook file or an installed module."""
+
+    __slots__ = ("module", "path")
+
+    def __init__(self, *, path: str | None = None, module: str | None = None) -> None:
+        """Name one of the two."""
+        self.path = path
+        self.module = module
+
+
+def expand(patterns: Iterable[str], base: str) -> list[Source]:
+    """Return the hook files that patterns name, sorted within each pattern, each file once.
+
+    Args:
+        patterns: file names and globs.
+        base: the folder that relative ones start from.
+
+    Raises:
+        LoadError: a plain name (no glob) does not exist.
+    """
+    import glob
+
+    found: dict[str, None] = {}
+    missing = []
+    for pattern in patterns:
+        full = os.path.join(base, pattern)
+        names = sorted(glob.glob(full)) if glob.has_magic(full) else [full]
+        for name in names:
+            if os.path.exists(name):
+                found[os.path.realpath(name)] = None
+            else:
+                missing.append(f"{name}: no such hook file")
+    if missing:
+        raise LoadError(missing)
+    return [Source(path=name) for name in found]
+
+
+def identity(path: str) -> Identity | None:
+    """Return what tells one content of a file from another without reading it; None if there is no such file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def load(sources: Sequence[Source]) -> Registry:
+    """Import hook files and modules, verify every handler and option, and put them in order.
+
+    Raises:
+        LoadError: with every finding of every file; nothing is registered then.
+    """
+    handlers: list[Handler] = []
+    options: list[Option] = []
+    findings: list[str] = []
+    seen: set[int] = set()
+    for source in sources:
+        collection = Collection()
+        collecting(collection)
+        try:
+            if source.path is not None:
+                module = _run_file(source.path)
+                label = os.path.basename(source.path).removesuffix(".py")
+            else:
+                assert source.module is not None
+                module = _import(source.module)
+                label = source.module
+        except BaseException as error:  # a site's file may raise anything, SystemExit too
+            findings.append(_describe(source, error))
+            continue
+        finally:
+            collecting(None)
+        for mark, function in _marks(collection, module):
+            if mark.sequence in seen:
+                continue
+            seen.add(mark.sequence)
+            handler, wrong = verify(mark, function, label)
+            findings += wrong
+            if handler is not None:
+                handlers.append(handler)
+        options += _options(collection, module, options)
+    findings += verify_options(options)
+    if findings:
+        raise LoadError(findings)
+    return Registry(handlers, options)
+
+
+def _run_file(path: str) -> ModuleType:
+    """Run a hook file as a module."""
+    from importlib.machinery import ModuleSpec, SourceFileLoader
+
+    status = os.stat(path)
+    if status.st_mode & 0o002:
+        raise PermissionError(f"{path} is writable by everybody, and would run in Slurm's daemons: chmod o-w {path}")
+    stem = os.path.basename(path).removesuffix(".py")
+    if PACKAGE not in sys.modules:
+        sys.modules[PACKAGE] = type(sys)(PACKAGE)
+    name = f"{PACKAGE}.{stem}"
+    loader = SourceFileLoader(name, path)
+    code: CodeType | None = loader.get_code(name)
+    assert code is not None
+    module = type(sys)(name)
+    module.__file__ = path
+    module.__loader__ = loader
+    module.__spec__ = ModuleSpec(name, loader, origin=path)
+    before = sys.modules.get(name)
+    sys.modules[name] = module
+    try:
+        exec(code, module.__dict__)
+    except BaseException:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+        raise
+    return module
+
+
+def _import(name: str) -> ModuleType:
+    """Import an installed module of a site."""
+    __import__(name)
+    return sys.modules[name]
+
+
+def _marks(collection: Collection, module: ModuleType) -> list[tuple[Mark, Callable[..., object]]]:
+    """Return the marks of a module, each with what to call, in the order of definition.
+
+    Marks made while it ran are all taken: of two functions of one name the first would be lost otherwise. What stands
+    in the module's namespace wins: it may be a wrapper around the marked function, or a handler imported from elsewhere.
+    """
+    found: dict[int, tuple[Mark, Callable[..., object]]] = {
+        mark.sequence: (mark, mark.function) for mark in collection.marks
+    }
+    for value in list(vars(module).values()):
+        marks = getattr(value, MARKS, None) if callable(value) and not isinstance(value, type) else None
+        if isinstance(marks, list):
+            for mark in marks:
+                found[mark.sequence] = (mark, value)
+    return [found[sequence] for sequence in sorted(found)]
+
+
+def _options(collection: Collection, module: ModuleType, known: list[Option]) -> list[Option]:
+    from slurmhooks.hook import Option
+
+    found = {option.sequence: option for option in collection.options}
+    for value in list(vars(module).values()):
+        if isinstance(value, Option):
+            found[value.sequence] = value
+    return [found[sequence] for sequence in sorted(found) if found[sequence] not in known]
+
+
+def _describe(source: Source, error: BaseException) -> str:
+    """Return a finding: where it is wrong, what, and the traceback below."""
+    name = source.path or source.module or "?"
+    line = None
+    if isinstance(error, SyntaxError) and error.filename == source.path:
+        line = error.lineno
+    else:
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == source.path:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+    where = name if line is None else f"{name}:{line}"
+    lines = format_traceback(error, source.path)
+    return "\n".join([f"{where}: {type(error).__name__}: {error}", *("    " + text for text in lines)])

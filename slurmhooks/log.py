@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The log of handlers: Slurm's own, at Slurm's levels.
+
+In slurmctld, slurmd and slurmstepd it ends up in the daemon's log file, in srun, sbatch and salloc on the user's
+terminal (levels above error only with ``-v``).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER = range(7)
+LEVELS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
+"""Slurm's names of the levels; their indices are what native/log_bridge.h takes."""
+
+PREFIX = "slurmhooks: "
+
+
+class Log:
+    """Writes lines to Slurm's log.
+
+    Each method takes a text, arguments for its ``%`` (as the logging module does) and fields, which are appended as
+    ``name=value``. A text of several lines becomes several records.
+    """
+
+    __slots__ = ("_sink", "_user")
+
+    def __init__(self) -> None:
+        """Write to standard error until a plugin point attaches Slurm's log."""
+        self._sink: Callable[[int, str], None] | None = None
+        self._user: Callable[[str], None] | None = None
+
+    def attach(self, sink: Callable[[int, str], None], user: Callable[[str], None]) -> None:
+        """Direct the lines to Slurm; for the plugin points.
+
+        Args:
+            sink: takes the index of a level and one line.
+            user: takes the text of :meth:`user`.
+        """
+        self._sink = sink
+        self._user = user
+
+    def error(self, text: str, *args: object, **fields: object) -> None:
+        """Log at level error."""
+        self.write(ERROR, text, args, fields)
+
+    def info(self, text: str, *args: object, **fields: object) -> None:
+        """Log at level info."""
+        self.write(INFO, text, args, fields)
+
+    def verbose(self, text: str, *args: object, **fields: object) -> None:
+        """Log at level verbose."""
+        self.write(VERBOSE, text, args, fields)
+
+    def debug(self, text: str, *args: object, **fields: object) -> None:
+        """Log at level debug."""
+        self.write(DEBUG, text, args, fields)
+
+    def debug2(self, text: str, *args: object, **fields: object) -> None:
+        """Log at level debug2."""
+        self.write(DEBUG2, text, args, fields)
+
+    def debug3(self, text: str, *args: object, **fields: object) -> None:
+        """Log at level debug3."""
+        self.write(DEBUG3, text, args, fields)
+
+    def user(self, text: str, *args: object) -> None:
+        """Show a text to the user of the command that caused this call, whether it is accepted or not.
+
+        job_submit and job_modify: all texts of one call are shown together by sbatch, srun, salloc and scontrol (22.05's
+        job_modify cannot: they go to slurmctld's log). SPANK: through slurm_spank_log(). scrun: on its standard error.
+        """
+        text = _format(text, args, {})
+        if self._user is not None:
+            self._user(text)
+        else:
+            self._print("user", text)
+
+    def write(self, level: int, text: str, args: tuple[object, ...] = (), fields: dict[str, object] | None = None) -> None:
+        """Log at a level given by its index in :data:`LEVELS`."""
+        for line in _format(text, args, fields or {}).split("\n"):
+            if self._sink is not None:
+                self._sink(level, PREFIX + line)
+            else:
+                self._print(LEVELS[level], line)
+
+    @staticmethod
+    def _print(level: str, text: str) -> None:
+        import sys
+
+        if sys.stderr is not None:
+            print(f"{PREFIX}{level}: {text}", file=sys.stderr)
+
+
+def _format(text: str, args: tuple[object, ...], fields: dict[str, object]) -> str:
+    """Return the line; a wrong format string is shown as it is: logging must not fail a job."""
+    text = str(text)
+    if args:
+        try:
+            text = text % args
+        except (TypeError, ValueError):
+            text = f"{text} {args!r}"
+    if fields:
+        text += "".join(f" {name}={value!r}" for name, value in fields.items())
+    return text.replace("\0", "\\0")
+
+
+log = Log()
+"""The log that hook files import."""

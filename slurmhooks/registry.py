@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The handlers of a site: collected, verified when they are loaded, and put in order."""
+
+from __future__ import annotations
+
+from slurmhooks.hook import CONTEXTS, HOOKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slurmhooks.hook import HookSpec, Mark, Option
+
+_VAR_POSITIONAL = 0x04
+_VAR_KEYWORDS = 0x08
+_GENERATOR_LIKE = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable coroutine, asynchronous generator
+OPTION_NAME_LIMIT = 75
+"""SPANK_OPTION_MAXLEN of spank.h."""
+
+
+class Handler:
+    """A verified function that one hook calls.
+
+    Attributes:
+        function: what to call.
+        names: the arguments it takes, in the order in which it takes them; passed by position.
+        spec: its hook.
+        order: low runs first.
+        lenient: a bug in it lets the request pass.
+        contexts: the SPANK contexts in which it runs; empty for the other points.
+        label: ``module:qualname``, for messages.
+        path: the file that defines it.
+        line: the line that defines it.
+    """
+
+    __slots__ = ("contexts", "function", "label", "lenient", "line", "names", "order", "path", "spec")
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        names: tuple[str, ...],
+        spec: HookSpec,
+        order: int,
+        lenient: bool,
+        contexts: tuple[str, ...],
+        label: str,
+        path: str,
+        line: int,
+    ) -> None:
+        """Keep the description; see the class."""
+        self.function = function
+        self.names = names
+        self.spec = spec
+        self.order = order
+        self.lenient = lenient
+        self.contexts = contexts
+        self.label = label
+        self.path = path
+        self.line = line
+
+    @property
+    def where(self) -> str:
+        """File and line, for messages."""
+        return f"{self.path}:{self.line}"
+
+    def call(self, arguments: dict[str, object]) -> object:
+        """Call the function with those of the arguments that it takes."""
+        return self.function(*[arguments[name] for name in self.names])
+
+
+class Registry:
+    """All handlers and options of one set of hook files; never changed once made.
+
+    Attributes:
+        options: in the order of definition.
+    """
+
+    __slots__ = ("_handlers", "_wanted", "options")
+
+    def __init__(self, handlers: Iterable[Handler], options: Iterable[Option]) -> None:
+        """Sort the handlers, which come in file order and, within a file, in definition order."""
+        self._handlers: dict[str, tuple[Handler, ...]] = {}
+        for name in HOOKS:
+            chosen = [handler for handler in handlers if handler.spec.name == name]
+            chosen.sort(key=lambda handler: handler.order)
+            self._handlers[name] = tuple(chosen)
+        self._wanted = {
+            name: frozenset(argument for handler in chosen for argument in handler.names)
+            for name, chosen in self._handlers.items()
+        }
+        self.options = tuple(options)
+
+    def handlers(self, hook: str) -> tuple[Handler, ...]:
+        """Return the handlers of a hook, in the order in which they run."""
+        return self._handlers[hook]
+
+    def wanted(self, hook: str) -> frozenset[str]:
+        """Return the names of all arguments that handlers of a hook take."""
+        return self._wanted[hook]
+
+    def all_handlers(self) -> list[Handler]:
+        """Return all handlers, hook by hook in the order of ``HOOKS``."""
+        return [handler for handlers in self._handlers.values() for handler in handlers]
+
+
+def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Handler | None, list[str]]:
+    """Check a mark against its hook.
+
+    Args:
+        mark: what the decorator wrote.
+        function: what to call: the marked function, or the wrapper that replaced it in its module.
+        module: name of the hook file for messages, without its folder.
+
+    Returns:
+        the handler (None if it must be refused) and what is wrong, each finding with file and line.
+    """
+    spec = HOOKS[mark.hook]
+    code = getattr(mark.function, "__code__", None)
+    path = code.co_filename if code else "?"
+    line = code.co_firstlineno if code else 0
+    label = f"{module}:{getattr(mark.function, '__qualname__', repr(mark.function))}"
+    where = f"{path}:{line}: handler {label} of hook.{spec.name}"
+    findings = []
+    names: tuple[str, ...] = ()
+    try:
+        names = parameters(function, spec)
+    except TypeError as error:
+        findings.append(f"{where} {error}")
+    if mark.on_error is not None and mark.on_error not in spec.on_error:
+        findings.append(f'{where}: on_error takes "{spec.on_error[0]}" or "{spec.on_error[1]}", not {mark.on_error!r}')
+    if mark.contexts is not None:
+        findings += [
+            f"{where}: contexts may name {', '.join(spec.contexts) or 'nothing: this hook has none'}; not {context!r}"
+            for context in mark.contexts
+            if context not in spec.contexts
+        ]
+        if not mark.contexts:
+            findings.append(f"{where}: contexts is empty, so it would never run")
+    if findings:
+        return None, findings
+    contexts = spec.contexts if mark.contexts is None else mark.contexts
+    lenient = mark.on_error == spec.on_error[1]
+    return Handler(function, names, spec, mark.order, lenient, contexts, label, path, line), []
+
+
+def parameters(function: Callable[..., object], spec: HookSpec) -> tuple[str, ...]:
+    """Return the names that a function takes, in order.
+
+    Raises:
+        TypeError: it takes something that its hook does not have, or cannot be called by position; the message follows
+            a description of the handler.
+    """
+    allowed = ", ".join(spec.arguments) or "none"
+    target = function
+    while hasattr(target, "__wrapped__"):
+        target = target.__wrapped__
+    code = getattr(target, "__code__", None)
+    if code is None:
+        raise TypeError(f"must be a function written in Python, not {target!r}")
+    if code.co_flags & _GENERATOR_LIKE:
+        raise TypeError("must be a plain function: a generator or an async function would never run its body")
+    names = code.co_varnames[: code.co_argcount]
+    if code.co_flags & (_VAR_POSITIONAL | _VAR_KEYWORDS):
+        raise TypeError(f"must name its arguments; it may take: {allowed}")
+    if code.co_kwonlyargcount:
+        raise TypeError(f"must not have keyword-only arguments; it may take: {allowed}")
+    unknown = [name for name in names if name not in spec.arguments]
+    if unknown:
+        raise TypeError(f"takes {', '.join(map(repr, unknown))}, which the hook does not have; it may take: {allowed}")
+    return names
+
+
+def verify_options(options: Iterable[Option]) -> list[str]:
+    """Return what is wrong with a set of options."""
+    findings = []
+    seen: set[str] = set()
+    for option in options:
+        if not option.name or "\0" in option.name or "=" in option.name or len(option.name.encode()) > OPTION_NAME_LIMIT:
+            findings.append(
+                f"{option!r}: the name must have 1 to {OPTION_NAME_LIMIT} bytes and neither '=' nor a NUL byte"
+            )
+        if option.name in seen:
+            findings.append(f"{option!r}: this name is given to two options; rename one of them")
+        seen.add(option.name)
+        findings += [
+            f"{option!r}: contexts may name {', '.join(CONTEXTS)}; not {context!r}"
+            for context in option.contexts
+            if context not in CONTEXTS
+        ]
+        if option.optional and option.arginfo is None:
+            findings.append(f"{option!r}: optional=True needs an arginfo, the word that stands for the argument")
+    return findings

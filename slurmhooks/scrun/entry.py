@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All that native/scrun may call, in scrun's anchor process, as the user who called scrun.
+
+Every function takes the address of a ``struct slurmhooks_container`` and answers (return code for scrun, None, 0).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import _slurmhooks_scrun as native
+
+from slurmhooks import dispatch, loader, site
+from slurmhooks.errors import ConfigError, LoadError, SlurmhooksError
+from slurmhooks.log import ERROR, log
+from slurmhooks.registry import Registry
+from slurmhooks.scrun.model import Container
+from slurmhooks.values import strings_from_c, text_from_c
+
+ffi = native.ffi
+lib = native.lib
+
+Answer = tuple[int, bytes | None, int]
+FAILED = -1
+"""SLURM_ERROR: scrun cancels the container's job."""
+
+_registry: Registry | None = None
+
+
+def _sink(level: int, text: str) -> None:
+    lib.slurmhooks_log(level, text.encode("utf-8", "replace"))
+
+
+def _user(text: str) -> None:
+    """scrun has no channel of its own to the user: at level error its lines reach the terminal."""
+    for line in text.split("\n"):
+        lib.slurmhooks_log(ERROR, line.encode("utf-8", "replace"))
+
+
+log.attach(_sink, _user)
+
+
+class LuaScrun:
+    """scrun's functions, asked through Lua."""
+
+    def __init__(self, pointer: Any) -> None:
+        """Keep the container, which holds the Lua state."""
+        self._pointer = pointer
+
+    def ask(self, function: str, argument: bytes) -> tuple[int, bytes]:
+        """See model.Scrun."""
+        status = ffi.new("int *")
+        output = ffi.new("char **")
+        failed = self._pointer.ask(self._pointer, function.encode(), argument, status, output)
+        text = b"" if output[0] == ffi.NULL else ffi.string(output[0])
+        lib.free(output[0])
+        if failed:
+            raise SlurmhooksError(f"scrun's {function}(): {text_from_c(text)}")
+        return int(status[0]), text
+
+
+def stage_in(address: int) -> Answer:
+    """Run the handlers of slurm_scrun_stage_in().
+
+    Args:
+        address: see the module.
+    """
+    return _event("stage_in", address)
+
+
+def stage_out(address: int) -> Answer:
+    """Run the handlers of slurm_scrun_stage_out().
+
+    Args:
+        address: see the module.
+    """
+    return _event("stage_out", address)
+
+
+def _event(name: str, address: int) -> Answer:
+    answer = dispatch.guarded(f"scrun {name}", lambda: _run(name, address), FAILED)
+    if answer[1] is not None:
+        log.user(answer[1].decode("utf-8", "replace"))
+    return answer[0], None, 0
+
+
+def _run(name: str, address: int) -> Answer:
+    registry = _load()
+    if registry is None:
+        return FAILED, None, 0
+    handlers = registry.handlers(f"scrun.{name}")
+    if not handlers:
+        return 0, None, 0
+    pointer = ffi.cast("struct slurmhooks_container *", address)
+    values: dict[str, Any] = {}
+    for member in Container.TEXTS:
+        text = getattr(pointer, member)
+        values[member] = None if text == ffi.NULL else text_from_c(ffi.string(text))
+    for member in Container.NUMBERS:
+        values[member] = int(getattr(pointer, member))
+    if values["orig_bundle"] is None:
+        values["orig_bundle"] = values["bundle"]
+    pairs = (entry.split("=", 1) for entry in strings_from_c(ffi, pointer.job_env))
+    environment = {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+    container = Container(values, environment, LuaScrun(pointer))
+    outcome = dispatch.run(handlers, {"container": container}, container)
+    if outcome.passed:
+        return 0, None, 0
+    if outcome.text:
+        log.user(outcome.text)
+    return FAILED, None, 0
+
+
+def _load() -> Registry | None:
+    """Load the hooks at the first staging; None if that fails, with everything in the log."""
+    global _registry
+    if _registry is None:
+        try:
+            _registry = loader.load(site.of_config()[1])
+        except (ConfigError, LoadError) as error:
+            for finding in error.findings:
+                log.error("%s", finding)
+            log.error("the container is not staged; 'slurmhooks check' shows all that is wrong")
+    return _registry

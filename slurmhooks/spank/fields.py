@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One row an item of ``spank_item_t``: adding one is adding a row.
+
+The C types are those that spank_get_item() writes; they are identical in all releases from 22.05 to 26.05.
+"""
+
+from __future__ import annotations
+
+from slurmhooks.values import ERRORS, number_from_c
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Read = Callable[[Any, Any], Any]
+
+REMOTE = "in slurmstepd (context remote)"
+USER = "in slurmstepd, srun's local_user_init, prolog and epilog"
+LAUNCH = "in slurmstepd and srun's local_user_init"
+TASK = "in the task callbacks of slurmstepd"
+EXIT = "in task_exit"
+ANYWHERE = "everywhere"
+
+
+class Item:
+    """One item: a read-only attribute, or a method if it takes an argument.
+
+    Attributes:
+        name: the attribute.
+        item: Slurm's name.
+        ctype: the C type of the first result.
+        doc: what it is, one line.
+        where: where Slurm answers.
+        convert: turns the C result into the value.
+        argument: for a method, the name of its argument.
+    """
+
+    __slots__ = ("argument", "convert", "ctype", "doc", "item", "name", "where")
+
+    def __init__(
+        self, item: str, ctype: str, doc: str, where: str = REMOTE, convert: Read | None = None, argument: str | None = None
+    ) -> None:
+        """Keep the description; see the class. The attribute is Slurm's name without ``S_``, in lower case."""
+        self.name = item.removeprefix("S_").lower()
+        self.item = item
+        self.ctype = ctype
+        self.doc = doc
+        self.where = where
+        self.convert = convert or _plain
+        self.argument = argument
+
+
+class ExitStatus:
+    """The wait status of a task, taken apart.
+
+    Attributes:
+        raw: as waitpid(2) gives it.
+    """
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: int) -> None:
+        """Keep the status."""
+        self.raw = raw
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code, or None if a signal ended the task."""
+        return None if self.raw & 0x7F else (self.raw >> 8) & 0xFF
+
+    @property
+    def signal(self) -> int | None:
+        """The signal that ended the task, or None."""
+        return (self.raw & 0x7F) or None
+
+    @property
+    def core_dumped(self) -> bool:
+        """Whether the task left a core file."""
+        return bool(self.raw & 0x80) and bool(self.raw & 0x7F)
+
+    def __repr__(self) -> str:
+        """Return what happened."""
+        end = f"exit code {self.exit_code}" if self.signal is None else f"signal {self.signal}"
+        return f"<ExitStatus {end}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the raw status, also with an int."""
+        return self.raw == (other.raw if isinstance(other, ExitStatus) else other)
+
+    def __hash__(self) -> int:
+        """Hash the raw status."""
+        return hash(self.raw)
+
+
+def _plain(ffi: Any, result: Any) -> Any:
+    return result[0]
+
+
+def _u32(ffi: Any, result: Any) -> Any:
+    return number_from_c(result[0], 32)
+
+
+def _text(ffi: Any, result: Any) -> str | None:
+    pointer = result[0]
+    return None if pointer == ffi.NULL else ffi.string(pointer).decode("utf-8", ERRORS)
+
+
+def _status(ffi: Any, result: Any) -> ExitStatus:
+    return ExitStatus(result[0])
+
+
+ITEMS = (
+    Item("S_JOB_UID", "uid_t", "User id of the job's owner.", USER),
+    Item("S_JOB_GID", "gid_t", "Primary group id of the job's owner.", USER),
+    Item("S_JOB_ID", "uint32_t", "Slurm's job id.", USER),
+    Item("S_JOB_STEPID", "uint32_t", "Step id; see SLURM_BATCH_SCRIPT and its neighbours for the special ones.", LAUNCH),
+    Item("S_JOB_NNODES", "uint32_t", "Number of nodes of the step.", LAUNCH),
+    Item("S_JOB_NODEID", "uint32_t", "Index of this node in the step, from 0."),
+    Item("S_JOB_LOCAL_TASK_COUNT", "uint32_t", "Number of tasks on this node."),
+    Item("S_JOB_TOTAL_TASK_COUNT", "uint32_t", "Number of tasks of the step; 0 in a batch step.", LAUNCH),
+    Item("S_JOB_NCPUS", "uint16_t", "Number of CPUs of the job on this node."),
+    Item("S_TASK_ID", "int", "Task id on this node, from 0; -1 in an extern step.", TASK),
+    Item("S_TASK_GLOBAL_ID", "uint32_t", "Task id in the step, from 0.", TASK),
+    Item("S_TASK_EXIT_STATUS", "int", "Wait status of the task.", EXIT, _status),
+    Item("S_TASK_PID", "pid_t", "Process id of the task.", TASK),
+    Item("S_JOB_PID_TO_GLOBAL_ID", "uint32_t", "Task id in the step of a process.", REMOTE, None, "pid"),
+    Item("S_JOB_PID_TO_LOCAL_ID", "uint32_t", "Task id on this node of a process.", REMOTE, None, "pid"),
+    Item("S_JOB_LOCAL_TO_GLOBAL_ID", "uint32_t", "Task id in the step of a task on this node.", REMOTE, None, "local_id"),
+    Item("S_JOB_GLOBAL_TO_LOCAL_ID", "uint32_t", "Task id on this node of a task of the step.", REMOTE, None, "global_id"),
+    Item("S_SLURM_VERSION", "char *", "Version of the running Slurm, as in 24.11.5.", ANYWHERE, _text),
+    Item("S_SLURM_VERSION_MAJOR", "char *", "Its first part.", ANYWHERE, _text),
+    Item("S_SLURM_VERSION_MINOR", "char *", "Its second part.", ANYWHERE, _text),
+    Item("S_SLURM_VERSION_MICRO", "char *", "Its third part.", ANYWHERE, _text),
+    Item("S_STEP_CPUS_PER_TASK", "uint32_t", "CPUs for each task; 1 with --overcommit."),
+    Item("S_JOB_ALLOC_CORES", "char *", "Cores of the job on this node, as a list like 0-3,8.", REMOTE, _text),
+    Item("S_JOB_ALLOC_MEM", "uint64_t", "Memory of the job on this node, in MiB."),
+    Item("S_STEP_ALLOC_CORES", "char *", "Cores of the step on this node, as a list like 0-3,8.", REMOTE, _text),
+    Item("S_STEP_ALLOC_MEM", "uint64_t", "Memory of the step on this node, in MiB."),
+    Item("S_SLURM_RESTART_COUNT", "uint32_t", "How often the job was restarted."),
+    Item("S_JOB_ARRAY_ID", "uint32_t", "Job id of the array, or 0 outside one."),
+    Item("S_JOB_ARRAY_TASK_ID", "uint32_t", "Index in the array; None outside one.", REMOTE, _u32),
+)
+"""Items with one result. S_JOB_ARGV, S_JOB_ENV and S_JOB_SUPPLEMENTARY_GIDS have two and stand in model.py."""

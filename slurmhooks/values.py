@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The one converter between values of Slurm's C structs and values of Python.
+
+Unset (``NO_VAL`` of each width, a null pointer) is None both ways; ``INFINITE`` is :data:`UNLIMITED`; text is UTF-8 with
+``surrogateescape``. Nothing is ever truncated: what C cannot hold raises.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ENCODING = "utf-8"
+ERRORS = "surrogateescape"
+
+# slurm.h: NO_VAL and INFINITE of each width in bits.
+NO_VAL = {bits: (1 << bits) - 2 for bits in (8, 16, 32, 64)}
+INFINITE = {bits: (1 << bits) - 1 for bits in (8, 16, 32, 64)}
+
+
+class Unlimited:
+    """The type of :data:`UNLIMITED`: equal to itself alone, above every number."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the name."""
+        return "UNLIMITED"
+
+    def __lt__(self, other: object) -> bool:
+        """Return False for every number."""
+        return False if isinstance(other, (int, float, Unlimited)) else NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        """Return True for itself only."""
+        return other is self if isinstance(other, (int, float, Unlimited)) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        """Return True for every number."""
+        return other is not self if isinstance(other, (int, float, Unlimited)) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        """Return True for every number and itself."""
+        return True if isinstance(other, (int, float, Unlimited)) else NotImplemented
+
+    def __reduce__(self) -> str:
+        """Copy and unpickle to the same object."""
+        return "UNLIMITED"
+
+
+UNLIMITED = Unlimited()
+"""No limit: Slurm's ``INFINITE`` (of whatever width the field has); greater than every number."""
+
+
+def text_from_c(raw: bytes) -> str:
+    """Return the text of a C string."""
+    return raw.decode(ENCODING, ERRORS)
+
+
+def text_to_c(field: str, value: object) -> bytes:
+    """Return the bytes of a text for C, without the NUL at the end.
+
+    Args:
+        field: its name, for the message.
+        value: the text.
+
+    Raises:
+        TypeError: it is not a str.
+        ValueError: it holds a NUL byte.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{field} takes a str, not {value!r}")
+    if "\0" in value:
+        raise ValueError(f"{field} must not hold a NUL byte: {value!r}")
+    return value.encode(ENCODING, ERRORS)
+
+
+def number_from_c(raw: int, bits: int) -> int | Unlimited | None:
+    """Return the value of an unsigned C integer of so many bits."""
+    if raw == NO_VAL[bits]:
+        return None
+    if raw == INFINITE[bits]:
+        return UNLIMITED
+    return raw
+
+
+def number_to_c(field: str, value: object, bits: int) -> int:
+    """Return the C value of a number, None or UNLIMITED.
+
+    Args:
+        field: its name, for the message.
+        value: the number.
+        bits: the width of the unsigned member.
+
+    Raises:
+        TypeError: it is none of the three (a bool counts as a number).
+        ValueError: it does not fit, or is one of the two largest values, which mean unset and unlimited.
+    """
+    if value is None:
+        return NO_VAL[bits]
+    if value is UNLIMITED:
+        return INFINITE[bits]
+    if not isinstance(value, int):
+        raise TypeError(f"{field} takes an int, None or UNLIMITED, not {value!r}")
+    if not 0 <= value < NO_VAL[bits]:
+        raise ValueError(f"{field} takes 0 to {NO_VAL[bits] - 1}, None or UNLIMITED, not {value}")
+    return int(value)
+
+
+def signed_to_c(field: str, value: object, bits: int) -> int:
+    """Return the C value of a signed number.
+
+    Raises:
+        TypeError: it is not an int.
+        ValueError: it does not fit the member.
+    """
+    if not isinstance(value, int):
+        raise TypeError(f"{field} takes an int, not {value!r}")
+    limit = 1 << (bits - 1)
+    if not -limit <= value < limit:
+        raise ValueError(f"{field} takes {-limit} to {limit - 1}, not {value}")
+    return int(value)
+
+
+def strings_from_c(ffi: Any, array: Any) -> list[str]:
+    """Return the texts of a ``char **`` that ends with NULL, or is NULL."""
+    found: list[str] = []
+    while array != ffi.NULL and array[len(found)] != ffi.NULL:
+        found.append(text_from_c(ffi.string(array[len(found)])))
+    return found

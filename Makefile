@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The Python that the plugins are built for in tests: Debian's own, which has a shared libpython.
+PYTHON ?= /usr/bin/python3
+BIN := .venv/bin
+C_FILES = $(shell find native tests -name '*.[ch]' -not -path '*/.*')
+SHELL_FILES = $(shell git grep -lE -e '^\#!(/usr)?/bin/(env )?(ba)?sh' 2>/dev/null)
+
+.PHONY: help venv check format test demo bench docs clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 15
+
+venv: .venv/.complete ## set up .venv with everything that the other targets need
+
+.venv/.complete: pyproject.toml scripts/setup
+	@scripts/setup $(PYTHON)
+
+check: venv ## all that needs no Slurm: linters, types, formats, unit and native tests
+	@scripts/step 'ruff check'     $(BIN)/ruff check
+	@scripts/step 'ruff format'    $(BIN)/ruff format --check
+	@scripts/step 'mypy'           $(BIN)/mypy
+	@scripts/step 'clang-format'   $(BIN)/clang-format --dry-run -Werror $(C_FILES)
+	@scripts/step 'shellcheck'     $(BIN)/shellcheck $(SHELL_FILES)
+	@scripts/step 'codespell'      $(BIN)/codespell
+	@$(BIN)/pytest -q --ignore=tests/cluster tests
+
+format: venv ## rewrite Python and C sources in the house style
+	@$(BIN)/ruff check --fix-only
+	@$(BIN)/ruff format
+	@$(BIN)/clang-format -i $(C_FILES)
+
+test: check ## check, then every test on real clusters of all supported releases
+	@$(BIN)/pytest -v tests/cluster
+
+demo: venv ## hooks in all three plugin points of a real Slurm, which this sets up itself
+	@tests/cluster/demo
+
+bench: venv ## measure what the hooks cost, on a real Slurm
+	@tests/cluster/bench
+
+docs: venv ## build the documentation
+	@$(BIN)/python docs/build.py
+
+clean: ## remove what was built here (the clusters' cache stays: tests/cluster/run)
+	@rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -188,9 +188,10 @@ def job_submit(compiler: list[str]) -> tuple[str, str]:
         "    const char *function);\n"
     )
     headers = Headers(compiler, includes)
+    codes = [name for name in headers.enumerators("ESLURM_", "SLURM_") if name not in ("SLURM_SUCCESS", "SLURM_ERROR")]
     nested = [name for name in ("slurm_step_id_t",) if headers.struct(name)]
     cdef = "".join(struct(headers, name) for name in nested) + struct(headers, "job_desc_msg_t", nested) + functions
-    cdef += "".join(f"#define {name} ...\n" for name in headers.enumerators("ESLURM_", "SLURM_")) + LOG_CDEF
+    cdef += "".join(f"#define {name} ...\n" for name in ("SLURM_SUCCESS", "SLURM_ERROR", *codes)) + LOG_CDEF
     # The allocator's functions are exported, but not declared in the public headers.
     source = includes + '#include "log_bridge.h"\n' + functions
     return cdef, source
@@ -203,7 +204,8 @@ def slurmctld(compiler: list[str]) -> tuple[str, str]:
     headers = Headers(compiler, includes)
     spellings = ("slurm_step_id_t", "struct job_details", "job_details_t", "part_record_t", "job_record_t")
     present = [name for name in (*spellings, "slurmctld_resv_t") if headers.struct(name)]
-    cdef = "".join(struct(headers, name, present) for name in present)
+    # Each may refer to those before it.
+    cdef = "".join(struct(headers, name, present[:index]) for index, name in enumerate(present))
     cdef += (
         "static int slurmhooks_partitions(void **items, int size, uint32_t user_id, uint32_t submit_uid);\n"
         "static int slurmhooks_jobs(void **items, int size);\n"

@@ -129,7 +129,7 @@ static int stage_out(lua_State *L)
 
 /* Only defines the functions: scrun reads scrun.lua before it forks the process that will call them,
  * so Python starts at the first call. */
-extern int luaopen_scrun_python(lua_State *L)
+__attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
 {
     lua_pushcfunction(L, stage_in);
     lua_setglobal(L, "slurm_scrun_stage_in");

@@ -7,10 +7,11 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from lab import cluster, install, places, rootfs
-from lab.enter import main as enter
-from lab.errors import LabError
-from lab.releases import RELEASES, find
+from . import cluster, install, places, rootfs
+from .enter import USAGE
+from .enter import main as enter
+from .errors import LabError
+from .releases import RELEASES, find
 
 ABOUT = """\
 Bring up private real Slurm clusters, one machine each, of several releases at once.
@@ -28,8 +29,12 @@ environment:
 
 exit codes:
   0 fine; 1 it failed; 2 wrong use; 75 the mirror or the package index cannot be reached;
-  125 the cluster is not up. exec and as return the command's own code, 128+N if
+  125 the cluster is not up, or you are not root. exec and as return the command's own code, 128+N if
   signal N ended it, 126 or 127 if it could not be started."""
+
+COMMANDS = """\
+Run a command in a clean environment, to which --env adds, in the user's home directory, unless --cwd
+names another. Options stand before the command."""
 
 EXAMPLE = """\
 example:
@@ -50,15 +55,12 @@ def parser() -> argparse.ArgumentParser:
     )
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
 
-    def verb(name: str, about: str, release: str = "one") -> argparse.ArgumentParser:
+    def verb(name: str, about: str, count: str | None = None) -> argparse.ArgumentParser:
         made = verbs.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
-        if release == "one":
-            made.add_argument("release", metavar="RELEASE", help=" | ".join(RELEASES))
-        else:
-            made.add_argument("release", metavar="RELEASE", nargs="?", help=" | ".join(RELEASES))
+        made.add_argument("release", metavar="RELEASE", nargs=count, help=" | ".join(RELEASES))
         return made
 
-    made = verb("rootfs", "make the root file system of a release, or finish making it")
+    made = verb("rootfs", "make the root file systems of releases, side by side, or finish making them", "+")
     made.add_argument("--refresh-source", action="store_true", help="try again to get Slurm's source")
     made = verb("up", "start the cluster, and wait until every node is idle")
     made.add_argument("--nodes", type=_count, metavar="N", help="how many (default: as it is now, else 1)")
@@ -66,11 +68,9 @@ def parser() -> argparse.ArgumentParser:
     made = verb("install", "build the working tree in the cluster and switch it on; it may be up or down")
     made.add_argument("--force", action="store_true", help="even if this very tree is installed")
     verb("restart", "stop and start the daemons, keeping jobs")
-    for name, about in (
-        ("exec", "run a command as root: exec [--env K=V]... [--cwd DIR] RELEASE [--] CMD..."),
-        ("as", "run a command as a user: as [--env K=V]... [--cwd DIR] RELEASE USER [--] CMD..."),
-    ):
-        verbs.add_parser(name, help=about)
+    for name, whose in (("exec", "root"), ("as", "USER (root, alice or bob)")):
+        about = f"run a command as {whose}, with its own streams and exit code"
+        verbs.add_parser(name, help=about, description=COMMANDS, usage=USAGE[name].removeprefix("usage: "))
     made = verb("put", "copy a host file ('-': stdin) into the cluster, as root's; it may be up or down")
     made.add_argument("file", metavar="FILE")
     made.add_argument("path", metavar="PATH", help="absolute, inside; directories are made")
@@ -80,8 +80,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("file", metavar="FILE")
     made = verb("log", "print a log file")
     made.add_argument("name", metavar="slurmctld|slurmd|n1...", help="slurmd: of all nodes")
-    verb("status", "say what is up", release="any")
-    made = verb("down", "end every process of the cluster; its files stay", release="any")
+    verb("status", "say what is up", "?")
+    made = verb("down", "end every process of the cluster; its files stay", "?")
     made.add_argument("--all", action="store_true", help="every release of this set of clusters")
     return top
 
@@ -90,20 +90,21 @@ def main(arguments: Sequence[str]) -> int:
     """Run the verb and return the exit code."""
     options = parser().parse_args(arguments)
     # So that `finally` runs, and nothing stays half made.
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGHUP, _stop)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP, and means it
+            signal.signal(number, _stop)
     if options.verb in ("exec", "as"):
         return enter(options.verb, [])
     if options.verb == "status":
         for name in [options.release] if options.release else RELEASES:
-            print(cluster.status(find(name)))
+            sys.stdout.write(cluster.status(find(name)) + "\n")
         return 0
     if options.verb == "down":
         return _down(options.release, options.all)
+    if options.verb == "rootfs":
+        return rootfs.make_all([find(name) for name in options.release], options.refresh_source)
     release = find(options.release)
     match options.verb:
-        case "rootfs":
-            rootfs.make(release, options.refresh_source)
         case "up":
             cluster.up(release, options.nodes, options.fresh)
         case "install":

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from lab import daemons, namespace, places, rootfs
-from lab.errors import LabError, UsageError
-from lab.releases import Release
+from . import daemons, namespace, places, rootfs
+from .errors import LabError, UsageError
+from .releases import Release
 
 CONF = os.path.join(places.HERE, "conf")
 ARCHES = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}

@@ -8,9 +8,9 @@ import subprocess
 import time
 from collections.abc import Sequence
 
-from lab.errors import LabError
-from lab.namespace import PATH
-from lab.releases import USERS, Release
+from .errors import LabError
+from .namespace import PATH
+from .releases import USERS, Release
 
 LOGS = "/var/log/slurm"
 STATE = "/var/lib/slurm/slurmctld"
@@ -60,21 +60,23 @@ def start(release: Release, nodes: int) -> None:
         daemons[name] = (f"/run/slurmd-{name}.pid", f"{LOGS}/slurmd-{name}.log", ["slurmd", "-N", name])
     seen = {log: os.path.getsize(log) if os.path.exists(log) else 0 for _, log, _ in daemons.values()}
     if release.auth == "munge" and not _running("/run/munge/munged.pid"):
-        _launch(["setpriv", "--reuid=munge", "--regid=munge", "--init-groups", "munged"], "/var/log/munge/munged.log", 0)
+        _launch(
+            ["setpriv", "--reuid=munge", "--regid=munge", "--init-groups", "munged"], "/var/log/munge/munged.log", 0
+        )
     for pid_file, log, command in daemons.values():
         if not _running(pid_file):
             _launch(command, log, seen[log])
     began = time.monotonic()
     states: list[str] = []
     while time.monotonic() < began + START_SECONDS:
-        states = node_states()
-        if len(states) == nodes and READY_STATES.issuperset(states):
-            return
         for name, (pid_file, log, command) in daemons.items():
             # Each forks before it writes its pid, so at first an absent one means nothing by itself.
             late = time.monotonic() > began + GRACE_SECONDS
             if not _running(pid_file) and (late or "fatal:" in _since(log, seen[log])):
                 raise LabError(f"{command[0]} ({name}) ended:\n{_problems(log, seen[log])}")
+        states = node_states(1)
+        if len(states) == nodes and READY_STATES.issuperset(states):
+            return
         time.sleep(0.03)
     shown = " ".join(states) or "no answer from slurmctld"
     text = "\n".join(_problems(log, seen[log]) for _, log, _ in daemons.values())
@@ -97,10 +99,10 @@ def stop() -> None:
             os.unlink(path)
 
 
-def node_states() -> list[str]:
-    """Return the state of each node as sinfo says it; none when slurmctld does not answer."""
+def node_states(seconds: int = 5) -> list[str]:
+    """Return the state of each node as sinfo says it; none when slurmctld does not answer in time."""
     done = subprocess.run(
-        ["timeout", "5", "sinfo", "-h", "-N", "-p", "debug", "-o", "%T"],
+        ["timeout", str(seconds), "sinfo", "-h", "-N", "-p", "debug", "-o", "%T"],
         capture_output=True, text=True, env=ENVIRONMENT,
     )  # fmt: skip
     return done.stdout.split() if done.returncode == 0 else []

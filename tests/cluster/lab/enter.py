@@ -3,9 +3,9 @@
 
 from collections.abc import Sequence
 
-from lab import namespace, places
-from lab.errors import UsageError
-from lab.releases import find
+from . import namespace, places
+from .errors import UsageError
+from .releases import find
 
 USAGE = {
     "exec": "usage: run exec [--env K=V]... [--cwd DIR] RELEASE [--] CMD...",

@@ -5,8 +5,8 @@ FAILED = 1
 WRONG_USE = 2
 CANNOT_REACH = 75
 """The mirror or the package index cannot be reached (EX_TEMPFAIL)."""
-NOT_UP = 125
-"""The cluster is not up, as `env` and `timeout` say it: the command never ran."""
+NOT_STARTED = 125
+"""Nothing was done: the cluster is not up, or we are not root. `env` and `timeout` use it likewise."""
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
@@ -30,6 +30,6 @@ class UnreachableError(LabError):
 
 
 class NotUpError(LabError):
-    """Say that there is no cluster to run something in."""
+    """Say that there is no cluster to work in, or no right to."""
 
-    code = NOT_UP
+    code = NOT_STARTED

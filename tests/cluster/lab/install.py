@@ -7,10 +7,10 @@ import shutil
 import stat
 import subprocess
 
-from lab import cluster, namespace, places
-from lab.errors import LabError
-from lab.releases import Release
-from lab.steps import Reporter
+from . import cluster, namespace, places
+from .errors import LabError
+from .releases import Release
+from .steps import Reporter
 
 TREE = "/usr/src/slurmhooks"
 BIN = "/opt/slurmhooks/bin"

@@ -6,18 +6,21 @@ Killing it ends everything in it, and its mounts are never seen by the host.
 """
 
 import ctypes
+import errno
 import os
 import select
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
-from lab.errors import NOT_EXECUTABLE, NOT_FOUND, LabError
+from .errors import NOT_EXECUTABLE, NOT_FOUND, NOT_STARTED, LabError, NotUpError, UsageError
 
 NEWNS, NEWUTS, NEWIPC, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 0x1000, 0x4000, 0x40000
 MNT_DETACH = 2
 PR_SET_PDEATHSIG = 1
+PIPE = 3
+"""The only descriptor besides the standard ones that a new keeper has."""
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -43,7 +46,7 @@ def _check(result: int, what: str) -> None:
 
 
 def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -> None:
-    """Call mount(2)."""
+    """Mount a file system."""
     result = _libc.mount(
         os.fsencode(source), os.fsencode(target), kind.encode(), ctypes.c_ulong(flags), os.fsencode(data)
     )
@@ -51,7 +54,7 @@ def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -
 
 
 def unshare(flags: int) -> None:
-    """Call unshare(2)."""
+    """Leave the namespaces that `flags` name for new ones."""
     _check(_libc.unshare(flags), "cannot make namespaces (are you root?)")
 
 
@@ -107,6 +110,20 @@ def end(keeper: Keeper) -> None:
         os.waitpid(keeper.guard, 0)
 
 
+def fork(body: Callable[[], int], tell: Callable[[str], object]) -> int:
+    """Run `body` in a child process, which exits with what it returns; `tell` gets the text of an error."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = body()
+        except BaseException as error:  # noqa: BLE001 - a child must never return into its parent's code
+            tell(str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}")
+        finally:
+            os._exit(status)
+    return child
+
+
 def start(title: str, attach: Callable[[], str], *, isolated: bool, lasting: bool) -> Keeper:
     """Start a keeper.
 
@@ -121,72 +138,60 @@ def start(title: str, attach: Callable[[], str], *, isolated: bool, lasting: boo
         LabError: a step failed; nothing is left behind.
     """
     reader, writer = os.pipe()
-    guard = os.fork()
-    if guard == 0:
-        _guard(title, attach, isolated, lasting, writer)
+
+    def tell(text: str) -> None:
+        os.write(PIPE, f"\n{title}: {text}\n".encode(errors="replace"))
+
+    def guard() -> int:
+        # Neither the caller's pipes nor its locks may be held open by a keeper.
+        os.dup2(writer, PIPE, inheritable=False)
+        os.closerange(PIPE + 1, os.sysconf("SC_OPEN_MAX"))
+        if lasting:
+            os.setsid()
+        else:
+            die_with_parent()
+        unshare(NEWNS | NEWPID | NEWUTS | NEWIPC | (NEWNET if isolated else 0))
+        pid = fork(lambda: _keep(title, attach, isolated, lasting), tell)
+        os.write(PIPE, f"{pid}\n".encode())
+        os.close(PIPE)
+        if not lasting:
+            _silence()
+            os.waitpid(pid, 0)
+        return 0
+
+    parent = fork(guard, tell)
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8", errors="replace") as pipe:
         lines = pipe.read().split("\n")  # the id and a problem come from two processes, in any order
     ids = [line for line in lines if line.isdecimal()]
     problem = " ".join(line for line in lines if line and line not in ids)
     if lasting or problem or not ids:
-        os.waitpid(guard, 0)
+        os.waitpid(parent, 0)
     if problem or not ids:
         raise LabError(problem or f"{title}: the keeper did not start")
     pid = int(ids[0])
-    return Keeper(pid, identity(pid), 0 if lasting else guard)
+    return Keeper(pid, identity(pid), 0 if lasting else parent)
 
 
-def _guard(title: str, attach: Callable[[], str], isolated: bool, lasting: bool, writer: int) -> NoReturn:
-    status = 1
-    try:
-        # Neither the caller's pipes nor its locks may be held open by a keeper.
-        os.dup2(writer, 3)
-        os.closerange(4, os.sysconf("SC_OPEN_MAX"))
-        writer = 3
-        os.set_inheritable(writer, False)
-        if lasting:
-            os.setsid()
-        else:
-            die_with_parent()
-        unshare(NEWNS | NEWPID | NEWUTS | NEWIPC | (NEWNET if isolated else 0))
-        pid = os.fork()
-        if pid == 0:
-            _keep(title, attach, isolated, lasting, writer)
-        if not lasting:
-            null = os.open("/dev/null", os.O_RDWR)
-            for stream in (0, 1, 2):
-                os.dup2(null, stream)
-        os.write(writer, f"{pid}\n".encode())
-        os.close(writer)
-        if not lasting:
-            os.waitpid(pid, 0)
-        status = 0
-    except BaseException as error:  # reported through the pipe: this process has no caller
-        os.write(writer, f"\n{error}\n".encode())
-    finally:
-        os._exit(status)
+def _keep(title: str, attach: Callable[[], str], isolated: bool, lasting: bool) -> NoReturn:
+    if not lasting:
+        die_with_parent()
+    mount("none", "/", "", MS_REC | MS_PRIVATE)
+    os.umask(0o022)
+    _enter_root(attach(), isolated)
+    if isolated:
+        _network()
+    _silence()
+    # Ignored across exec, so the kernel itself reaps what the daemons leave behind.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    os.execve("/bin/sleep", [title, "infinity"], {"PATH": PATH})
 
 
-def _keep(title: str, attach: Callable[[], str], isolated: bool, lasting: bool, writer: int) -> NoReturn:
-    try:
-        if not lasting:
-            die_with_parent()
-        mount("none", "/", "", MS_REC | MS_PRIVATE)
-        os.umask(0o022)
-        _enter_root(attach(), isolated)
-        if isolated:
-            _network()
-        null = os.open("/dev/null", os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(null, stream)
-        # Ignored across exec, so the kernel itself reaps what the daemons leave behind.
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        os.execve("/bin/sleep", [title, "infinity"], {"PATH": PATH})
-    except BaseException as error:  # reported through the pipe: this process has no caller
-        os.write(writer, f"\n{title}: {error}\n".encode())
-    finally:
-        os._exit(1)
+def _silence() -> None:
+    null = os.open("/dev/null", os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    os.close(null)
 
 
 def _enter_root(root: str, isolated: bool) -> None:
@@ -215,10 +220,10 @@ def _enter_root(root: str, isolated: bool) -> None:
     mount("tmpfs", f"{root}/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777")
     # pivot_root, not chroot: the kernel refuses a user namespace (rootless crun) to a chrooted process.
     os.chdir(root)
-    number = SYS_PIVOT_ROOT.get(os.uname().machine)
-    if number is None:
+    call_number = SYS_PIVOT_ROOT.get(os.uname().machine)
+    if call_number is None:
         raise LabError(f"no pivot_root number known for {os.uname().machine}: add it to lab/namespace.py")
-    _check(_libc.syscall(ctypes.c_long(number), b".", b"."), "pivot_root")
+    _check(_libc.syscall(ctypes.c_long(call_number), b".", b"."), "pivot_root")
     _check(_libc.umount2(b".", MNT_DETACH), "cannot let go of the host's root")
     os.chdir("/")
 
@@ -245,10 +250,16 @@ def join(keeper_pid: int) -> None:
     """Move this process into the keeper's namespaces; children are in its pid namespace too.
 
     Nothing that is not imported yet can be imported afterwards: the files are others.
+
+    Raises:
+        NotUpError: the keeper is gone.
     """
-    handle = os.pidfd_open(keeper_pid)
-    _check(_libc.setns(handle, NEWNS | NEWPID | NEWUTS | NEWIPC | NEWNET), "cannot enter the cluster (are you root?)")
-    os.close(handle)
+    try:
+        handle = os.pidfd_open(keeper_pid)
+        _check(_libc.setns(handle, NEWNS | NEWPID | NEWUTS | NEWIPC | NEWNET), "setns")
+        os.close(handle)
+    except (OSError, LabError) as error:
+        raise NotUpError(f"cannot enter the cluster, it may be going down: {error}") from error
 
 
 def account(user: str) -> tuple[int, int, str, str, list[int]]:
@@ -257,7 +268,7 @@ def account(user: str) -> tuple[int, int, str, str, list[int]]:
     The `pwd` module would ask the host's name service, with libraries of the cluster's.
 
     Raises:
-        LabError: there is no such user.
+        UsageError: there is no such user.
     """
     with open("/etc/passwd", encoding="utf-8") as file:
         for line in file:
@@ -265,7 +276,7 @@ def account(user: str) -> tuple[int, int, str, str, list[int]]:
             if name == user:
                 break
         else:
-            raise LabError(f"no user {user!r} in the cluster: there are root, alice and bob")
+            raise UsageError(f"no user {user!r} in the cluster: there are root, alice and bob")
     groups = [int(gid)]
     with open("/etc/group", encoding="utf-8") as file:
         for line in file:
@@ -304,9 +315,30 @@ def execute(
     join(keeper_pid)
     uid, gid, home, shell, groups = account(user)
     env = environment(user, home, shell, more)
-    child = os.fork()
-    if child == 0:
-        _become(uid, gid, groups, directory or home, command, env)
+
+    def command_process() -> int:
+        os.setgroups(groups)
+        os.setgid(gid)
+        os.setuid(uid)
+        # After setuid, which clears it: a killed `run` takes its command with it.
+        die_with_parent()
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these, programs expect not to
+            signal.signal(number, signal.SIG_DFL)
+        try:
+            os.chdir(directory or home)
+        except OSError as error:
+            tell(f"cannot start in {directory or home}: {error.strerror}")
+            return NOT_STARTED
+        try:
+            os.execvpe(command[0], list(command), env)
+        except OSError as error:
+            tell(f"{command[0]}: {error.strerror}")
+            return NOT_FOUND if error.errno == errno.ENOENT else NOT_EXECUTABLE
+
+    def tell(text: str) -> None:
+        os.write(2, f"run: {text}\n".encode(errors="replace"))
+
+    child = fork(command_process, tell)
     # The terminal sends these to the command as well: it decides, we report.
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
@@ -316,29 +348,6 @@ def execute(
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def _become(
-    uid: int, gid: int, groups: Sequence[int], directory: str, command: Sequence[str], env: dict[str, str]
-) -> NoReturn:
-    status = NOT_EXECUTABLE
-    try:
-        os.setgroups(groups)
-        os.setgid(gid)
-        os.setuid(uid)
-        # After setuid, which clears it: a killed `run` takes its command with it.
-        die_with_parent()
-        os.chdir(directory)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these, programs expect not to
-            signal.signal(number, signal.SIG_DFL)
-        os.execvpe(command[0], list(command), env)
-    except FileNotFoundError:
-        status = NOT_FOUND
-        os.write(2, f"run: {command[0]}: not found in the cluster\n".encode(errors="replace"))
-    except BaseException as error:  # this process must never return into the caller's code
-        os.write(2, f"run: {command[0]}: {error}\n".encode(errors="replace"))
-    finally:
-        os._exit(status)
-
-
 def call(keeper: Keeper, function: Callable[[], str]) -> str:
     """Run a Python function as root inside and return its text.
 
@@ -346,22 +355,20 @@ def call(keeper: Keeper, function: Callable[[], str]) -> str:
         LabError: the function raised; the text is the error's.
     """
     reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            die_with_parent()
-            os.close(reader)
-            join(keeper.pid)
-            os.chdir("/")
-            text = function()
-            status = 0
-        except BaseException as error:  # carried to the parent, which raises it
-            text = str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
-        finally:
-            with os.fdopen(writer, "w", encoding="utf-8", errors="surrogateescape") as pipe:
-                pipe.write(text)
-            os._exit(status)
+
+    def send(text: str) -> None:
+        with os.fdopen(writer, "w", encoding="utf-8", errors="surrogateescape") as pipe:
+            pipe.write(text)
+
+    def body() -> int:
+        die_with_parent()
+        os.close(reader)
+        join(keeper.pid)
+        os.chdir("/")
+        send(function())
+        return 0
+
+    child = fork(body, send)
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8", errors="surrogateescape") as pipe:
         text = pipe.read()

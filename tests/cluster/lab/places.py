@@ -7,8 +7,8 @@ import os
 import sys
 from collections.abc import Iterator
 
-from lab.errors import LabError, NotUpError, UsageError
-from lab.namespace import Keeper, alive
+from .errors import NotUpError, UsageError
+from .namespace import Keeper, alive
 
 HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 PROJECT = os.path.dirname(os.path.dirname(HERE))
@@ -85,14 +85,15 @@ def locked(directory: str, what: str) -> Iterator[None]:
 
 def say(text: str) -> None:
     """Tell the person what goes on; stdout is kept for what a verb was asked for."""
-    print(text, file=sys.stderr, flush=True)
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
 
 
 def need_root() -> None:
     """Refuse to go on as anyone but root.
 
     Raises:
-        LabError: we are not root.
+        NotUpError: we are not root.
     """
     if os.geteuid() != 0:
-        raise LabError("needs root (namespaces, mounts, a root file system): run it as root or with sudo")
+        raise NotUpError("needs root (namespaces, mounts, a root file system): run it as root or with sudo")

@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-from lab.errors import UsageError
+from .errors import UsageError
 
 
 class Release(NamedTuple):

@@ -5,27 +5,26 @@ Each step leaves a stamp that holds what it was made from, so a step is done aga
 changes, and a run that was cut off goes on where it stopped.
 """
 
+import functools
 import os
 import shutil
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from lab import namespace, places
-from lab.errors import LabError, UnreachableError
-from lab.releases import PACKAGES, PYTHON_PACKAGES, USERS, Release
-from lab.steps import Reporter
+from . import namespace, places
+from .errors import LabError, UnreachableError
+from .releases import PACKAGES, PYTHON_PACKAGES, USERS, Release
+from .steps import Reporter
 
 STAMPS = ".slurmhooks"
 FORMAT = "1"
 """Raised when a change of this module makes older root file systems useless."""
 
-SLURM_CONFIGURE = (
-    "./configure -q --sysconfdir=/etc/slurm --disable-debug --enable-multiple-slurmd --without-munge"
-)
+SLURM_CONFIGURE = "./configure -q --sysconfdir=/etc/slurm --disable-debug --enable-multiple-slurmd --without-munge"
 
 APT_SETTINGS = ("acquire::http", "acquire::https", "acquire::check-", "acquire::retries", "acquire::forceipv")
 """What of the host's apt configuration says how to reach a mirror."""
@@ -38,7 +37,7 @@ def ready(release: Release) -> bool:
 
 def ident(release: Release) -> str:
     """Return what tells this root file system from one made earlier or later."""
-    return _stamp(release, "base")
+    return _stamp(release, "ident")
 
 
 def make(release: Release, refresh_source: bool = False) -> None:
@@ -56,6 +55,30 @@ def make(release: Release, refresh_source: bool = False) -> None:
             return
         _refuse_in_use(release)
         _Maker(release, root).make(refresh_source)
+
+
+def make_all(releases: Sequence[Release], refresh_source: bool) -> int:
+    """Make several at a time: most of the work is one processor's or the network's.
+
+    Returns:
+        The exit code of the first that failed, else 0.
+    """
+    if len(releases) == 1:
+        make(releases[0], refresh_source)
+        return 0
+
+    def body(release: Release) -> int:
+        namespace.die_with_parent()
+        try:
+            make(release, refresh_source)
+        except LabError as error:
+            places.say(f"run: rootfs {release.name}: {error}")
+            return error.code
+        return 0
+
+    children = [namespace.fork(functools.partial(body, release), places.say) for release in releases]
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    return next((code if code > 0 else 1 for code in codes if code), 0)
 
 
 def mebibytes(release: Release) -> int:
@@ -96,13 +119,13 @@ class _Maker:
         self.root = root
         self.mirror = find_mirror()
         self.report = Reporter(f"rootfs {release.name}", root + ".log")
+        self.changed = False
 
     def make(self, refresh_source: bool) -> None:
         release, report = self.release, self.report
-        began = report.began
         with open(report.log, "w", encoding="ascii"):
             pass
-        if _stamp(release, "base").split(" ")[0] != FORMAT:
+        if _stamp(release, "base") != FORMAT:
             self.base()
         self.configure_apt()
         with self.keeper() as keeper:
@@ -115,8 +138,10 @@ class _Maker:
             if _stamp(release, "source") != SLURM_CONFIGURE and (refresh_source or not _stamp(release, "no-source")):
                 self.source(keeper)
             report.inside("clean", keeper, ["apt-get", "clean"])
+        if self.changed or not ident(release):
+            # Layers made over what this was before do not fit any more: cluster.py refuses them.
+            self.stamp("ident", os.urandom(8).hex())
         self.stamp("complete", _recipe(release))
-        report.began = began
         report.say(f"complete, {mebibytes(release)} MiB in {self.root}")
 
     def stamp(self, step: str, content: str) -> None:
@@ -166,7 +191,8 @@ class _Maker:
             if not _reachable(f"{self.mirror}/dists/{self.release.suite}/InRelease"):
                 raise UnreachableError(f"the Debian mirror of this machine's apt cannot be reached; {error}") from error
             raise
-        self.stamp("base", f"{FORMAT} {os.urandom(8).hex()}")
+        self.stamp("base", FORMAT)
+        self.changed = True
 
     def configure_apt(self) -> None:
         suite = self.release.suite
@@ -174,7 +200,9 @@ class _Maker:
         self.write("/etc/dpkg/dpkg.cfg.d/slurmhooks", "force-unsafe-io\n")
         settings = 'APT::Install-Recommends "false";\nAcquire::Languages "none";\n' + _host_apt_settings(self.root)
         self.write("/etc/apt/apt.conf.d/90slurmhooks", settings)
-        self.write("/etc/apt/sources.list", "".join(f"{kind} {self.mirror} {suite} main\n" for kind in ("deb", "deb-src")))
+        self.write(
+            "/etc/apt/sources.list", "".join(f"{kind} {self.mirror} {suite} main\n" for kind in ("deb", "deb-src"))
+        )
         self.write("/etc/hosts", f"127.0.0.1 localhost {namespace.HOSTNAME}\n")
         self.write("/etc/hostname", namespace.HOSTNAME + "\n")
         self.write("/etc/resolv.conf", "# no name server can be reached from inside a cluster\n")
@@ -187,9 +215,12 @@ class _Maker:
             self.report.inside("apt-get update", keeper, ["apt-get", "-qq", "update"], proxies)
         except LabError as error:
             raise UnreachableError(str(error)) from error
+        # What a run that was cut off may have left half done.
+        self.report.inside("dpkg --configure", keeper, ["dpkg", "--configure", "-a"], proxies)
         command = ["apt-get", "-qq", "-y", "install", *_packages(self.release).split()]
         self.report.inside("apt-get install", keeper, command, proxies)
         self.stamp("packages", _packages(self.release))
+        self.changed = True
 
     def users(self, keeper: namespace.Keeper) -> None:
         for name, uid in USERS.items():
@@ -197,6 +228,7 @@ class _Maker:
                 command = ["useradd", "-m", "-u", str(uid), "-s", "/bin/bash", name]
                 self.report.inside(f"user {name}", keeper, command)
         self.stamp("users", str(USERS))
+        self.changed = True
 
     def python(self, keeper: namespace.Keeper) -> None:
         wheels = os.path.join(places.cache(), "wheels", self.release.name)
@@ -223,6 +255,7 @@ class _Maker:
         self.report.inside("pip install", keeper, pip)
         shutil.rmtree(self.root + inside)
         self.stamp("python", " ".join(PYTHON_PACKAGES))
+        self.changed = True
 
     def source(self, keeper: namespace.Keeper) -> None:
         """Put Slurm's source of exactly the installed version in place, if the mirror has it."""
@@ -278,7 +311,9 @@ def find_mirror() -> str:
     if mirror := os.environ.get("SLURMHOOKS_MIRROR"):
         return mirror.rstrip("/")
     directory = "/etc/apt/sources.list.d"
-    files = [os.path.join(directory, name) for name in sorted(os.listdir(directory))] if os.path.isdir(directory) else []
+    files = (
+        [os.path.join(directory, name) for name in sorted(os.listdir(directory))] if os.path.isdir(directory) else []
+    )
     for path in [*files, "/etc/apt/sources.list"]:
         if not path.endswith((".sources", ".list")) or not os.path.exists(path):
             continue

@@ -5,9 +5,9 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from lab import namespace
-from lab.errors import LabError
-from lab.places import say
+from . import namespace
+from .errors import LabError
+from .places import say
 
 EVERY = 10.0
 """Seconds between two signs of life."""
@@ -48,19 +48,15 @@ class Reporter:
         """
         log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.write(log, f"==== {label}\n".encode())
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                namespace.die_with_parent()
-                os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-                os.dup2(log, 1)
-                os.dup2(log, 2)
-                status = body()
-            except BaseException as error:  # goes to the log, which the parent shows
-                os.write(2, f"{error}\n".encode())
-            finally:
-                os._exit(status)
+
+        def logged() -> int:
+            namespace.die_with_parent()
+            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            return body()
+
+        child = namespace.fork(logged, lambda text: os.write(2, f"{text}\n".encode(errors="replace")))
         os.close(log)
         began = told = time.monotonic()
         delay = 0.001

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What people and tests may rely on when they call `tests/cluster/run`."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+RUN = Path(__file__).parent / "run"
+Factory = Callable[[str, str], "Cluster"]
+
+
+@pytest.fixture
+def lab(bare_cluster: "Cluster") -> "Cluster":
+    """The bare cluster, brought up again if the test before took it down."""
+    bare_cluster.tool("up")
+    return bare_cluster
+
+
+def keeper(cluster: "Cluster") -> int:
+    """Return the host's process id of the cluster's pid 1."""
+    title = f"slurmhooks cluster {cluster.name}/{cluster.release}".encode()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                command = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if command[0] == title:
+                return int(entry.name)
+    raise AssertionError(f"no process is called {title!r}")
+
+
+def members(namespace: str) -> list[str]:
+    """Return the host's process ids in a pid namespace, but for zombies, which are the host's init's to reap."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+                if os.readlink(entry / "ns" / "pid") == namespace and state != "Z":
+                    found.append(entry.name)
+            except OSError:
+                continue
+    return found
+
+
+def test_streams_and_exit_code_are_the_commands_own(lab: "Cluster") -> None:
+    """Input, output, errors and the exit code pass through unchanged and apart."""
+    done = lab.root("sh", "-c", "cat; echo problem >&2; exit 42", input="caf\u00e9\n\ntwo")
+    assert (done.returncode, done.stdout, done.stderr) == (42, "caf\u00e9\n\ntwo", "problem\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (["sh", "-c", "kill -9 $$"], 128 + signal.SIGKILL),
+        (["sh", "-c", "kill -TERM $$"], 128 + signal.SIGTERM),
+        (["no-such-command"], 127),
+        (["/etc"], 126),
+    ],
+    ids=["SIGKILL", "SIGTERM", "absent", "directory"],
+)
+def test_an_end_that_is_no_exit_is_told_as_a_shell_tells_it(lab: "Cluster", command: list[str], code: int) -> None:
+    """Death by signal N is 128+N; 127 and 126 say that there was nothing to run."""
+    assert lab.user("alice", *command).returncode == code
+
+
+def test_arguments_arrive_as_they_were_given(lab: "Cluster") -> None:
+    """No shell comes between, and options after the command's name are the command's."""
+    words = ["a b", "$HOME", "--env", "K=V", "--", "-x", "", "'\"", "*"]
+    done = lab.root("printf", "[%s]", *words)
+    assert done.stdout == "".join(f"[{word}]" for word in words)
+
+
+def test_the_two_dashes_may_be_left_out(lab: "Cluster") -> None:
+    """`exec RELEASE CMD` means the same as `exec RELEASE -- CMD`."""
+    assert lab.tool("exec", "echo", "-n", "there") == "there"
+
+
+def test_the_environment_is_clean(lab: "Cluster", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the caller's environment comes in but what --env names; cwd is the user's home."""
+    monkeypatch.setenv("SLURM_JOB_ID", "999")
+    done = lab.user("bob", "sh", "-c", "pwd; id -un; env", env={"GREETING": "a=b c"})
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["/home/bob", "bob"]
+    assert {"HOME=/home/bob", "USER=bob", "LANG=C.UTF-8", "GREETING=a=b c"} <= set(lines)
+    assert not [line for line in lines if line.startswith("SLURM")]
+
+
+def test_a_user_namespace_can_be_made_inside(lab: "Cluster") -> None:
+    """An ordinary user can make one, as a rootless container runtime must: the root is no chroot."""
+    done = lab.user("alice", "unshare", "-Ur", "id", "-u")
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+
+
+def test_wrong_use_is_2(lab: "Cluster") -> None:
+    """A call that cannot mean anything ends with 2 and one line."""
+    for verb, arguments in (("exec", []), ("as", ["nobody-here", "true"]), ("put", ["-", "relative"])):
+        done = lab.call(verb, *arguments)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), verb
+    done = subprocess.run([sys.executable, str(RUN), "up", "1.0"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "22.05, 24.11, 26.05" in done.stderr
+
+
+def test_a_job_runs_as_the_user(lab: "Cluster") -> None:
+    """Srun runs tasks as the user, and sbatch --wait passes the script's exit code on."""
+    done = lab.user("alice", "srun", "-n2", "id", "-un")
+    assert (done.returncode, done.stdout) == (0, "alice\nalice\n"), done.stderr
+    done = lab.user("alice", "sbatch", "--wait", "-o", "/dev/null", "--wrap", "exit 3")
+    assert done.returncode == 3, done.stderr
+
+
+def test_the_release_is_what_it_says(lab: "Cluster") -> None:
+    """Slurmctld is of the release that was asked for, and so is Slurm's source where there is one."""
+    version = lab.root("slurmctld", "-V").stdout.split()[-1]
+    assert version.startswith(lab.release + ".")
+    meta = lab.root("cat", "/usr/src/slurm/META")
+    if meta.returncode == 0:
+        assert version in meta.stdout.split()
+
+
+def test_the_python_packages_are_there(lab: "Cluster") -> None:
+    """What the project needs at run, build and test time can be imported in the cluster's own Python."""
+    modules = "cffi, pydantic, structlog, lupa, pytest, click, rich, hatchling, mesonbuild"
+    lab.root("/opt/slurmhooks/bin/python", "-c", f"import {modules}", check=True)
+
+
+def test_up_is_idempotent(lab: "Cluster") -> None:
+    """A second up leaves the running cluster alone."""
+    before = keeper(lab)
+    lab.root("touch", "/run/marker", check=True)
+    lab.tool("up")
+    lab.tool("up", "--nodes", "1")
+    assert keeper(lab) == before
+    assert lab.root("test", "-e", "/run/marker").returncode == 0
+
+
+def test_another_number_of_nodes_brings_it_up_anew(lab: "Cluster") -> None:
+    """After up --nodes 3 a job can span three nodes."""
+    lab.tool("up", "--nodes", "3")
+    done = lab.user("alice", "srun", "-N3", "sh", "-c", "echo $SLURMD_NODENAME")
+    assert sorted(done.stdout.split()) == ["n1", "n2", "n3"], done.stderr
+    lab.tool("up", "--nodes", "1")
+
+
+def test_up_does_not_hold_the_callers_pipes(lab: "Cluster") -> None:
+    """A caller that reads up's or restart's output to its end is not kept waiting by a daemon."""
+    lab.tool("down")
+    env = {**os.environ, "SLURMHOOKS_CLUSTER": lab.name}
+    for verb in ("up", "restart"):
+        command = [sys.executable, str(RUN), verb, lab.release]
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        assert done.returncode == 0, done.stdout
+
+
+def test_no_process_outlives_down(lab: "Cluster") -> None:
+    """Down ends daemons, jobs and what users left running, and leaves nothing mounted."""
+    lab.user("alice", "sbatch", "-o", "/dev/null", "--wrap", "sleep 1000", check=True)
+    lab.user("bob", "sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 </dev/null &", check=True)
+    lab.wait(lambda: "RUNNING" in lab.root("squeue", "-h", "-o", "%T").stdout, what="running job")
+    namespace = os.readlink(f"/proc/{keeper(lab)}/ns/pid")
+    assert len(members(namespace)) >= 5
+    lab.tool("down")
+    assert members(namespace) == []
+    assert "slurmhooks" not in Path("/proc/self/mounts").read_text()
+    assert lab.tool("down") == "", "a second down is fine"
+
+
+def test_a_command_in_a_cluster_that_is_down_is_125(lab: "Cluster") -> None:
+    """The exit code can't be taken for the command's, and the one line says what to do."""
+    lab.tool("down")
+    for done in (lab.root("true"), lab.user("alice", "true"), lab.call("restart")):
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (125, "", 1)
+        assert f"run up {lab.release}" in done.stderr
+
+
+def test_a_killed_run_takes_its_command_with_it(lab: "Cluster") -> None:
+    """A command does not go on after the `run exec` that started it was killed."""
+    env = {**os.environ, "SLURMHOOKS_CLUSTER": lab.name}
+    process = subprocess.Popen([sys.executable, str(RUN), "exec", lab.release, "sleep", "4242"], env=env)
+    try:
+        lab.wait(lambda: lab.root("pgrep", "-fx", "sleep 4242").returncode == 0, what="sleep inside")
+    finally:
+        process.kill()
+        process.wait()
+    lab.wait(lambda: lab.root("pgrep", "-fx", "sleep 4242").returncode == 1, what="end of sleep inside")
+
+
+@pytest.mark.parametrize("state", ["up", "down"])
+def test_files_go_in_and_come_out(lab: "Cluster", tmp_path: Path, state: str) -> None:
+    """Put and get keep bytes and mode, make directories, and work whether it is up or down."""
+    if state == "down":
+        lab.tool("down")
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(bytes(range(256)) * 300)
+    source.chmod(0o750)
+    lab.put(source, f"/opt/new-{state}/deep/file")
+    lab.tool("get", f"/opt/new-{state}/deep/file", str(target))
+    assert target.read_bytes() == source.read_bytes()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o750
+    lab.tool("up")
+    assert lab.root("stat", "-c", "%U %a", f"/opt/new-{state}/deep/file").stdout == "root 750\n"
+
+
+def test_a_file_that_is_absent_is_an_error(lab: "Cluster", tmp_path: Path) -> None:
+    """Get of nothing fails, names the path and makes no file."""
+    done = lab.call("get", "/no/such/file", str(tmp_path / "out"))
+    assert done.returncode == 1
+    assert "/no/such/file" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_links_inside_do_not_lead_outside(lab: "Cluster", tmp_path: Path) -> None:
+    """An absolute link in the cluster leads to the cluster's file, never to the host's."""
+    lab.put("inside\n", "/srv/target")
+    lab.root("ln", "-sfn", "/srv", "/opt/link", check=True)
+    assert lab.tool("get", "/opt/link/target", "-") == "inside\n"
+    lab.put("changed\n", "/opt/link/target")
+    assert lab.root("cat", "/srv/target").stdout == "changed\n"
+    assert not Path("/srv/target").exists()
+
+
+def test_files_stay_over_down_and_jobs_do_not(lab: "Cluster") -> None:
+    """Down and up keep files and local.conf, write slurm.conf anew and forget jobs; --fresh forgets all."""
+    original = lab.root("cat", "/etc/slurm/slurm.conf").stdout
+    local = lab.root("cat", "/etc/slurm/local.conf").stdout
+    lab.put(local + "MaxArraySize=77\n", "/etc/slurm/local.conf")
+    lab.put("spoilt", "/etc/slurm/slurm.conf")
+    lab.put("kept", "/opt/kept")
+    lab.tool("down")
+    lab.tool("up")
+    assert lab.root("cat", "/etc/slurm/slurm.conf").stdout == original
+    assert lab.root("cat", "/opt/kept").stdout == "kept"
+    assert "MaxArraySize            = 77\n" in lab.root("scontrol", "show", "config").stdout
+    assert lab.root("squeue", "-h").stdout == ""
+    lab.tool("up", "--fresh")
+    assert lab.root("test", "-e", "/opt/kept").returncode == 1
+    assert lab.root("cat", "/etc/slurm/local.conf").stdout == local
+
+
+def test_restart_keeps_jobs(lab: "Cluster") -> None:
+    """Restart gives new daemons that still know the old jobs."""
+    job = lab.user(
+        "alice", "sbatch", "--parsable", "-H", "-o", "/dev/null", "--wrap", "true", check=True
+    ).stdout.strip()
+    before = lab.root("cat", "/run/slurmctld.pid").stdout
+    lab.restart()
+    assert lab.root("cat", "/run/slurmctld.pid").stdout != before
+    assert lab.root("squeue", "-h", "-o", "%i").stdout.split() == [job]
+    lab.root("scancel", job, check=True)
+
+
+def test_a_slurmctld_that_dies_is_told_with_its_reason(lab: "Cluster") -> None:
+    """Restart fails with slurmctld's own words; up starts what is missing once the cause is gone."""
+    local = lab.root("cat", "/etc/slurm/local.conf").stdout
+    lab.put(local + "JobSubmitPlugins=no_such_plugin\n", "/etc/slurm/local.conf")
+    try:
+        done = lab.call("restart")
+    finally:
+        lab.put(local, "/etc/slurm/local.conf")
+    assert done.returncode == 1
+    assert "fatal:" in done.stderr
+    assert "no_such_plugin" in done.stderr
+    lab.tool("up")
+    assert lab.user("alice", "srun", "true").returncode == 0
+
+
+def test_log_prints_each_daemons_log(lab: "Cluster") -> None:
+    """There is a log of slurmctld, of all slurmd and of one node, up or down."""
+    assert "slurmctld version" in lab.log("slurmctld")
+    lab.tool("down")
+    assert lab.log("slurmd") == lab.log("n1") != ""
+    assert lab.call("log", "n9").returncode == 1
+
+
+def test_clusters_of_two_releases_and_names_run_side_by_side(cluster_factory: Factory) -> None:
+    """Each has its own jobs and users' processes; ending one leaves the others alone."""
+    clusters = [cluster_factory(*pair) for pair in (("24.11", "selftest"), ("26.05", "selftest"), ("24.11", "side"))]
+    for number, each in enumerate(clusters):
+        each.user("alice", "sbatch", "-H", "-o", "/dev/null", "-J", f"job{number}", "--wrap", "true", check=True)
+    clusters[0].tool("down")
+    for number, each in enumerate(clusters[1:], 1):
+        assert each.root("squeue", "-h", "-o", "%j").stdout.split() == [f"job{number}"]
+    assert clusters[0].root("true").returncode == 125

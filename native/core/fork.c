@@ -40,7 +40,9 @@ static void after_in_child(void)
     if (python_forks)
         return;
     PyOS_AfterFork_Child();
-    PyGILState_Release(gil);
+    /* Not PyGILState_Release(): it would delete the only thread state of the child, and CPython 3.11 aborts
+     * when the next one is made (slurmd forks twice to start slurmstepd). Kept, it serves the events to come. */
+    PyEval_SaveThread();
 }
 
 int fork_install(void)

@@ -140,7 +140,7 @@ def struct(headers: Headers, name: str, known: Iterable[str] = ()) -> str:
     return f"typedef struct {{\n{content}\n}} {name};\n"
 
 
-LOG_CDEF = "static void slurmhooks_log(int level, const char *text);\n"
+LOG_CDEF = "static void slurmhooks_log(int level, const char *text);\nstatic void slurmhooks_syslog(const char *text);\n"
 
 
 def spank(compiler: list[str]) -> tuple[str, str]:

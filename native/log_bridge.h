@@ -3,6 +3,8 @@
 #ifndef SLURMHOOKS_LOG_BRIDGE_H
 #define SLURMHOOKS_LOG_BRIDGE_H
 
+#include <syslog.h>
+
 extern void slurm_error(const char *format, ...);
 extern void slurm_info(const char *format, ...);
 extern void slurm_verbose(const char *format, ...);
@@ -22,6 +24,12 @@ static void slurmhooks_log(int level, const char *text)
     case 5: slurm_debug3("%s", text); break;
     default: slurm_spank_log("%s", text);
     }
+}
+
+/* For processes that have no log of their own, only the user's terminal. */
+static void slurmhooks_syslog(const char *text)
+{
+    syslog(LOG_USER | LOG_ERR, "%s", text);
 }
 
 #endif

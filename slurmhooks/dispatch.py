@@ -107,11 +107,31 @@ def report_bug(what: str, error: BaseException, path: str | None = None) -> tupl
     import os
 
     error_id = os.urandom(4).hex()
-    log.error("error %s: %s raised %s", error_id, what, type(error).__name__)
+    log.record(f"error {error_id}: {what} raised {type(error).__name__}")
     for line in format_traceback(error, path):
-        log.error("error %s: %s", error_id, line)
-    label = what.split(" (")[0]
-    return f"slurmhooks: {label} failed (error {error_id}); please tell your administrators", error_id
+        log.record(f"error {error_id}: {line}")
+    return for_user(f"{what.split(' (')[0]} failed", error_id), error_id
+
+
+def report_findings(findings: Iterable[str]) -> str:
+    """Log what is wrong with the hook files or the configuration, under a new id.
+
+    Returns:
+        the one line for the user.
+    """
+    import os
+
+    error_id = os.urandom(4).hex()
+    for finding in findings:
+        for line in finding.split("\n"):
+            log.record(f"error {error_id}: {line}")
+    log.record(f"error {error_id}: no hook runs until this is mended; 'slurmhooks check' shows all of it")
+    return for_user("the hooks could not be loaded", error_id)
+
+
+def for_user(what: str, error_id: str) -> str:
+    """Return the one line that a user sees of a fault that is not theirs."""
+    return f"slurmhooks: {what} (error {error_id}); please tell your administrators"
 
 
 def format_traceback(error: BaseException, path: str | None = None) -> list[str]:

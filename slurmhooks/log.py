@@ -25,22 +25,42 @@ class Log:
     ``name=value``. A text of several lines becomes several records.
     """
 
-    __slots__ = ("_sink", "_user")
+    __slots__ = ("_record", "_sink", "_user")
 
     def __init__(self) -> None:
         """Write to standard error until a plugin point attaches Slurm's log."""
         self._sink: Callable[[int, str], None] | None = None
         self._user: Callable[[str], None] | None = None
+        self._record: Callable[[str], None] | None = None
 
-    def attach(self, sink: Callable[[int, str], None], user: Callable[[str], None]) -> None:
+    def attach(
+        self,
+        sink: Callable[[int, str], None],
+        user: Callable[[str], None],
+        record: Callable[[str], None] | None = None,
+    ) -> None:
         """Direct the lines to Slurm; for the plugin points.
 
         Args:
             sink: takes the index of a level and one line.
             user: takes the text of :meth:`user`.
+            record: takes one line of :meth:`record`; by default, level error.
         """
         self._sink = sink
         self._user = user
+        self._record = record
+
+    def record(self, text: str) -> None:
+        """Log what only administrators are to read, such as a traceback.
+
+        In processes whose errors reach the user's terminal this is another level or another log; the plugin point
+        knows.
+        """
+        for line in text.split("\n"):
+            if self._record is not None:
+                self._record(PREFIX + line)
+            else:
+                self.write(ERROR, line)
 
     def error(self, text: str, *args: object, **fields: object) -> None:
         """Log at level error."""

@@ -53,10 +53,7 @@ def _init() -> Answer:
         _, sources = site.of_config()
         _registry = _load(sources)
     except (ConfigError, LoadError) as error:
-        for finding in error.findings:
-            for line in finding.split("\n"):
-                log.error("%s", line)
-        log.error("slurmctld cannot start with hooks that do not load; 'slurmhooks check' shows all of it")
+        dispatch.report_findings(error.findings)
         return FAILED, None, 0
     return _finish(dispatch.run(_registry.handlers("job_submit.init"), {}))
 

@@ -12,7 +12,7 @@ import _slurmhooks_scrun as native
 
 from slurmhooks import dispatch, loader, site
 from slurmhooks.errors import ConfigError, LoadError, SlurmhooksError
-from slurmhooks.log import ERROR, log
+from slurmhooks.log import ERROR, VERBOSE, log
 from slurmhooks.registry import Registry
 from slurmhooks.scrun.model import Container
 from slurmhooks.values import strings_from_c, text_from_c
@@ -37,7 +37,13 @@ def _user(text: str) -> None:
         lib.slurmhooks_log(ERROR, line.encode("utf-8", "replace"))
 
 
-log.attach(_sink, _user)
+def _record(text: str) -> None:
+    """Keep tracebacks from the user's terminal, scrun's only log unless it is told another: syslog has them too."""
+    _sink(VERBOSE, text)
+    lib.slurmhooks_syslog(text.encode("utf-8", "replace"))
+
+
+log.attach(_sink, _user, _record)
 
 
 class LuaScrun:
@@ -118,7 +124,5 @@ def _load() -> Registry | None:
         try:
             _registry = loader.load(site.of_config()[1])
         except (ConfigError, LoadError) as error:
-            for finding in error.findings:
-                log.error("%s", finding)
-            log.error("the container is not staged; 'slurmhooks check' shows all that is wrong")
+            log.user(dispatch.report_findings(error.findings))
     return _registry

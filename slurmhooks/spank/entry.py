@@ -11,7 +11,7 @@ import _slurmhooks_spank as native
 
 from slurmhooks import dispatch
 from slurmhooks.errors import LoadError, Reject
-from slurmhooks.log import USER, log
+from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.registry import Registry
 from slurmhooks.spank.model import CONTEXT_NAMES, Spank
 from slurmhooks.values import text_from_c
@@ -53,18 +53,34 @@ _pending: Outcome | None = None
 """A failed option in slurmstepd, which Slurm only logs: the next callback carries it."""
 
 
-def _attach_log() -> None:
-    def sink(level: int, text: str) -> None:
-        lib.slurmhooks_log(level, text.encode("utf-8", "replace"))
-
-    def user(text: str) -> None:
-        for line in text.split("\n"):
-            lib.slurmhooks_log(USER, line.encode("utf-8", "replace"))
-
-    log.attach(sink, user)
+_context = "local"
 
 
-_attach_log()
+def _sink(level: int, text: str) -> None:
+    lib.slurmhooks_log(level, text.encode("utf-8", "replace"))
+
+
+def _user(text: str) -> None:
+    for line in text.split("\n"):
+        _sink(USER, line)
+
+
+def _record(text: str) -> None:
+    """Keep tracebacks from users' terminals.
+
+    slurmstepd copies its errors to the job's standard error, but not what is below; srun, sbatch and salloc have no log
+    but the terminal, so they also tell syslog.
+    """
+    if _context == "remote":
+        _sink(INFO, text)
+    elif _context in ("local", "allocator"):
+        _sink(VERBOSE, text)
+        lib.slurmhooks_syslog(text.encode("utf-8", "replace"))
+    else:
+        _sink(ERROR, text)
+
+
+log.attach(_sink, _user, _record)
 
 
 def callback(name: int, handle: int, context: int, argc: int, argv: int, option_callback: int) -> Answer:
@@ -93,7 +109,8 @@ def callback(name: int, handle: int, context: int, argc: int, argv: int, option_
 
 
 def _callback(name: str, handle: Any, context: str, args: tuple[str, ...], option_callback: int) -> Answer:
-    global _pending
+    global _context, _pending
+    _context = context
     if args not in _lines:
         _lines[args] = _load(args)
     line = _lines[args]
@@ -141,9 +158,7 @@ def _load(args: tuple[str, ...]) -> Line | None:
         sources, rest = site.of_plugstack(args)
         return Line(rest, loader.load(sources))
     except LoadError as error:
-        for finding in error.findings:
-            log.error("%s", finding)
-        log.error("no hook of this line of plugstack.conf runs until this is mended; 'slurmhooks check' shows all of it")
+        log.user(dispatch.report_findings(error.findings))
         return None
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What this machine's Slurm is: headers, programs, sources and configuration."""
 
-import glob
 import os
 import re
 import shutil
@@ -115,6 +114,11 @@ def conf_value(conf: Path, key: str) -> str | None:
     return found
 
 
-def usual_plugin_dirs() -> list[Path]:
-    """Return the folders in which distributions keep Slurm's plugins, as far as they exist here."""
-    return [Path(path) for pattern in DEFAULT_PLUGIN_DIRS for path in sorted(glob.glob(pattern))]
+def usual_plugin_dirs(root: Path = Path("/")) -> list[Path]:
+    """Return the folders in which distributions keep Slurm's plugins, as far as there are any in them."""
+    found = []
+    for pattern in DEFAULT_PLUGIN_DIRS:
+        for folder in sorted(root.glob(pattern.lstrip("/"))):
+            if next(folder.glob("auth_*.so"), None):
+                found.append(Path("/", folder.relative_to(root)))
+    return found

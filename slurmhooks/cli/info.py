@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tell which Slurm, which Python and which plugins are here, and what is missing."""
+
+import sys
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+from slurmhooks._version import __version__
+from slurmhooks.cli import _native, _python, _site, _slurm, install
+from slurmhooks.cli._findings import Findings
+
+WIDTH = 200
+REMEDY = "slurmhooks build --slurm-source DIR adds them"
+PRIVATE = "record, jobs, partitions, reservations"
+
+
+class Report(BaseModel):
+    """All that info tells; with --json, the output is this model."""
+
+    slurmhooks: str
+    package: Path
+    programs: dict[str, str]
+    scrun_lua: str | None
+    plugin_dir: Path | None
+    build: _native.BuildRecord | None
+    settings: list[_site.Setting]
+    findings: list[str]
+
+
+@click.command("info")
+@click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
+@click.option("--sysconfdir", type=click.Path(path_type=Path), default="/etc/slurm", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def command(plugin_dir: Path | None, sysconfdir: Path, as_json: bool) -> None:
+    """Tell which Slurm, which Python and which plugins are here, and what is missing."""
+    report = look(plugin_dir, sysconfdir)
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+    else:
+        show(report)
+    if report.findings:
+        raise Findings(report.findings)
+
+
+def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
+    """Collect the report."""
+    folder = plugin_dir or _installed_in(sysconfdir) or _site.find_plugin_dir(sysconfdir)
+    build = _native.BuildRecord.load(folder) if folder else None
+    findings = []
+    if build and folder:
+        findings = install.misfits(build) + _unfit_files(build, folder) + _unfit_python(build)
+    else:
+        where = folder or "the folders of PluginDir"
+        findings = [f"no plugins in {where}: slurmhooks build --output DIR, slurmhooks install --from DIR"]
+    scrun = _slurm.find_program("scrun")
+    return Report(
+        slurmhooks=__version__,
+        package=Path(_native.__file__).parent.parent,
+        programs={str(program): str(version) for program, version in _slurm.installed_versions()},
+        scrun_lua=_slurm.scrun_lua(scrun) if scrun else None,
+        plugin_dir=folder,
+        build=build,
+        settings=_site.settings(sysconfdir, folder) if folder else [],
+        findings=findings,
+    )
+
+
+def _installed_in(sysconfdir: Path) -> Path | None:
+    value = _slurm.conf_value(sysconfdir / "slurm.conf", "PluginDir") or ""
+    folders = [Path(folder) for folder in value.split(":") if folder] + _slurm.usual_plugin_dirs()
+    return next((folder for folder in folders if _native.BuildRecord.path_in(folder).exists()), None)
+
+
+def _unfit_files(build: _native.BuildRecord, folder: Path) -> list[str]:
+    missing = [name for name in build.files if name != install.TEMPLATE and not (folder / name).exists()]
+    return [f"{folder / name} is missing: slurmhooks install again" for name in missing]
+
+
+def _unfit_python(build: _native.BuildRecord) -> list[str]:
+    python = _python.inspect(build.python.executable)
+    if isinstance(python, str):
+        return [f"{python}: build again with another --python"]
+    found = []
+    if python.version != build.python.version:
+        found.append(
+            f"the plugins were built with Python {build.python.version}, it is now {python.version}: build again"
+        )
+    if python.slurmhooks != build.slurmhooks:
+        found.append(
+            f"the plugins are of slurmhooks {build.slurmhooks}, {python.executable} has {python.slurmhooks or 'none'}: "
+            "build again"
+        )
+    return found
+
+
+def show(report: Report) -> None:
+    """Print the report as tables."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    # Redirected, rich would take 80 columns and break paths in two.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    facts = Table(show_header=False, box=None, pad_edge=False)
+    facts.add_column(style="bold", no_wrap=True)
+    facts.add_column(overflow="fold")
+    facts.add_row("slurmhooks", f"{report.slurmhooks} in {report.package}")
+    for program, version in report.programs.items():
+        facts.add_row(Path(program).name, f"{version} ({program})")
+    if not report.programs:
+        facts.add_row("Slurm", "no programs found")
+    facts.add_row("plugins in", str(report.plugin_dir or "-"))
+    if report.build:
+        build = report.build
+        facts.add_row("built for", f"Slurm {build.slurm}, slurmhooks {build.slurmhooks}")
+        facts.add_row("embeds", f"Python {build.python.version} ({build.python.libpython})")
+        facts.add_row("search path", "\n".join(build.python.paths))
+        facts.add_row("job records", f"yes: {PRIVATE}" if build.tiers.private else f"no {PRIVATE}: {REMEDY}")
+        facts.add_row("scrun", f"yes, Lua {build.lua}" if build.lua else "no")
+    for number, setting in enumerate(report.settings):
+        there = "[green]there[/]  " if setting.present else "[yellow]missing[/]"
+        line = setting.line.replace("\n", "; ")
+        facts.add_row("" if number else "configuration", f"{there} {escape(f'{setting.file}: {line}')}")
+    console.print(facts)

@@ -41,7 +41,7 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     value = _slurm.conf_value(conf, "PluginDir")
     # Without a PluginDir Slurm takes the folder it was built with, which can only be guessed here.
     own = _slurm.usual_plugin_dirs(root)
-    folders = value.split(":") if value else [str(folder) for folder in own[:1] or [UNKNOWN]]
+    folders = value.split(":") if value else [str(own[0]) if own else UNKNOWN]
     if value or plugin_dir not in own:
         present = str(plugin_dir) in folders
         line = "PluginDir=" + ":".join(folders if present else [*folders, str(plugin_dir)])

@@ -62,9 +62,9 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
     except OSError as error:
         raise Finding(f"{error.filename}: {error.strerror}; nothing half-written was left behind") from error
     if destdir == Path("/"):
-        for path in _site.writable_by_others(record.python.paths):
+        for entry in _site.writable_by_others(record.python.paths):
             click.echo(
-                f"{click.style('warning:', fg='yellow')} {path} can be changed by others than root; {RISK}", err=True
+                f"{click.style('warning:', fg='yellow')} {entry} can be changed by others than root; {RISK}", err=True
             )
     show_settings(_site.settings(sysconfdir, folder, destdir))
 

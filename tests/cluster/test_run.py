@@ -284,6 +284,48 @@ def test_log_prints_each_daemons_log(lab: "Cluster") -> None:
     assert lab.call("log", "n9").returncode == 1
 
 
+def test_two_calls_of_up_at_a_time_agree(lab: "Cluster") -> None:
+    """The second waits for the first, and finds the cluster up."""
+    lab.tool("down")
+    env = {**os.environ, "SLURMHOOKS_CLUSTER": lab.name}
+    calls = [subprocess.Popen([sys.executable, str(RUN), "up", lab.release], env=env) for _ in range(2)]
+    assert [call.wait(60) for call in calls] == [0, 0]
+    assert lab.user("alice", "srun", "true").returncode == 0
+
+
+def test_an_up_that_is_interrupted_leaves_nothing_running(lab: "Cluster") -> None:
+    """A signal while daemons start ends them; the next up is a clean one."""
+    lab.tool("down")
+    env = {**os.environ, "SLURMHOOKS_CLUSTER": lab.name}
+    process = subprocess.Popen([sys.executable, str(RUN), "up", lab.release], env=env, stderr=subprocess.PIPE)
+
+    def keeper_runs() -> bool:
+        return "up" in lab.tool("status") or process.poll() is not None
+
+    lab.wait(keeper_runs, what="start of the keeper")
+    process.terminate()
+    process.communicate(timeout=60)
+    if process.returncode != 0:  # else it was quicker than the signal
+        assert process.returncode == 128 + signal.SIGTERM
+        assert "down" in lab.tool("status")
+    lab.tool("up")
+
+
+def test_install_puts_the_working_tree_in_and_switches_it_on(cluster: "Cluster") -> None:
+    """Slurmctld has loaded our plugin, users have our command, and a job still runs."""
+    assert "JobSubmitPlugins        = python\n" in cluster.root("scontrol", "show", "config", check=True).stdout
+    cluster.user("alice", "slurmhooks", "--version", check=True)
+    cluster.user("alice", "srun", "-N2", "true", check=True)
+
+
+def test_install_of_an_unchanged_tree_does_nothing(cluster: "Cluster") -> None:
+    """A second install neither builds nor restarts."""
+    before = cluster.root("cat", "/run/slurmctld.pid").stdout
+    done = cluster.call("install")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert cluster.root("cat", "/run/slurmctld.pid").stdout == before
+
+
 def test_clusters_of_two_releases_and_names_run_side_by_side(cluster_factory: Factory) -> None:
     """Each has its own jobs and users' processes; ending one leaves the others alone."""
     clusters = [cluster_factory(*pair) for pair in (("24.11", "selftest"), ("26.05", "selftest"), ("24.11", "side"))]

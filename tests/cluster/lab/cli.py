@@ -89,6 +89,8 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Run the verb and return the exit code."""
     options = parser().parse_args(arguments)
+    # A stricter one of the caller's would shut the cluster's users out of its files.
+    os.umask(0o022)
     # So that `finally` runs, and nothing stays half made.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP, and means it

@@ -63,10 +63,15 @@ def start(release: Release, nodes: int) -> None:
         _launch(
             ["setpriv", "--reuid=munge", "--regid=munge", "--init-groups", "munged"], "/var/log/munge/munged.log", 0
         )
+    began = time.monotonic()
     for pid_file, log, command in daemons.values():
         if not _running(pid_file):
             _launch(command, log, seen[log])
-    began = time.monotonic()
+            # A slurmd that finds no slurmctld tries again only after a second.
+            while command == ["slurmctld"] and not _listening(release.ctld_port):
+                if time.monotonic() > began + GRACE_SECONDS or "fatal:" in _since(log, seen[log]):
+                    break
+                time.sleep(0.005)
     states: list[str] = []
     while time.monotonic() < began + START_SECONDS:
         for name, (pid_file, log, command) in daemons.items():
@@ -123,6 +128,17 @@ def _launch(command: Sequence[str], log: str, seen: int) -> None:
 def _running(pid_file: str) -> bool:
     pid = _pid(pid_file)
     return pid != 0 and os.path.exists(f"/proc/{pid}")
+
+
+def _listening(port: int) -> bool:
+    suffix = f":{port:04X}"
+    for name in ("tcp", "tcp6"):
+        # By way of pid 1: this process has the cluster's network, but no number in its /proc.
+        with open(f"/proc/1/net/{name}", encoding="ascii") as file:
+            rows = (line.split() for line in file)
+            if any(row[1].endswith(suffix) and row[3] == "0A" for row in rows):
+                return True
+    return False
 
 
 def _pid(pid_file: str) -> int:

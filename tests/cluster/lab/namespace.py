@@ -258,6 +258,7 @@ def join(keeper_pid: int) -> None:
         handle = os.pidfd_open(keeper_pid)
         _check(_libc.setns(handle, NEWNS | NEWPID | NEWUTS | NEWIPC | NEWNET), "setns")
         os.close(handle)
+        os.umask(0o022)
     except (OSError, LabError) as error:
         raise NotUpError(f"cannot enter the cluster, it may be going down: {error}") from error
 

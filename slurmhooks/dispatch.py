@@ -113,8 +113,12 @@ def report_bug(what: str, error: BaseException, path: str | None = None) -> tupl
     return for_user(f"{what.split(' (')[0]} failed", error_id), error_id
 
 
-def report_findings(findings: Iterable[str]) -> str:
+def report_findings(findings: Iterable[str], consequence: str = "no hook runs until this is mended") -> str:
     """Log what is wrong with the hook files or the configuration, under a new id.
+
+    Args:
+        findings: each may have several lines.
+        consequence: what it means for now.
 
     Returns:
         the one line for the user.
@@ -125,7 +129,7 @@ def report_findings(findings: Iterable[str]) -> str:
     for finding in findings:
         for line in finding.split("\n"):
             log.record(f"error {error_id}: {line}")
-    log.record(f"error {error_id}: no hook runs until this is mended; 'slurmhooks check' shows all of it")
+    log.record(f"error {error_id}: {consequence}; 'slurmhooks check' shows all that is wrong")
     return for_user("the hooks could not be loaded", error_id)
 
 

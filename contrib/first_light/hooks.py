@@ -63,5 +63,5 @@ def copy_in(container):
 @hook.scrun.stage_out
 def clean_up(container):
     """Drop the copy."""
-    shutil.rmtree(staged(container))
+    shutil.rmtree(staged(container), ignore_errors=True)
     log.info("dropped the staged copy", container=container.id)

@@ -6,15 +6,16 @@ Every function takes addresses and numbers as ints and answers (return code for 
 
 from __future__ import annotations
 
-from slurmhooks import dispatch, loader, site
+from slurmhooks import dispatch
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import model, native
 from slurmhooks.log import log
-from slurmhooks.registry import Registry
+from slurmhooks.reload import LiveSite
 from slurmhooks.values import NO_VAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from slurmhooks.registry import Registry
     from slurmhooks.outcome import Outcome
 
 ffi = native.ffi
@@ -24,7 +25,6 @@ Answer = tuple[int, bytes | None, int]
 SUCCESS: Answer = (lib.SLURM_SUCCESS, None, 0)
 FAILED = int(lib.SLURM_ERROR)
 
-_registry = Registry((), ())
 _messages: list[str] = []
 """Texts for the user of the running call; calls come one at a time."""
 
@@ -48,26 +48,25 @@ def init(version: int) -> Answer:
 
 
 def _init() -> Answer:
-    global _registry
     try:
-        _, sources = site.of_config()
-        _registry = _load(sources)
+        _site.start()
     except (ConfigError, LoadError) as error:
-        dispatch.report_findings(error.findings)
+        dispatch.report_findings(error.findings, "slurmctld does not start until this is mended")
         return FAILED, None, 0
-    return _finish(dispatch.run(_registry.handlers("job_submit.init"), {}))
+    return _finish(dispatch.run(_site.registry.handlers("job_submit.init"), {}))
 
 
-def _load(sources: list[loader.Source]) -> Registry:
-    registry = loader.load(sources)
+def _check(registry: Registry) -> list[str]:
+    """Return the handlers that this build cannot serve, each with the way to mend it."""
     findings = []
     for handler in (*registry.handlers("job_submit"), *registry.handlers("job_modify")):
         missing = sorted(native.PRIVATE_ARGUMENTS.intersection(handler.names)) if native.views is None else []
         if missing:
             findings.append(f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {native.NEEDS_SOURCES}")
-    if findings:
-        raise LoadError(findings)
-    return registry
+    return findings
+
+
+_site = LiveSite(_check)
 
 
 def fini(version: int) -> Answer:
@@ -77,7 +76,7 @@ def fini(version: int) -> Answer:
         version: SLURM_VERSION_NUMBER of the build.
     """
     del version
-    answer = dispatch.guarded("job_submit fini", lambda: _finish(dispatch.run(_registry.handlers("job_submit.fini"), {})), FAILED)
+    answer = dispatch.guarded("job_submit fini", lambda: _finish(dispatch.run(_site.registry.handlers("job_submit.fini"), {})), FAILED)
     return answer[0], None, 0
 
 
@@ -104,10 +103,12 @@ def job_modify(desc: int, record: int, modify_uid: int) -> Answer:
 
 def _event(hook: str, desc: int, record: int, uid: int) -> Answer:
     _messages.clear()
-    handlers = _registry.handlers(hook)
+    _site.refresh()
+    registry = _site.registry
+    handlers = registry.handlers(hook)
     if not handlers:
         return SUCCESS
-    wanted = _registry.wanted(hook)
+    wanted = registry.wanted(hook)
     modify = hook == "job_modify"
     struct = ffi.cast("job_desc_msg_t *", desc)
     job = native.Job(struct, modify=modify)

@@ -294,7 +294,7 @@ def test_two_calls_of_up_at_a_time_agree(lab: "Cluster") -> None:
 
 
 def test_an_up_that_is_interrupted_leaves_nothing_running(lab: "Cluster") -> None:
-    """A signal while daemons start ends them; the next up is a clean one."""
+    """A signal while daemons start ends them, never leaves half of them; the next up is a clean one."""
     lab.tool("down")
     env = {**os.environ, "SLURMHOOKS_CLUSTER": lab.name}
     process = subprocess.Popen([sys.executable, str(RUN), "up", lab.release], env=env, stderr=subprocess.PIPE)
@@ -305,9 +305,9 @@ def test_an_up_that_is_interrupted_leaves_nothing_running(lab: "Cluster") -> Non
     lab.wait(keeper_runs, what="start of the keeper")
     process.terminate()
     process.communicate(timeout=60)
-    if process.returncode != 0:  # else it was quicker than the signal
-        assert process.returncode == 128 + signal.SIGTERM
-        assert "down" in lab.tool("status")
+    # It may have been quicker than the signal: 0, or -15 while Python shuts down.
+    assert process.returncode in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+    assert ("down" if process.returncode > 0 else "idle") in lab.tool("status")
     lab.tool("up")
 
 

@@ -218,7 +218,7 @@ def _start(release: Release, nodes: int) -> str:
 
 
 def _answers(keeper: namespace.Keeper, nodes: int) -> bool:
-    states = namespace.call(keeper, lambda: " ".join(daemons.node_states())).split()
+    states = namespace.call(keeper, lambda: " ".join(daemons.node_states(1))).split()
     return len(states) == nodes and daemons.READY_STATES.issuperset(states)
 
 

@@ -33,7 +33,8 @@ format: venv ## rewrite Python and C sources in the house style
 test: check ## check, then every test on real clusters of all supported releases
 	@$(BIN)/pytest -v tests/cluster
 
-demo: venv ## hooks in all three plugin points of a real Slurm, which this sets up itself
+demo: ## hooks in all three plugin points of a real Slurm, which this sets up itself
+	@scripts/need python3 git
 	@tests/cluster/demo
 
 bench: venv ## measure what the hooks cost, on a real Slurm

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The scenes that `make demo` plays and that test_first_light.py asserts: real commands, and what must come out."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+HOOKS = "contrib/first_light/hooks.py"
+BROKEN = "tests/cluster/broken_hooks.py"
+HOOKS_D = "/etc/slurm/hooks.d"
+BUNDLE_MAKER = "tests/cluster/make_bundle.py"
+BUNDLE_PATH = "/opt/make_bundle.py"
+
+SCRUN = "scrun --root=/run/user/2001/scrun"
+CREATE = f"env SCRUN_ACCOUNT=physics {SCRUN} create"
+CONTAINER_SAYS = "echo inside the container; cat /etc/staged"
+
+Run = Callable[[str, str], "subprocess.CompletedProcess[str]"]
+"""Runs a shell command as a user; its output holds both streams."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of a scene.
+
+    Attributes:
+        command: for the shell; ``{name}`` is what an earlier step has captured.
+        wants: patterns that the output must hold, in any order.
+        fails: the command must exit non-zero.
+        hides: patterns that the output must not hold.
+        captures: a name for group 1 of the first pattern.
+        user: who runs it.
+    """
+
+    command: str
+    wants: tuple[str, ...] = ()
+    fails: bool = False
+    hides: tuple[str, ...] = ()
+    captures: str = ""
+    user: str = "alice"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Some commands that show one thing.
+
+    Attributes:
+        name: short, for the test's id.
+        shows: one line for the reader.
+        steps: in order.
+        without: releases in which Slurm lacks what it needs, each with the reason.
+    """
+
+    name: str
+    shows: str
+    steps: tuple[Step, ...]
+    without: dict[str, str] = field(default_factory=dict)
+
+
+NO_SCRUN = {"22.05": "Slurm 22.05 has no scrun"}
+ID = r"\(error ([0-9a-f]{8})\); please tell your administrators"
+IN_LOG = "grep -h 'error {id}' /var/log/slurm/*.log | cut -c1-150"
+
+
+def scenes(release: str) -> tuple[Scene, ...]:
+    """Return the scenes for a release."""
+    refusal = "only operators may extend a job"
+    # 22.05 gives job_modify no way to speak to the user: what it would say is in slurmctld's log.
+    modify = Step("scontrol update jobid={job} timelimit=120", () if release == "22.05" else (refusal,), fails=True)
+    return (
+        Scene(
+            "refuse",
+            "job_submit refuses a job without an account, with the handler's own words.",
+            (
+                Step(
+                    "sbatch --output=/dev/null --wrap 'sleep 60'",
+                    ("please name a project with --account", "Invalid account"),
+                    fails=True,
+                ),
+            ),
+        ),
+        Scene(
+            "accept",
+            "With an account it is accepted: the handler sets partition, time limit and comment, and tells the user.",
+            (
+                Step(
+                    "sbatch --account=physics --hold --output=/dev/null --wrap 'sleep 60'",
+                    (r"Submitted batch job (\d+)", "no --time given: limited to 60 minutes"),
+                    captures="job",
+                ),
+                Step(
+                    "scontrol show job {job} | grep -E -o '(Partition|TimeLimit|Comment)=.*'",
+                    ("Partition=debug", "TimeLimit=01:00:00", "Comment=project physics"),
+                ),
+            ),
+        ),
+        Scene(
+            "modify",
+            "job_modify lets nobody but operators have more than 60 minutes.",
+            (
+                Step(
+                    "sbatch --account=physics --hold --output=/dev/null --wrap 'sleep 60'",
+                    (r"Submitted batch job (\d+)",),
+                    captures="job",
+                ),
+                modify,
+                Step(f"grep -o '{refusal}.*' /var/log/slurm/slurmctld.log", (refusal,), user="root")
+                if release == "22.05"
+                else Step("scontrol show job {job} | grep -o 'TimeLimit=.*'", ("TimeLimit=01:00:00",)),
+                Step("scontrol update jobid={job} timelimit=120", user="root"),
+                Step("scontrol show job {job} | grep -o 'TimeLimit=.*'", ("TimeLimit=02:00:00",)),
+                Step("scancel {job}"),
+            ),
+        ),
+        Scene(
+            "option",
+            "srun, sbatch and salloc have a new option; its value reaches a handler in slurmstepd, for each task.",
+            (
+                Step("srun --help | grep -A1 -e --greet", (r"--greet=NAME", "who to greet")),
+                Step(
+                    "srun --account=physics --time=5 --ntasks=2 --greet=Ada sh -c 'echo $HELLO' | sort",
+                    ("hello Ada, task 0 of job", "hello Ada, task 1 of job"),
+                ),
+                Step("srun --account=physics --time=5 sh -c 'echo [$HELLO]'", (r"\[\]",)),
+            ),
+        ),
+        Scene(
+            "option-batch",
+            "The same option from a batch script: the batch step and its srun both see it.",
+            (
+                Step(
+                    "sbatch --wait --account=physics --time=5 --greet=Bob --output=hello.txt"
+                    " --wrap 'echo batch: $HELLO; srun sh -c \"echo step: \\$HELLO\"'; cat hello.txt",
+                    ("batch: hello Bob", "step: hello Bob"),
+                ),
+            ),
+        ),
+        Scene(
+            "check",
+            "A value that the option's check refuses ends the command before anything is submitted.",
+            (
+                Step("scontrol --oneliner show jobs | wc -l", (r"(\d+)",), captures="before"),
+                Step("srun --account=physics --greet=42 true", ("'42' is not a name",), fails=True),
+                Step("sbatch --account=physics --greet=42 --wrap true", ("'42' is not a name",), fails=True),
+                Step("scontrol --oneliner show jobs | wc -l", ("{before}",)),
+            ),
+        ),
+        Scene(
+            "scrun",
+            "scrun runs an OCI container as a Slurm job; Python stages it in and out.",
+            (
+                Step(f"{BUNDLE_PATH} bundle /bin/sh -c '{CONTAINER_SAYS}; sleep 2'; ls bundle", ("config.json", "rootfs")),
+                Step(
+                    f"timeout 30 {CREATE} --bundle $PWD/bundle demo > out.txt 2>&1; {SCRUN} state demo",
+                    ('"id": "demo"', r"staged-2001-demo"),
+                ),
+                Step(f"timeout 10 {SCRUN} start demo; squeue --noheader --format '%j %u %T'", ("scrun alice",)),
+                Step(
+                    f"for i in $(seq 60); do {SCRUN} state demo | grep -q stopped && break; sleep 0.1; done;"
+                    f" {SCRUN} state demo | grep status; cat out.txt",
+                    ("stopped", "inside the container", r"by slurmhooks, for job (\d+)"),
+                ),
+                Step(f"timeout 10 {SCRUN} delete demo; ls -d /tmp/staged-* 2>&1", ("No such file",), fails=True),
+                Step(
+                    "scontrol --oneliner show jobs | grep JobName=scrun | tail -n 1 | tr ' ' '\\n'"
+                    " | grep -E '^(JobName|JobState|Comment)='",
+                    ("JobState=COMPLETED", "Comment=project"),
+                ),
+            ),
+            NO_SCRUN,
+        ),
+        Scene(
+            "bug-job_submit",
+            "A bug in job_submit: the user sees one line with an id, the traceback with that id is in slurmctld's log.",
+            (
+                Step(
+                    "sbatch --account=physics --job-name=bug --wrap true",
+                    (ID, "job_submit handler broken:bug_in_job_submit failed"),
+                    fails=True,
+                    hides=("Traceback",),
+                    captures="id",
+                ),
+                Step(IN_LOG, ("Traceback", "KeyError", "broken.py"), user="root"),
+                Step("sbatch --account=physics --output=/dev/null --wrap true", ("Submitted batch job",)),
+            ),
+        ),
+        Scene(
+            "bug-spank",
+            "A bug in task_init: the task does not start, the node stays up.",
+            (
+                Step(
+                    "srun --account=physics --time=5 --bug=task_init true",
+                    (ID, "spank.task_init handler broken:bug_in_task_init failed"),
+                    fails=True,
+                    hides=("Traceback", "ZeroDivisionError"),
+                    captures="id",
+                ),
+                Step(IN_LOG, ("Traceback", "ZeroDivisionError", "broken.py"), user="root"),
+                Step("srun --account=physics --time=5 echo alive", ("alive",)),
+            ),
+        ),
+        Scene(
+            "bug-scrun",
+            "A bug in stage_in: the container does not start, scrun's user sees one line.",
+            (
+                Step(f"{BUNDLE_PATH} bundle /bin/true"),
+                # scrun's exit code here is 0 in 24.11, and 26.05 does not return: faults of Slurm, so a time limit.
+                Step(
+                    f"timeout -k 1 8 {CREATE} --bundle $PWD/bundle bug > out.txt 2>&1; cat out.txt",
+                    (ID, "scrun.stage_in handler broken:bug_in_stage_in failed"),
+                    hides=("Traceback", "disk on fire"),
+                    captures="id",
+                ),
+                Step(f"timeout 10 {SCRUN} state bug | grep status; timeout 10 {SCRUN} delete bug", ("stopped",)),
+                Step(
+                    f"timeout -k 1 8 env SCRUN_ACCOUNT=physics {SCRUN} -v create --bundle $PWD/bundle bug > out.txt 2>&1;"
+                    f" grep -E 'Traceback|RuntimeError' out.txt; timeout 10 {SCRUN} delete bug",
+                    ("Traceback", "RuntimeError: disk on fire"),
+                ),
+            ),
+            NO_SCRUN,
+        ),
+    )
+
+
+def play(scene: Scene, run: Run, show: Callable[[Step, str, str], None]) -> list[str]:
+    """Run the commands of a scene.
+
+    Args:
+        scene: which.
+        run: runs a command.
+        show: is told of each step, the command with its captures filled in, and the output.
+
+    Returns:
+        what did not come out, nothing if all is well.
+    """
+    captured: dict[str, str] = {}
+    wrong = []
+
+    def fill(text: str) -> str:
+        for name, value in captured.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+    for step in scene.steps:
+        command = fill(step.command)
+        done = run(step.user, command)
+        show(step, command, done.stdout)
+        what = f"{scene.name}: {command!r}"
+        if step.fails != (done.returncode != 0):
+            wrong.append(f"{what}: exit code {done.returncode}")
+        for pattern in map(fill, step.wants):
+            found = re.search(pattern, done.stdout)
+            if found is None:
+                wrong.append(f"{what}: no {pattern!r} in the output")
+            elif step.captures and step.captures not in captured and found.groups():
+                captured[step.captures] = found.group(1)
+        wrong += [f"{what}: {pattern!r} in the output" for pattern in step.hides if re.search(pattern, done.stdout)]
+        if wrong:
+            wrong.append(f"its output was:\n{done.stdout}")
+            break
+    return wrong

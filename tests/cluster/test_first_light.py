@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One file of hooks at all three plugin points of a real Slurm."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Cluster
+from scenes import BROKEN, BUNDLE_MAKER, BUNDLE_PATH, HOOKS, HOOKS_D, Scene, play, scenes
+
+PROJECT = Path(__file__).resolve().parents[2]
+NAMES = [scene.name for scene in scenes("24.11")]
+
+
+@pytest.fixture(scope="module")
+def hooks(cluster: Cluster) -> Cluster:
+    """The hook file and the one with bugs, installed."""
+    cluster.root("sh", "-c", f"rm -f {HOOKS_D}/*.py", check=True)
+    cluster.put(PROJECT / HOOKS, f"{HOOKS_D}/first_light.py")
+    cluster.put(PROJECT / BROKEN, f"{HOOKS_D}/broken.py")
+    cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
+    return cluster
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scene(hooks: Cluster, name: str) -> None:
+    """Every scene of `make demo` comes out, on every release that has what it needs."""
+    scene: Scene = next(scene for scene in scenes(hooks.release) if scene.name == name)
+    if hooks.release in scene.without:
+        pytest.skip(scene.without[hooks.release])
+
+    def run(user: str, command: str) -> "subprocess.CompletedProcess[str]":
+        shell = ("sh", "-c", f"exec 2>&1; {command}")
+        return hooks.root(*shell) if user == "root" else hooks.user(user, *shell)
+
+    assert play(scene, run, lambda step, command, output: None) == []

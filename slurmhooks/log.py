@@ -62,31 +62,31 @@ class Log:
             else:
                 self.write(ERROR, line)
 
-    def error(self, text: str, *args: object, **fields: object) -> None:
+    def error(self, text: str, /, *args: object, **fields: object) -> None:
         """Log at level error."""
         self.write(ERROR, text, args, fields)
 
-    def info(self, text: str, *args: object, **fields: object) -> None:
+    def info(self, text: str, /, *args: object, **fields: object) -> None:
         """Log at level info."""
         self.write(INFO, text, args, fields)
 
-    def verbose(self, text: str, *args: object, **fields: object) -> None:
+    def verbose(self, text: str, /, *args: object, **fields: object) -> None:
         """Log at level verbose."""
         self.write(VERBOSE, text, args, fields)
 
-    def debug(self, text: str, *args: object, **fields: object) -> None:
+    def debug(self, text: str, /, *args: object, **fields: object) -> None:
         """Log at level debug."""
         self.write(DEBUG, text, args, fields)
 
-    def debug2(self, text: str, *args: object, **fields: object) -> None:
+    def debug2(self, text: str, /, *args: object, **fields: object) -> None:
         """Log at level debug2."""
         self.write(DEBUG2, text, args, fields)
 
-    def debug3(self, text: str, *args: object, **fields: object) -> None:
+    def debug3(self, text: str, /, *args: object, **fields: object) -> None:
         """Log at level debug3."""
         self.write(DEBUG3, text, args, fields)
 
-    def user(self, text: str, *args: object) -> None:
+    def user(self, text: str, /, *args: object) -> None:
         """Show a text to the user of the command that caused this call, whether it is accepted or not.
 
         job_submit and job_modify: all texts of one call are shown together by sbatch, srun, salloc and scontrol (22.05's
@@ -120,7 +120,7 @@ def _format(text: str, args: tuple[object, ...], fields: dict[str, object]) -> s
     if args:
         try:
             text = text % args
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             text = f"{text} {args!r}"
     if fields:
         text += "".join(f" {name}={value!r}" for name, value in fields.items())

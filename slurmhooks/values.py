@@ -67,13 +67,16 @@ def text_to_c(field: str, value: object) -> bytes:
 
     Raises:
         TypeError: it is not a str.
-        ValueError: it holds a NUL byte.
+        ValueError: it holds a NUL byte, or half of a surrogate pair that stands for no byte.
     """
     if not isinstance(value, str):
         raise TypeError(f"{field} takes a str, not {value!r}")
     if "\0" in value:
         raise ValueError(f"{field} must not hold a NUL byte: {value!r}")
-    return value.encode(ENCODING, ERRORS)
+    try:
+        return value.encode(ENCODING, ERRORS)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{field} must be text that {ENCODING} can hold: {value!r}") from error
 
 
 def number_from_c(raw: int, bits: int) -> int | Unlimited | None:

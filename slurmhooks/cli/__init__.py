@@ -6,13 +6,19 @@ runs. ``try_.py`` is the verb ``try``. Modules that begin with an underscore are
 """
 
 import ast
+import errno
 import importlib
 import pkgutil
 from pathlib import Path
+from typing import Any
 
 import click
 
 from slurmhooks._version import __version__
+from slurmhooks.cli._findings import Finding
+
+# What a full disk or a missing right looks like.
+SURROUNDINGS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR}
 
 
 class Verbs(click.Group):
@@ -30,6 +36,15 @@ class Verbs(click.Group):
         command = importlib.import_module(f"{__name__}.{_module_path(cmd_name).stem}").command
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a verb; a file that cannot be written is a finding, not a fault of the program."""
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            if error.errno not in SURROUNDINGS:
+                raise
+            raise Finding(f"{error.filename or 'a file'}: {error.strerror}") from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of verbs from their docstrings, without running a line of them."""

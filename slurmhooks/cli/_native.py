@@ -13,8 +13,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from slurmhooks.cli._findings import Finding
 
 MESON_NEEDED = (1, 1)
-# Where distributions put lua.h, tried when there is no pkg-config.
-LUA_FOLDERS = ("lua{v}", "lua-{v}", "lua{n}", ".")
 
 
 class PythonFacts(BaseModel):
@@ -73,6 +71,15 @@ class BuildRecord(BaseModel):
         path, text = self.path_in(folder), self.model_dump_json(indent=2) + "\n"
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
+
+
+def files_of(folder: Path) -> set[str]:
+    """Return the files that a folder has from us, none if its record cannot be read: it is about to be replaced."""
+    try:
+        record = BuildRecord.load(folder)
+    except Finding:
+        return set()
+    return set(record.files) if record else set()
 
 
 def native_sources() -> Path:

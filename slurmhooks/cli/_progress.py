@@ -9,21 +9,22 @@ from pathlib import Path
 
 from rich.console import Console
 
-from slurmhooks.cli._findings import Findings
+from slurmhooks.cli._findings import Finding
 
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 TAIL = 30
 
 
 @contextmanager
-def step(title: str) -> Iterator[None]:
-    """Show that a step runs, and when it is done how long it took."""
+def step(title: str, hint: str = "") -> Iterator[None]:
+    """Show that a step runs, with a hint how long it may last, and when it is done how long it took."""
     start = time.monotonic()
+    running = f"{title} ({hint}) ..." if hint else f"{title} ..."
     if console.is_terminal:
-        with console.status(title):
+        with console.status(running):
             yield
     else:
-        console.print(f"{title} ...", markup=False)
+        console.print(running, markup=False)
         yield
     console.print(f"{title}: {time.monotonic() - start:.1f} s", markup=False)
 
@@ -45,21 +46,25 @@ def run_logged(
     """Run a command with its output in a log file, or also on stderr if verbose.
 
     Raises:
-        Findings: it failed; with the end of its output.
+        Finding: it failed; with the end of its output.
     """
     output: list[str] = []
     with log.open("a", encoding="utf-8", errors="replace") as file:
         print("$", *command, file=file, flush=True)
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            cwd=cwd,
-            env=env,
-        ) as process:
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                cwd=cwd,
+                env=env,
+            )
+        except OSError as error:
+            raise Finding(f"{failure}: {command[0]}: {error.strerror}") from error
+        with process:
             assert process.stdout is not None
             for line in process.stdout:
                 file.write(line)
@@ -69,4 +74,4 @@ def run_logged(
     if process.returncode:
         if not verbose:
             console.out("".join(output[-TAIL:]), end="", highlight=False)
-        raise Findings([f"{failure} (exit code {process.returncode}); all of its output is in {log}"])
+        raise Finding(f"{failure} (exit code {process.returncode}); all of its output is in {log}")

@@ -40,7 +40,10 @@ def inspect(executable: str) -> Python | str:
         return f"{executable} does not run: {error.strerror}"
     if done.returncode:
         return f"{executable} does not answer: {(done.stderr.strip() or 'no output').splitlines()[-1]}"
-    answer: dict[str, Any] = json.loads(done.stdout)
+    try:
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return f"{executable} does not answer: not a Python"
     return Python(executable=executable, **answer)
 
 

@@ -13,7 +13,7 @@ import click
 
 from slurmhooks._version import __version__
 from slurmhooks.cli import _native, _python, _slurm
-from slurmhooks.cli._findings import Finding, Findings
+from slurmhooks.cli._findings import Findings
 from slurmhooks.cli._progress import note, run_logged, step
 
 CONFIGURE = ("--sysconfdir=/etc/slurm", "--disable-debug", "--enable-multiple-slurmd", "--without-munge")
@@ -63,10 +63,7 @@ def command(
     native = _native.native_sources()
     plan = examine(slurm_source, slurm_include, executable, lua)
     work = output / ".work"
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Finding(f"cannot write to {output}: {error.strerror}") from error
+    work.mkdir(parents=True, exist_ok=True)
     log = work / "build.log"
     log.write_text("")
 
@@ -191,7 +188,7 @@ def configured_headers(plan: Plan, work: Path, log: Path, verbose: bool) -> Path
         return folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    with step(f"Configuring the headers of Slurm {plan.slurm} (about 20 s, once)"):
+    with step(f"Configuring the headers of Slurm {plan.slurm}", "about 20 s, once"):
         run_logged(
             [str(plan.source / "configure"), *CONFIGURE],
             log,
@@ -248,6 +245,5 @@ def compile_and_install(native: Path, options: dict[str, str], output: Path, log
 
 def remove_leftovers(output: Path, files: list[str]) -> None:
     """Delete what an earlier build with other options has made and this one has not."""
-    before = _native.BuildRecord.load(output)
-    for name in set(before.files if before else ()) - set(files):
+    for name in _native.files_of(output) - set(files):
         (output / name).unlink(missing_ok=True)

@@ -74,7 +74,7 @@ def _installed_in(sysconfdir: Path) -> Path | None:
 
 
 def _unfit_files(build: _native.BuildRecord, folder: Path) -> list[str]:
-    missing = [name for name in build.files if name != install.TEMPLATE and not (folder / name).exists()]
+    missing = [name for name in install.plugins_of(build) if not (folder / name).exists()]
     return [f"{folder / name} is missing: slurmhooks install again" for name in missing]
 
 

@@ -54,18 +54,14 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
         raise Findings(findings)
     assert folder is not None
 
-    try:
-        written = copy_plugins(record, source, _site.below(destdir, folder))
-        click.echo(f"{folder}: {written} of {len(record.files)} files written, the others were there already")
-        if TEMPLATE in record.files:
-            click.echo(render_scrun_lua(source / TEMPLATE, folder, _site.below(destdir, sysconfdir)))
-    except OSError as error:
-        raise Finding(f"{error.filename}: {error.strerror}; nothing half-written was left behind") from error
+    written = copy_plugins(record, source, _site.below(destdir, folder))
+    click.echo(f"{folder}: {written} of {len(plugins_of(record))} files written, the others were there already")
+    if TEMPLATE in record.files:
+        click.echo(render_scrun_lua(source / TEMPLATE, folder, _site.below(destdir, sysconfdir)))
     if destdir == Path("/"):
         for entry in _site.writable_by_others(record.python.paths):
-            click.echo(
-                f"{click.style('warning:', fg='yellow')} {entry} can be changed by others than root; {RISK}", err=True
-            )
+            warning = click.style("warning:", fg="yellow")
+            click.echo(f"{warning} {entry} can be changed by others than root; {RISK}", err=True)
     show_settings(_site.settings(sysconfdir, folder, destdir))
 
 
@@ -81,16 +77,21 @@ def misfits(record: _native.BuildRecord) -> list[str]:
     return found
 
 
+def plugins_of(record: _native.BuildRecord) -> list[str]:
+    """Return those files of a build that belong in the plugin folder."""
+    return [name for name in record.files if name != TEMPLATE]
+
+
 def copy_plugins(record: _native.BuildRecord, source: Path, folder: Path) -> int:
     """Copy a build to the plugin folder, delete what an older one had more; return how many files were written."""
-    before = _native.BuildRecord.load(folder)
-    names = [name for name in record.files if name != TEMPLATE]
+    before = _native.files_of(folder)
+    names = plugins_of(record)
     written = 0
     # The stubs last: an srun that starts meanwhile must not meet a new stub with an old library.
     for name in sorted(names, key=lambda name: name.count("/"), reverse=True):
         written += _copy(source / name, folder / name)
     _copy(_native.BuildRecord.path_in(source), _native.BuildRecord.path_in(folder))
-    for name in set(before.files if before else ()) - set(names):
+    for name in before - set(names):
         (folder / name).unlink(missing_ok=True)
     return written
 

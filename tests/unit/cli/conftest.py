@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A machine made of a few files: headers, sources and programs of some Slurm."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from slurmhooks.cli import _native, _slurm, main
+
+
+class Machine:
+    """Files that stand for an installed Slurm."""
+
+    def __init__(self, root: Path) -> None:
+        """Make the empty machine."""
+        self.root = root
+        self.bin = root / "bin"
+        self.include = root / "include"
+        self.etc = root / "etc"
+        for folder in (self.bin, self.include / "slurm", self.etc):
+            folder.mkdir(parents=True)
+
+    def program(self, name: str, script: str) -> Path:
+        """Put a shell script on PATH."""
+        path = self.bin / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return path
+
+    def headers(self, version: str) -> None:
+        """Install public headers of a release."""
+        major, minor, micro = map(int, version.split("."))
+        for name in _slurm.PUBLIC_HEADERS:
+            (self.include / "slurm" / name).write_text("")
+        number = f"#define SLURM_VERSION_NUMBER 0x{major:02x}{minor:02x}{micro:02x}\n"
+        (self.include / "slurm" / "slurm_version.h").write_text(number)
+
+    def sources(self, version: str) -> Path:
+        """Unpack sources of a release, with a configure that is quick."""
+        tree = self.root / f"slurm-{version}"
+        tree.mkdir()
+        (tree / "META").write_text(f"##\n  Name: slurm\n  Version:\t{version}\n")
+        (tree / "configure").write_text("#!/bin/sh\necho checking\necho run >>count\n: >config.h\n")
+        (tree / "configure").chmod(0o755)
+        return tree
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Give a machine whose programs come first on PATH, and hide the real machine's Slurm."""
+    made = Machine(tmp_path / "machine")
+    real = os.environ["PATH"].split(os.pathsep)
+    folders = [folder for folder in real if not any(Path(folder, name).exists() for name in ("slurmctld", "scrun"))]
+    monkeypatch.setenv("PATH", os.pathsep.join((str(made.bin), *folders)))
+    monkeypatch.setattr(_slurm, "PROGRAM_PATH", str(made.bin))
+    monkeypatch.setattr(_slurm, "DEFAULT_PLUGIN_DIRS", ())
+    return made
+
+
+@pytest.fixture
+def run() -> Callable[..., Result]:
+    """Give a function that calls the command with some arguments."""
+
+    def call(*arguments: object) -> Result:
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return call
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    """Give the output of a build for Slurm 24.11.5, with files of no content."""
+    output = tmp_path / "build"
+    (output / "slurmhooks").mkdir(parents=True)
+    files = ["job_submit_python.so", "scrun.lua.in", "scrun_python.so", "slurmhooks/libcore.so", "spank_python.so"]
+    for name in files:
+        (output / name).write_text(f"content of {name}")
+    (output / "scrun.lua.in").write_text("-- Made by 'slurmhooks install'\nload('@PLUGIN_DIR@/scrun_python.so')\n")
+    libpython = tmp_path / "libpython.so"
+    libpython.write_text("")
+    python = _native.PythonFacts(version="3.11.2", executable="/no/python", libpython=str(libpython), paths=[])
+    record = _native.BuildRecord(
+        slurmhooks="0.1.0",
+        slurm="24.11.5",
+        python=python,
+        lua="5.1",
+        tiers=_native.Tiers(private=True),
+        files=files,
+    )
+    record.save(output)
+    return output

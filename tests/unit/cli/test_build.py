@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from slurmhooks.cli import _native, _python
+
+from .conftest import Machine
+from .test_python import python
+
+Run = Callable[..., Result]
+
+MESON_BUILD = """
+project('stub', 'c')
+output = get_option('prefix')
+shared_module('spank_python', 'stub.c', name_prefix: '', install: true, install_dir: output)
+if get_option('lua') != 'none'
+  shared_module('scrun_python', 'stub.c', name_prefix: '', install: true, install_dir: output)
+endif
+shared_library('core', 'stub.c', install: true, install_dir: output / 'slurmhooks')
+message('OPTIONS', get_option('slurm_source'), get_option('slurm_build'), get_option('sysconfdir_slurm'))
+"""
+
+
+@pytest.fixture
+def native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a stand-in for the C sources, with the options of the real ones."""
+    folder = tmp_path / "native"
+    folder.mkdir()
+    options = _native.native_sources() / "meson.options"
+    (folder / "meson.options").write_bytes(options.read_bytes())
+    (folder / "meson.build").write_text(MESON_BUILD)
+    (folder / "stub.c").write_text("int stub(void);\nint stub(void) { return 0; }\n")
+    monkeypatch.setattr(_native, "native_sources", lambda: folder)
+    return folder
+
+
+@pytest.fixture
+def ready(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Give a machine with Slurm 24.11.5 and a Python that lacks nothing."""
+    machine.headers("24.11.5")
+    monkeypatch.setattr(_python, "inspect", lambda executable: python(executable=executable))
+    return machine
+
+
+def record_of(output: Path) -> _native.BuildRecord:
+    """Read the record of a build that must be there."""
+    record = _native.BuildRecord.load(output)
+    assert record is not None
+    return record
+
+
+@pytest.mark.native
+def test_output_and_record(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+    """A build leaves the plugins, the library and a record of what they are for, which depends on nothing else."""
+    output = tmp_path / "out"
+    result = run("build", "--slurm-include", ready.include, "--output", output, "--python", sys.executable)
+    assert result.exit_code == 0, result.output
+    record = record_of(output)
+    assert record.files == ["slurmhooks/libcore.so", "spank_python.so"]
+    assert all((output / name).is_file() for name in record.files)
+    assert (record.slurm, record.lua, record.tiers.private) == ("24.11.5", None, False)
+    assert record.python.libpython == "/lib/libpython3.13.so.1.0"
+    assert "scrun is not installed here" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.native
+def test_second_build_has_nothing_to_do(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+    """Nothing is set up, compiled or copied anew while nothing has changed."""
+    output = tmp_path / "out"
+    arguments = ["build", "--slurm-include", ready.include, "--output", output]
+    run(*arguments)
+    before = {path: path.stat().st_mtime_ns for path in output.glob("**/*.so")}
+    result = run(*arguments)
+    assert "Setting up" not in result.stderr
+    assert {path: path.stat().st_mtime_ns for path in output.glob("**/*.so")} == before
+
+
+@pytest.mark.native
+def test_changed_options_take_effect(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+    """Another Lua or none is a new set-up, and what the old one made more is removed."""
+    output = tmp_path / "out"
+    ready.program("pkg-config", "exit 0")
+    arguments = ["build", "--slurm-include", ready.include, "--output", output]
+    run(*arguments, "--lua", "5.4")
+    assert record_of(output).lua == "5.4"
+    assert (output / "scrun_python.so").exists()
+    run(*arguments, "--lua", "none")
+    assert record_of(output).lua is None
+    assert not (output / "scrun_python.so").exists()
+
+
+@pytest.mark.native
+def test_failed_compilation_shows_the_compiler(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+    """When the compiler refuses, its message and the log's path are shown; the next try goes on from there."""
+    output = tmp_path / "out"
+    arguments = ["build", "--slurm-include", ready.include, "--output", output]
+    (native / "stub.c").write_text("#error told you\n")
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert "told you" in result.stderr
+    assert f"{output}/.work/build.log" in result.stderr
+    (native / "stub.c").write_text("int stub;\n")
+    assert run(*arguments).exit_code == 0
+
+
+@pytest.mark.native
+def test_sources_are_configured_once(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+    """Sources that nobody has configured are configured beside the build, once, and meson is told both folders."""
+    output = tmp_path / "out"
+    tree = ready.sources("24.11.5")
+    arguments = ["build", "--slurm-include", ready.include, "--output", output, "--slurm-source", tree]
+    for _ in range(2):
+        assert run(*arguments).exit_code == 0
+    folder = output / ".work" / "slurm-24.11.5"
+    assert (folder / "count").read_text() == "run\n"
+    assert not (tree / "config.h").exists()
+    options = json.loads((output / ".work/meson/.slurmhooks-options.json").read_text())
+    assert (options["slurm_source"], options["slurm_build"]) == (str(tree), str(folder))
+    assert record_of(output).tiers.private
+
+
+@pytest.mark.native
+def test_interrupted_configure_is_done_again(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+    """A config.h that a broken-off configure left behind does not count."""
+    output = tmp_path / "out"
+    tree = ready.sources("24.11.5")
+    folder = output / ".work" / "slurm-24.11.5"
+    folder.mkdir(parents=True)
+    (folder / "config.h").write_text("half")
+    run("build", "--slurm-include", ready.include, "--output", output, "--slurm-source", tree)
+    assert (folder / "config.h").read_text() == ""
+
+
+@pytest.mark.native
+def test_configured_sources_are_taken_as_they_are(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
+    """A tree that was configured in place, as the release it says it is, is used directly."""
+    output = tmp_path / "out"
+    tree = ready.sources("24.11.5")
+    (tree / "config.h").touch()
+    (tree / "slurm").mkdir()
+    (tree / "slurm/slurm_version.h").write_text("#define SLURM_VERSION_NUMBER 0x180b05\n")
+    run("build", "--slurm-include", ready.include, "--output", output, "--slurm-source", tree)
+    options = json.loads((output / ".work/meson/.slurmhooks-options.json").read_text())
+    assert options["slurm_build"] == str(tree)
+
+
+def refused(run: Run, *arguments: object) -> str:
+    """Run a build that must be refused before it begins; give what it says."""
+    output = Path("/no/such/output")
+    result = run("build", "--output", output, *arguments)
+    assert result.exit_code == 1
+    assert not output.exists()
+    return result.stderr
+
+
+def test_missing_headers(run: Run, ready: Machine) -> None:
+    """A machine without Slurm's headers is told the names of the packages."""
+    words = refused(run, "--slurm-include", ready.bin)
+    assert "slurm/spank.h" in words
+    assert "libslurm-dev (Debian), slurm-devel (RPM)" in words
+
+
+def test_headers_of_another_micro_release(run: Run, ready: Machine) -> None:
+    """Headers that are not of exactly the installed Slurm are refused, in one line with both versions."""
+    program = ready.program("slurmd", "echo slurm 24.11.4")
+    [line] = [line for line in refused(run, "--slurm-include", ready.include).splitlines() if "error" in line]
+    assert f"{program} is Slurm 24.11.4" in line
+    assert "24.11.5" in line
+
+
+def test_sources_of_another_micro_release(run: Run, ready: Machine) -> None:
+    """Sources that are not of exactly the installed release are refused, with both versions and a way out."""
+    words = refused(run, "--slurm-include", ready.include, "--slurm-source", ready.sources("24.11.4"))
+    assert "is Slurm 24.11.4, installed is 24.11.5" in words
+    assert "leave out --slurm-source" in words
+
+
+def test_folder_that_is_no_source_tree(run: Run, ready: Machine) -> None:
+    """A folder without META, or without configure, is told."""
+    assert "no META" in refused(run, "--slurm-include", ready.include, "--slurm-source", ready.bin)
+    tree = ready.sources("24.11.5")
+    (tree / "configure").unlink()
+    assert "no configure script" in refused(run, "--slurm-include", ready.include, "--slurm-source", tree)
+
+
+def test_tree_configured_as_another_release(run: Run, ready: Machine) -> None:
+    """A tree whose generated headers are of another release than its META is refused."""
+    tree = ready.sources("24.11.5")
+    (tree / "config.h").touch()
+    (tree / "slurm").mkdir()
+    (tree / "slurm/slurm_version.h").write_text("#define SLURM_VERSION_NUMBER 0x180b04\n")
+    words = refused(run, "--slurm-include", ready.include, "--slurm-source", tree)
+    assert "configured as Slurm 24.11.4" in words
+    assert "make distclean" in words
+
+
+def test_lua_is_what_scrun_is_linked_to(run: Run, ready: Machine) -> None:
+    """The headers that are asked for are those of the Lua in the installed scrun."""
+    ready.program("scrun", "")
+    ready.program("readelf", "echo 'Shared library: [liblua5.1.so.0]'")
+    ready.program("pkg-config", "exit 1")
+    words = refused(run, "--slurm-include", ready.include)
+    assert "Lua 5.1" in words
+    assert "liblua5.1-0-dev" in words
+
+
+def test_all_findings_at_once(run: Run, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One run names everything that is missing, one line each."""
+    monkeypatch.setattr(_native, "missing_tools", lambda: ["no ninja"])
+    machine.program("pkg-config", "exit 1")
+    words = refused(run, "--slurm-include", machine.include, "--python", "/no/python", "--lua", "5.3")
+    lines = [line for line in words.splitlines() if line.startswith("error: ")]
+    assert [line.split()[1] for line in lines] == [str(machine.include), "/no/python", "no", "the"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--output", "x", "--lua", "6.0"), ("--output", "x", "--slurm-source", __file__)]
+)
+def test_wrong_use(run: Run, arguments: tuple[str, ...]) -> None:
+    """A missing or senseless option ends with exit code 2."""
+    assert run("build", *arguments).exit_code == 2

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import io
+
+from slurmhooks.cli._findings import Finding, Findings
+
+
+def test_all_findings_are_shown_one_a_line() -> None:
+    """Several findings are all written, each on a line of its own, and the exit code is 1."""
+    file = io.StringIO()
+    error = Findings(["first", "second"])
+    error.show(file)
+    lines = [line.rpartition(" ")[2] for line in file.getvalue().splitlines()]
+    assert lines == ["first", "second"]
+    assert error.exit_code == 1
+
+
+def test_finding_is_findings_of_one() -> None:
+    """A single finding can be caught and shown as several can."""
+    assert Finding("only").findings == ["only"]

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from slurmhooks._version import __version__
+from slurmhooks.cli import _native, _python
+
+from .conftest import Machine
+from .test_python import python
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def healthy(build: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a plugin folder with a build that fits the machine and the Python."""
+    machine.program("slurmctld", "echo slurm-wlm 24.11.5")
+    monkeypatch.setattr(_python, "inspect", lambda executable: python(version="3.11.2", executable=executable))
+    return build
+
+
+def test_healthy_installation(run: Run, machine: Machine, healthy: Path) -> None:
+    """A fitting installation has no findings, and versions, tier and search path are shown."""
+    result = run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc)
+    assert result.exit_code == 0
+    for words in ("24.11.5", "Python 3.11.2", "Lua 5.1", "yes: record, jobs, partitions", str(healthy)):
+        assert words in result.stdout
+
+
+def test_json_is_the_whole_report(run: Run, machine: Machine, healthy: Path) -> None:
+    """With --json stdout is one object with both sides' versions and no decoration."""
+    report = json.loads(run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc, "--json").stdout)
+    assert report["slurmhooks"] == __version__
+    assert report["programs"] == {str(machine.bin / "slurmctld"): "24.11.5"}
+    assert report["build"]["tiers"] == {"private": True}
+    assert report["findings"] == []
+    assert {setting["present"] for setting in report["settings"]} == {False}
+
+
+def test_public_tier_says_what_is_lacking(run: Run, machine: Machine, healthy: Path) -> None:
+    """A build from public headers says which four arguments it lacks and how to get them, and is no finding."""
+    record = _native.BuildRecord.load(healthy)
+    assert record is not None
+    record.model_copy(update={"tiers": _native.Tiers(private=False)}).save(healthy)
+    result = run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc)
+    assert result.exit_code == 0
+    assert "no record, jobs, partitions, reservations: slurmhooks build --slurm-source DIR" in result.stdout
+
+
+def test_installation_is_found_by_plugin_dir(run: Run, machine: Machine, healthy: Path) -> None:
+    """Of the folders in PluginDir the one with our plugins is meant, not the first."""
+    (machine.etc / "slurm.conf").write_text(f"PluginDir={machine.bin}:{healthy}\n")
+    assert json.loads(run("info", "--sysconfdir", machine.etc, "--json").stdout)["plugin_dir"] == str(healthy)
+
+
+def test_no_installation_is_a_finding(run: Run, machine: Machine) -> None:
+    """A machine without plugins says what to run."""
+    result = run("info", "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    assert "slurmhooks install --from DIR" in result.stderr
+
+
+def test_everything_that_does_not_fit_is_told(
+    run: Run, machine: Machine, healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Slurm, a Python and a slurmhooks that have moved on since the build, and lost files, are all told."""
+    machine.program("slurmctld", "echo slurm-wlm 24.11.6")
+    (healthy / "spank_python.so").unlink()
+    monkeypatch.setattr(_python, "inspect", lambda executable: python(version="3.11.9", slurmhooks="7.0.0"))
+    result = run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    for words in ("24.11.6", "spank_python.so is missing", "3.11.9", "7.0.0"):
+        assert words in result.stderr
+
+
+def test_python_that_is_gone(run: Run, machine: Machine, build: Path) -> None:
+    """A Python that was removed after the build is a finding."""
+    result = run("info", "--plugin-dir", build, "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    assert "/no/python does not run" in result.stderr

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import Result
+
+from slurmhooks import cli
+
+HEAVY = ("pydantic", "rich", "structlog", "asyncio", "lupa", "cffi")
+
+
+def test_help_imports_no_verb() -> None:
+    """The list of verbs comes from docstrings: asking for it imports neither a verb nor what verbs need."""
+    code = (
+        "import sys\nfrom slurmhooks.cli import main\nmain(['--help'], standalone_mode=False)\n"
+        f"heavy = [name for name in {HEAVY!r} if name in sys.modules]\n"
+        "sys.exit(repr(heavy + [n for n in sys.modules if n.startswith('slurmhooks.cli.build')]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "[]"
+    assert "Compile the plugins" in done.stdout
+
+
+def test_every_verb_is_a_command_with_a_summary(run: Callable[..., Result]) -> None:
+    """Each module without an underscore is a verb that loads, with a docstring line for the list."""
+    group = cli.main
+    assert isinstance(group, cli.Verbs)
+    names = group.list_commands(click.Context(group))
+    assert {"build", "info", "install"} <= set(names)
+    for name in names:
+        assert isinstance(group.get_command(click.Context(group), name), click.Command)
+        assert run(name, "--help").exit_code == 0
+        assert cli._summary(cli._module_path(name)).endswith(".")
+
+
+def test_unknown_verb_is_wrong_use(run: Callable[..., Result]) -> None:
+    """A verb that does not exist ends with exit code 2."""
+    assert run("nonsense").exit_code == 2
+
+
+def test_helpers_are_no_verbs(run: Callable[..., Result]) -> None:
+    """A module with a leading underscore can not be called."""
+    assert run("_slurm").exit_code == 2
+    assert "_slurm" not in run("--help").output
+
+
+def test_trailing_underscore_frees_a_keyword(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module try_.py is the verb try."""
+    (tmp_path / "try_.py").write_text('"""Try it."""\nimport click\ncommand = click.Command("try")\n')
+    monkeypatch.setattr(cli, "__path__", [str(tmp_path)])
+    group = cli.main
+    assert isinstance(group, cli.Verbs)
+    assert group.list_commands(click.Context(group)) == ["try"]
+    assert group.get_command(click.Context(group), "try") is not None
+
+
+def test_full_disk_is_a_finding(run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A file that cannot be written is one line and exit code 1, not a traceback."""
+    source = 'import click\n@click.command()\ndef command(): raise OSError(28, "No space left on device", "/x")\n'
+    (tmp_path / "full.py").write_text(source)
+    monkeypatch.setattr(cli, "__path__", [str(tmp_path)])
+    result = run("full")
+    assert result.exit_code == 1
+    assert result.stderr == "error: /x: No space left on device\n"

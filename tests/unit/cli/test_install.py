@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from slurmhooks.cli import _native
+
+from .conftest import Machine
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Path:
+    """Give an empty plugin folder."""
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    return folder
+
+
+def test_everything_lands_in_the_plugin_folder(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """Plugins, library and record are copied with fitting modes; the template is not."""
+    result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+    assert result.exit_code == 0
+    installed = {str(path.relative_to(plugins)) for path in plugins.rglob("*") if path.is_file()}
+    record = _native.BuildRecord.load(plugins)
+    assert record is not None
+    assert installed == {*record.files, "slurmhooks/build.json"} - {"scrun.lua.in"}
+    assert (plugins / "spank_python.so").stat().st_mode & 0o777 == 0o755
+    assert (plugins / "slurmhooks/build.json").stat().st_mode & 0o777 == 0o644
+
+
+def test_files_are_replaced_never_rewritten(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """A file that a daemon has open stays as it was; one that did not change is left alone."""
+    arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
+    run(*arguments)
+    same = (plugins / "job_submit_python.so").stat()
+    (build / "spank_python.so").write_text("new")
+    with (plugins / "spank_python.so").open() as opened:
+        result = run(*arguments)
+        assert opened.read() == "content of spank_python.so"
+    assert (plugins / "spank_python.so").read_text() == "new"
+    assert (plugins / "job_submit_python.so").stat().st_ino == same.st_ino
+    assert "1 of 4 files written" in result.output
+
+
+def test_what_an_older_build_had_more_goes(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """A plugin that this build no longer makes is removed, a file of somebody else is not."""
+    arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
+    run(*arguments)
+    (plugins / "auth_munge.so").touch()
+    record = _native.BuildRecord.load(build)
+    assert record is not None
+    files = [name for name in record.files if not name.startswith("scrun")]
+    record.model_copy(update={"files": files, "lua": None}).save(build)
+    run(*arguments)
+    assert not (plugins / "scrun_python.so").exists()
+    assert (plugins / "auth_munge.so").exists()
+
+
+def test_plugin_folder_comes_from_slurm_conf(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """Without --plugin-dir the first existing folder of PluginDir is taken."""
+    (machine.etc / "slurm.conf").write_text(f"PluginDir=/no/such:{plugins}\n")
+    assert run("install", "--from", build, "--sysconfdir", machine.etc).exit_code == 0
+    assert (plugins / "spank_python.so").exists()
+
+
+def test_unknown_plugin_folder_is_asked_for(run: Run, machine: Machine, build: Path) -> None:
+    """With no PluginDir to be found the option is named, and nothing is written."""
+    result = run("install", "--from", build, "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    assert "--plugin-dir" in result.stderr
+
+
+def test_build_for_another_release_is_refused(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """Plugins of another micro release are not installed, and all that is wrong is said at once."""
+    machine.program("slurmctld", "echo slurm-wlm 24.11.4")
+    (build / "spank_python.so").unlink()
+    record = _native.BuildRecord.load(build)
+    assert record is not None
+    Path(record.python.libpython).unlink()
+    result = run("install", "--from", build, "--plugin-dir", plugins)
+    assert result.exit_code == 1
+    for words in ("built for Slurm 24.11.5", "is 24.11.4", "spank_python.so is missing", "libpython.so is not there"):
+        assert words in result.stderr
+    assert list(plugins.iterdir()) == []
+
+
+def test_folder_without_build_is_refused(run: Run, tmp_path: Path) -> None:
+    """A folder that slurmhooks build has not made is told apart."""
+    result = run("install", "--from", tmp_path, "--plugin-dir", "/x")
+    assert result.exit_code == 1
+    assert "holds no build" in result.stderr
+
+
+def test_relative_plugin_folder_is_wrong_use(run: Run, build: Path) -> None:
+    """Daemons have no working directory to speak of: paths must be absolute."""
+    assert run("install", "--from", build, "--plugin-dir", "plugins").exit_code == 2
+
+
+def test_scrun_lua_names_the_plugin_folder(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """scrun.lua is rendered beside slurm.conf, and replaced by the next install."""
+    target = machine.etc / "scrun.lua"
+    for folder in (plugins / "old", plugins):
+        run("install", "--from", build, "--plugin-dir", folder, "--sysconfdir", machine.etc)
+        assert f"load('{folder}/scrun_python.so')" in target.read_text()
+
+
+def test_scrun_lua_of_a_person_is_left_alone(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """A scrun.lua that we have not made stays; ours is put beside it and the user is told."""
+    (machine.etc / "scrun.lua").write_text("-- mine\n")
+    result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+    assert result.exit_code == 0
+    assert (machine.etc / "scrun.lua").read_text() == "-- mine\n"
+    assert str(plugins) in (machine.etc / "scrun.lua.slurmhooks").read_text()
+    assert "is not ours and was left alone" in result.output
+
+
+def test_what_remains_is_said_until_it_is_done(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
+    """The exact missing lines are printed; when a site has them all, that is said."""
+    arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
+    output = run(*arguments).output
+    for line in ("JobSubmitPlugins=python", "required spank_python.so", f'paths = ["{machine.etc}/hooks.d/*.py"]'):
+        assert f"      {line}\n" in output
+    (machine.etc / "slurm.conf").write_text(f"PluginDir={plugins}\nJobSubmitPlugins=python\n")
+    (machine.etc / "plugstack.conf").write_text("required spank_python.so\n")
+    (machine.etc / "slurmhooks.toml").write_text("")
+    output = run(*arguments).output
+    assert "To be done" not in output
+    assert f"{machine.etc}/plugstack.conf: has required spank_python.so" in output
+
+
+def test_staging_for_a_package(run: Run, machine: Machine, build: Path, tmp_path: Path) -> None:
+    """With --destdir files go below it, what is written names the final place, and this machine is not judged."""
+    machine.program("slurmctld", "echo slurm-wlm 1.2.3")
+    root = tmp_path / "root"
+    result = run("install", "--from", build, "--destdir", root, "--plugin-dir", "/usr/lib/slurm")
+    assert result.exit_code == 0
+    assert (root / "usr/lib/slurm/spank_python.so").exists()
+    assert "load('/usr/lib/slurm/scrun_python.so')" in (root / "etc/slurm/scrun.lua").read_text()
+
+
+def test_nothing_half_written_stays(
+    run: Run, machine: Machine, build: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a copy fails, no temporary file is left and the old file is whole."""
+
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device", "x")
+
+    monkeypatch.setattr("os.replace", full)
+    result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    assert [path for path in plugins.rglob("*") if path.is_file()] == []
+
+
+def test_search_path_that_others_can_change_is_warned_of(
+    run: Run, machine: Machine, build: Path, plugins: Path, tmp_path: Path
+) -> None:
+    """A folder on the embedded search path that everybody may write to is pointed out."""
+    tmp_path.chmod(0o777)
+    record = _native.BuildRecord.load(build)
+    assert record is not None
+    python = record.python.model_copy(update={"paths": [str(tmp_path)]})
+    record.model_copy(update={"python": python}).save(build)
+    result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+    assert result.exit_code == 0
+    assert f"{tmp_path} can be changed by others than root" in result.stderr

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from slurmhooks._version import __version__
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+NEEDED_TO_BUILD = {"meson.build", "meson.options", "bindings.py"}
+
+pytestmark = pytest.mark.skipif(not (CHECKOUT / "pyproject.toml").exists(), reason="needs the checkout")
+
+
+def package(kind: str, project: Path, folder: Path) -> Path:
+    """Make a wheel or an sdist without the network."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    [made] = folder.iterdir()
+    return made
+
+
+def names_in(wheel: Path) -> set[str]:
+    """List a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a wheel made from the checkout."""
+    return package("wheel", CHECKOUT, tmp_path_factory.mktemp("wheel"))
+
+
+def test_wheel_can_compile_itself(wheel: Path) -> None:
+    """The wheel is pure, and carries the C sources with all that slurmhooks build needs."""
+    assert wheel.name == f"slurmhooks-{__version__}-py3-none-any.whl"
+    names = names_in(wheel)
+    assert {f"slurmhooks/_native/{name}" for name in NEEDED_TO_BUILD} <= names
+    assert any(name.startswith("slurmhooks/_native/") and name.endswith(".c") for name in names)
+
+
+def test_wheel_is_typed_licensed_and_clean(wheel: Path) -> None:
+    """Types and licence are in the wheel; tests, caches and compiled code are not."""
+    names = names_in(wheel)
+    assert "slurmhooks/py.typed" in names
+    assert f"slurmhooks-{__version__}.dist-info/licenses/LICENSE" in names
+    assert {name.partition("/")[0] for name in names} == {"slurmhooks", f"slurmhooks-{__version__}.dist-info"}
+    assert not [name for name in names if "__pycache__" in name or name.endswith((".so", ".o", ".pyc"))]
+
+
+def test_wheel_runs_from_elsewhere(wheel: Path, tmp_path: Path) -> None:
+    """Unpacked somewhere, the wheel finds its own C sources and not those of a checkout."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    code = "import sys; sys.path.insert(0, sys.argv[1])\n"
+    code += "from slurmhooks.cli import _native; print(_native.native_sources())"
+    done = subprocess.run([sys.executable, "-I", "-c", code, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(tmp_path / "slurmhooks" / "_native")
+
+
+def test_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """A wheel made from the sdist holds the same files as one made from the checkout."""
+    (tmp_path / "sdist").mkdir()
+    sdist = package("sdist", CHECKOUT, tmp_path / "sdist")
+    (tmp_path / "unpacked").mkdir()
+    subprocess.run(["tar", "-xf", sdist, "-C", tmp_path / "unpacked"], check=True)
+    [project] = (tmp_path / "unpacked").iterdir()
+    assert {"LICENSE", "Makefile", "native", "tests", "changelog.d"} <= {path.name for path in project.iterdir()}
+    (tmp_path / "wheel").mkdir()
+    again = package("wheel", project, tmp_path / "wheel")
+    assert names_in(again) == names_in(wheel)

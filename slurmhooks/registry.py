@@ -8,6 +8,7 @@ from slurmhooks.hook import CONTEXTS, HOOKS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from types import CodeType
 
     from slurmhooks.hook import HookSpec, Mark, Option
 
@@ -79,6 +80,7 @@ class Registry:
 
     def __init__(self, handlers: Iterable[Handler], options: Iterable[Option]) -> None:
         """Sort the handlers, which come in file order and, within a file, in definition order."""
+        handlers = tuple(handlers)
         self._handlers: dict[str, tuple[Handler, ...]] = {}
         for name in HOOKS:
             chosen = [handler for handler in handlers if handler.spec.name == name]
@@ -115,7 +117,7 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         the handler (None if it must be refused) and what is wrong, each finding with file and line.
     """
     spec = HOOKS[mark.hook]
-    code = getattr(mark.function, "__code__", None)
+    code = layers(mark.function)[-1]
     path = code.co_filename if code else "?"
     line = code.co_firstlineno if code else 0
     label = f"{module}:{getattr(mark.function, '__qualname__', repr(mark.function))}"
@@ -143,6 +145,15 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
     return Handler(function, names, spec, mark.order, lenient, contexts, label, path, line), []
 
 
+def layers(function: Callable[..., object]) -> list[CodeType | None]:
+    """Return the code of a function and of all that it wraps, by functools.wraps; None for what is not Python."""
+    found: list[CodeType | None] = []
+    while function is not None:
+        found.append(getattr(function, "__code__", None))
+        function = getattr(function, "__wrapped__", None)  # type: ignore[assignment]
+    return found
+
+
 def parameters(function: Callable[..., object], spec: HookSpec) -> tuple[str, ...]:
     """Return the names that a function takes, in order.
 
@@ -151,13 +162,11 @@ def parameters(function: Callable[..., object], spec: HookSpec) -> tuple[str, ..
             a description of the handler.
     """
     allowed = ", ".join(spec.arguments) or "none"
-    target = function
-    while hasattr(target, "__wrapped__"):
-        target = target.__wrapped__
-    code = getattr(target, "__code__", None)
+    codes = layers(function)
+    code = codes[-1]
     if code is None:
-        raise TypeError(f"must be a function written in Python, not {target!r}")
-    if code.co_flags & _GENERATOR_LIKE:
+        raise TypeError(f"must be a function written in Python, not {function!r}")
+    if any(layer is not None and layer.co_flags & _GENERATOR_LIKE for layer in codes):
         raise TypeError("must be a plain function: a generator or an async function would never run its body")
     names = code.co_varnames[: code.co_argcount]
     if code.co_flags & (_VAR_POSITIONAL | _VAR_KEYWORDS):

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-from slurmhooks.errors import StaleHandleError
+from slurmhooks.errors import SlurmhooksError, StaleHandleError
+from slurmhooks.values import text_to_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-MISSING = object()
-"""Stands for "nothing here" where None means unset."""
-
+    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+else:
+    from _collections_abc import MutableMapping  # collections.abc, without the imports of the package collections
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return ``"; nearest: a, b"`` for the names most like one that does not exist, or nothing."""
@@ -28,7 +27,7 @@ def stale(view: object) -> StaleHandleError:
     )
 
 
-class StagedMapping:
+class StagedMapping(MutableMapping[str, str]):
     """A mutable mapping of text to text whose writes wait until all handlers have passed.
 
     The base is asked only on use. Subclasses say how to read the base and how to apply one write.
@@ -56,32 +55,31 @@ class StagedMapping:
     def _check(self, name: object, value: object = "") -> None:
         """Refuse what an environment cannot hold."""
         self._living()
-        for what, text in (("a name", name), ("a value", value)):
-            if not isinstance(text, str):
-                raise TypeError(f"{what} in an environment is a str, not {text!r}")
-            if "\0" in text:
-                raise ValueError(f"{what} in an environment must not hold a NUL byte: {text!r}")
+        text_to_c("the name of an environment variable", name)
         if not name or "=" in str(name):
-            raise ValueError(f"a name in an environment must not be empty nor hold '=': {name!r}")
+            raise ValueError(f"the name of an environment variable must not be empty nor hold '=': {name!r}")
+        text_to_c(f"environment variable {name}", value)
 
     def _living(self) -> None:
         if not self._alive:
             raise stale(self)
 
+    def _find(self, name: object) -> str | None:
+        """Return a value, or None if it is not set; a name that cannot be is not set."""
+        self._living()
+        if not isinstance(name, str):
+            return None
+        if name in self._staged:
+            return self._staged[name]
+        # C would take the name to end at a NUL byte, and find "B=C" of A=B=C under the name A=B.
+        return None if not name or "\0" in name or "=" in name else self._load(name)
+
     def __getitem__(self, name: str) -> str:
         """Return a value; KeyError if it is not set."""
-        value = self.get(name)
+        value = self._find(name)
         if value is None:
             raise KeyError(name)
         return value
-
-    def get(self, name: str, default: str | None = None) -> str | None:
-        """Return a value, or the default if it is not set."""
-        self._living()
-        value = self._staged.get(name, MISSING)
-        if value is MISSING:
-            value = self._load(name)
-        return default if value is None else value  # type: ignore[return-value]
 
     def __setitem__(self, name: str, value: str) -> None:
         """Set a value."""
@@ -90,16 +88,16 @@ class StagedMapping:
 
     def __delitem__(self, name: str) -> None:
         """Delete a name; KeyError if it is not set."""
-        if self.get(name) is None:
+        if self._find(name) is None:
             raise KeyError(name)
         self._staged[name] = None
 
     def __contains__(self, name: object) -> bool:
         """Tell whether a name is set."""
-        return isinstance(name, str) and self.get(name) is not None
+        return self._find(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        """Return the names."""
+        """Return the names; a copy, so that a loop may delete what it meets."""
         self._living()
         names = dict.fromkeys(self._names())
         for name, value in self._staged.items():
@@ -113,47 +111,24 @@ class StagedMapping:
         """Return how many names are set."""
         return sum(1 for _ in self)
 
-    def keys(self) -> list[str]:
-        """Return the names."""
-        return list(self)
-
-    def values(self) -> list[str]:
-        """Return the values."""
-        return [self[name] for name in self]
-
-    def items(self) -> list[tuple[str, str]]:
-        """Return the pairs."""
-        return [(name, self[name]) for name in self]
-
-    def setdefault(self, name: str, default: str) -> str:
-        """Return a value, after setting it to the default if it is not set."""
-        value = self.get(name)
-        if value is None:
-            self[name] = value = default
-        return value
-
-    def pop(self, name: str, default: str | None = None) -> str | None:
-        """Delete a name and return its value, or the default if it is not set."""
-        value = self.get(name)
-        if value is None:
-            return default
-        del self[name]
-        return value
-
-    def update(self, other: dict[str, str] | Iterable[tuple[str, str]] = (), **more: str) -> None:
-        """Set several values."""
-        for name, value in (dict(other) | more).items():
-            self[name] = value
+    def replace(self, values: Mapping[str, str]) -> None:
+        """Make the content that of another mapping; nothing changes if it holds what an environment cannot."""
+        wanted = dict(values)
+        for name, value in wanted.items():
+            self._check(name, value)
+        for name in self:
+            if name not in wanted:
+                self._staged[name] = None
+        self._staged.update(wanted)
 
     def __repr__(self) -> str:
-        """Return the content, or that the call is over."""
-        return repr(dict(self.items())) if self._alive else f"<{type(self).__name__} of a call that is over>"
-
-    def __eq__(self, other: object) -> bool:
-        """Compare with any mapping."""
-        return dict(self.items()) == dict(other) if hasattr(other, "keys") else NotImplemented  # type: ignore[call-overload]
-
-    __hash__ = None  # type: ignore[assignment]
+        """Return the content, or why there is none."""
+        if not self._alive:
+            return f"<{type(self).__name__} of a call that is over>"
+        try:
+            return repr(dict(self))
+        except SlurmhooksError as error:  # Slurm does not list every environment
+            return f"<{type(self).__name__}: {error}>"
 
     def savepoint(self) -> object:
         """Return the writes so far."""

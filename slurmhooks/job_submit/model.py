@@ -178,11 +178,7 @@ class Job(JobFields, _View):
             self._living()
             if not isinstance(value, Mapping):
                 raise TypeError(f"{name} takes a mapping, not {value!r}")
-            mapping = getattr(self, name)
-            for key in list(mapping):
-                if key not in value:
-                    del mapping[key]
-            mapping.update(dict(value))
+            getattr(self, name).replace(value)
         else:
             super().__setattr__(name, value)
 
@@ -191,7 +187,11 @@ class Job(JobFields, _View):
 
     def savepoint(self) -> object:
         """Return the writes so far; for dispatch."""
-        mappings = {name: mapping.savepoint() for name in ("_environment", "_spank_job_env") if (mapping := getattr(self, name))}
+        mappings = {}
+        for name in ("_environment", "_spank_job_env"):
+            mapping = getattr(self, name)
+            if mapping is not None:  # not its truth: one whose names were all deleted is empty
+                mappings[name] = mapping.savepoint()
         return dict(self._writes), self._argv, mappings
 
     def rollback(self, savepoint: object) -> None:

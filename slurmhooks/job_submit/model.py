@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
 from slurmhooks.job_submit.rows import Field
 from slurmhooks.values import ENCODING, ERRORS, text_from_c, text_to_c
@@ -48,9 +49,9 @@ class _View:
         what = type(self).__name__.lower()
         row = self._missing.get(name)
         if row is not None:
-            since = f"since Slurm {row.since}" if row.since else ""
-            until = f"until Slurm {row.until}" if row.until else ""
-            raise AttributeError(f"{what}.{name} exists {' '.join(filter(None, (since, until)))}; this is {self._release}")
+            span = [f"{word} Slurm {end}" for word, end in (("since", row.since), ("until", row.until)) if end]
+            exists = " ".join(span) or "in other builds of Slurm"
+            raise AttributeError(f"{what}.{name} exists {exists}; this is {self._release}")
         raise AttributeError(f"{what} has no {name!r}{nearest(name, self._names())}")
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -71,12 +72,13 @@ class _View:
         """Return the class, and the name of what it views."""
         try:
             return f"<{type(self).__name__} {self.name!r}>"
-        except Exception:  # a representation must not raise
+        except (AttributeError, StaleHandleError):  # a representation must not raise
             return f"<{type(self).__name__}>"
 
     @classmethod
     def _names(cls) -> list[str]:
-        return [name for name in dir(cls) if not name.startswith("_") and name not in ("commit", "close", "rollback", "savepoint")]
+        hidden = {"commit", "close", "rollback", "savepoint", *cls._missing}
+        return [name for name in dir(cls) if not name.startswith("_") and name not in hidden]
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""
@@ -117,13 +119,65 @@ class Environment(StagedMapping):
             self._staged = {}
 
 
+class Words(MutableSequence[str]):
+    """``job.argv``: a list; what is changed in it waits until all handlers have passed."""
+
+    __slots__ = ("_job",)
+
+    def __init__(self, job: Job) -> None:
+        """Read and write the words of a job."""
+        self._job = job
+
+    def _list(self) -> list[str]:
+        return [text_from_c(word) for word in self._job._words()]
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a word, or a list of them."""
+        return self._list()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Change a word, or several."""
+        words = self._list()
+        words[index] = value
+        self._job.argv = words
+
+    def __delitem__(self, index: Any) -> None:
+        """Remove a word, or several."""
+        words = self._list()
+        del words[index]
+        self._job.argv = words
+
+    def insert(self, index: int, value: str) -> None:
+        """Put a word before another."""
+        words = self._list()
+        words.insert(index, value)
+        self._job.argv = words
+
+    def __len__(self) -> int:
+        """Return how many words there are."""
+        return len(self._job._words())
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with a list."""
+        return self._list() == list(other) if isinstance(other, (list, Words)) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Return the words, or that the call is over."""
+        try:
+            return repr(self._list())
+        except StaleHandleError:
+            return "<Words of a call that is over>"
+
+
 class Job(JobFields, _View):
     """``job``: the request that slurmctld is about to take; what handlers write is applied once all have passed.
 
     Attributes:
         environment: the job's environment (batch jobs only; empty for srun and salloc), a mapping that may be changed.
         spank_job_env: the job control environment that SPANK plugins made, likewise.
-        argv: the script's name and arguments, a list; assign a new one to change it.
+        argv: the script's name and arguments, a list that may be changed.
     """
 
     __slots__ = ("_argv", "_environment", "_modify", "_spank_job_env")
@@ -147,10 +201,24 @@ class Job(JobFields, _View):
         """The job's environment."""
         return self._mapping("_environment", "environment")
 
+    @environment.setter
+    def environment(self, value: Mapping[str, str]) -> None:
+        self._replace("environment", value)
+
     @property
     def spank_job_env(self) -> Environment:
         """The job control environment, as prolog and epilog see it with ``SPANK_`` before each name."""
         return self._mapping("_spank_job_env", "spank_job_env")
+
+    @spank_job_env.setter
+    def spank_job_env(self, value: Mapping[str, str]) -> None:
+        self._replace("spank_job_env", value)
+
+    def _replace(self, name: str, value: object) -> None:
+        mapping: Environment = getattr(self, name)
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{name} takes a mapping, not {value!r}")
+        mapping.replace(value)
 
     def _mapping(self, slot: str, member: str) -> Environment:
         struct = self._struct
@@ -161,24 +229,27 @@ class Job(JobFields, _View):
         return found
 
     @property
-    def argv(self) -> list[str]:
-        """The script's name and arguments; a copy: assign to change it."""
+    def argv(self) -> Words:
+        """The script's name and arguments."""
+        self._living()
+        return Words(self)
+
+    @argv.setter
+    def argv(self, value: Sequence[str]) -> None:
+        self._living()
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise TypeError(f"argv takes a list of str, not {value!r}")
+        object.__setattr__(self, "_argv", [text_to_c("argv", word) for word in value])
+
+    def _words(self) -> list[bytes]:
         struct = self._struct
-        items: list[bytes] | None = self._argv
-        return [text_from_c(item) for item in (self._arrays.read(struct, "argv") if items is None else items)]
+        words: list[bytes] | None = self._argv
+        return self._arrays.read(struct, "argv") if words is None else words
 
     def __setattr__(self, name: str, value: object) -> None:
         """Stage a value."""
-        if name == "argv":
-            self._living()
-            if isinstance(value, str) or not isinstance(value, (list, tuple)):
-                raise TypeError(f"argv takes a list of str, not {value!r}")
-            object.__setattr__(self, "_argv", [text_to_c("argv", word) for word in value])
-        elif name in ("environment", "spank_job_env"):
-            self._living()
-            if not isinstance(value, Mapping):
-                raise TypeError(f"{name} takes a mapping, not {value!r}")
-            getattr(self, name).replace(value)
+        if name in ("argv", "environment", "spank_job_env"):
+            object.__setattr__(self, name, value)
         else:
             super().__setattr__(name, value)
 
@@ -245,7 +316,7 @@ class Reservation(ReservationFields, _View):
 class Table(Mapping[Any, Any]):
     """A read-only mapping of slurmctld's records, which looks nothing up before it is asked."""
 
-    __slots__ = ("_all", "_alive", "_find", "_made")
+    __slots__ = ("_alive", "_all", "_find", "_made")
 
     def __init__(self, find: Callable[[Any], _View | None], everything: Callable[[], dict[Any, _View]]) -> None:
         """Take the two ways to look records up."""

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from slurmhooks.spank.fields import ExitStatus, Item
 
 
+_FOR_DISPATCH = frozenset({"savepoint", "rollback", "commit", "close"})
+
+
 class Spank:
     """The handle of one SPANK callback.
 
@@ -61,6 +64,11 @@ class Spank:
         slurm_restart_count: int
         job_array_id: int
         job_array_task_id: int | None
+        context: str
+        callback: str
+        args: tuple[str, ...]
+        env: FunctionMapping
+        job_control_env: FunctionMapping
 
     def __init__(self, native: Any, handle: Any, context: str, callback: str, args: Sequence[str]) -> None:
         """Wrap a handle; for the entry point.
@@ -77,20 +85,27 @@ class Spank:
         self._handle = handle
         self._alive = True
         self._prepended: list[bytes] = []
-        self.context = context
-        self.callback = callback
-        self.args = tuple(args)
         if context == "remote":
-            self.env = FunctionMapping(self._getenv, self._env_names, self._setenv)
+            env = FunctionMapping(self._getenv, self._env_names, self._setenv)
         else:
-            self.env = FunctionMapping(self._process_getenv, self._process_env_names, self._process_setenv)
-        self.job_control_env = FunctionMapping(
-            self._job_control_getenv, self._job_control_names, self._job_control_setenv
+            env = FunctionMapping(self._process_getenv, self._process_env_names, self._process_setenv)
+        job_control_env = FunctionMapping(self._job_control_getenv, self._job_control_names, self._job_control_setenv)
+        self.__dict__.update(
+            context=context, callback=callback, args=tuple(args), env=env, job_control_env=job_control_env
         )
 
     def __getattr__(self, name: str) -> Any:
         """Explain an attribute that does not exist."""
-        raise AttributeError(f"spank has no {name!r}{nearest(name, dir(self))}")
+        names = (known for known in dir(self) if not known.startswith("_") and known not in _FOR_DISPATCH)
+        raise AttributeError(f"spank has no {name!r}{nearest(name, names)}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse what a handler assigns: only the environments can be written to, by name."""
+        if not name.startswith("_"):
+            if name not in dir(self):
+                self.__getattr__(name)
+            raise AttributeError(f"spank.{name} is read-only")
+        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         """Return callback and context."""
@@ -142,6 +157,8 @@ class Spank:
             self._raise("spank_prepend_task_argv", "ESPANK_NOT_AVAIL", "in Slurm 23.11 and later")
         if self.callback not in ("task_init_privileged", "task_init"):
             self._raise("spank_prepend_task_argv", "ESPANK_NOT_TASK", "in task_init_privileged and task_init")
+        if isinstance(argv, str):
+            raise TypeError(f"prepend_task_argv takes a list of str, not {argv!r}")
         self._prepended = [text_to_c("argv", word) for word in argv] + self._prepended
 
     def symbol_supported(self, symbol: str) -> bool:
@@ -179,8 +196,10 @@ class Spank:
 
     def _convert(self, item: Item, value: int) -> Any:
         self._living()
-        if not isinstance(value, int) or not 0 <= value < 1 << 32:
-            raise ValueError(f"{item.argument} takes 0 to {(1 << 32) - 1}, not {value!r}")
+        if not isinstance(value, int):
+            raise TypeError(f"{item.argument} takes an int, not {value!r}")
+        if not 0 <= value < 1 << 32:
+            raise ValueError(f"{item.argument} takes 0 to {(1 << 32) - 1}, not {value}")
         result = self._ffi.new(f"{item.ctype} *")
         code = self._lib.slurmhooks_convert(self._handle, getattr(self._lib, item.item), value, result)
         if code:

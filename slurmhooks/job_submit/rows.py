@@ -231,8 +231,9 @@ class Memory(Number):
             return NO_VAL[64]
         if not isinstance(value, int):
             raise TypeError(f"{self.name} takes an int or None, not {value!r}")
-        if not 0 <= value < MEM_PER_CPU:
-            raise ValueError(f"{self.name} takes 0 to {MEM_PER_CPU - 1}, not {value}")
+        limit = NO_VAL[64] & ~MEM_PER_CPU  # with the flag, the two above would mean unset and unlimited
+        if not 0 <= value < limit:
+            raise ValueError(f"{self.name} takes 0 to {limit - 1} or None, not {value}")
         return value | self.flag
 
 
@@ -259,7 +260,8 @@ def bind(view: type, backend: Backend) -> type:
             missing[name] = row
             bound[name] = _Missing()
             continue
-        bound[name] = property(_getter(member, row.decode(backend)), doc=row.doc)
+        decode = row.decode(backend)
+        bound[name] = property(_getter(member, _unless_null(decode) if "." in member else decode), doc=row.doc)
         setters[name] = _setter(member, row) if row.writable else _read_only(row)
         writers[member] = _writer(member, row, backend)
     bound.update(_setters=setters, _writers=writers, _missing=missing)
@@ -286,6 +288,11 @@ def _reader(member: str) -> Callable[[Any], Any]:
         return inner(nested) if nested else None
 
     return read
+
+
+def _unless_null(decode: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Have a member of a struct that is not there read as unset."""
+    return lambda raw: None if raw is None else decode(raw)
 
 
 def _getter(member: str, decode: Callable[[Any], Any]) -> Callable[[Any], Any]:

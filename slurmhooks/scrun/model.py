@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from slurmhooks.values import text_from_c, text_to_c
 from slurmhooks.view import FunctionMapping, nearest, stale
@@ -59,7 +59,7 @@ class Container:
 
     TEXTS = ("id", "bundle", "orig_bundle", "root_path", "orig_root_path", "spool_dir", "config_file")
     NUMBERS = ("job_id", "user_id", "group_id")
-    WRITABLE = {"bundle": "set_bundle_path", "root_path": "set_root_path"}
+    WRITABLE: ClassVar = {"bundle": "set_bundle_path", "root_path": "set_root_path"}
     """Each with the function of scrun that takes it."""
 
     id: str
@@ -82,11 +82,14 @@ class Container:
             scrun: its functions.
         """
         state = {"_values": values, "_writes": {}, "_alive": True, "_scrun": scrun}
-        state["job_env"] = FunctionMapping(
-            job_env.get,
-            lambda: job_env,
-            lambda name, value: job_env.pop(name, None) and None if value is None else job_env.update({name: value}),
-        )
+
+        def apply(name: str, value: str | None) -> None:
+            if value is None:
+                job_env.pop(name, None)
+            else:
+                job_env[name] = value
+
+        state["job_env"] = FunctionMapping(job_env.get, lambda: job_env, apply)
         self.__dict__.update(state)
 
     def __getattr__(self, name: str) -> Any:

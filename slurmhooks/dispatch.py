@@ -42,7 +42,10 @@ def run(handlers: Iterable[Handler], arguments: dict[str, object], view: View | 
         view: what they may write to, or None.
 
     Returns:
-        the outcome; this function does not raise.
+        the outcome, whatever a handler raises.
+
+    Raises:
+        SlurmhooksError: Slurm does not take what the handlers wrote; see the view's ``commit``.
     """
     try:
         for handler in handlers:
@@ -55,7 +58,7 @@ def run(handlers: Iterable[Handler], arguments: dict[str, object], view: View | 
                     )
             except Reject as reject:
                 return Outcome(passed=False, code=reject.code, text=reject.text)
-            except BaseException as error:  # whatever a site's function raises, SystemExit too, must not end a daemon
+            except BaseException as error:  # noqa: BLE001 - whatever it is, SystemExit too, it must not end a daemon
                 text, error_id = report(handler, error)
                 if not handler.lenient:
                     return Outcome(passed=False, text=text, error_id=error_id)
@@ -70,7 +73,9 @@ def run(handlers: Iterable[Handler], arguments: dict[str, object], view: View | 
     return PASSED
 
 
-def guarded(what: str, function: Callable[[], tuple[int, bytes | None, int]], failed: int) -> tuple[int, bytes | None, int]:
+def guarded(
+    what: str, function: Callable[[], tuple[int, bytes | None, int]], failed: int
+) -> tuple[int, bytes | None, int]:
     """Run the body of an entry point so that it never raises.
 
     Args:
@@ -83,7 +88,7 @@ def guarded(what: str, function: Callable[[], tuple[int, bytes | None, int]], fa
     """
     try:
         return function()
-    except BaseException as error:  # a bug of slurmhooks itself: fail closed, and say so
+    except BaseException as error:  # noqa: BLE001 - a bug of slurmhooks itself: fail closed, and say so
         text = report_bug(what, error)[0]
         return failed, text.encode("utf-8", "replace"), 0
 
@@ -146,5 +151,7 @@ def format_traceback(error: BaseException, path: str | None = None) -> list[str]
     start = trace
     while start is not None and start.tb_frame.f_code.co_filename != path:
         start = start.tb_next
-    chunks = traceback.format_exception(type(error), error, start or trace)
+    if start is None and not (isinstance(error, SyntaxError) and error.filename == path):
+        start = trace
+    chunks = traceback.format_exception(type(error), error, start)
     return "".join(chunks).rstrip("\n").split("\n")

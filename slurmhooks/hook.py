@@ -7,9 +7,12 @@ mark means is checked by slurmhooks.registry.
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from types import FrameType
     from typing import Any, TypeVar, overload
 
     Handler = TypeVar("Handler", bound="Callable[..., None]")
@@ -35,7 +38,12 @@ class HookSpec:
     __slots__ = ("arguments", "contexts", "function", "name", "on_error")
 
     def __init__(
-        self, name: str, function: str, arguments: tuple[str, ...], on_error: tuple[str, str], contexts: tuple[str, ...] = ()
+        self,
+        name: str,
+        function: str,
+        arguments: tuple[str, ...],
+        on_error: tuple[str, str],
+        contexts: tuple[str, ...] = (),
     ) -> None:
         """Keep the description; see the class."""
         self.name = name
@@ -88,9 +96,10 @@ class Mark:
         on_error: as given, or None for the hook's default.
         contexts: as given, or None for all.
         sequence: counts marks in the order of definition.
+        owner: name of the module that made it, see :func:`running_module`.
     """
 
-    __slots__ = ("contexts", "function", "hook", "on_error", "order", "sequence")
+    __slots__ = ("contexts", "function", "hook", "on_error", "order", "owner", "sequence")
 
     def __init__(
         self,
@@ -100,6 +109,7 @@ class Mark:
         on_error: str | None,
         contexts: tuple[str, ...] | None,
         sequence: int,
+        owner: str,
     ) -> None:
         """Keep what was given; see the class."""
         self.function = function
@@ -108,6 +118,7 @@ class Mark:
         self.on_error = on_error
         self.contexts = contexts
         self.sequence = sequence
+        self.owner = owner
 
 
 class Collection:
@@ -131,6 +142,17 @@ def collecting(collection: Collection | None) -> None:
         _collections.pop()
     else:
         _collections.append(collection)
+
+
+def running_module() -> str:
+    """Return the name of the module whose top level runs; empty if none does.
+
+    Not that of the function which calls: a helper of another module may make a handler for the file that calls it.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return "" if frame is None else str(frame.f_globals.get("__name__", ""))
 
 
 class Decorator:
@@ -189,11 +211,13 @@ class Decorator:
                 raise TypeError(f"{self!r} decorates a function, not {function!r}")
             global _sequence
             _sequence += 1
-            made = Mark(function, self._hook, order, on_error, given, _sequence)
-            marks: list[Mark] = [*getattr(function, MARKS, ()), made]
-            setattr(function, MARKS, marks)
-            if _collections:
-                _collections[-1].marks.append(made)
+            owner = running_module()
+            made = Mark(function, self._hook, order, on_error, given, _sequence, owner)
+            now = _collections[-1].marks if _collections else []
+            # A function of a module that stays may be marked by a file that is loaded again: that replaces its marks.
+            earlier = [mark for mark in getattr(function, MARKS, ()) if mark.owner != owner or mark in now]
+            setattr(function, MARKS, [*earlier, made])
+            now.append(made)
             return function
 
         return mark if function is None else mark(function)
@@ -209,9 +233,23 @@ class Option:
         optional: the argument may be left out.
         type: turns the argument's text into a value.
         contexts: where it is known.
+        sequence: counts options in the order of definition.
+        owner: name of the module that made it, see :func:`running_module`.
     """
 
-    __slots__ = ("_checks", "_given", "_value", "arginfo", "contexts", "name", "optional", "sequence", "type", "usage")
+    __slots__ = (
+        "_checks",
+        "_given",
+        "_value",
+        "arginfo",
+        "contexts",
+        "name",
+        "optional",
+        "owner",
+        "sequence",
+        "type",
+        "usage",
+    )
 
     def __init__(
         self,
@@ -222,6 +260,7 @@ class Option:
         type: Callable[[str], Any],
         contexts: tuple[str, ...],
         sequence: int,
+        owner: str,
     ) -> None:
         """Keep the description; see the class."""
         self.name = name
@@ -231,6 +270,7 @@ class Option:
         self.type = type
         self.contexts = contexts
         self.sequence = sequence
+        self.owner = owner
         self._checks: list[Callable[[Any], Any]] = []
         self._value: Any = None
         self._given = False
@@ -248,6 +288,11 @@ class Option:
     def given(self) -> bool:
         """Whether the user gave the option, on the command line or by its environment variable."""
         return self._given
+
+    @property
+    def checked(self) -> bool:
+        """Whether a value must pass a type or a check before anything is submitted."""
+        return bool(self._checks) or self.type is not str
 
     def check(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Decorate a validator: it takes the value and returns the one to keep.
@@ -336,7 +381,7 @@ class SpankHooks:
         global _sequence
         _sequence += 1
         given = (contexts,) if isinstance(contexts, str) else tuple(contexts)
-        option = Option(name, arginfo, usage, optional, type, given, _sequence)
+        option = Option(name, arginfo, usage, optional, type, given, _sequence, running_module())
         if _collections:
             _collections[-1].options.append(option)
         return option

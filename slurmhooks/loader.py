@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
+import time
 
 from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
@@ -40,26 +42,16 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
     """Return the hook files that patterns name, sorted within each pattern, each file once.
 
     Args:
-        patterns: file names and globs.
+        patterns: file names and globs; a plain name that does not exist is returned too, for :func:`load` to find.
         base: the folder that relative ones start from.
-
-    Raises:
-        LoadError: a plain name (no glob) does not exist.
     """
     import glob
 
     found: dict[str, None] = {}
-    missing = []
     for pattern in patterns:
         full = os.path.join(base, pattern)
         names = sorted(glob.glob(full)) if glob.has_magic(full) else [full]
-        for name in names:
-            if os.path.exists(name):
-                found[os.path.realpath(name)] = None
-            else:
-                missing.append(f"{name}: no such hook file")
-    if missing:
-        raise LoadError(missing)
+        found.update(dict.fromkeys(os.path.realpath(name) for name in names))
     return [Source(path=name) for name in found]
 
 
@@ -82,7 +74,12 @@ def load(sources: Sequence[Source]) -> Registry:
     options: list[Option] = []
     findings: list[str] = []
     seen: set[int] = set()
+    made = Collection()
     for source in sources:
+        unfit = _unfit(source.path) if source.path is not None else None
+        if unfit is not None:
+            findings.append(unfit)
+            continue
         collection = Collection()
         collecting(collection)
         try:
@@ -93,12 +90,14 @@ def load(sources: Sequence[Source]) -> Registry:
                 assert source.module is not None
                 module = _import(source.module)
                 label = source.module
-        except BaseException as error:  # a site's file may raise anything, SystemExit too
+        except BaseException as error:  # noqa: BLE001 - a site's file may raise anything, SystemExit too
             findings.append(_describe(source, error))
             continue
         finally:
             collecting(None)
-        for mark, function in _marks(collection, module):
+        made.marks += collection.marks
+        made.options += collection.options
+        for mark, function in _marks(made, module):
             if mark.sequence in seen:
                 continue
             seen.add(mark.sequence)
@@ -106,26 +105,43 @@ def load(sources: Sequence[Source]) -> Registry:
             findings += wrong
             if handler is not None:
                 handlers.append(handler)
-        options += _options(collection, module, options)
+        options += _options(made, module, options)
     findings += verify_options(options)
     if findings:
         raise LoadError(findings)
     return Registry(handlers, options)
 
 
+def _unfit(path: str) -> str | None:
+    """Return why a hook file must not be run, or None."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return f"{path}: no such hook file"
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    if not stat.S_ISREG(mode):
+        return f"{path}: not a file"
+    if mode & stat.S_IWOTH:
+        return f"{path}: writable by everybody, and would run in Slurm's daemons: chmod o-w {path}"
+    return None
+
+
 def _run_file(path: str) -> ModuleType:
     """Run a hook file as a module."""
     from importlib.machinery import ModuleSpec, SourceFileLoader
 
-    status = os.stat(path)
-    if status.st_mode & 0o002:
-        raise PermissionError(f"{path} is writable by everybody, and would run in Slurm's daemons: chmod o-w {path}")
     stem = os.path.basename(path).removesuffix(".py")
     if PACKAGE not in sys.modules:
         sys.modules[PACKAGE] = type(sys)(PACKAGE)
     name = f"{PACKAGE}.{stem}"
     loader = SourceFileLoader(name, path)
-    code: CodeType | None = loader.get_code(name)
+    code: CodeType | None
+    if os.stat(path).st_mtime > time.time() - 2:
+        # Python's cache of compiled code tells files apart by size and whole seconds: a second edit would go unnoticed.
+        code = loader.source_to_code(loader.get_data(path), path)
+    else:
+        code = loader.get_code(name)
     assert code is not None
     module = type(sys)(name)
     module.__file__ = path
@@ -150,27 +166,40 @@ def _import(name: str) -> ModuleType:
     return sys.modules[name]
 
 
-def _marks(collection: Collection, module: ModuleType) -> list[tuple[Mark, Callable[..., object]]]:
+def _marks(made: Collection, module: ModuleType) -> list[tuple[Mark, Callable[..., object]]]:
     """Return the marks of a module, each with what to call, in the order of definition.
 
-    Marks made while it ran are all taken: of two functions of one name the first would be lost otherwise. What stands
-    in the module's namespace wins: it may be a wrapper around the marked function, or a handler imported from elsewhere.
+    Those that it made are all taken: of two functions of one name the first would be lost otherwise. What stands in its
+    namespace wins: it may be a wrapper around the marked function, or a handler imported from elsewhere. What other
+    modules made on being imported is not taken: it would be gone when hook files are loaded again.
+
+    Args:
+        made: all that was made in this load.
+        module: the module.
     """
     found: dict[int, tuple[Mark, Callable[..., object]]] = {
-        mark.sequence: (mark, mark.function) for mark in collection.marks
+        mark.sequence: (mark, mark.function) for mark in made.marks if _belongs(mark.owner, module)
     }
     for value in list(vars(module).values()):
         marks = getattr(value, MARKS, None) if callable(value) and not isinstance(value, type) else None
         if isinstance(marks, list):
             for mark in marks:
-                found[mark.sequence] = (mark, value)
+                # Marks that a hook file made in an earlier load are over.
+                if mark in made.marks or not mark.owner.startswith(f"{PACKAGE}."):
+                    found[mark.sequence] = (mark, value)
     return [found[sequence] for sequence in sorted(found)]
 
 
-def _options(collection: Collection, module: ModuleType, known: list[Option]) -> list[Option]:
+def _belongs(owner: str, module: ModuleType) -> bool:
+    """Tell whether what a module made is of this one: it is itself or, for a package, inside."""
+    name = module.__name__
+    return owner == name or (not name.startswith(f"{PACKAGE}.") and owner.startswith(f"{name}."))
+
+
+def _options(made: Collection, module: ModuleType, known: list[Option]) -> list[Option]:
     from slurmhooks.hook import Option
 
-    found = {option.sequence: option for option in collection.options}
+    found = {option.sequence: option for option in made.options if _belongs(option.owner, module)}
     for value in list(vars(module).values()):
         if isinstance(value, Option):
             found[value.sequence] = value

@@ -98,7 +98,9 @@ class Log:
         else:
             self._print("user", text)
 
-    def write(self, level: int, text: str, args: tuple[object, ...] = (), fields: dict[str, object] | None = None) -> None:
+    def write(
+        self, level: int, text: str, args: tuple[object, ...] = (), fields: dict[str, object] | None = None
+    ) -> None:
         """Log at a level given by its index in :data:`LEVELS`."""
         for line in _format(text, args, fields or {}).split("\n"):
             if self._sink is not None:

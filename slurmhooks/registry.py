@@ -184,7 +184,12 @@ def verify_options(options: Iterable[Option]) -> list[str]:
     findings = []
     seen: set[str] = set()
     for option in options:
-        if not option.name or "\0" in option.name or "=" in option.name or len(option.name.encode()) > OPTION_NAME_LIMIT:
+        if (
+            not option.name
+            or "\0" in option.name
+            or "=" in option.name
+            or len(option.name.encode()) > OPTION_NAME_LIMIT
+        ):
             findings.append(
                 f"{option!r}: the name must have 1 to {OPTION_NAME_LIMIT} bytes and neither '=' nor a NUL byte"
             )

@@ -30,7 +30,6 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
 
     Raises:
         ConfigError: it is wrong.
-        LoadError: a file that it names does not exist.
     """
     from slurmhooks import config
 
@@ -49,17 +48,27 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:
     Raises:
         LoadError: a file does not exist, or the configuration is wrong.
     """
+    config, pattern, rest = split_plugstack(args)
+    if pattern is not None:
+        return loader.expand([pattern], directory()), rest
+    from pathlib import Path
+
+    try:
+        return of_config(None if config is None else Path(directory(), config))[1], rest
+    except ConfigError as error:
+        raise LoadError(error.findings) from error
+
+
+def split_plugstack(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
+    """Take the arguments on a line of plugstack.conf apart.
+
+    Returns:
+        the value of ``config=`` or None, the GLOB or None, and the arguments for handlers.
+    """
     rest = list(args)
-    config: Path | None = None
+    config = None
     while rest and (rest[0].startswith("config=") or rest[0] == "failonerror"):
         word = rest.pop(0)
         if word.startswith("config="):
-            from pathlib import Path
-
-            config = Path(directory(), word.removeprefix("config="))
-    if rest:
-        return loader.expand([rest[0]], directory()), rest[1:]
-    try:
-        return of_config(config)[1], []
-    except ConfigError as error:
-        raise LoadError(error.findings) from error
+            config = word.removeprefix("config=")
+    return config, rest[0] if rest else None, rest[1:]

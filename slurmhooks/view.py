@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 else:
     from _collections_abc import MutableMapping  # collections.abc, without the imports of the package collections
 
+
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return ``"; nearest: a, b"`` for the names most like one that does not exist, or nothing."""
     import difflib

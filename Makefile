@@ -16,13 +16,24 @@ venv: .venv/.complete ## set up .venv with everything that the other targets nee
 .venv/.complete: pyproject.toml scripts/setup
 	@scripts/setup $(PYTHON)
 
+CHECKS = ruff ruff-format mypy clang-format shellcheck codespell unit-tests
+.PHONY: $(CHECKS)
 check: venv ## all that needs no Slurm: linters, types, formats, unit and native tests
-	@scripts/step 'ruff check'     $(BIN)/ruff check
-	@scripts/step 'ruff format'    $(BIN)/ruff format --check
-	@scripts/step 'mypy'           $(BIN)/mypy
-	@scripts/step 'clang-format'   $(BIN)/clang-format --dry-run -Werror $(C_FILES)
-	@scripts/step 'shellcheck'     $(BIN)/shellcheck $(SHELL_FILES)
-	@scripts/step 'codespell'      $(BIN)/codespell
+	@$(MAKE) --no-print-directory --keep-going $(CHECKS)
+
+ruff:
+	@scripts/step $@ $(BIN)/ruff check
+ruff-format:
+	@scripts/step $@ $(BIN)/ruff format --check
+mypy:
+	@scripts/step $@ $(BIN)/mypy
+clang-format:
+	@scripts/step $@ $(BIN)/clang-format --dry-run -Werror $(C_FILES)
+shellcheck:
+	@scripts/step $@ $(BIN)/shellcheck $(SHELL_FILES)
+codespell:
+	@scripts/step $@ $(BIN)/codespell
+unit-tests:
 	@$(BIN)/pytest -q --ignore=tests/cluster tests
 
 format: venv ## rewrite Python and C sources in the house style

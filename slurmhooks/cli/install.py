@@ -107,7 +107,11 @@ def _copy(source: Path, target: Path) -> bool:
 def _replace(target: Path, content: bytes, mode: int) -> None:
     # By rename: a daemon that has the old file mapped keeps it whole.
     target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        error.filename = str(target)
+        raise
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -122,6 +126,8 @@ def render_scrun_lua(template: Path, plugin_dir: Path, folder: Path) -> str:
     """Write scrun.lua, or beside it if a person wrote the one that is there; return what was done."""
     target = folder / "scrun.lua"
     content = template.read_text().replace("@PLUGIN_DIR@", str(plugin_dir)).encode()
+    if target.exists() and target.read_bytes() == content:
+        return f"{target}: there"
     if not target.exists() or MARK in target.read_text(errors="replace"):
         _replace(target, content, 0o644)
         return f"{target}: written"

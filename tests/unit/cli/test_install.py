@@ -101,11 +101,14 @@ def test_relative_plugin_folder_is_wrong_use(run: Run, build: Path) -> None:
 
 
 def test_scrun_lua_names_the_plugin_folder(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
-    """scrun.lua is rendered beside slurm.conf, and replaced by the next install."""
+    """scrun.lua is rendered beside slurm.conf, and replaced by an install elsewhere, left alone by the same."""
     target = machine.etc / "scrun.lua"
     for folder in (plugins / "old", plugins):
         run("install", "--from", build, "--plugin-dir", folder, "--sysconfdir", machine.etc)
         assert f"load('{folder}/scrun_python.so')" in target.read_text()
+    inode = target.stat().st_ino
+    run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+    assert target.stat().st_ino == inode
 
 
 def test_scrun_lua_of_a_person_is_left_alone(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
@@ -130,6 +133,20 @@ def test_what_remains_is_said_until_it_is_done(run: Run, machine: Machine, build
     output = run(*arguments).output
     assert "To be done" not in output
     assert f"{machine.etc}/plugstack.conf: has required spank_python.so" in output
+
+
+def test_failed_write_names_the_file(
+    run: Run, machine: Machine, build: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the right to write, the file that could not be made is named, not its temporary stand-in."""
+
+    def denied(**arguments: object) -> None:
+        raise PermissionError(13, "Permission denied", "/tmp/.random")
+
+    monkeypatch.setattr("tempfile.mkstemp", denied)
+    result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    assert result.stderr == f"error: {plugins}/slurmhooks/libcore.so: Permission denied\n"
 
 
 def test_staging_for_a_package(run: Run, machine: Machine, build: Path, tmp_path: Path) -> None:

@@ -93,6 +93,9 @@ static PyStatus initialize(const char *directory)
     PyPreConfig_InitIsolatedConfig(&preconfig);
     /* The same text whatever locale the user of srun has. */
     preconfig.utf8_mode = 1;
+#ifdef SLURMHOOKS_PYTHON_ALLOCATOR
+    preconfig.allocator = SLURMHOOKS_PYTHON_ALLOCATOR;
+#endif
     PyStatus status = Py_PreInitialize(&preconfig);
     if (PyStatus_Exception(status))
         return status;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The commands of the script, gathered in main.c; README.md says what each does. */
+#ifndef FAKEHOST_COMMAND_H
+#define FAKEHOST_COMMAND_H
+
+#include <stdbool.h>
+
+#include "script.h"
+
+/* plugin.c */
+void command_peek(const struct line *line);
+void command_load(const struct line *line);
+void command_open(const struct line *line);
+void command_close(const struct line *line);
+void command_init(const struct line *line);
+void command_fini(const struct line *line);
+
+/* spank_calls.c */
+void command_context(const struct line *line);
+void command_job(const struct line *line);
+void command_call(const struct line *line);
+void command_option(const struct line *line);
+void command_show(const struct line *line);
+
+/* job_submit.c */
+void command_job_submit(const struct line *line);
+void command_job_modify(const struct line *line);
+
+/* scrun.c */
+void command_lua(const struct line *line);
+void command_stage_in(const struct line *line);
+void command_stage_out(const struct line *line);
+
+/* process.c */
+void command_fork(const struct line *line, struct block block);
+void command_clone(const struct line *line, struct block block);
+void command_threads(const struct line *line, struct block block);
+void command_background(const struct line *line, struct block block);
+void command_join(const struct line *line);
+void command_repeat(const struct line *line, struct block block);
+void command_atexit(const struct line *line, struct block block);
+void command_await(const struct line *line);
+void command_touch(const struct line *line);
+void command_close_fd(const struct line *line);
+void command_getenv(const struct line *line);
+void command_balance(const struct line *line);
+
+/* main.c: run the lines of a block, one after the other. */
+void run_block(struct block block);
+
+/* main.c: whether a command is followed by lines up to `end`. */
+bool command_has_block(const char *name);
+
+#endif

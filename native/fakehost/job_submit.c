@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* slurmctld's calls of a job_submit plugin. */
+#include <slurm/slurm.h>
+#include <slurm/slurm_version.h>
+
+#include <stdlib.h>
+
+#include "command.h"
+#include "job_desc.h"
+#include "memory.h"
+#include "output.h"
+#include "plugin.h"
+
+static uint32_t uid_of(const struct line *line, const char *key)
+{
+    const char *uid = line_value(line, key);
+
+    return uid ? (uint32_t)strtoul(uid, NULL, 0) : 2001;
+}
+
+/* err_msg=TEXT is what an earlier plugin of JobSubmitPlugins has said. */
+static void finish(const char *command, int rc, char *err_msg, job_desc_msg_t *desc)
+{
+    FILE *result = output_begin(command);
+
+    output_rc(result, rc);
+    output_text(result, "err_msg", err_msg);
+    job_desc_print(desc, result);
+    output_end(result);
+    slurm_xfree((void **)&err_msg);
+    job_desc_free(desc);
+}
+
+void command_job_submit(const struct line *line)
+{
+    int (*function)(job_desc_msg_t *, uint32_t, char **) =
+        (int (*)(job_desc_msg_t *, uint32_t, char **))plugin_function(plugin_of(line), "job_submit");
+    char *err_msg = slurm_xstrdup(line_value(line, "err_msg"));
+    job_desc_msg_t desc;
+
+    job_desc_fill(&desc, line);
+    int rc = function(&desc, uid_of(line, "submit_uid"), &err_msg);
+    finish("job_submit", rc, err_msg, &desc);
+}
+
+void command_job_modify(const struct line *line)
+{
+    void *function = plugin_function(plugin_of(line), "job_modify");
+    uint32_t uid = uid_of(line, "modify_uid");
+    /* A record: its layout is slurmctld's secret, and handlers here cannot ask for it. */
+    uint64_t record[64] = {0};
+    char *err_msg = NULL;
+    job_desc_msg_t desc;
+    int rc;
+
+    job_desc_fill(&desc, line);
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+    err_msg = slurm_xstrdup(line_value(line, "err_msg"));
+    rc = ((int (*)(job_desc_msg_t *, void *, uint32_t, char **))function)(&desc, record, uid, &err_msg);
+#else
+    rc = ((int (*)(job_desc_msg_t *, void *, uint32_t))function)(&desc, record, uid);
+#endif
+    finish("job_modify", rc, err_msg, &desc);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Slurm's log functions, and syslog(): what the plugins would tell the machine, the tests want to read. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "output.h"
+
+static void print(const char *level, const char *format, va_list arguments)
+{
+    char *text;
+
+    if (vasprintf(&text, format, arguments) < 0)
+        abort();
+    output_log(level, text);
+    free(text);
+}
+
+#define LOG_FUNCTION(function, level)                                                    \
+    extern void function(const char *format, ...) __attribute__((format(printf, 1, 2))); \
+    void function(const char *format, ...)                                               \
+    {                                                                                    \
+        va_list arguments;                                                               \
+                                                                                         \
+        va_start(arguments, format);                                                     \
+        print(level, format, arguments);                                                 \
+        va_end(arguments);                                                               \
+    }
+
+LOG_FUNCTION(slurm_error, "ERROR")
+LOG_FUNCTION(slurm_info, "INFO")
+LOG_FUNCTION(slurm_verbose, "VERBOSE")
+LOG_FUNCTION(slurm_debug, "DEBUG")
+LOG_FUNCTION(slurm_debug2, "DEBUG2")
+LOG_FUNCTION(slurm_debug3, "DEBUG3")
+LOG_FUNCTION(slurm_spank_log, "SPANK")
+
+/* Two names: a fortified build calls the second. */
+extern void syslog(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void syslog(int priority, const char *format, ...)
+{
+    va_list arguments;
+
+    (void)priority;
+    va_start(arguments, format);
+    print("SYSLOG", format, arguments);
+    va_end(arguments);
+}
+
+extern void __syslog_chk(int priority, int flag, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void __syslog_chk(int priority, int flag, const char *format, ...)
+{
+    va_list arguments;
+
+    (void)priority;
+    (void)flag;
+    va_start(arguments, format);
+    print("SYSLOG", format, arguments);
+    va_end(arguments);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The ways in which Slurm's programs come to be several: threads, fork, clone; and what a script needs around
+ * them. */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "memory.h"
+#include "output.h"
+
+#define THREADS 64
+/* slurmstepd's, for the child of contain_spank (mgr.c, STACK_SIZE) */
+#define CLONE_STACK (8 * 1024 * 1024)
+#define WAIT_SECONDS 30
+
+/* Print how a child ended; its parent waits here, as slurmstepd does. */
+static void wait_for(const char *command, pid_t child)
+{
+    int status = 0;
+
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        perror(command);
+        exit(2);
+    }
+    FILE *result = output_begin(command);
+    output_number(result, "status", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    output_number(result, "signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    output_end(result);
+}
+
+void command_fork(const struct line *line, struct block block)
+{
+    pid_t child = fork();
+
+    (void)line;
+    if (!child) {
+        run_block(block);
+        /* A task's exec: nothing that runs at exit is to run. */
+        _exit(0);
+    }
+    wait_for("fork", child);
+}
+
+static int clone_child(void *block)
+{
+    run_block(*(struct block *)block);
+    _exit(0);
+}
+
+/* _run_spank_func() under SlurmdParameters=contain_spank: another process in the same memory, on a stack
+ * from the heap, while its parent waits; no atfork handlers. */
+void command_clone(const struct line *line, struct block block)
+{
+    char *stack = malloc(CLONE_STACK);
+
+    (void)line;
+    if (!stack)
+        abort();
+    wait_for("clone", clone(clone_child, stack + CLONE_STACK, CLONE_VM | SIGCHLD, &block));
+    free(stack);
+}
+
+struct start {
+    struct block block;
+    pthread_barrier_t *together;
+};
+
+static void *thread_main(void *argument)
+{
+    struct start start = *(struct start *)argument;
+
+    if (start.together)
+        pthread_barrier_wait(start.together);
+    run_block(start.block);
+    return NULL;
+}
+
+/* slurmctld calls from a fresh thread for every RPC; several at once. */
+void command_threads(const struct line *line, struct block block)
+{
+    int count = atoi(line->words[1]);
+    pthread_t threads[THREADS];
+    pthread_barrier_t together;
+    struct start start = {block, &together};
+
+    if (count < 1 || count > THREADS)
+        script_wrong(line, "1 to 64 threads");
+    pthread_barrier_init(&together, NULL, (unsigned)count);
+    for (int i = 0; i < count; i++)
+        if (pthread_create(&threads[i], NULL, thread_main, &start))
+            abort();
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&together);
+}
+
+static pthread_t background[THREADS];
+static struct start background_start[THREADS];
+static int background_count;
+
+void command_background(const struct line *line, struct block block)
+{
+    if (background_count == THREADS)
+        script_wrong(line, "too many threads");
+    background_start[background_count] = (struct start){block, NULL};
+    if (pthread_create(&background[background_count], NULL, thread_main, &background_start[background_count]))
+        abort();
+    background_count++;
+}
+
+void command_join(const struct line *line)
+{
+    (void)line;
+    while (background_count)
+        pthread_join(background[--background_count], NULL);
+}
+
+/* Resident memory in KiB. */
+static long resident(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    long pages = 0;
+
+    if (!file || fscanf(file, "%*s %ld", &pages) != 1)
+        abort();
+    fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+void command_repeat(const struct line *line, struct block block)
+{
+    int count = atoi(line->words[1]);
+    long before = resident();
+
+    output_quiet(1);
+    for (int i = 0; i < count; i++)
+        run_block(block);
+    int failed = output_quiet(0);
+    FILE *result = output_begin("repeat");
+    output_number(result, "failed", failed);
+    output_number(result, "grown_kib", resident() - before);
+    output_end(result);
+}
+
+static struct block at_exit;
+
+static void run_at_exit(void)
+{
+    run_block(at_exit);
+}
+
+/* srun, sbatch and salloc make their last call of SPANK from atexit(). */
+void command_atexit(const struct line *line, struct block block)
+{
+    (void)line;
+    at_exit = block;
+    atexit(run_at_exit);
+}
+
+/* Wait until a file exists, for instance because a handler made it. */
+void command_await(const struct line *line)
+{
+    struct stat status;
+
+    for (int tenths = 0; stat(line->words[1], &status); tenths++) {
+        if (tenths == WAIT_SECONDS * 100)
+            script_wrong(line, "it did not appear");
+        usleep(10000);
+    }
+}
+
+void command_touch(const struct line *line)
+{
+    FILE *file = fopen(line->words[1], "we");
+
+    if (!file)
+        script_wrong(line, "cannot make it");
+    fclose(file);
+}
+
+void command_close_fd(const struct line *line)
+{
+    for (int i = 1; i < line->count; i++)
+        close(atoi(line->words[i]));
+}
+
+void command_getenv(const struct line *line)
+{
+    FILE *result = output_begin("getenv");
+
+    output_text(result, "value", getenv(line->words[1]));
+    output_end(result);
+}
+
+void command_balance(const struct line *line)
+{
+    FILE *result = output_begin("balance");
+
+    (void)line;
+    output_number(result, "alive", memory_balance());
+    output_end(result);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Options of SPANK plugins, as src/common/spank.c keeps them. */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spank_handle.h"
+
+#define OPTIONS 32
+/* SPANK_OPTION_MAXLEN */
+#define NAME_LIMIT 75
+
+static struct fake_option options[OPTIONS];
+static int count;
+
+struct fake_option *fake_option(const struct plugin *plugin, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if ((!plugin || options[i].plugin == plugin) && !strcmp(options[i].option.name, name))
+            return &options[i];
+    return NULL;
+}
+
+const struct fake_option *fake_option_number(int number)
+{
+    return number < count ? &options[number] : NULL;
+}
+
+static char *copy(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+static struct fake_option *keep(const struct plugin *plugin, const struct spank_option *option)
+{
+    if (count == OPTIONS)
+        return NULL;
+    struct fake_option *kept = &options[count++];
+    kept->plugin = plugin;
+    kept->option = *option;
+    kept->option.name = copy(option->name);
+    kept->option.arginfo = copy(option->arginfo);
+    kept->option.usage = copy(option->usage);
+    return kept;
+}
+
+spank_err_t spank_option_register(spank_t spank, struct spank_option *option)
+{
+    if (strcmp(spank->phase, "init") || !option || !option->name || !option->usage)
+        return ESPANK_BAD_ARG;
+    if (strlen(option->name) > NAME_LIMIT)
+        return ESPANK_NOSPACE;
+    return keep(spank->plugin, option) ? ESPANK_SUCCESS : ESPANK_NOSPACE;
+}
+
+/* SPANK_ and not: prolog and epilog see the job control environment with that before each name. */
+static const char *from_environment(const char *plugin, const char *option)
+{
+    char name[1024];
+
+    snprintf(name, sizeof(name), "SPANK__SLURM_SPANK_OPTION_%s_%s", plugin, option);
+    for (char *letter = name; *letter; letter++)
+        if (!isalnum((unsigned char)*letter))
+            *letter = '_';
+    const char *value = getenv(name + strlen("SPANK_"));
+    return value ? value : getenv(name);
+}
+
+spank_err_t spank_option_getopt(spank_t spank, struct spank_option *option, char **argument)
+{
+    if (argument)
+        *argument = NULL;
+    if (fake_phase(spank, "init", "init_post_opt", "task_post_fork", "slurmd_exit", "exit", NULL))
+        return ESPANK_NOT_AVAIL;
+    if (!option || !option->name || (option->has_arg && !argument))
+        return ESPANK_BAD_ARG;
+    struct fake_option *kept = fake_option(NULL, option->name);
+    if (!kept) {
+        const char *value = from_environment(plugin_function(spank->plugin, "plugin_name"), option->name);
+        kept = keep(spank->plugin, option);
+        if (!kept)
+            return ESPANK_NOSPACE;
+        kept->found = value != NULL;
+        kept->argument = copy(value);
+    }
+    if (!kept->found)
+        return ESPANK_ERROR;
+    if (option->has_arg)
+        *argument = kept->argument;
+    return ESPANK_SUCCESS;
+}

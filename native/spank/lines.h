@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The lines of plugstack.conf that name this library. Slurm opens it once for all of them and hands each call the
+ * arguments of its line, but option callbacks nothing but a number.
+ */
+#ifndef SLURMHOOKS_LINES_H
+#define SLURMHOOKS_LINES_H
+
+#include "manifest.h"
+
+#define MOST_LINES 64
+#define MOST_OPTIONS 256
+
+struct line {
+    int number;
+    int argc;
+    char **argv;                          /* a copy: Slurm's may go away before its options do */
+    const struct manifest_line *manifest; /* NULL: only Python knows this line */
+};
+
+/* Find or remember a line. OUT why: the manifest does not know it, for the log; set at the first call for a line.
+ * RET NULL if there are too many or memory is short. */
+struct line *line_of(int argc, char *argv[], const char **why);
+
+/* The number under which Slurm knows an option (struct spank_option.val), and back. RET of the latter: NULL if none. */
+int option_value(const struct line *line, int index);
+struct line *line_of_option(int value, int *index);
+
+#endif

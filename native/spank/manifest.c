@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manifest.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <slurm/slurm_version.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "build_config.h"
+
+#define FILE_NAME "slurmhooks.manifest"
+#define LARGEST (1024 * 1024)
+#define MOST_WORDS 64
+
+/* The words of one record: blanks apart, with blanks and the like inside them as %XX. */
+struct record {
+    int count;
+    char *words[MOST_WORDS];
+};
+
+static int hex(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    if (digit >= 'A' && digit <= 'F')
+        return digit - 'A' + 10;
+    return -1;
+}
+
+/* Undo %XX in place. RET 0, or -1 if a % is followed by something else, or stands for NUL. */
+static int decode(char *word)
+{
+    char *to = word;
+
+    for (const char *from = word; *from; from++) {
+        if (*from != '%') {
+            *to++ = *from;
+            continue;
+        }
+        int high = hex(from[1]), low = high < 0 ? -1 : hex(from[2]);
+        if (low < 0 || !(high * 16 + low))
+            return -1;
+        *to++ = (char)(high * 16 + low);
+        from += 2;
+    }
+    *to = '\0';
+    return 0;
+}
+
+static int split(char *text, struct record *record)
+{
+    record->count = 0;
+    for (char *rest = text, *word; (word = strsep(&rest, " "));) {
+        if (record->count == MOST_WORDS || decode(word))
+            return -1;
+        record->words[record->count++] = word;
+    }
+    return 0;
+}
+
+/* RET 0, or -1 if the word is not a plain number that fits. */
+static int number(const char *word, uint64_t most, uint64_t *value)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)*word))
+        return -1;
+    errno = 0;
+    *value = strtoull(word, &end, 10);
+    return errno || *end || *value > most ? -1 : 0;
+}
+
+static int callback_of(const char *name)
+{
+#define NAME(name) #name,
+    static const char *const names[] = {SLURMHOOKS_CALLBACKS(NAME)};
+
+    for (int i = 0; i < CALLBACK_COUNT; i++)
+        if (!strcmp(name, names[i]))
+            return i;
+    return -1;
+}
+
+/* file DEVICE INODE SIZE MTIME_NS PATH: it must be that very file. */
+static int check_file(const struct record *record)
+{
+    uint64_t device, inode, size, mtime;
+    struct stat status;
+
+    if (record->count != 6 || number(record->words[1], UINT64_MAX, &device) ||
+        number(record->words[2], UINT64_MAX, &inode) || number(record->words[3], UINT64_MAX, &size) ||
+        number(record->words[4], UINT64_MAX, &mtime))
+        return -1;
+    if (stat(record->words[5], &status))
+        return 1;
+    uint64_t found = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    return status.st_dev != device || status.st_ino != inode || (uint64_t)status.st_size != size ||
+           found != mtime;
+}
+
+/* absent PATH: there must still be no such file. */
+static int check_absent(const struct record *record)
+{
+    struct stat status;
+
+    if (record->count != 2)
+        return -1;
+    return stat(record->words[1], &status) == 0;
+}
+
+static struct manifest_line *add_line(const struct record *record, struct manifest_line *before)
+{
+    struct manifest_line *line = calloc(1, sizeof(*line));
+
+    if (!line)
+        return NULL;
+    line->argc = record->count - 1;
+    line->argv = calloc((size_t)line->argc + 1, sizeof(*line->argv));
+    if (!line->argv) {
+        free(line);
+        return NULL;
+    }
+    for (int i = 0; i < line->argc; i++)
+        line->argv[i] = record->words[i + 1];
+    line->next = before;
+    return line;
+}
+
+/* call CALLBACK CONTEXTS */
+static int add_call(const struct record *record, struct manifest_line *line)
+{
+    uint64_t contexts;
+
+    if (record->count != 3 || number(record->words[2], 63, &contexts))
+        return -1;
+    int callback = callback_of(record->words[1]);
+    if (callback < 0)
+        return -1;
+    line->calls[callback] |= (unsigned)contexts;
+    return 0;
+}
+
+/* option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE; ARGINFO is empty where HAS_ARG is 0 */
+static int add_option(const struct record *record, struct manifest_line *line)
+{
+    uint64_t has_arg, contexts, checked;
+
+    if (record->count != 7 || number(record->words[1], 2, &has_arg) || number(record->words[2], 63, &contexts) ||
+        number(record->words[3], 1, &checked) || !*record->words[4])
+        return -1;
+    struct manifest_option *grown =
+        realloc(line->options, ((size_t)line->option_count + 1) * sizeof(*line->options));
+    if (!grown)
+        return -1;
+    line->options = grown;
+    grown[line->option_count++] = (struct manifest_option){
+        .name = record->words[4],
+        .arginfo = has_arg ? record->words[5] : NULL,
+        .usage = record->words[6],
+        .has_arg = (int)has_arg,
+        .contexts = (unsigned)contexts,
+        .checked = (int)checked,
+    };
+    return 0;
+}
+
+static void free_lines(struct manifest_line *lines)
+{
+    while (lines) {
+        struct manifest_line *next = lines->next;
+        free(lines->argv);
+        free(lines->options);
+        free(lines);
+        lines = next;
+    }
+}
+
+/* Take one record. RET 0; 1 if it says that the manifest does not match; -1 if it is damaged. */
+static int take(const struct record *record, struct manifest_line **lines)
+{
+    const char *what = record->words[0];
+
+    if (!strcmp(what, "file"))
+        return check_file(record);
+    if (!strcmp(what, "absent"))
+        return check_absent(record);
+    if (!strcmp(what, "line")) {
+        struct manifest_line *added = add_line(record, *lines);
+        if (!added)
+            return -1;
+        *lines = added;
+        return 0;
+    }
+    if (!*lines)
+        return -1;
+    if (!strcmp(what, "call"))
+        return add_call(record, *lines);
+    if (!strcmp(what, "option"))
+        return add_option(record, *lines);
+    /* What Python needs to load the line; see slurmhooks/manifest.py. */
+    return !strcmp(what, "source") || !strcmp(what, "module") ? 0 : -1;
+}
+
+struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
+{
+    struct manifest_line *lines = NULL;
+    char *rest = text, *row;
+    int ended = 0, rc = 0;
+
+    *why = "it is damaged";
+    if (memchr(text, '\0', size))
+        return NULL;
+    text[size] = '\0';
+    char header[64];
+    snprintf(header, sizeof(header), "slurmhooks-manifest 1 %#x", (unsigned)SLURM_VERSION_NUMBER);
+    row = strsep(&rest, "\n");
+    if (!rest)
+        return NULL;
+    if (strcmp(row, header)) {
+        *why = "it is of another version of slurmhooks or Slurm";
+        return NULL;
+    }
+    while (!ended && !rc && (row = strsep(&rest, "\n"))) {
+        struct record record;
+        if (!*row || *row == '#')
+            continue;
+        if (!strcmp(row, "end")) {
+            ended = 1;
+            continue;
+        }
+        rc = split(row, &record);
+        if (!rc)
+            rc = take(&record, &lines);
+    }
+    if (rc > 0)
+        *why = "a file that it was made from has changed";
+    if (rc || !ended) {
+        free_lines(lines);
+        return NULL;
+    }
+    *why = "it has no such line of plugstack.conf";
+    return lines;
+}
+
+/* Beside slurm.conf, as Slurm itself finds its other files. */
+static int manifest_path(char *buffer, size_t size)
+{
+    const char *conf = getenv("SLURM_CONF");
+    const char *slash = conf ? strrchr(conf, '/') : NULL;
+    int length = slash ? snprintf(buffer, size, "%.*s/" FILE_NAME, (int)(slash - conf), conf)
+                       : snprintf(buffer, size, "%s/" FILE_NAME, SLURMHOOKS_SYSCONFDIR);
+
+    return length < 0 || (size_t)length >= size ? -1 : 0;
+}
+
+/* Whoever can write it can switch hooks off: only those who could do so anyway. */
+static int trusted(const struct stat *status)
+{
+    return !(status->st_mode & S_IWOTH) && S_ISREG(status->st_mode) &&
+           (status->st_uid == 0 || status->st_uid == geteuid());
+}
+
+/* The content, malloc'ed, with room for a NUL; NULL if there is none to be had. */
+static char *read_whole(const char *path, size_t *size, const char **why)
+{
+    struct stat status;
+    char *text = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    *why = "there is none";
+    if (fd < 0)
+        return NULL;
+    *why = "it cannot be trusted: not a regular file, or others may write it";
+    if (fstat(fd, &status) || !trusted(&status))
+        goto done;
+    *why = "it cannot be read";
+    if (status.st_size <= 0 || status.st_size > LARGEST)
+        goto done;
+    *size = (size_t)status.st_size;
+    text = malloc(*size + 1);
+    for (size_t have = 0; text && have < *size;) {
+        ssize_t got = read(fd, text + have, *size - have);
+        if (got <= 0) {
+            if (got < 0 && errno == EINTR)
+                continue;
+            free(text);
+            text = NULL;
+            break;
+        }
+        have += (size_t)got;
+    }
+done:
+    close(fd);
+    return text;
+}
+
+const struct manifest_line *manifest_find(int argc, char *argv[], const char **why)
+{
+    static int read_before;
+    static struct manifest_line *lines;
+    static const char *reason;
+
+    if (!read_before) {
+        char path[4096];
+        size_t size = 0;
+        read_before = 1;
+        reason = "its path is too long";
+        char *text = manifest_path(path, sizeof(path)) ? NULL : read_whole(path, &size, &reason);
+        lines = text ? manifest_parse(text, size, &reason) : NULL;
+        if (!lines)
+            free(text);
+    }
+    *why = reason;
+    for (struct manifest_line *line = lines; line; line = line->next) {
+        int same = line->argc == argc;
+        for (int i = 0; same && i < argc; i++)
+            same = !strcmp(line->argv[i], argv[i]);
+        if (same)
+            return line;
+    }
+    return NULL;
+}

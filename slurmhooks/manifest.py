@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The hook manifest: what hook files hold, written down for processes that would rather not start Python.
+
+native/spank/manifest.c reads it too and says what makes it void. One record a line, words apart by blanks, what is
+unusual in a word as ``%XX``::
+
+    slurmhooks-manifest 1 0x160508          version of the format, and Slurm's
+    file DEVICE INODE SIZE MTIME_NS PATH    holds only while that file is this one
+    absent PATH                             holds only while there is no such file
+    line ARG...                             a line of plugstack.conf, by its arguments; what follows is of this line
+    source PATH                             a hook file to load
+    module NAME                             an installed module to load
+    call CALLBACK CONTEXTS                  there are handlers; bit n of CONTEXTS: spank_context_t n
+    option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
+    end
+"""
+
+from __future__ import annotations
+
+import os
+
+from slurmhooks.hook import CONTEXTS
+from slurmhooks.loader import Source, identity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from slurmhooks.hook import Option
+    from slurmhooks.registry import Registry
+
+FILE_NAME = "slurmhooks.manifest"
+FORMAT = 1
+VARIANT_LETTERS = {
+    "job_prolog": "p",
+    "job_epilog": "e",
+    "user_init": "u",
+    "task_post_fork": "f",
+    "task_exit": "x",
+}
+"""Callbacks for which Slurm does something costly merely because a plugin has them; letters as in native/meson.build."""
+
+
+class Line:
+    """One line of plugstack.conf, loaded.
+
+    Attributes:
+        args: its arguments, as they stand there.
+        sources: what it loads.
+        rest: the arguments that handlers see.
+        registry: what was found.
+    """
+
+    __slots__ = ("args", "registry", "rest", "sources")
+
+    def __init__(self, args: Sequence[str], sources: Sequence[Source], rest: Sequence[str], registry: Registry) -> None:
+        """Keep the four; see the class."""
+        self.args = tuple(args)
+        self.sources = list(sources)
+        self.rest = list(rest)
+        self.registry = registry
+
+
+def default_path() -> str:
+    """Return where the manifest is: beside slurm.conf."""
+    from slurmhooks import site
+
+    return os.path.join(site.directory(), FILE_NAME)
+
+
+def render(lines: Iterable[Line], watched: Iterable[str], slurm_version: int) -> str:
+    """Return the text of a manifest.
+
+    Args:
+        lines: all lines of plugstack.conf that name the plugin.
+        watched: the files and folders whose change makes it void.
+        slurm_version: SLURM_VERSION_NUMBER of the installed plugin.
+    """
+    rows = [f"slurmhooks-manifest {FORMAT} {slurm_version:#x}", "# made by 'slurmhooks compile'; safe to delete"]
+    for path in sorted(set(watched)):
+        found = identity(path)
+        rows.append(_row("absent", path) if found is None else _row("file", *map(str, found), path))
+    for line in lines:
+        rows.append(_row("line", *line.args))
+        rows += [_row("source", source.path) if source.path else _row("module", source.module or "") for source in line.sources]
+        rows += [_row("call", name, str(contexts)) for name, contexts in calls(line.registry).items()]
+        rows += [_option(option) for option in line.registry.options]
+    return "\n".join([*rows, "end", ""])
+
+
+def calls(registry: Registry) -> dict[str, int]:
+    """Return the SPANK callbacks that have handlers, each with the contexts as bits."""
+    found: dict[str, int] = {}
+    for handler in registry.all_handlers():
+        point, _, name = handler.spec.name.partition(".")
+        if point == "spank":
+            found[name] = found.get(name, 0) | _bits(handler.contexts)
+    return found
+
+
+def variant(registries: Iterable[Registry]) -> str:
+    """Return the letters of the plugin variant that offers Slurm all that handlers wait for, and no more."""
+    wanted = {name for registry in registries for name in calls(registry)}
+    return "".join(letter for name, letter in VARIANT_LETTERS.items() if name in wanted)
+
+
+def sources(args: Sequence[str], path: str | None = None) -> tuple[list[Source], list[str]] | None:
+    """Return what a line loads according to the manifest, and the arguments that handlers see; None if it does not say.
+
+    Args:
+        args: the arguments on the line of plugstack.conf.
+        path: the manifest; by default the one beside slurm.conf.
+    """
+    try:
+        with open(path or default_path(), encoding="utf-8", errors="surrogateescape") as file:
+            rows = file.read().split("\n")
+    except OSError:
+        return None
+    found: list[Source] = []
+    rest: list[str] | None = None
+    inside = False
+    for row in rows:
+        words = [_decode(word) for word in row.split(" ")]
+        if words[0] == "line":
+            inside = words[1:] == list(args)
+            if inside:
+                rest = _rest(args)
+        elif inside and words[0] == "source":
+            found.append(Source(path=words[1]))
+        elif inside and words[0] == "module":
+            found.append(Source(module=words[1]))
+    return None if rest is None else (found, rest)
+
+
+def write(text: str, path: str) -> None:
+    """Put a manifest in place in one step, whoever else does so at the same time.
+
+    Raises:
+        OSError: it cannot be written; what was there stays.
+    """
+    temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+    try:
+        with open(temporary, "x", encoding="utf-8", errors="surrogateescape") as file:
+            os.fchmod(file.fileno(), 0o644)
+            file.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def _rest(args: Sequence[str]) -> list[str]:
+    from slurmhooks import site
+
+    return site.split_plugstack(args)[2]
+
+
+def _option(option: Option) -> str:
+    from slurmhooks.spank.options import has_arg
+
+    return _row(
+        "option",
+        str(has_arg(option)),
+        str(_bits(option.contexts)),
+        str(int(option.checked)),
+        option.name,
+        option.arginfo or "",
+        option.usage,
+    )
+
+
+def _bits(contexts: Iterable[str]) -> int:
+    """Return contexts as bits; Slurm counts them from 1."""
+    return sum(1 << (CONTEXTS.index(context) + 1) for context in contexts)
+
+
+def _row(*words: str) -> str:
+    return " ".join(map(_encode, words))
+
+
+def _encode(word: str) -> str:
+    return "".join(
+        chr(byte) if 0x21 <= byte <= 0x7E and byte not in b"%#" else f"%{byte:02X}"
+        for byte in word.encode("utf-8", "surrogateescape")
+    )
+
+
+def _decode(word: str) -> str:
+    if "%" not in word:
+        return word
+    parts = word.encode("utf-8", "surrogateescape").split(b"%")
+    raw = parts[0] + b"".join(bytes([int(part[:2], 16)]) + part[2:] for part in parts[1:])
+    return raw.decode("utf-8", "surrogateescape")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -62,7 +61,7 @@ class LiveSite:
             ConfigError: the configuration is wrong.
             LoadError: a hook file is.
         """
-        self._watch = Watch(self._watched(None, ()))
+        self._watch = Watch(site.watched(self._path))
         self._load()
 
     def refresh(self) -> None:
@@ -82,47 +81,26 @@ class LiveSite:
         try:
             read, sources = site.of_config(self._path)
             # Taken before the files are read: what changes while they load is seen as a change afterwards.
-            self._watch = Watch(self._watched(read, sources))
+            self._watch = Watch(site.watched(self._path, read, sources))
             self._forget((*self._packages, *read.hooks.modules))
             registry = loader.load(sources)
             findings = self._check(registry)
             if findings:
                 raise LoadError(findings)
         except ConfigError:
-            self._watch = Watch([*self._watched(None, ()), *(path for path, _ in self._watch._seen)])
+            self._watch = Watch([*site.watched(self._path), *(path for path, _ in self._watch._seen)])
             raise
         except LoadError:
-            self._watch = Watch(self._watched(read, sources))
+            self._watch = Watch(site.watched(self._path, read, sources))
             raise
         self.registry = registry
         self._packages = read.hooks.modules
         self._reload = read.job_submit.reload
         if self._packages:
-            self._watch = Watch(self._watched(read, sources))
-
-    def _watched(self, read: Config | None, sources: Iterable[Source]) -> list[str]:
-        """Return the files and folders whose change means that the handlers may be others."""
-        paths = [str(self._path)]
-        for pattern in read.hooks.paths if read is not None else ():
-            paths.append(os.path.dirname(os.path.join(self._path.parent, pattern)))
-        for source in sources:
-            if source.path is not None:
-                paths.append(source.path)
-        for name, module in list(sys.modules.items()):
-            file = getattr(module, "__file__", None)
-            if file and read is not None and _below(name, read.hooks.modules):
-                paths.append(file)
-        return paths
+            self._watch = Watch(site.watched(self._path, read, sources))
 
     @staticmethod
     def _forget(packages: Iterable[str]) -> None:
         """Have a site's packages imported anew."""
-        packages = tuple(packages)
-        for name in list(sys.modules):
-            if _below(name, packages):
-                del sys.modules[name]
-
-
-def _below(name: str, packages: Iterable[str]) -> bool:
-    """Tell whether a module is one of some packages or inside one."""
-    return any(name == package or name.startswith(f"{package}.") for package in packages)
+        for name in site.modules_below(packages):
+            del sys.modules[name]

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from slurmhooks import loader
 from slurmhooks.errors import ConfigError, LoadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from slurmhooks.config import Config
@@ -72,3 +73,29 @@ def split_plugstack(args: Sequence[str]) -> tuple[str | None, str | None, list[s
         if word.startswith("config="):
             config = word.removeprefix("config=")
     return config, rest[0] if rest else None, rest[1:]
+
+
+def watched(path: Path, read: Config | None = None, sources: Iterable[Source] = ()) -> list[str]:
+    """Return the files and folders whose change may mean that the handlers are others.
+
+    Args:
+        path: the configuration file.
+        read: its content; None if it could not be read.
+        sources: what it named; packages count only once they are imported.
+    """
+    patterns = read.hooks.paths if read is not None else ()
+    packages = read.hooks.modules if read is not None else ()
+    folders = [os.path.dirname(os.path.join(path.parent, pattern)) for pattern in patterns]
+    files = [source.path for source in sources if source.path is not None]
+    modules = [getattr(sys.modules[name], "__file__", None) for name in modules_below(packages)]
+    return list(dict.fromkeys([str(path), *folders, *files, *filter(None, modules)]))
+
+
+def modules_below(packages: Iterable[str]) -> list[str]:
+    """Return the names of the imported modules that are one of some packages or inside one."""
+    packages = tuple(packages)
+    return [
+        name
+        for name in list(sys.modules)
+        if any(name == package or name.startswith(f"{package}.") for package in packages)
+    ]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from slurmhooks.cli import _slurm
+from slurmhooks.cli import _native, _slurm
 
 SPANK_LINE = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)", re.IGNORECASE)
 
@@ -52,8 +52,8 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     line = "JobSubmitPlugins=" + ",".join(plugins if present else [*plugins, "python"])
     found.append(Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why="hook.job_submit"))
 
-    plugstack = sysconfdir / (_slurm.conf_value(conf, "PlugStackConfig") or "plugstack.conf")
-    lines = [text for text in _plugstack_lines(below(root, plugstack), root) if SPANK_LINE.match(text)]
+    plugstack = _plugstack(sysconfdir, root)
+    lines = _spank_lines(plugstack, root)
     line = lines[0].strip() if lines else "required spank_python.so"
     found.append(Setting(file=plugstack, line=line, present=bool(lines), why="hook.spank"))
 
@@ -61,6 +61,20 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     line = f'[hooks]\npaths = ["{sysconfdir}/hooks.d/*.py"]'
     found.append(Setting(file=toml, line=line, present=below(root, toml).exists(), why="which hook files there are"))
     return found
+
+
+def plugstack_arguments(sysconfdir: Path, root: Path = Path("/")) -> list[tuple[str, ...]]:
+    """Return the arguments of each line of plugstack.conf that names the plugin."""
+    return [tuple(line.split("#")[0].split()[2:]) for line in _spank_lines(_plugstack(sysconfdir, root), root)]
+
+
+def _plugstack(sysconfdir: Path, root: Path) -> Path:
+    name = _slurm.conf_value(below(root, sysconfdir / "slurm.conf"), "PlugStackConfig")
+    return sysconfdir / (name or "plugstack.conf")
+
+
+def _spank_lines(plugstack: Path, root: Path) -> list[str]:
+    return [text for text in _plugstack_lines(below(root, plugstack), root) if SPANK_LINE.match(text)]
 
 
 def below(root: Path, path: Path) -> Path:
@@ -82,6 +96,13 @@ def _plugstack_lines(path: Path, root: Path) -> Iterator[str]:
                 yield from _plugstack_lines(Path(found), root)
         else:
             yield line
+
+
+def installed_in(sysconfdir: Path) -> Path | None:
+    """Return the folder of slurm.conf's PluginDir that holds the plugins, None if none does."""
+    value = _slurm.conf_value(sysconfdir / "slurm.conf", "PluginDir") or ""
+    folders = [Path(folder) for folder in value.split(":") if folder] + _slurm.usual_plugin_dirs()
+    return next((folder for folder in folders if _native.BuildRecord.path_in(folder).exists()), None)
 
 
 def find_plugin_dir(sysconfdir: Path, root: Path = Path("/")) -> Path | None:

@@ -46,7 +46,7 @@ def command(plugin_dir: Path | None, sysconfdir: Path, as_json: bool) -> None:
 
 def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
     """Collect the report."""
-    folder = plugin_dir or _installed_in(sysconfdir) or _site.find_plugin_dir(sysconfdir)
+    folder = plugin_dir or _site.installed_in(sysconfdir) or _site.find_plugin_dir(sysconfdir)
     build = _native.BuildRecord.load(folder) if folder else None
     findings = []
     if build and folder:
@@ -65,12 +65,6 @@ def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
         settings=_site.settings(sysconfdir, folder) if folder else [],
         findings=findings,
     )
-
-
-def _installed_in(sysconfdir: Path) -> Path | None:
-    value = _slurm.conf_value(sysconfdir / "slurm.conf", "PluginDir") or ""
-    folders = [Path(folder) for folder in value.split(":") if folder] + _slurm.usual_plugin_dirs()
-    return next((folder for folder in folders if _native.BuildRecord.path_in(folder).exists()), None)
 
 
 def _unfit_files(build: _native.BuildRecord, folder: Path) -> list[str]:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Load hook files as the daemons would, for check and compile."""
+
+import os
+from pathlib import Path
+
+from slurmhooks import config, loader, site
+from slurmhooks.cli import _native, _site
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.manifest import Line
+from slurmhooks.registry import Registry
+
+PRIVATE_ARGUMENTS = {"record", "jobs", "partitions", "reservations"}
+
+
+class Loaded:
+    """All that the daemons of a site would load.
+
+    Attributes:
+        registry: the handlers that the configuration names, for job_submit and scrun.
+        lines: the lines of plugstack.conf, for SPANK.
+        findings: what is wrong, each thing once.
+        watched: the files and folders that the handlers depend on.
+    """
+
+    def __init__(self) -> None:
+        self.registry = Registry((), ())
+        self.lines: list[Line] = []
+        self.findings: list[str] = []
+        self.watched: list[str] = []
+
+    def load(self, sysconfdir: Path) -> None:
+        """Load everything that the configuration below ``sysconfdir`` names."""
+        os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+        path = config.default_path()
+        self._guard(lambda: self._load_config(path))
+        for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
+            self._guard(lambda args=args: self._load_line(args, path))
+        self.findings = list(dict.fromkeys(self.findings))
+
+    def _guard(self, load: "object") -> None:
+        try:
+            load()  # type: ignore[operator]
+        except (ConfigError, LoadError) as error:
+            self.findings += error.findings
+
+    def _load_config(self, path: Path) -> None:
+        read, sources = site.of_config(path)
+        self.registry = loader.load(sources)
+        self.watched += site.watched(path, read, sources)
+
+    def _load_line(self, args: tuple[str, ...], path: Path) -> None:
+        name, pattern, rest = site.split_plugstack(args)
+        if pattern is not None:
+            sources = loader.expand([pattern], site.directory())
+            self.watched += [os.path.dirname(os.path.join(site.directory(), pattern))]
+            self.watched += [source.path for source in sources if source.path is not None]
+            # A toml that appears or changes does not matter to a line that names its files.
+        else:
+            path = path if name is None else Path(site.directory(), name)
+            read, sources = site.of_config(path)
+            self.watched += site.watched(path, read, sources)
+        registry = loader.load(sources)
+        self.watched += [handler.path for handler in registry.all_handlers()]
+        self.lines.append(Line(args, sources, rest, registry))
+
+    def all_registries(self) -> list[Registry]:
+        """Return the handlers of the configuration and of each line."""
+        return [self.registry, *(line.registry for line in self.lines)]
+
+
+def needs_sources(registry: Registry, record: _native.BuildRecord | None) -> list[str]:
+    """Return the handlers that the installed build cannot serve, each with the way to mend it."""
+    if record is None or record.tiers.private:
+        return []
+    return [
+        f"{handler.where}: handler {handler.label} takes {', '.join(sorted(PRIVATE_ARGUMENTS & set(handler.names)))}: the"
+        " installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' with the"
+        " sources of exactly the installed release, and install the result"
+        for hook in ("job_submit", "job_modify")
+        for handler in registry.handlers(hook)
+        if PRIVATE_ARGUMENTS & set(handler.names)
+    ]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write the hook manifest, so that Python starts only where a handler is."""
+
+import os
+import py_compile
+from pathlib import Path
+
+import click
+
+from slurmhooks import _version, manifest
+from slurmhooks.cli import _load, _native, _site
+from slurmhooks.cli._findings import Finding, Findings
+from slurmhooks.cli._progress import note
+
+PLUGIN = "spank_python.so"
+
+
+@click.command("compile")
+@click.option("--sysconfdir", type=click.Path(path_type=Path), default="/etc/slurm", show_default=True)
+@click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
+def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
+    """Write the hook manifest, so that Python starts only where a handler is.
+
+    Run it on every machine after hook files, plugstack.conf or slurmhooks itself have changed; without it, all works, only
+    slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, compiles the hook
+    files to byte code, and puts that variant of spank_python.so in place which makes Slurm do no more than the handlers
+    need.
+    """
+    folder = plugin_dir or _site.installed_in(sysconfdir)
+    record = _native.BuildRecord.load(folder) if folder else None
+    if folder is None or record is None:
+        raise Finding("no plugins found in slurm.conf's PluginDir: run 'slurmhooks install' first, or give --plugin-dir")
+    loaded = _load.Loaded()
+    loaded.load(sysconfdir)
+    if loaded.findings:
+        raise Findings([*loaded.findings, "the manifest was not written"])
+    # An upgrade of the package may read hook files in another way.
+    watched = [*loaded.watched, _version.__file__]
+    text = manifest.render(loaded.lines, watched, slurm_number(record.slurm))
+    byte_code(loaded)
+    manifest.write(text, str(sysconfdir / manifest.FILE_NAME))
+    chosen = choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
+    count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
+    note(f"{sysconfdir / manifest.FILE_NAME}: {len(loaded.lines)} lines of plugstack.conf, {count} handlers")
+    note(f"{folder / PLUGIN}: {chosen}")
+
+
+def slurm_number(version: str) -> int:
+    """Return SLURM_VERSION_NUMBER of a version such as 24.11.5."""
+    major, minor, micro = (int(part) for part in version.split("-")[0].split("."))
+    return major << 16 | minor << 8 | micro
+
+
+def byte_code(loaded: _load.Loaded) -> None:
+    """Compile the hook files, where their folder may be written."""
+    for path in sorted({source.path for line in loaded.lines for source in line.sources if source.path is not None}):
+        try:
+            py_compile.compile(path, doraise=True)
+        except (OSError, py_compile.PyCompileError) as error:
+            note(f"no byte code for {path}: {error}")
+
+
+def choose_variant(folder: Path, letters: str) -> str:
+    """Put a variant of the plugin in place, in one step.
+
+    Returns:
+        what it is, for the user.
+    """
+    variant = Path("slurmhooks", f"spank_python-{letters}.so")
+    if not (folder / variant).exists():
+        raise Finding(f"{folder / variant} is missing: run 'slurmhooks install' again")
+    target = folder / PLUGIN
+    if not (target.is_symlink() and os.readlink(target) == str(variant)):
+        temporary = folder / f".{PLUGIN}.{os.getpid()}"
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(variant)
+        temporary.replace(target)
+    extra = [name for name, letter in manifest.VARIANT_LETTERS.items() if letter in letters]
+    return f"offers {', '.join(extra)} to Slurm" if extra else "offers Slurm no callback that costs"

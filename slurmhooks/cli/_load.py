@@ -2,6 +2,9 @@
 """Load hook files as the daemons would, for check and compile."""
 
 import os
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from slurmhooks import config, loader, site
@@ -31,16 +34,18 @@ class Loaded:
 
     def load(self, sysconfdir: Path) -> None:
         """Load everything that the configuration below ``sysconfdir`` names."""
+        # Only compile leaves byte code beside the hook files: a new __pycache__ there makes the manifest stale.
+        sys.dont_write_bytecode = True
         os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
         path = config.default_path()
-        self._guard(lambda: self._load_config(path))
+        self._guard(partial(self._load_config, path))
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
-            self._guard(lambda args=args: self._load_line(args, path))
+            self._guard(partial(self._load_line, args, path))
         self.findings = list(dict.fromkeys(self.findings))
 
-    def _guard(self, load: "object") -> None:
+    def _guard(self, load: Callable[[], None]) -> None:
         try:
-            load()  # type: ignore[operator]
+            load()
         except (ConfigError, LoadError) as error:
             self.findings += error.findings
 

@@ -36,8 +36,9 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
         raise Findings([*loaded.findings, "the manifest was not written"])
     # An upgrade of the package may read hook files in another way.
     watched = [*loaded.watched, _version.__file__]
-    text = manifest.render(loaded.lines, watched, slurm_number(record.slurm))
+    # First: a new __pycache__ changes the folder of the hook files, which is watched.
     byte_code(loaded)
+    text = manifest.render(loaded.lines, watched, slurm_number(record.slurm))
     manifest.write(text, str(sysconfdir / manifest.FILE_NAME))
     chosen = choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
     count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})

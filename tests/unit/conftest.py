@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tests of the core share: hook files on disk, and the log as a list."""
+
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.log import log
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that writes a file below tmp_path, as its owner would: ``write("a.py", "source")``."""
+
+    def write(name: str, source: str, mode: int = 0o644) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(source))
+        path.chmod(mode)
+        return path
+
+    return write
+
+
+class Said:
+    """What was logged."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.lines: list[tuple[int, str]] = []
+        self.user: list[str] = []
+        self.records: list[str] = []
+
+
+@pytest.fixture
+def said() -> Iterator[Said]:
+    """Collect what is logged."""
+    before = log._sink, log._user, log._record
+    said = Said()
+    log.attach(lambda level, text: said.lines.append((level, text)), said.user.append, said.records.append)
+    yield said
+    log._sink, log._user, log._record = before

@@ -20,6 +20,4 @@ from slurmhooks.hook import hook
 from slurmhooks.log import log
 from slurmhooks.values import UNLIMITED
 
-
-
 __all__ = ["UNLIMITED", "Reject", "SlurmhooksError", "SpankError", "StaleHandleError", "__version__", "hook", "log"]

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The model of slurmhooks.toml. Imports pydantic: a process that lives for one launch reads no configuration unless it has to."""
+"""The model of slurmhooks.toml.
+
+Imports pydantic: a process that lives for one launch reads no configuration unless it has to.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,10 @@ def read(path: Path) -> Config:
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        findings = [f"{path}: {'.'.join(map(str, item['loc']))}: {_explain(item['type'], item['msg'])}" for item in error.errors()]
+        findings = [
+            f"{path}: {'.'.join(map(str, item['loc']))}: {_explain(item['type'], item['msg'])}"
+            for item in error.errors()
+        ]
         raise ConfigError(findings) from error
 
 

@@ -17,7 +17,8 @@ class Reject(Exception):  # noqa: N818 - the contract's name: a decision, not an
 
     Args:
         text: what the user reads, one or more lines.
-        code: an ``ESLURM_*`` or ``ESPANK_*`` name of the running release, or a number; None for the hook's general failure.
+        code: an ``ESLURM_*`` or ``ESPANK_*`` name of the running release, or a number; None for the hook's general
+            failure.
     """
 
     def __init__(self, text: str = "", *, code: str | int | None = None) -> None:

@@ -89,8 +89,9 @@ class Log:
     def user(self, text: str, /, *args: object) -> None:
         """Show a text to the user of the command that caused this call, whether it is accepted or not.
 
-        job_submit and job_modify: all texts of one call are shown together by sbatch, srun, salloc and scontrol (22.05's
-        job_modify cannot: they go to slurmctld's log). SPANK: through slurm_spank_log(). scrun: on its standard error.
+        job_submit and job_modify: all texts of one call are shown together by sbatch, srun, salloc and scontrol
+        (22.05's job_modify cannot: they go to slurmctld's log). SPANK: through slurm_spank_log(). scrun: on its
+        standard error.
         """
         text = _format(text, args, {})
         if self._user is not None:
@@ -113,7 +114,7 @@ class Log:
         import sys
 
         if sys.stderr is not None:
-            print(f"{PREFIX}{level}: {text}", file=sys.stderr)
+            sys.stderr.write(f"{PREFIX}{level}: {text}\n")
 
 
 def _format(text: str, args: tuple[object, ...], fields: dict[str, object]) -> str:

@@ -38,7 +38,7 @@ VARIANT_LETTERS = {
     "task_post_fork": "f",
     "task_exit": "x",
 }
-"""Callbacks for which Slurm does something costly merely because a plugin has them; letters as in native/meson.build."""
+"""Callbacks that cost merely because a plugin has them; letters as in native/meson.build."""
 
 
 class Line:
@@ -82,7 +82,10 @@ def render(lines: Iterable[Line], watched: Iterable[str], slurm_version: int) ->
         rows.append(_row("absent", path) if found is None else _row("file", *map(str, found), path))
     for line in lines:
         rows.append(_row("line", *line.args))
-        rows += [_row("source", source.path) if source.path else _row("module", source.module or "") for source in line.sources]
+        rows += [
+            _row("source", source.path) if source.path else _row("module", source.module or "")
+            for source in line.sources
+        ]
         rows += [_row("call", name, str(contexts)) for name, contexts in calls(line.registry).items()]
         rows += [_option(option) for option in line.registry.options]
     return "\n".join([*rows, "end", ""])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The one converter between values of Slurm's C structs and values of Python.
 
-Unset (``NO_VAL`` of each width, a null pointer) is None both ways; ``INFINITE`` is :data:`UNLIMITED`; text is UTF-8 with
-``surrogateescape``. Nothing is ever truncated: what C cannot hold raises.
+Unset (``NO_VAL`` of each width, a null pointer) is None both ways; ``INFINITE`` is :data:`UNLIMITED`; text is UTF-8
+with ``surrogateescape``. Nothing is ever truncated: what C cannot hold raises.
 """
 
 from __future__ import annotations

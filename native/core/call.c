@@ -35,9 +35,8 @@ static void log_exception(const struct slurmhooks_entry *entry)
     PyErr_NormalizeException(&py_type, &py_value, &py_traceback);
     py_module = PyImport_ImportModule("traceback");
     if (py_module)
-        py_lines =
-            PyObject_CallMethod(py_module, "format_exception", "OOO", py_type ? py_type : Py_None,
-                                py_value ? py_value : Py_None, py_traceback ? py_traceback : Py_None);
+        py_lines = PyObject_CallMethod(py_module, "format_exception", "OOO", py_type ? py_type : Py_None,
+                                       py_value ? py_value : Py_None, py_traceback ? py_traceback : Py_None);
     if (py_lines && PyList_Check(py_lines)) {
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(py_lines); i++) {
             const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(py_lines, i));
@@ -94,8 +93,7 @@ static PyObject *pack(const intptr_t *arguments, int count)
 static int unpack(PyObject *py_result, struct slurmhooks_answer *answer)
 {
     if (!PyTuple_Check(py_result) || PyTuple_GET_SIZE(py_result) != 3) {
-        PyErr_Format(PyExc_TypeError, "an entry point answers (int, bytes or None, int), not %R",
-                     py_result);
+        PyErr_Format(PyExc_TypeError, "an entry point answers (int, bytes or None, int), not %R", py_result);
         return -1;
     }
     PyObject *py_message = PyTuple_GET_ITEM(py_result, 1); /* borrowed */
@@ -124,8 +122,8 @@ static int unpack(PyObject *py_result, struct slurmhooks_answer *answer)
     return 0;
 }
 
-static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer,
-                       const intptr_t *arguments, int count)
+static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments,
+                       int count)
 {
     int rc = -1;
 
@@ -145,14 +143,12 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
     return rc;
 }
 
-static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer,
-                const intptr_t *arguments, int count)
+static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments, int count)
 {
     memset(answer, 0, sizeof(*answer));
     int rc = pthread_mutex_lock(&event_lock);
     if (rc) {
-        log_error("%s.%s: an event inside an event is refused (error %d)", entry->module, entry->function,
-                  rc);
+        log_error("%s.%s: an event inside an event is refused (error %d)", entry->module, entry->function, rc);
         return -1;
     }
     rc = call_locked(entry, answer, arguments, count);

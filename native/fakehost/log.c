@@ -47,8 +47,7 @@ void syslog(int priority, const char *format, ...)
     va_end(arguments);
 }
 
-extern void __syslog_chk(int priority, int flag, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+extern void __syslog_chk(int priority, int flag, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void __syslog_chk(int priority, int flag, const char *format, ...)
 {
     va_list arguments;

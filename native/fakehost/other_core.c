@@ -4,8 +4,7 @@
 
 #include "core/core.h"
 
-static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments,
-                int count)
+static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments, int count)
 {
     (void)entry;
     (void)answer;

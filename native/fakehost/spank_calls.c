@@ -103,8 +103,7 @@ void command_call(const struct line *line)
         .plugin = plugin,
         .phase = phase,
         .context = context,
-        .has_job =
-            context == S_CTX_REMOTE || context == S_CTX_JOB_SCRIPT || !strcmp(phase, "local_user_init"),
+        .has_job = context == S_CTX_REMOTE || context == S_CTX_JOB_SCRIPT || !strcmp(phase, "local_user_init"),
         .task = task_of(line),
     };
     int (*function)(spank_t, int, char **);

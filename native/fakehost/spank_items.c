@@ -143,9 +143,7 @@ static spank_err_t get_item(const struct spank_handle *spank, spank_item_t item,
         *va_arg(arguments, int *) = fake_job.argv.count;
         *va_arg(arguments, char ***) = fake_job.argv.items;
         break;
-    case S_JOB_ENV:
-        *va_arg(arguments, char ***) = spank->context == S_CTX_REMOTE ? fake_job.env.items : NULL;
-        break;
+    case S_JOB_ENV: *va_arg(arguments, char ***) = spank->context == S_CTX_REMOTE ? fake_job.env.items : NULL; break;
     case S_TASK_ID:
     case S_TASK_GLOBAL_ID:
     case S_TASK_EXIT_STATUS:

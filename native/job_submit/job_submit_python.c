@@ -87,8 +87,7 @@ static int modify(job_desc_msg_t *job_desc, void *job_record, uint32_t modify_ui
     static struct slurmhooks_entry entry = {"slurmhooks.job_submit.entry", "job_modify", NULL};
     struct slurmhooks_answer answer;
 
-    return finish(STUB_CALL(&entry, &answer, (intptr_t)job_desc, (intptr_t)job_record, modify_uid),
-                  &answer, err_msg);
+    return finish(STUB_CALL(&entry, &answer, (intptr_t)job_desc, (intptr_t)job_record, modify_uid), &answer, err_msg);
 }
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)

@@ -22,6 +22,6 @@ struct slurmhooks_container {
      * OUT output   its last result as text, or the message of its error; malloc'ed, the caller frees
      * RET 0, or -1 if it raised
      */
-    int (*ask)(struct slurmhooks_container *container, const char *function, const char *argument,
-               int *status, char **output);
+    int (*ask)(struct slurmhooks_container *container, const char *function, const char *argument, int *status,
+               char **output);
 };

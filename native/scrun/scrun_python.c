@@ -42,8 +42,8 @@ static int ask_protected(lua_State *L)
     return 0;
 }
 
-static int ask(struct slurmhooks_container *container, const char *function, const char *argument,
-               int *status, char **output)
+static int ask(struct slurmhooks_container *container, const char *function, const char *argument, int *status,
+               char **output)
 {
     struct question question = {function, argument, status, output};
     lua_State *L = container->lua;

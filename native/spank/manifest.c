@@ -100,8 +100,7 @@ static int check_file(const struct record *record)
     if (stat(record->words[5], &status))
         return 1;
     uint64_t found = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
-    return status.st_dev != device || status.st_ino != inode || (uint64_t)status.st_size != size ||
-           found != mtime;
+    return status.st_dev != device || status.st_ino != inode || (uint64_t)status.st_size != size || found != mtime;
 }
 
 /* absent PATH: there must still be no such file. */
@@ -154,8 +153,7 @@ static int add_option(const struct record *record, struct manifest_line *line)
     if (record->count != 7 || number(record->words[1], 2, &has_arg) || number(record->words[2], 63, &contexts) ||
         number(record->words[3], 1, &checked) || !*record->words[4])
         return -1;
-    struct manifest_option *grown =
-        realloc(line->options, ((size_t)line->option_count + 1) * sizeof(*line->options));
+    struct manifest_option *grown = realloc(line->options, ((size_t)line->option_count + 1) * sizeof(*line->options));
     if (!grown)
         return -1;
     line->options = grown;

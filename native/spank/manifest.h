@@ -11,18 +11,18 @@
 #include <stddef.h>
 
 /* SPANK's callbacks, in the order of spank.h. The names stand once, here. */
-#define SLURMHOOKS_CALLBACKS(X)                                                                         \
-    X(init)                                                                                             \
-    X(job_prolog)                                                                                       \
-    X(init_post_opt)                                                                                    \
-    X(local_user_init)                                                                                  \
-    X(user_init)                                                                                        \
-    X(task_init_privileged)                                                                             \
-    X(task_init)                                                                                        \
-    X(task_post_fork)                                                                                   \
-    X(task_exit)                                                                                        \
-    X(job_epilog)                                                                                       \
-    X(slurmd_exit)                                                                                      \
+#define SLURMHOOKS_CALLBACKS(X) \
+    X(init)                     \
+    X(job_prolog)               \
+    X(init_post_opt)            \
+    X(local_user_init)          \
+    X(user_init)                \
+    X(task_init_privileged)     \
+    X(task_init)                \
+    X(task_post_fork)           \
+    X(task_exit)                \
+    X(job_epilog)               \
+    X(slurmd_exit)              \
     X(exit)
 
 #define SLURMHOOKS_ENUMERATOR(name) CALLBACK_##name,

@@ -102,9 +102,8 @@ static int ask_callback(const struct line *line, const char *name, spank_t spank
 
     /* A remote failure among these is carried by Python, a local one has ended the command already. */
     tell_waiting();
-    if (STUB_CALL(&entry, &answer, (intptr_t)name, (intptr_t)spank, spank_context(), line->argc,
-                  (intptr_t)line->argv, line->manifest != NULL, (intptr_t)option_callback, option_value(line, 0),
-                  (intptr_t)missing))
+    if (STUB_CALL(&entry, &answer, (intptr_t)name, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
+                  line->manifest != NULL, (intptr_t)option_callback, option_value(line, 0), (intptr_t)missing))
         return FAILED;
     free(answer.message);
     return answer.rc;
@@ -184,7 +183,8 @@ static int tasks_need_python(const struct manifest_line *manifest, spank_t spank
 
 static void say_why(const char *why, unsigned context)
 {
-    static const char text[] = "slurmhooks: no hook manifest (%s): Python starts in every process; run 'slurmhooks compile'";
+    static const char text[] =
+        "slurmhooks: no hook manifest (%s): Python starts in every process; run 'slurmhooks compile'";
 
     /* Users' terminals get it only when they ask for much. */
     if (context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR)
@@ -200,7 +200,8 @@ static int callback(enum callback which, const char *name, spank_t spank, int ar
     struct line *line = line_of(argc, argv, &why);
 
     if (!line) {
-        slurm_error("slurmhooks: more than %d lines of plugstack.conf name this plugin, or memory is short", MOST_LINES);
+        slurm_error("slurmhooks: more than %d lines of plugstack.conf name this plugin, or memory is short",
+                    MOST_LINES);
         return FAILED;
     }
     if (which == CALLBACK_init && line->manifest && !fits(line->manifest)) {
@@ -221,10 +222,10 @@ static int callback(enum callback which, const char *name, spank_t spank, int ar
 }
 
 /* One function a documented callback. */
-#define DEFINE(name)                                                                                    \
-    int slurm_spank_##name(spank_t spank, int argc, char *argv[])                                       \
-    {                                                                                                   \
-        return callback(CALLBACK_##name, #name, spank, argc, argv);                                     \
+#define DEFINE(name)                                                \
+    int slurm_spank_##name(spank_t spank, int argc, char *argv[])   \
+    {                                                               \
+        return callback(CALLBACK_##name, #name, spank, argc, argv); \
     }
 
 SLURMHOOKS_CALLBACKS(DEFINE)

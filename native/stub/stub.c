@@ -38,8 +38,7 @@ static const struct slurmhooks_core *open_core(void)
      * come with the core, only in the global scope (Debian's do not name libpython themselves). */
     void *library = dlopen(path, RTLD_LAZY | RTLD_GLOBAL | RTLD_NODELETE);
     if (!library) {
-        log_error("cannot open %s: %s; run 'slurmhooks build' and 'slurmhooks install' again", path,
-                  dlerror());
+        log_error("cannot open %s: %s; run 'slurmhooks build' and 'slurmhooks install' again", path, dlerror());
         return NULL;
     }
     const struct slurmhooks_core *found = dlsym(library, SLURMHOOKS_CORE_SYMBOL);
@@ -64,8 +63,7 @@ static const struct slurmhooks_core *get_core(void)
     return ready;
 }
 
-int stub_call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments,
-              int count)
+int stub_call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments, int count)
 {
     const struct slurmhooks_core *ready = get_core();
 

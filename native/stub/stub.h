@@ -10,12 +10,11 @@
  * As slurmhooks_call_f; also -1, with the reason in Slurm's log, when the core library or libpython
  * cannot be opened. May be called from any thread.
  */
-__attribute__((visibility("hidden"))) int stub_call(struct slurmhooks_entry *entry,
-                                                    struct slurmhooks_answer *answer,
+__attribute__((visibility("hidden"))) int stub_call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer,
                                                     const intptr_t *arguments, int count);
 
-#define STUB_CALL(entry, answer, ...)                                                                   \
-    stub_call(entry, answer, (const intptr_t[]){__VA_ARGS__},                                           \
+#define STUB_CALL(entry, answer, ...)                         \
+    stub_call(entry, answer, (const intptr_t[]){__VA_ARGS__}, \
               (int)(sizeof((const intptr_t[]){__VA_ARGS__}) / sizeof(intptr_t)))
 
 #endif

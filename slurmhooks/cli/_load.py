@@ -79,9 +79,9 @@ def needs_sources(registry: Registry, record: _native.BuildRecord | None) -> lis
     if record is None or record.tiers.private:
         return []
     return [
-        f"{handler.where}: handler {handler.label} takes {', '.join(sorted(PRIVATE_ARGUMENTS & set(handler.names)))}: the"
-        " installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' with the"
-        " sources of exactly the installed release, and install the result"
+        f"{handler.where}: handler {handler.label} takes {', '.join(sorted(PRIVATE_ARGUMENTS & set(handler.names)))}: "
+        "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
+        "with the sources of exactly the installed release, and install the result"
         for hook in ("job_submit", "job_modify")
         for handler in registry.handlers(hook)
         if PRIVATE_ARGUMENTS & set(handler.names)

@@ -21,15 +21,17 @@ PLUGIN = "spank_python.so"
 def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     """Write the hook manifest, so that Python starts only where a handler is.
 
-    Run it on every machine after hook files, plugstack.conf or slurmhooks itself have changed; without it, all works, only
-    slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, compiles the hook
-    files to byte code, and puts that variant of spank_python.so in place which makes Slurm do no more than the handlers
-    need.
+    Run it on every machine after hook files, plugstack.conf or slurmhooks itself have changed; without it, all works,
+    only slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, compiles the
+    hook files to byte code, and puts that variant of spank_python.so in place which makes Slurm do no more than the
+    handlers need.
     """
     folder = plugin_dir or _site.installed_in(sysconfdir)
     record = _native.BuildRecord.load(folder) if folder else None
     if folder is None or record is None:
-        raise Finding("no plugins found in slurm.conf's PluginDir: run 'slurmhooks install' first, or give --plugin-dir")
+        raise Finding(
+            "no plugins found in slurm.conf's PluginDir: run 'slurmhooks install' first, or give --plugin-dir"
+        )
     loaded = _load.Loaded()
     loaded.load(sysconfdir)
     if loaded.findings:

@@ -76,7 +76,15 @@ log.attach(_sink, _user, _record)
 
 
 def callback(
-    name: int, handle: int, context: int, argc: int, argv: int, known: int, option_callback: int, base: int, missing: int
+    name: int,
+    handle: int,
+    context: int,
+    argc: int,
+    argv: int,
+    known: int,
+    option_callback: int,
+    base: int,
+    missing: int,
 ) -> Answer:
     """Run the handlers of one callback.
 
@@ -101,7 +109,11 @@ def callback(
         if line is None or _never_called(line.registry, unseen):
             return FAILED
         pointer = ffi.cast("struct spank_handle *", handle)
-        if name_text == "init" and not known and not options.register(line.registry, pointer, _context, option_callback, base):
+        if (
+            name_text == "init"
+            and not known
+            and not options.register(line.registry, pointer, _context, option_callback, base)
+        ):
             return FAILED
         return _callback(name_text, pointer, line)
 

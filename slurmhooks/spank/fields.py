@@ -39,7 +39,13 @@ class Item:
     __slots__ = ("argument", "convert", "ctype", "doc", "item", "name", "where")
 
     def __init__(
-        self, item: str, ctype: str, doc: str, where: str = REMOTE, convert: Read | None = None, argument: str | None = None
+        self,
+        item: str,
+        ctype: str,
+        doc: str,
+        where: str = REMOTE,
+        convert: Read | None = None,
+        argument: str | None = None,
     ) -> None:
         """Keep the description; see the class. The attribute is Slurm's name without ``S_``, in lower case."""
         self.name = item.removeprefix("S_").lower()
@@ -114,7 +120,9 @@ ITEMS = (
     Item("S_JOB_UID", "uid_t", "User id of the job's owner.", USER),
     Item("S_JOB_GID", "gid_t", "Primary group id of the job's owner.", USER),
     Item("S_JOB_ID", "uint32_t", "Slurm's job id.", USER),
-    Item("S_JOB_STEPID", "uint32_t", "Step id; see SLURM_BATCH_SCRIPT and its neighbours for the special ones.", LAUNCH),
+    Item(
+        "S_JOB_STEPID", "uint32_t", "Step id; see SLURM_BATCH_SCRIPT and its neighbours for the special ones.", LAUNCH
+    ),
     Item("S_JOB_NNODES", "uint32_t", "Number of nodes of the step.", LAUNCH),
     Item("S_JOB_NODEID", "uint32_t", "Index of this node in the step, from 0."),
     Item("S_JOB_LOCAL_TASK_COUNT", "uint32_t", "Number of tasks on this node."),
@@ -126,8 +134,12 @@ ITEMS = (
     Item("S_TASK_PID", "pid_t", "Process id of the task.", TASK),
     Item("S_JOB_PID_TO_GLOBAL_ID", "uint32_t", "Task id in the step of a process.", REMOTE, None, "pid"),
     Item("S_JOB_PID_TO_LOCAL_ID", "uint32_t", "Task id on this node of a process.", REMOTE, None, "pid"),
-    Item("S_JOB_LOCAL_TO_GLOBAL_ID", "uint32_t", "Task id in the step of a task on this node.", REMOTE, None, "local_id"),
-    Item("S_JOB_GLOBAL_TO_LOCAL_ID", "uint32_t", "Task id on this node of a task of the step.", REMOTE, None, "global_id"),
+    Item(
+        "S_JOB_LOCAL_TO_GLOBAL_ID", "uint32_t", "Task id in the step of a task on this node.", REMOTE, None, "local_id"
+    ),
+    Item(
+        "S_JOB_GLOBAL_TO_LOCAL_ID", "uint32_t", "Task id on this node of a task of the step.", REMOTE, None, "global_id"
+    ),
     Item("S_SLURM_VERSION", "char *", "Version of the running Slurm, as in 24.11.5.", ANYWHERE, _text),
     Item("S_SLURM_VERSION_MAJOR", "char *", "Its first part.", ANYWHERE, _text),
     Item("S_SLURM_VERSION_MINOR", "char *", "Its second part.", ANYWHERE, _text),

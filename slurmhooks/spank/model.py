@@ -139,7 +139,11 @@ class Spank:
 
         Where: in slurmstepd. Source: spank.h S_JOB_ENV.
         """
-        return dict(self.env.items()) if self.context == "remote" else self._raise("S_JOB_ENV", "ESPANK_NOT_REMOTE", REMOTE)
+        return (
+            dict(self.env.items())
+            if self.context == "remote"
+            else self._raise("S_JOB_ENV", "ESPANK_NOT_REMOTE", REMOTE)
+        )
 
     def prepend_task_argv(self, argv: Iterable[str]) -> None:
         """Put words before the command that the task will execute, once all handlers have passed.
@@ -263,7 +267,9 @@ class Spank:
 
     def _job_control_names(self) -> list[str]:
         self._living()
-        raise SpankError("ESPANK_NOT_AVAIL", "spank_job_control_getenv", "Slurm does not list the job control environment")
+        raise SpankError(
+            "ESPANK_NOT_AVAIL", "spank_job_control_getenv", "Slurm does not list the job control environment"
+        )
 
     def _job_control_setenv(self, name: str, value: str | None) -> None:
         self._write(

@@ -105,7 +105,7 @@ class Options:
             return Outcome(passed=False, code=reject.code, text=f"--{option.name}: {reject.text}")
         except ValueError as error:
             return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{option.name}: {error}")
-        except BaseException as error:  # a bug in a site's check must not end srun without a word
+        except BaseException as error:  # noqa: BLE001 - a bug in a site's check must not end srun without a word
             message, error_id = dispatch.report_bug(f"check of {option!r}", error)
             return Outcome(passed=False, text=message, error_id=error_id)
         return None

@@ -4,6 +4,7 @@
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,21 +25,11 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-class Said:
-    """What was logged."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self.lines: list[tuple[int, str]] = []
-        self.user: list[str] = []
-        self.records: list[str] = []
-
-
 @pytest.fixture
-def said() -> Iterator[Said]:
-    """Collect what is logged."""
+def said() -> Iterator[SimpleNamespace]:
+    """Collect what is logged: ``lines`` with their levels, texts for the ``user``, ``records`` for administrators."""
     before = log._sink, log._user, log._record
-    said = Said()
+    said = SimpleNamespace(lines=[], user=[], records=[])
     log.attach(lambda level, text: said.lines.append((level, text)), said.user.append, said.records.append)
     yield said
     log._sink, log._user, log._record = before

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from slurmhooks.errors import Reject
+from slurmhooks.hook import CONTEXTS, HOOKS, MARKS, Collection, Decorator, Option, collecting, hook
+
+SPANK = (
+    "init",
+    "job_prolog",
+    "init_post_opt",
+    "local_user_init",
+    "user_init",
+    "task_init_privileged",
+    "task_init",
+    "task_post_fork",
+    "task_exit",
+    "exit",
+    "job_epilog",
+    "slurmd_exit",
+)
+
+
+@pytest.fixture
+def made() -> Iterator[Collection]:
+    """Collect marks and options, as the loader does."""
+    collection = Collection()
+    collecting(collection)
+    yield collection
+    collecting(None)
+
+
+def decorator(name: str) -> Decorator:
+    """Return the decorator that a site spells ``hook.NAME``."""
+    found: Any = hook
+    for part in name.split("."):
+        found = getattr(found, part)
+    assert isinstance(found, Decorator)
+    return found
+
+
+def test_every_hook_has_a_decorator_of_its_name() -> None:
+    """What HOOKS describes is what a site can write, and the decorator says how it is spelt."""
+    for name in HOOKS:
+        assert repr(decorator(name)) == f"hook.{name}"
+
+
+def test_the_hooks_are_those_of_the_contract() -> None:
+    """All documented functions of Slurm's three plugin points can be handled, and no others."""
+    assert set(HOOKS) == {
+        "job_submit",
+        "job_modify",
+        "job_submit.init",
+        "job_submit.fini",
+        *(f"spank.{name}" for name in SPANK),
+        "scrun.stage_in",
+        "scrun.stage_out",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("job_submit", {"job", "submit_uid", "partitions", "reservations", "jobs"}),
+        ("job_modify", {"job", "record", "modify_uid", "partitions", "reservations", "jobs"}),
+        ("job_submit.init", set()),
+        ("job_submit.fini", set()),
+        ("scrun.stage_in", {"container"}),
+        ("scrun.stage_out", {"container"}),
+        *((f"spank.{name}", {"spank"}) for name in SPANK),
+    ],
+)
+def test_arguments_are_those_of_the_contract(name: str, arguments: set[str]) -> None:
+    """A handler may take these by name."""
+    assert set(HOOKS[name].arguments) == arguments
+
+
+@pytest.mark.parametrize("name", SPANK)
+def test_functions_are_slurms(name: str) -> None:
+    """Each SPANK hook stands for the function of its name in spank(7), in contexts that exist."""
+    spec = HOOKS[f"spank.{name}"]
+    assert spec.function == f"slurm_spank_{name}()"
+    assert spec.contexts
+    assert set(spec.contexts) <= set(CONTEXTS)
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_decorating_changes_nothing(made: Collection, name: str) -> None:
+    """A decorator, bare or with keywords, returns the very function, which still can be called."""
+
+    def handler(*given: object) -> tuple[object, ...]:
+        return given
+
+    plain: Any = handler
+    assert decorator(name)(plain) is handler
+    assert decorator(name)(order=1)(plain) is handler
+    assert plain(1, 2) == (1, 2)
+    assert [mark.hook for mark in made.marks] == [name, name]
+
+
+def test_what_a_mark_says(made: Collection) -> None:
+    """A mark keeps the keywords as they were given; what was not given is the default or None."""
+
+    def bare() -> None: ...
+
+    def full() -> None: ...
+
+    hook.spank.init(bare)
+    hook.spank.init(order=-5, on_error="ignore", contexts=["local", "remote"])(full)
+    first, second = made.marks
+    assert (first.function, first.order, first.on_error, first.contexts) == (bare, 50, None, None)
+    assert (second.function, second.order, second.on_error) == (full, -5, "ignore")
+    assert second.contexts == ("local", "remote")
+    assert first.sequence < second.sequence
+
+
+def test_a_single_context_may_be_a_text(made: Collection) -> None:
+    """contexts="remote" is not six contexts of one letter."""
+
+    def handler() -> None: ...
+
+    hook.spank.init(contexts="remote")(handler)
+    assert made.marks[0].contexts == ("remote",)
+
+
+def test_a_function_may_serve_several_hooks(made: Collection) -> None:
+    """Decorators stack; each leaves its own mark."""
+
+    @hook.spank.init
+    @hook.spank.exit
+    def handler() -> None: ...
+
+    assert [mark.hook for mark in made.marks] == ["spank.exit", "spank.init"]
+    assert getattr(handler, MARKS) == made.marks
+
+
+@pytest.mark.parametrize("order", ["1", 1.0, None, True])
+def test_order_is_an_int(order: Any) -> None:
+    """Another type is refused where it stands."""
+    with pytest.raises(TypeError, match=r"hook\.job_submit: order takes an int, not"):
+        hook.job_submit(order=order)
+
+
+@pytest.mark.parametrize("given", [5, "name", object()])
+def test_only_functions_are_decorated(given: Any) -> None:
+    """What cannot be called is refused where it stands, and so is a positional keyword."""
+    with pytest.raises(TypeError, match=r"hook\.job_submit decorates a function, not"):
+        hook.job_submit(given)
+
+
+def test_decorators_outside_a_load_are_harmless() -> None:
+    """A hook file can be imported by a test, or by anything else."""
+
+    @hook.job_submit
+    def handler() -> None: ...
+
+    assert len(getattr(handler, MARKS)) == 1
+
+
+def test_collections_nest(made: Collection) -> None:
+    """A load within a load keeps what it finds to itself."""
+
+    def outer() -> None: ...
+
+    def inner() -> None: ...
+
+    within = Collection()
+    collecting(within)
+    hook.job_submit(inner)
+    collecting(None)
+    hook.job_submit(outer)
+    assert [mark.function for mark in within.marks] == [inner]
+    assert [mark.function for mark in made.marks] == [outer]
+
+
+def test_a_mark_names_the_module_that_runs(made: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handler made by a helper of another module belongs to the module that calls the helper."""
+    helper: dict[str, Any] = {"__name__": "helper", "hook": hook}
+    source = "def add():\n    @hook.job_submit\n    def handler(): ...\n    hook.spank.option('x', usage='')\n"
+    exec(compile(source, "helper.py", "exec"), helper)
+    site = {"__name__": "site", "add": helper["add"]}
+    exec(compile("add()\n", "site.py", "exec"), site)
+    assert [mark.owner for mark in made.marks] == ["site"]
+    assert [option.owner for option in made.options] == ["site"]
+
+
+# Options.
+
+
+def option(**keywords: Any) -> Option:
+    """Return an option as a hook file makes it."""
+    return hook.spank.option("greet", **{"arginfo": "NAME", "usage": "who to greet", **keywords})
+
+
+def test_options_are_collected_in_order(made: Collection) -> None:
+    """A file's options are known without standing in a variable."""
+    first, second = option(), hook.spank.option("quiet", usage="say nothing")
+    assert made.options == [first, second]
+    assert repr(first) == "hook.spank.option('greet')"
+
+
+def test_option_needs_a_usage() -> None:
+    """--help would show nothing otherwise; the other words of an option are keywords, so none is mistaken."""
+    with pytest.raises(TypeError):
+        hook.spank.option("greet")  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        hook.spank.option("greet", "NAME", "usage")  # type: ignore[call-arg]
+
+
+def test_option_not_given_is_none() -> None:
+    """An option has no value until the user gives one, and none after a reset."""
+    greet = option()
+    assert (greet.value, greet.given) == (None, False)
+    greet.accept("alice")
+    assert (greet.value, greet.given) == ("alice", True)
+    greet.reset()
+    assert (greet.value, greet.given) == (None, False)
+
+
+def test_option_value_cannot_be_assigned() -> None:
+    """A handler that writes .value by mistake hears of it."""
+    with pytest.raises(AttributeError):
+        option().value = "bob"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"), [(str, "alice", "alice"), (int, "7", 7), (float, "0.5", 0.5), (len, "abc", 3)]
+)
+def test_option_type_converts(kind: Callable[[str], Any], text: str, value: object) -> None:
+    """The type turns the text into the value; without an argument the value is True."""
+    assert option(type=kind).convert(text) == value
+    assert option(type=kind).convert(None) is True
+
+
+def test_option_type_refuses() -> None:
+    """A ValueError of the type is what the user reads."""
+    with pytest.raises(ValueError, match="invalid literal"):
+        option(type=int).convert("many")
+
+
+def test_checks_run_in_order_and_return_the_value() -> None:
+    """Each check gets what the one before returned, after the type."""
+    greet = option(type=int)
+    greet.check(lambda value: value + 1)
+    greet.check(lambda value: value * 10)
+    assert greet.convert("1") == 20
+
+
+def test_check_returns_the_function() -> None:
+    """A check can still be called under its name, in a site's own tests."""
+    greet = option()
+
+    @greet.check
+    def same(value: str) -> str:
+        return value
+
+    assert same("x") == "x"
+
+
+def test_check_may_refuse() -> None:
+    """A Reject of a check goes to whoever asked for the value."""
+    greet = option()
+
+    @greet.check
+    def never(value: str) -> str:
+        raise Reject(f"not {value}")
+
+    with pytest.raises(Reject, match="not alice"):
+        greet.convert("alice")
+
+
+def test_option_contexts() -> None:
+    """An option is known wherever one can be, or where the site says; a single context may be a text."""
+    assert option().contexts == ("local", "remote", "allocator", "job_script")
+    assert option(contexts="local").contexts == ("local",)
+    assert option(contexts=["local", "remote"]).contexts == ("local", "remote")

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import functools
+from collections.abc import Callable
+from itertools import combinations, permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slurmhooks.hook import HOOKS, Mark, Option
+from slurmhooks.registry import OPTION_NAME_LIMIT, Handler, Registry, parameters, verify, verify_options
+
+
+def mark(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> Mark:
+    """Return what a decorator would have written."""
+    given = {"order": 50, "on_error": None, "contexts": None, "sequence": 1, "owner": "site", **keywords}
+    return Mark(function, hook, **given)
+
+
+def accepted(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> Handler:
+    """Return the handler of a mark that nothing is wrong with."""
+    handler, findings = verify(mark(function, hook, **keywords), function, "limits")
+    assert findings == []
+    assert handler is not None
+    return handler
+
+
+def refused(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> str:
+    """Return the finding of a mark that has one fault."""
+    handler, findings = verify(mark(function, hook, **keywords), function, "limits")
+    assert handler is None
+    assert len(findings) == 1
+    return findings[0]
+
+
+def function_of(names: tuple[str, ...], body: str = "return (" + "{names}" + ")") -> Callable[..., Any]:
+    """Return a function that takes arguments of these names and returns them."""
+    namespace: dict[str, Any] = {}
+    listed = ", ".join(names)
+    exec(f"def handler({listed}): return ({listed}{',' if names else ''})", namespace)
+    made: Callable[..., Any] = namespace["handler"]
+    return made
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_any_subset_by_name_in_any_order(hook: str) -> None:
+    """A handler takes any subset of its hook's arguments, in any order, and gets each under its name."""
+    arguments: dict[str, object] = {name: f"the {name}" for name in HOOKS[hook].arguments}
+    for size in range(len(arguments) + 1):
+        for subset in combinations(arguments, size):
+            for names in permutations(subset) if size < 4 else (subset, subset[::-1]):
+                handler = accepted(function_of(names), hook)
+                assert handler.names == names
+                assert handler.call(arguments) == tuple(arguments[name] for name in names)
+
+
+def test_positional_only_and_defaults_are_taken() -> None:
+    """How Python lets a function declare its arguments does not matter, as long as they have names."""
+
+    def handler(job: object, /, submit_uid: int = 0) -> object:
+        return job, submit_uid
+
+    assert accepted(handler).call({"job": 1, "submit_uid": 2}) == (1, 2)
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_an_unknown_argument_is_refused_with_the_possible_names(hook: str) -> None:
+    """A name that the hook does not have is told with file, line, handler and all names that it could have."""
+    function = function_of(("jbo",))
+    finding = refused(function, hook)
+    allowed = ", ".join(HOOKS[hook].arguments) or "none"
+    assert finding.startswith("<string>:1: handler limits:handler of hook." + hook)
+    assert finding.endswith(f"takes 'jbo', which the hook does not have; it may take: {allowed}")
+
+
+def test_all_unknown_arguments_are_told_at_once() -> None:
+    """Two misspelt names are one finding that names both."""
+    assert "takes 'jbo', 'uid', which" in refused(function_of(("jbo", "submit_uid", "uid")))
+
+
+def test_file_and_line_are_those_of_the_function() -> None:
+    """A finding points at the line of the definition."""
+
+    def handler(jbo: object) -> None: ...
+
+    code = handler.__code__
+    name = "test_file_and_line_are_those_of_the_function.<locals>.handler"
+    assert refused(handler).startswith(f"{__file__}:{code.co_firstlineno}: handler limits:{name} of hook.job_submit ")
+
+
+@pytest.mark.parametrize("source", ["*jobs", "**jobs", "job, *rest", "job, **rest"])
+def test_arguments_must_be_named(source: str) -> None:
+    """A handler that takes whatever there is is refused: what it would get is not said anywhere."""
+    namespace: dict[str, Any] = {}
+    exec(f"def handler({source}): ...", namespace)
+    assert "must name its arguments; it may take: job, submit_uid, " in refused(namespace["handler"])
+
+
+def test_keyword_only_arguments_are_refused() -> None:
+    """Arguments are passed by position, so a keyword-only one is told when it is loaded, not at the first job."""
+
+    def handler(*, job: object) -> None: ...
+
+    assert "must not have keyword-only arguments" in refused(handler)
+
+
+def generators() -> dict[str, Callable[..., Any]]:
+    """Return functions whose body does not run when they are called."""
+
+    def generator(job: object) -> Any:
+        yield
+
+    async def coroutine(job: object) -> None: ...
+
+    async def both(job: object) -> Any:
+        yield
+
+    @functools.wraps(generator)
+    def wrapped(*args: Any) -> Any:
+        return generator(*args)
+
+    def plain(job: object) -> None: ...
+
+    @functools.wraps(plain)
+    async def wrapper(job: object) -> None: ...
+
+    return {
+        "generator": generator,
+        "async": coroutine,
+        "async generator": both,
+        "wrapped": wrapped,
+        "async wrapper": wrapper,
+    }
+
+
+@pytest.mark.parametrize("kind", generators())
+def test_what_would_not_run_is_refused(kind: str) -> None:
+    """A generator or an async function, also inside or around a wrapper, would do nothing: it is refused."""
+    assert "must be a plain function: a generator or an async function would never run" in refused(generators()[kind])
+
+
+@pytest.mark.parametrize("what", [print, functools.partial(print), type("Handler", (), {}), len])
+def test_only_functions_written_in_python(what: Any) -> None:
+    """What has no names to look at is refused."""
+    assert "must be a function written in Python, not" in refused(what)
+
+
+def test_wrappers_are_seen_through() -> None:
+    """A wrapper made with functools.wraps takes the names, file and line of what it wraps; it is what is called."""
+
+    def logged(function: Callable[..., None]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapper(*args: object, **kwargs: object) -> object:
+            function(*args, **kwargs)
+            return "wrapper ran"
+
+        return wrapper
+
+    def handler(submit_uid: int, job: object) -> None:
+        assert (submit_uid, job) == (7, "job")
+
+    found = accepted(logged(logged(handler)))
+    assert found.names == ("submit_uid", "job")
+    assert found.call({"job": "job", "submit_uid": 7}) == "wrapper ran"
+    assert found.line == handler.__code__.co_firstlineno
+    assert found.where == f"{__file__}:{found.line}"
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_on_error_of_every_hook(hook: str) -> None:
+    """job_submit and job_modify take "reject" or "accept", the others "fail" or "ignore"; the first is the default."""
+    strict, lenient = ("reject", "accept") if hook in ("job_submit", "job_modify") else ("fail", "ignore")
+    function = function_of(())
+    assert not accepted(function, hook).lenient
+    assert not accepted(function, hook, on_error=strict).lenient
+    assert accepted(function, hook, on_error=lenient).lenient
+    for wrong in {"reject", "accept", "fail", "ignore", "Accept", "", 0} - {strict, lenient}:
+        finding = refused(function, hook, on_error=wrong)
+        assert finding.endswith(f': on_error takes "{strict}" or "{lenient}", not {wrong!r}')
+
+
+def test_contexts_default_to_all_of_the_hook() -> None:
+    """Without contexts a handler runs wherever Slurm makes the call."""
+    assert accepted(function_of(()), "spank.init").contexts == ("local", "remote", "allocator", "slurmd")
+    assert accepted(function_of(()), "spank.init", contexts=("remote",)).contexts == ("remote",)
+    assert accepted(function_of(())).contexts == ()
+
+
+def test_contexts_that_slurm_does_not_have_are_refused() -> None:
+    """A context in which Slurm never makes the call is told, with those that there are."""
+    finding = refused(function_of(()), "spank.task_init", contexts=("local",))
+    assert finding.endswith(": contexts may name remote; not 'local'")
+    assert refused(function_of(()), contexts=("remote",)).endswith(
+        ": contexts may name nothing: this hook has none; not 'remote'"
+    )
+
+
+def test_no_context_at_all_is_refused() -> None:
+    """A handler with an empty list of contexts would never run."""
+    assert refused(function_of(()), "spank.init", contexts=()).endswith(": contexts is empty, so it would never run")
+
+
+def test_all_faults_of_a_handler_are_told() -> None:
+    """A handler with several faults has several findings."""
+    handler, findings = verify(
+        mark(function_of(("jbo",)), "spank.init", on_error="accept", contexts=("local", "mars", "job_script")),
+        function_of(("jbo",)),
+        "limits",
+    )
+    assert handler is None
+    assert len(findings) == 4
+
+
+def test_parameters_raises_what_follows_the_handlers_name() -> None:
+    """parameters() tells what is wrong in words that follow a description of the handler."""
+    with pytest.raises(TypeError, match=r"^takes 'x', which the hook does not have"):
+        parameters(lambda x: None, HOOKS["job_submit"])
+
+
+# Order.
+
+
+def make(hook: str = "job_submit", **keywords: Any) -> Handler:
+    """Return a handler."""
+    return accepted(function_of(()), hook, **keywords)
+
+
+@given(st.lists(st.integers(-3, 3)))
+def test_low_orders_run_first_and_ties_keep_the_order_of_definition(orders: list[int]) -> None:
+    """Handlers are sorted by order; equal ones stay as files and definitions had them."""
+    handlers = [make(order=order) for order in orders]
+    found = Registry(iter(handlers), ()).handlers("job_submit")
+    expected = [handler for _, handler in sorted(enumerate(handlers), key=lambda pair: (pair[1].order, pair[0]))]
+    assert list(found) == expected
+
+
+def test_each_hook_has_its_own_handlers() -> None:
+    """A registry keeps the hooks apart, and lists all handlers hook by hook."""
+    handlers = [make("spank.init"), make("job_submit"), make("spank.init", order=1)]
+    registry = Registry(iter(handlers), ())
+    assert registry.handlers("spank.init") == (handlers[2], handlers[0])
+    assert registry.handlers("job_submit") == (handlers[1],)
+    assert registry.handlers("job_modify") == ()
+    assert registry.all_handlers() == [handlers[1], handlers[2], handlers[0]]
+
+
+def test_wanted_is_what_some_handler_takes() -> None:
+    """What no handler of a hook takes need not be looked up."""
+    registry = Registry(
+        [accepted(function_of(("job",))), accepted(function_of(("submit_uid", "job"))), make("job_modify")], ()
+    )
+    assert registry.wanted("job_submit") == {"job", "submit_uid"}
+    assert registry.wanted("job_modify") == frozenset()
+
+
+# Options.
+
+
+def option(name: str = "greet", arginfo: str | None = "NAME", optional: bool = False, **keywords: Any) -> Option:
+    """Return an option."""
+    given: dict[str, Any] = {"type": str, "contexts": ("local",), "sequence": 1, "owner": "site", **keywords}
+    return Option(name, arginfo, "usage", optional, **given)
+
+
+@pytest.mark.parametrize("name", ["x", "with-dash", "x" * OPTION_NAME_LIMIT, "ü" * 37])
+def test_good_option_names(name: str) -> None:
+    """A name may have what Slurm can hold."""
+    assert verify_options([option(name)]) == []
+
+
+@pytest.mark.parametrize("name", ["", "a=b", "a\0b", "x" * (OPTION_NAME_LIMIT + 1), "ü" * 38])
+def test_bad_option_names(name: str) -> None:
+    """A name that Slurm would cut short or could not parse is refused, with the limit."""
+    (finding,) = verify_options([option(name)])
+    assert finding.startswith(f"hook.spank.option({name!r}): the name must have 1 to 75 bytes")
+
+
+def test_two_options_of_one_name() -> None:
+    """Slurm would silently disable the second."""
+    (finding,) = verify_options([option(), option()])
+    assert "this name is given to two options" in finding
+
+
+def test_option_contexts_exist() -> None:
+    """Contexts that do not exist are told one by one."""
+    findings = verify_options([option(contexts=("local", "mars", "moon"))])
+    assert [finding.rpartition(" ")[2] for finding in findings] == ["'mars'", "'moon'"]
+
+
+def test_optional_needs_an_argument() -> None:
+    """An option without an argument has none to leave out."""
+    (finding,) = verify_options([option(arginfo=None, optional=True)])
+    assert "optional=True needs an arginfo" in finding
+
+
+def test_all_faults_of_all_options_are_told() -> None:
+    """Several faults are several findings."""
+    assert len(verify_options([option("", None, True), option("a=b", contexts=("x",))])) == 4

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# mypy: ignore-errors
 """Hooks with bugs in them, for the scenes that show what a bug does."""
 
 from slurmhooks import hook

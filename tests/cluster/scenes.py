@@ -150,7 +150,9 @@ def scenes(release: str) -> tuple[Scene, ...]:
             "scrun",
             "scrun runs an OCI container as a Slurm job; Python stages it in and out.",
             (
-                Step(f"{BUNDLE_PATH} bundle /bin/sh -c '{CONTAINER_SAYS}; sleep 2'; ls bundle", ("config.json", "rootfs")),
+                Step(
+                    f"{BUNDLE_PATH} bundle /bin/sh -c '{CONTAINER_SAYS}; sleep 2'; ls bundle", ("config.json", "rootfs")
+                ),
                 Step(
                     f"timeout 30 {CREATE} --bundle $PWD/bundle demo > out.txt 2>&1; {SCRUN} state demo",
                     ('"id": "demo"', r"staged-2001-demo"),
@@ -214,7 +216,7 @@ def scenes(release: str) -> tuple[Scene, ...]:
                 ),
                 Step(f"timeout 10 {SCRUN} state bug | grep status; timeout 10 {SCRUN} delete bug", ("stopped",)),
                 Step(
-                    f"timeout -k 1 8 env SCRUN_ACCOUNT=physics {SCRUN} -v create --bundle $PWD/bundle bug > out.txt 2>&1;"
+                    f"timeout -k 1 8 {CREATE.replace(' create', ' -v create')} --bundle $PWD/bundle bug > out.txt 2>&1;"
                     f" grep -E 'Traceback|RuntimeError' out.txt; timeout 10 {SCRUN} delete bug",
                     ("Traceback", "RuntimeError: disk on fire"),
                 ),

@@ -3,17 +3,21 @@
 
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import Cluster
-from scenes import BROKEN, BUNDLE_MAKER, BUNDLE_PATH, HOOKS, HOOKS_D, Scene, play, scenes
+
+from tests.cluster.scenes import BROKEN, BUNDLE_MAKER, BUNDLE_PATH, HOOKS, HOOKS_D, Scene, play, scenes
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
 
 PROJECT = Path(__file__).resolve().parents[2]
 NAMES = [scene.name for scene in scenes("24.11")]
 
 
 @pytest.fixture(scope="module")
-def hooks(cluster: Cluster) -> Cluster:
+def hooks(cluster: "Cluster") -> "Cluster":
     """The hook file and the one with bugs, installed."""
     cluster.root("sh", "-c", f"rm -f {HOOKS_D}/*.py", check=True)
     cluster.put(PROJECT / HOOKS, f"{HOOKS_D}/first_light.py")
@@ -23,7 +27,7 @@ def hooks(cluster: Cluster) -> Cluster:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_scene(hooks: Cluster, name: str) -> None:
+def test_scene(hooks: "Cluster", name: str) -> None:
     """Every scene of `make demo` comes out, on every release that has what it needs."""
     scene: Scene = next(scene for scene in scenes(hooks.release) if scene.name == name)
     if hooks.release in scene.without:

@@ -50,6 +50,9 @@ class Headers:
         if done.returncode:
             sys.exit(f"the headers do not compile: {' '.join(command)}")
         self.text = done.stdout
+        done = subprocess.run([*command, "-dD"], input=source, stdout=subprocess.PIPE, text=True, check=True)
+        self.macros = dict(re.findall(r"^#define (\w+) (.+)$", done.stdout, re.MULTILINE))
+        """Macros without arguments, in the order of the headers, with what they stand for."""
 
     def has_function(self, name: str) -> bool:
         """Tell whether a function of that name is declared."""
@@ -64,6 +67,38 @@ class Headers:
                 if name.startswith(prefixes):
                     names[name] = None
         return list(names)
+
+    def enum(self, tag: str) -> list[str]:
+        """Return the names of the constants of ``enum tag``, in order; none if there is no such enum."""
+        found = re.search(rf"\benum\s+{tag}\s*\{{([^{{}}]*)\}}", self.text)
+        names = [item.split("=")[0].strip() for item in found.group(1).split(",")] if found else []
+        return [name for name in names if name]
+
+    def prefixed(self, *prefixes: str, without: str = "$^") -> list[str]:
+        """Return the names of the macros that begin with one of the prefixes.
+
+        Args:
+            prefixes: beginnings of names.
+            without: a regular expression; what it finds is left out.
+        """
+        return [name for name in self.macros if name.startswith(prefixes) and not re.search(without, name)]
+
+    def bits(self, first: str) -> list[str]:
+        """Return the names of macros that are rising single bits, one after the other, from ``first`` on.
+
+        For flags whose names have nothing in common, such as those of a job.
+        """
+        names: list[str] = []
+        last = -1
+        for name, value in self.macros.items():
+            if name != first and not names:
+                continue
+            bit = re.fullmatch(r"SLURM_BIT\((\d+)\)", value)
+            if not bit or int(bit.group(1)) <= last:
+                break
+            last = int(bit.group(1))
+            names.append(name)
+        return names
 
     def struct(self, name: str) -> str | None:
         """Return the body of a struct, by its typedef or as ``struct tag``; None if there is none."""
@@ -130,7 +165,9 @@ def struct(headers: Headers, name: str, known: Iterable[str] = ()) -> str:
     lines = []
     for ctype, stars, member in members(body):
         scalar = headers.scalar(ctype)
-        if scalar and len(stars) <= (2 if scalar == "char" else 0):
+        if ctype == "void" and stars == "*":
+            lines.append(f"    void *{member};")
+        elif scalar and len(stars) <= (2 if scalar == "char" else 0):
             lines.append(f"    {scalar} {stars}{member};")
         elif ctype in known and len(stars) <= 1:
             lines.append(f"    {ctype} {stars}{member};")
@@ -140,7 +177,9 @@ def struct(headers: Headers, name: str, known: Iterable[str] = ()) -> str:
     return f"typedef struct {{\n{content}\n}} {name};\n"
 
 
-LOG_CDEF = "static void slurmhooks_log(int level, const char *text);\nstatic void slurmhooks_syslog(const char *text);\n"
+LOG_CDEF = (
+    "static void slurmhooks_log(int level, const char *text);\nstatic void slurmhooks_syslog(const char *text);\n"
+)
 
 
 def spank(compiler: list[str]) -> tuple[str, str]:
@@ -178,33 +217,82 @@ def spank(compiler: list[str]) -> tuple[str, str]:
     return cdef, source
 
 
+def constant_groups(headers: Headers) -> dict[str, list[str]]:
+    """Return the names of slurm.h's constants by the class of slurmhooks.job_submit.constants that they belong to."""
+    return {
+        "AllocHold": headers.prefixed("ALLOC_SID_"),
+        "CpuBind": headers.enum("cpu_bind_type"),
+        "CpuFreq": headers.prefixed("CPU_FREQ_", without="_MASK$|_FLAG$"),
+        "JobFlag": headers.bits("KILL_INV_DEP"),
+        "JobState": [name for name in headers.enum("job_states") if name != "JOB_END"],
+        "JobStateFlag": headers.bits("JOB_LAUNCH_FAILED"),
+        "MailType": headers.prefixed("MAIL_"),
+        "MemBind": headers.enum("mem_bind_type"),
+        "OpenMode": headers.prefixed("OPEN_MODE_"),
+        "PartitionFlag": headers.prefixed("PART_FLAG_", without="_CLR$"),
+        "PartitionState": headers.prefixed("PARTITION_", without="_ENFORCE_|_SUBMIT$|_SCHED$"),
+        "PowerFlag": headers.prefixed("SLURM_POWER_FLAGS_"),
+        "Profile": headers.prefixed("ACCT_GATHER_PROFILE_"),
+        "ReservationFlag": headers.prefixed("RESERVE_FLAG_", "RESERVE_TRES_"),
+        "Shared": [*headers.prefixed("JOB_SHARED_"), "SHARED_FORCE"],
+        "StateReason": headers.enum("job_state_reason"),
+        "TaskDist": headers.enum("task_dist_states"),
+        "TaskDistFlag": ["SLURM_DIST_PACK_NODES", "SLURM_DIST_NO_PACK_NODES"],
+        "WarnFlag": headers.bits("KILL_JOB_BATCH"),
+        "X11Flag": headers.prefixed("X11_FORWARD_"),
+        # Numbers that stand for themselves.
+        "": ["CORE_SPEC_THREAD", "MEM_PER_CPU", "NICE_OFFSET"]
+        + [f"{word}{width}" for word in ("INFINITE", "NO_VAL") for width in ("8", "16", "", "64")],
+    }
+
+
 def job_submit(compiler: list[str]) -> tuple[str, str]:
     """Return (cdef, source) of the public view of job_submit."""
-    includes = "#include <slurm/slurm.h>\n#include <slurm/slurm_errno.h>\n"
+    includes = "#include <slurm/slurm.h>\n#include <slurm/slurm_errno.h>\n#include <slurm/slurm_version.h>\n"
     functions = (
         "char *slurm_xstrdup(const char *text);\n"
         "void slurm_xfree(void **item);\n"
         "void *slurm_xcalloc(size_t count, size_t size, _Bool clear, _Bool try_, const char *file, int line,\n"
         "    const char *function);\n"
     )
+    helpers = (
+        "static void slurmhooks_set_text(void *record, size_t offset, const char *text);\n"
+        "static const char *slurmhooks_find(char **array, uint32_t count, const char *name, size_t length);\n"
+    )
     headers = Headers(compiler, includes)
-    codes = [name for name in headers.enumerators("ESLURM_", "SLURM_") if name not in ("SLURM_SUCCESS", "SLURM_ERROR")]
+    # Every constant that the header has for errors, whatever it is called.
+    own = Headers(compiler, "#include <slurm/slurm_errno.h>\n")
+    codes = dict.fromkeys(("SLURM_SUCCESS", "SLURM_ERROR", *own.enumerators("E", "S")))
+    groups = {"ESLURM": list(codes)} | constant_groups(headers)
     nested = [name for name in ("slurm_step_id_t",) if headers.struct(name)]
-    cdef = "".join(struct(headers, name) for name in nested) + struct(headers, "job_desc_msg_t", nested) + functions
-    cdef += "".join(f"#define {name} ...\n" for name in ("SLURM_SUCCESS", "SLURM_ERROR", *codes)) + LOG_CDEF
+    cdef = "".join(struct(headers, name) for name in nested) + struct(headers, "job_desc_msg_t", nested)
+    cdef += functions + helpers + LOG_CDEF
+    constants = dict.fromkeys(["SLURM_VERSION_NUMBER", *(name for names in groups.values() for name in names)])
+    cdef += "".join(f"#define {name} ...\n" for name in constants)
+    listed = {
+        "constants": ";".join(f"{group}:{','.join(names)}" for group, names in groups.items()),
+        "members": ",".join(name for _, _, name in members(headers.struct("job_desc_msg_t") or "")),
+    }
     # The allocator's functions are exported, but not declared in the public headers.
-    source = includes + '#include "log_bridge.h"\n' + functions
+    source = includes + '#include "log_bridge.h"\n' + functions + '#include "job_submit/request.h"\n'
+    for name, text in listed.items():
+        cdef += f"static const char *const slurmhooks_{name};\n"
+        source += f'static const char *const slurmhooks_{name} = "{text}";\n'
     return cdef, source
 
 
 def slurmctld(compiler: list[str]) -> tuple[str, str]:
     """Return (cdef, source) of slurmctld's private structs; needs the sources of exactly the release."""
     includes = '#include "config.h"\n#include "slurm/slurm.h"\n#include "src/common/slurm_xlator.h"\n'
+    includes += (
+        '#include "src/common/assoc_mgr.h"\n#include "src/common/uid.h"\n#include "src/slurmctld/reservation.h"\n'
+    )
     includes += '#include "src/slurmctld/slurmctld.h"\n'
     headers = Headers(compiler, includes)
-    spellings = ("slurm_step_id_t", "struct job_details", "job_details_t", "part_record_t", "job_record_t")
-    present = [name for name in (*spellings, "slurmctld_resv_t") if headers.struct(name)]
-    # Each may refer to those before it.
+    # Each may refer to those before it; a release declares some of them by typedef, others by tag.
+    spellings = ("slurm_step_id_t", "slurmdb_qos_rec_t", "job_array_struct_t", "identity_t", "struct job_details")
+    spellings += ("job_details_t", "part_record_t", "job_record_t", "slurmctld_resv_t")
+    present = [name for name in spellings if headers.struct(name)]
     cdef = "".join(struct(headers, name, present[:index]) for index, name in enumerate(present))
     cdef += (
         "static int slurmhooks_partitions(void **items, int size, uint32_t user_id, uint32_t submit_uid);\n"
@@ -212,8 +300,19 @@ def slurmctld(compiler: list[str]) -> tuple[str, str]:
         "static int slurmhooks_reservations(void **items, int size);\n"
         "static void *slurmhooks_find_partition(char *name, uint32_t user_id, uint32_t submit_uid);\n"
         "static void *slurmhooks_find_job(uint32_t job_id);\n"
+        "static void *slurmhooks_find_reservation(char *name);\n"
+        "static char *slurmhooks_job_script(void *job);\n"
+        "static char *slurmhooks_user_name(void *identity, uint32_t user_id);\n"
+        "static char *slurmhooks_default_account(uint32_t user_id);\n"
+        "static char *slurmhooks_default_qos(uint32_t user_id, char *account, char *partition);\n"
+        "static char *slurmhooks_assoc_comment(uint32_t user_id, char *account, char *partition);\n"
+        "static char *slurmhooks_assoc_qos(uint32_t user_id, char *account, char *partition);\n"
+        "static int64_t slurmhooks_qos_priority(char *name);\n"
+        "static const char *slurmhooks_cluster_name(void);\n"
+        "void free(void *memory);\n"
     )
-    return cdef, includes + '#include "job_submit/slurmctld_lists.h"\n'
+    headers_of_ours = ("slurmctld_lists.h", "slurmctld_users.h")
+    return cdef, includes + "".join(f'#include "job_submit/{name}"\n' for name in headers_of_ours)
 
 
 def scrun(compiler: list[str]) -> tuple[str, str]:

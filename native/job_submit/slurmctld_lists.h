@@ -3,6 +3,9 @@
 #ifndef SLURMHOOKS_SLURMCTLD_LISTS_H
 #define SLURMHOOKS_SLURMCTLD_LISTS_H
 
+/* As slurmhooks/job_submit/fields.py has them. */
+_Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
+
 struct slurmhooks_fill {
     void **items;
     int size;
@@ -89,6 +92,24 @@ static void *slurmhooks_find_partition(char *name, uint32_t user_id, uint32_t su
 static void *slurmhooks_find_job(uint32_t job_id)
 {
     return find_job_record(job_id);
+}
+
+static void *slurmhooks_find_reservation(char *name)
+{
+    return find_resv_name(name);
+}
+
+/* The batch script of a job, from slurmctld's state folder. RET to be freed, NULL if it has none.
+ */
+static char *slurmhooks_job_script(void *job)
+{
+    buf_t *buffer = get_job_script(job);
+    char *text = NULL;
+
+    if (buffer && buffer->head && buffer->head[0])
+        text = strdup(buffer->head);
+    FREE_NULL_BUFFER(buffer);
+    return text;
 }
 
 #endif

@@ -11,12 +11,13 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import model, native
 from slurmhooks.log import log
 from slurmhooks.reload import LiveSite
-from slurmhooks.values import NO_VAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmhooks.registry import Registry
+    from collections.abc import Callable
+
     from slurmhooks.outcome import Outcome
+    from slurmhooks.registry import Registry
 
 ffi = native.ffi
 lib = native.lib
@@ -111,17 +112,18 @@ def _event(hook: str, desc: int, record: int, uid: int) -> Answer:
     wanted = registry.wanted(hook)
     modify = hook == "job_modify"
     struct = ffi.cast("job_desc_msg_t *", desc)
-    job = native.Job(struct, modify=modify)
+    owner = native.owner(struct, record, uid)
+    job = native.Job(struct, modify=modify, owner=owner if modify else None)
     arguments: dict[str, object] = {"job": job, "modify_uid" if modify else "submit_uid": uid}
     others: list[model._View | model.Table] = []
     if wanted & native.PRIVATE_ARGUMENTS:
-        assert native.views is not None
-        owner = uid if modify and struct.user_id == NO_VAL[32] else struct.user_id
-        makers = {
-            "record": lambda: native.views.record(record),
-            "partitions": lambda: native.views.partitions(owner, uid),
-            "jobs": native.views.jobs,
-            "reservations": native.views.reservations,
+        views = native.views
+        assert views is not None
+        makers: dict[str, Callable[[], model._View | model.Table]] = {
+            "record": lambda: views.record(record),
+            "partitions": lambda: views.partitions(owner, uid),
+            "jobs": views.jobs,
+            "reservations": views.reservations,
         }
         for name in wanted & native.PRIVATE_ARGUMENTS:
             arguments[name] = view = makers[name]()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
-from slurmhooks.job_submit.rows import Field
+from slurmhooks.job_submit.rows import Computed, Field
 from slurmhooks.values import ENCODING, ERRORS, text_from_c, text_to_c
 from slurmhooks.view import StagedMapping, nearest, stale
 
@@ -17,12 +17,20 @@ if TYPE_CHECKING:
 
 SLOTS = ("_struct", "_writes")
 
+NEEDS_SOURCES = (
+    "this build has only Slurm's public headers; to have them, run 'slurmhooks build --slurm-source DIR' with the"
+    " sources of exactly the installed release, and install the result"
+)
+
 
 class Arrays(Protocol):
     """How the string arrays of a request get in and out; see native.py and testing."""
 
     def read(self, struct: Any, name: str) -> list[bytes]:
         """Return the strings of an array member."""
+
+    def find(self, struct: Any, name: str, prefix: bytes) -> bytes | None:
+        """Return what follows a prefix in the first string of an array member that begins with it, or None."""
 
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """Replace an array member and the counter beside it."""
@@ -33,14 +41,13 @@ class _View:
 
     __slots__ = SLOTS
 
-    _setters: ClassVar[dict[str, Callable[[Any, object], None]]] = {}
     _missing: ClassVar[dict[str, Field[Any]]] = {}
     _release: ClassVar[str] = ""
 
     def __init__(self, struct: Any) -> None:
         """Wrap a struct; for the entry point."""
-        object.__setattr__(self, "_struct", struct)
-        object.__setattr__(self, "_writes", {})
+        _set_struct(self, struct)
+        _set_writes(self, {})
 
     def __getattr__(self, name: str) -> Any:
         """Explain an attribute that does not exist, or a view that is over."""
@@ -48,21 +55,23 @@ class _View:
             raise stale(self)
         what = type(self).__name__.lower()
         row = self._missing.get(name)
+        if isinstance(row, Computed) and row.private:
+            raise AttributeError(f"{what}.{name} is what only slurmctld knows: {NEEDS_SOURCES}")
         if row is not None:
             span = [f"{word} Slurm {end}" for word, end in (("since", row.since), ("until", row.until)) if end]
             exists = " ".join(span) or "in other builds of Slurm"
             raise AttributeError(f"{what}.{name} exists {exists}; this is {self._release}")
         raise AttributeError(f"{what} has no {name!r}{nearest(name, self._names())}")
 
-    def __setattr__(self, name: str, value: object) -> None:
-        """Stage a value."""
-        setter = self._setters.get(name)
-        if setter is None:
-            if hasattr(type(self), name):
-                raise AttributeError(f"{type(self).__name__.lower()}.{name} is read-only")
-            self.__getattr__(name)
-        else:
-            setter(self, value)
+    def _assign(self, name: str, value: object) -> None:
+        """Take an assignment to what is no writable row; rows.bind makes the rest of __setattr__."""
+        self._living()
+        if name not in self._missing and hasattr(type(self), name):
+            raise AttributeError(f"{type(self).__name__.lower()}.{name} is read-only")
+        self.__getattr__(name)
+
+    def _living(self) -> None:
+        self._struct  # noqa: B018 - raises if the call is over
 
     def __dir__(self) -> list[str]:
         """Return the fields."""
@@ -86,37 +95,73 @@ class _View:
             object.__delattr__(self, name)
 
 
+# The slots' own descriptors: an assignment would go through the __setattr__ of the bound class, for every event.
+_set_struct = vars(_View)["_struct"].__set__
+_set_writes = vars(_View)["_writes"].__set__
+
+
 class Environment(StagedMapping):
-    """An environment array of the request as a mapping; read on first use, rebuilt once all handlers have passed."""
+    """An environment array of the request as a mapping; read on use, changed once all handlers have passed."""
 
-    __slots__ = ("_arrays", "_base", "_member", "_struct")
+    __slots__ = ("_arrays", "_base", "_frozen", "_member", "_struct")
 
-    def __init__(self, arrays: Arrays, struct: Any, member: str) -> None:
-        """View one member."""
+    def __init__(self, arrays: Arrays, struct: Any, member: str, frozen: str | None = None) -> None:
+        """View one member.
+
+        Args:
+            arrays: how to get at it.
+            struct: that it is a member of.
+            member: its name.
+            frozen: why it cannot be changed, or None.
+        """
         super().__init__()
         self._arrays = arrays
         self._struct = struct
         self._member = member
+        self._frozen = frozen
         self._base: dict[str, str] | None = None
+
+    def _check(self, name: object, value: object = "") -> None:
+        super()._check(name, value)
+        if self._frozen is not None:
+            raise ValueError(self._frozen)
 
     def _read(self) -> dict[str, str]:
         if self._base is None:
-            pairs = (text_from_c(item).split("=", 1) for item in self._arrays.read(self._struct, self._member))
-            self._base = {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+            self._base = {}
+            for item in self._arrays.read(self._struct, self._member):
+                name, equals, value = text_from_c(item).partition("=")
+                if equals:
+                    self._base.setdefault(name, value)  # the first of two counts, as for getenv()
         return self._base
 
     def _load(self, name: str) -> str | None:
-        return self._read().get(name)
+        find = getattr(self._arrays, "find", None)
+        if self._base is not None or find is None:
+            return self._read().get(name)
+        # One variable is looked for in C: most handlers want one or two of a hundred.
+        value = find(self._struct, self._member, f"{name}=".encode(ENCODING, ERRORS))
+        return None if value is None else text_from_c(value)
 
     def _names(self) -> Iterable[str]:
         return self._read()
 
     def commit(self) -> None:
-        """Rebuild the array if anything was written."""
-        if self._staged:
-            items = [f"{name}={value}".encode(ENCODING, ERRORS) for name, value in self.items()]
-            self._arrays.write(self._struct, self._member, items)
-            self._staged = {}
+        """Replace the array if anything was written; what was not keeps its place, also if it is no NAME=value."""
+        if not self._staged:
+            return
+        changes = {name.encode(ENCODING, ERRORS): value for name, value in self._staged.items()}
+        items = []
+        for item in self._arrays.read(self._struct, self._member):
+            name, equals, _ = item.partition(b"=")
+            if not equals or name not in changes:
+                items.append(item)
+        for name, value in changes.items():
+            if value is not None:
+                items.append(name + b"=" + value.encode(ENCODING, ERRORS))
+        self._arrays.write(self._struct, self._member, items)
+        self._staged = {}
+        self._base = None
 
 
 class Words(MutableSequence[str]):
@@ -175,26 +220,32 @@ class Job(JobFields, _View):
     """``job``: the request that slurmctld is about to take; what handlers write is applied once all have passed.
 
     Attributes:
-        environment: the job's environment (batch jobs only; empty for srun and salloc), a mapping that may be changed.
-        spank_job_env: the job control environment that SPANK plugins made, likewise.
+        environment: the job's environment, a mapping that may be changed. Only batch jobs send theirs: for srun and
+            salloc, and in updates, it is empty and cannot be changed.
+        spank_job_env: the job control environment that SPANK plugins made, likewise, but of every submission.
         argv: the script's name and arguments, a list that may be changed.
     """
 
-    __slots__ = ("_argv", "_environment", "_modify", "_spank_job_env")
+    __slots__ = ("_argv", "_environment", "_modify", "_owner", "_spank_job_env")
 
     _arrays: ClassVar[Arrays]
     _writers: ClassVar[dict[str, Callable[[Any, Any], None]]] = {}
 
-    def __init__(self, struct: Any, *, modify: bool = False) -> None:
+    def __init__(self, struct: Any, *, modify: bool = False, owner: int | None = None) -> None:
         """Wrap a struct; for the entry point.
 
         Args:
             struct: the ``job_desc_msg_t``.
             modify: it is an update of a job.
+            owner: whose job it is, if the request does not say; updates do not.
         """
-        super().__init__(struct)
-        for name, value in (("_argv", None), ("_environment", None), ("_spank_job_env", None), ("_modify", modify)):
-            object.__setattr__(self, name, value)
+        _set_struct(self, struct)
+        _set_writes(self, {})
+        _set_modify(self, modify)
+        _set_owner(self, owner)
+        _set_argv(self, None)
+        _set_environment(self, None)
+        _set_spank_job_env(self, None)
 
     @property
     def environment(self) -> Environment:
@@ -224,9 +275,17 @@ class Job(JobFields, _View):
         struct = self._struct
         found: Environment | None = getattr(self, slot)
         if found is None:
-            found = Environment(self._arrays, struct, member)
-            object.__setattr__(self, slot, found)
+            found = Environment(self._arrays, struct, member, self._frozen(member))
+            (_set_environment if slot == "_environment" else _set_spank_job_env)(self, found)
         return found
+
+    def _frozen(self, member: str) -> str | None:
+        """Return why an environment cannot be changed: Slurm would ignore what is put there."""
+        if self._modify:
+            return "an update of a job carries no environment, so none can be set"
+        if member == "environment" and self.script is None:
+            return "only batch jobs carry their environment in the request; that of srun and salloc cannot be set"
+        return None
 
     @property
     def argv(self) -> Words:
@@ -239,22 +298,18 @@ class Job(JobFields, _View):
         self._living()
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise TypeError(f"argv takes a list of str, not {value!r}")
-        object.__setattr__(self, "_argv", [text_to_c("argv", word) for word in value])
+        _set_argv(self, [text_to_c("argv", word) for word in value])
 
     def _words(self) -> list[bytes]:
         struct = self._struct
         words: list[bytes] | None = self._argv
         return self._arrays.read(struct, "argv") if words is None else words
 
-    def __setattr__(self, name: str, value: object) -> None:
-        """Stage a value."""
+    def _assign(self, name: str, value: object) -> None:
         if name in ("argv", "environment", "spank_job_env"):
             object.__setattr__(self, name, value)
         else:
-            super().__setattr__(name, value)
-
-    def _living(self) -> None:
-        self._struct  # noqa: B018 - raises if the call is over
+            super()._assign(name, value)
 
     def savepoint(self) -> object:
         """Return the writes so far; for dispatch."""
@@ -269,8 +324,8 @@ class Job(JobFields, _View):
         """Forget the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
         writes, argv, mappings = savepoint
-        object.__setattr__(self, "_writes", writes)
-        object.__setattr__(self, "_argv", argv)
+        _set_writes(self, writes)
+        _set_argv(self, argv)
         for name in ("_environment", "_spank_job_env"):
             mapping = getattr(self, name)
             if mapping is not None:
@@ -278,9 +333,10 @@ class Job(JobFields, _View):
 
     def commit(self) -> None:
         """Apply the writes; for dispatch. Values were checked when they were written: nothing here refuses one."""
+        struct, writers, modify = self._struct, self._writers, self._modify
         for member, raw in self._writes.items():
             # "" in a request means nothing; in an update it clears, as scontrol's own requests do.
-            self._writers[member](self._struct, None if raw == b"" and not self._modify else raw)
+            writers[member](struct, None if raw == b"" and not modify else raw)
         if self._argv is not None:
             self._arrays.write(self._struct, "argv", self._argv)
         for mapping in (self._environment, self._spank_job_env):
@@ -293,6 +349,13 @@ class Job(JobFields, _View):
             if mapping is not None:
                 mapping.close()
         super().close()
+
+
+_set_argv = vars(Job)["_argv"].__set__
+_set_environment = vars(Job)["_environment"].__set__
+_set_modify = vars(Job)["_modify"].__set__
+_set_owner = vars(Job)["_owner"].__set__
+_set_spank_job_env = vars(Job)["_spank_job_env"].__set__
 
 
 class Record(RecordFields, _View):

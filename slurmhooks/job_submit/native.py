@@ -3,39 +3,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+import grp
+import os
+import pwd
+from typing import TYPE_CHECKING, Any
 
 import _slurmhooks_job_submit as public
 
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.rows import bind
+from slurmhooks.values import NO_VAL, text_from_c, text_to_c
 
 try:
     import _slurmhooks_slurmctld as private
 except ModuleNotFoundError:
     private = None
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 PRIVATE_ARGUMENTS = frozenset({"record", "jobs", "partitions", "reservations"})
 """What needs slurmctld's private structs, and so a build with Slurm's sources."""
-
-NEEDS_SOURCES = (
-    "this build has only Slurm's public headers; to have them, run 'slurmhooks build --slurm-source DIR' with the sources"
-    " of exactly the installed release, and install the result"
-)
+NEEDS_SOURCES = model.NEEDS_SOURCES
 
 ARRAYS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
-"""The arrays of strings, each with the counter that must follow it."""
+"""The arrays of strings of a request, each with the counter that must follow it."""
+
+ffi = public.ffi
+lib = public.lib
 
 
 class CffiBackend:
-    """Reads and writes a struct through cffi."""
+    """Reads a struct through cffi, and writes it with Slurm's allocator."""
 
-    def __init__(self, module: Any, struct: str) -> None:
-        """Take the struct's members from the compiled module."""
-        self._ffi = module.ffi
-        self._lib = module.lib
-        self._type = self._ffi.typeof(struct)
-        self.string = self._ffi.string
+    release = (lib.SLURM_VERSION_NUMBER >> 16 & 0xFF, lib.SLURM_VERSION_NUMBER >> 8 & 0xFF)
+
+    def __init__(self, module: Any, struct: str, computed: Mapping[str, Callable[[Any], Any]] | None = None) -> None:
+        """View a struct.
+
+        Args:
+            module: the compiled one that knows the struct's members.
+            struct: its name.
+            computed: the functions of fields that are not members.
+        """
+        self._null = module.ffi.NULL
+        self._type = module.ffi.typeof(struct)
+        self._computed = computed or {}
+        self.string = module.ffi.string
+        self._offsets = {name: field.offset for name, field in self._type.fields if field.type.cname == "char *"}
 
     def has(self, path: str) -> bool:
         """See rows.Backend."""
@@ -50,25 +65,33 @@ class CffiBackend:
         return True
 
     def write_text(self, struct: Any, member: str, raw: bytes | None) -> None:
-        """See rows.Backend: frees the old string and copies the new one, with Slurm's allocator."""
-        slot = self._ffi.addressof(struct[0], member)
-        self._lib.slurm_xfree(self._ffi.cast("void **", slot))
-        if raw is not None:
-            setattr(struct, member, self._lib.slurm_xstrdup(raw))
+        """See rows.Backend: the old text is freed, the new one copied, in one call."""
+        lib.slurmhooks_set_text(struct, self._offsets[member], ffi.NULL if raw is None else raw)
+
+    def strings(self, struct: Any, member: str, count: str) -> list[bytes]:
+        """See rows.Backend."""
+        null = self._null
+        array, number = _follow(struct, member), _follow(struct, count)
+        if not array:
+            return []
+        return [self.string(array[index]) for index in range(number) if array[index] != null]
+
+    def computed(self, name: str) -> Callable[[Any], Any] | None:
+        """See rows.Backend."""
+        return self._computed.get(name)
 
     def read(self, struct: Any, name: str) -> list[bytes]:
         """See model.Arrays."""
-        array = getattr(struct, name)
-        count = getattr(struct, ARRAYS[name])
-        if array == self._ffi.NULL:
-            return []
-        return [self._ffi.string(array[index]) for index in range(count) if array[index] != self._ffi.NULL]
+        return self.strings(struct, name, ARRAYS[name])
+
+    def find(self, struct: Any, name: str, prefix: bytes) -> bytes | None:
+        """See model.Arrays."""
+        found = lib.slurmhooks_find(getattr(struct, name), getattr(struct, ARRAYS[name]), prefix, len(prefix))
+        return ffi.string(found) if found else None
 
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
-        """See model.Arrays."""
-        ffi, lib = self._ffi, self._lib
-        old = getattr(struct, name)
-        count = getattr(struct, ARRAYS[name])
+        """See model.Arrays: all strings are copied before the old ones are freed."""
+        old, count = getattr(struct, name), getattr(struct, ARRAYS[name])
         new = ffi.NULL
         if items:
             # One more than counted, NULL at the end, as Slurm's own arrays are.
@@ -84,11 +107,130 @@ class CffiBackend:
         setattr(struct, ARRAYS[name], len(items))
 
 
-ffi = public.ffi
-lib = public.lib
-_desc = CffiBackend(public, "job_desc_msg_t")
+def _follow(struct: Any, path: str) -> Any:
+    """Return a member, also of a struct that another points to; None if that is NULL."""
+    for name in path.split("."):
+        if not struct:
+            return None
+        struct = getattr(struct, name)
+    return struct
+
+
+def _owner(job: Any) -> int | None:
+    """Return whose job a request is about; the user of an update is who sent it, or nobody."""
+    found: int | None = job.user_id if job._owner is None else job._owner
+    return found
+
+
+class Users:
+    """What the name service knows of the user of a request.
+
+    It is asked on use, and may have to ask a server: slurmctld holds its locks for so long.
+    """
+
+    def user_name(self, job: Any) -> str | None:
+        """Return the user's name, or None if there is no such user."""
+        user_id = _owner(job)
+        try:
+            return None if user_id is None else pwd.getpwuid(user_id).pw_name
+        except KeyError:
+            return None
+
+    def group_name(self, job: Any) -> str | None:
+        """Return the name of the job's group, or None if there is no such group."""
+        try:
+            return None if job.group_id is None else grp.getgrgid(job.group_id).gr_name
+        except KeyError:
+            return None
+
+    def groups(self, job: Any) -> dict[str, int]:
+        """Return the user's groups by name; one without a name under its number."""
+        name = self.user_name(job)
+        if name is None:
+            return {}
+        found = {}
+        user_id = _owner(job)
+        assert user_id is not None
+        for number in os.getgrouplist(name, pwd.getpwuid(user_id).pw_gid):
+            try:
+                found[grp.getgrgid(number).gr_name] = number
+            except KeyError:
+                found[str(number)] = number
+        return found
+
+
+class Associations(Users):
+    """What slurmctld knows of users, as job_submit/lua asks for it."""
+
+    def __init__(self, module: Any) -> None:
+        """Take the functions of the compiled module."""
+        self._ffi = module.ffi
+        self._lib = module.lib
+
+    def _text(self, found: Any) -> str | None:
+        """Return a text that the C side allocated, and free it."""
+        if not found:
+            return None
+        text = text_from_c(self._ffi.string(found))
+        self._lib.free(found)
+        return text
+
+    def _association(self, function: Any, job: Any) -> str | None:
+        user_id = _owner(job)
+        if user_id is None:
+            return None
+        account, partition = (
+            self._ffi.NULL if text is None else self._ffi.new("char[]", text_to_c("text", text))
+            for text in (job.account, job.partition)
+        )
+        return self._text(function(user_id, account, partition))
+
+    def user_name(self, job: Any) -> str | None:
+        """Return the user's name, which recent releases of Slurm send along."""
+        user_id = _owner(job)
+        if user_id is None:
+            return None
+        # An update is sent by who changes the job, so only a submission's identity is its owner's.
+        identity = getattr(job._struct, "id", self._ffi.NULL) if job._owner is None else self._ffi.NULL
+        return self._text(self._lib.slurmhooks_user_name(identity, user_id))
+
+    def default_account(self, job: Any) -> str | None:
+        """Return the account that the user is charged to when none is named."""
+        user_id = _owner(job)
+        return None if user_id is None else self._text(self._lib.slurmhooks_default_account(user_id))
+
+    def default_qos(self, job: Any) -> str | None:
+        """Return the default QOS of the association of user, account and partition."""
+        return self._association(self._lib.slurmhooks_default_qos, job)
+
+    def assoc_comment(self, job: Any) -> str | None:
+        """Return the comment of that association."""
+        return self._association(self._lib.slurmhooks_assoc_comment, job)
+
+    def assoc_qos(self, job: Any) -> str | None:
+        """Return the names of the QOS of that association."""
+        return self._association(self._lib.slurmhooks_assoc_qos, job)
+
+
+def _functions(users: Users) -> dict[str, Callable[[Any], Any]]:
+    return {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
+
+
+_desc = CffiBackend(public, "job_desc_msg_t", _functions(Users() if private is None else Associations(private)))
 Job = bind(model.Job, _desc)
 Job._arrays = _desc
+
+
+def qos_priority(name: str) -> int | None:
+    """Return the priority of a QOS, or None if there is no such QOS or no accounting.
+
+    Raises:
+        NotImplementedError: this build has only Slurm's public headers.
+    """
+    if private is None:
+        raise NotImplementedError(f"the priority of a QOS is what only slurmctld knows: {NEEDS_SOURCES}")
+    found: int = private.lib.slurmhooks_qos_priority(private.ffi.new("char[]", text_to_c("name", name)))
+    return None if found < 0 else found
 
 
 class PrivateViews:
@@ -98,23 +240,44 @@ class PrivateViews:
         """Bind the classes to the private structs."""
         self._ffi = module.ffi
         self._lib = module.lib
-        self.record_class = bind(model.Record, CffiBackend(module, "job_record_t"))
+        functions = {"script": self._script, "user_name": self._user_name}
+        self.record_class = bind(model.Record, CffiBackend(module, "job_record_t", functions))
         self.partition_class = bind(model.Partition, CffiBackend(module, "part_record_t"))
         self.reservation_class = bind(model.Reservation, CffiBackend(module, "slurmctld_resv_t"))
 
+    def _text(self, found: Any) -> str | None:
+        if not found:
+            return None
+        text = text_from_c(self._ffi.string(found))
+        self._lib.free(found)
+        return text
+
+    def _script(self, record: Any) -> str | None:
+        return self._text(self._lib.slurmhooks_job_script(record._struct))
+
+    def _user_name(self, record: Any) -> str | None:
+        struct = record._struct
+        if struct.user_name:
+            return text_from_c(self._ffi.string(struct.user_name))
+        return self._text(self._lib.slurmhooks_user_name(self._ffi.NULL, struct.user_id))
+
+    def owner(self, record: int) -> int:
+        """Return the user of a ``job_record_t``."""
+        user_id: int = self._ffi.cast("job_record_t *", record).user_id
+        return user_id
+
     def record(self, address: int) -> model.Record:
         """Return the view of a ``job_record_t``."""
-        view: model.Record = self.record_class(self._ffi.cast("job_record_t *", address))
-        return view
+        return self.record_class(self._ffi.cast("job_record_t *", address))
 
     def partitions(self, user_id: int, submit_uid: int) -> model.Table:
         """Return the partitions that a user may use."""
         ffi, lib = self._ffi, self._lib
 
         def find(name: Any) -> Any:
-            if not isinstance(name, str):
+            if not isinstance(name, str) or "\0" in name:
                 return None
-            found = lib.slurmhooks_find_partition(name.encode("utf-8", "surrogateescape"), user_id, submit_uid)
+            found = lib.slurmhooks_find_partition(ffi.new("char[]", text_to_c("name", name)), user_id, submit_uid)
             return self.partition_class(ffi.cast("part_record_t *", found)) if found else None
 
         def everything() -> dict[Any, Any]:
@@ -125,11 +288,13 @@ class PrivateViews:
         return model.Table(find, everything)
 
     def jobs(self) -> model.Table:
-        """Return the jobs that slurmctld knows, by job id."""
+        """Return the jobs that slurmctld knows, by job id: ``jobs[123]``, or ``jobs["123"]`` as in Lua."""
         ffi, lib = self._ffi, self._lib
 
         def find(job_id: Any) -> Any:
-            if not isinstance(job_id, int) or not 0 < job_id < 1 << 32:
+            if isinstance(job_id, str) and job_id.isdecimal():  # as job_submit/lua spells it
+                job_id = int(job_id)
+            if not isinstance(job_id, int) or not 0 < job_id < NO_VAL[32]:
                 return None
             found = lib.slurmhooks_find_job(job_id)
             return self.record_class(ffi.cast("job_record_t *", found)) if found else None
@@ -150,7 +315,13 @@ class PrivateViews:
             views = [self.reservation_class(ffi.cast("slurmctld_resv_t *", item)) for item in items]
             return {view.name: view for view in views}
 
-        return model.Table(lambda name: everything().get(name), everything)
+        def find(name: Any) -> Any:
+            if not isinstance(name, str) or "\0" in name:
+                return None
+            found = lib.slurmhooks_find_reservation(ffi.new("char[]", text_to_c("name", name)))
+            return self.reservation_class(ffi.cast("slurmctld_resv_t *", found)) if found else None
+
+        return model.Table(find, everything)
 
     def _fill(self, function: Any) -> list[Any]:
         """Call a function that fills an array, with one that is large enough."""
@@ -164,3 +335,17 @@ class PrivateViews:
 
 
 views = PrivateViews(private) if private is not None else None
+
+
+def owner(struct: Any, record: int, uid: int) -> int:
+    """Return whose job a request is about.
+
+    Args:
+        struct: the ``job_desc_msg_t``.
+        record: for an update, the address of the ``job_record_t``; else 0.
+        uid: who sent the request; stands in for what a build without Slurm's sources cannot know.
+    """
+    if record:
+        return uid if views is None else views.owner(record)
+    user_id: int = struct.user_id
+    return user_id

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from slurmhooks import dispatch
+from slurmhooks.errors import HandlerError, Reject, SpankError
+from slurmhooks.hook import HOOKS
+from slurmhooks.log import log
+from slurmhooks.outcome import Outcome
+from slurmhooks.registry import Handler
+
+HOOKS_WITH_VIEWS = [name for name, spec in HOOKS.items() if spec.arguments]
+
+
+class View:
+    """A view of one number, as dispatch knows it."""
+
+    def __init__(self, refuses: bool = False) -> None:
+        """Start with 0 applied and nothing staged."""
+        self.applied = 0
+        self.value = 0
+        self.closed = 0
+        self.savepoints = 0
+        self.refuses = refuses
+
+    def savepoint(self) -> object:
+        """Return the number."""
+        self.savepoints += 1
+        return self.value
+
+    def rollback(self, savepoint: Any) -> None:
+        """Take it back."""
+        self.value = savepoint
+
+    def commit(self) -> None:
+        """Apply it."""
+        if self.refuses:
+            raise SpankError("ESPANK_ERROR", "spank_setenv", "no")
+        self.applied = self.value
+
+    def close(self) -> None:
+        """Count."""
+        self.closed += 1
+
+
+def handler(
+    function: Callable[..., object], hook: str = "job_submit", lenient: bool = False, label: str = "limits:handler"
+) -> Handler:
+    """Return a verified handler that takes the view, whatever its hook calls it."""
+    names = HOOKS[hook].arguments[:1]
+    return Handler(function, names, HOOKS[hook], 50, lenient, (), label, __file__, 7)
+
+
+def run(*handlers: Handler, view: View | None = None) -> Outcome:
+    """Run handlers on a view."""
+    arguments: dict[str, object] = {spec.arguments[0]: view for spec in HOOKS.values() if spec.arguments}
+    return dispatch.run(handlers, arguments, view)
+
+
+def add(number: int) -> Callable[[View], None]:
+    """Return a handler's function that adds to what it reads."""
+
+    def function(view: View) -> None:
+        view.value += number
+
+    return function
+
+
+def test_no_handler_passes() -> None:
+    """An event without handlers changes nothing and passes; the view is closed."""
+    view = View()
+    assert run(view=view).passed
+    assert (view.applied, view.closed) == (0, 1)
+
+
+def test_later_handlers_read_what_earlier_ones_wrote() -> None:
+    """Handlers run one after the other on the same values, which are applied once all have passed."""
+    view, seen = View(), []
+    assert run(handler(add(1)), handler(lambda view: seen.append((view.value, view.applied))), view=view).passed
+    assert seen == [(1, 0)]
+    assert (view.applied, view.closed) == (1, 1)
+
+
+@pytest.mark.parametrize("code", [None, "ESLURM_INVALID_ACCOUNT", "ESPANK_NOT_AVAIL", 2045])
+def test_reject_ends_the_event(code: str | int | None) -> None:
+    """A refusal carries text and code, no later handler runs, and nothing that any handler wrote is applied."""
+
+    def refuse(view: View) -> None:
+        view.value += 10
+        raise Reject("please name a project", code=code)
+
+    def never(view: View) -> None:
+        raise AssertionError
+
+    view = View()
+    outcome = run(handler(add(1)), handler(refuse), handler(never), view=view)
+    assert (outcome.passed, outcome.code, outcome.text) == (False, code, "please name a project")
+    assert outcome.error_id is None
+    assert (view.applied, view.closed) == (0, 1)
+
+
+def test_reject_of_a_lenient_handler_is_a_refusal() -> None:
+    """on_error is about bugs: what a handler decides counts either way."""
+
+    def refuse(view: View) -> None:
+        raise Reject("no")
+
+    assert not run(handler(refuse, lenient=True), view=View()).passed
+
+
+class BadError(Exception):
+    """Cannot even be shown."""
+
+    def __str__(self) -> str:
+        """Fail."""
+        raise RuntimeError
+
+
+BUGS: dict[str, Callable[..., object]] = {}
+
+
+def bug(function: Callable[..., object]) -> Callable[..., object]:
+    """Add to what a handler may do wrong."""
+    BUGS[function.__name__] = function
+    return function
+
+
+@bug
+def exception(view: View) -> None:
+    """Do what most bugs do."""
+    view.value += 10
+    raise KeyError("x")
+
+
+@bug
+def system_exit(view: View) -> None:
+    """Call sys.exit()."""
+    view.value += 10
+    raise SystemExit(0)
+
+
+@bug
+def keyboard_interrupt(view: View) -> None:
+    """Be interrupted."""
+    view.value += 10
+    raise KeyboardInterrupt
+
+
+@bug
+def recursion(view: View) -> None:
+    """Never end."""
+    view.value += 10
+    recursion(view)
+
+
+@bug
+def unprintable(view: View) -> None:
+    """Raise what cannot be shown."""
+    view.value += 10
+    raise BadError
+
+
+@bug
+def returns_true(view: View) -> bool:
+    """Say that all is well, in the way of another system."""
+    view.value += 10
+    return True
+
+
+@bug
+def returns_zero(view: View) -> int:
+    """Say SLURM_SUCCESS."""
+    view.value += 10
+    return 0
+
+
+@pytest.mark.parametrize("what", BUGS)
+@pytest.mark.parametrize("hook", HOOKS_WITH_VIEWS)
+def test_a_bug_fails_the_request(said: SimpleNamespace, hook: str, what: str) -> None:
+    """By default a bug ends the event with the hook's general failure, an id for the user, the traceback in the log."""
+    view = View()
+    outcome = run(handler(add(1), hook), handler(BUGS[what], hook), view=view)
+    assert (outcome.passed, outcome.code) == (False, None)
+    assert outcome.error_id is not None
+    assert outcome.text == (
+        f"slurmhooks: {hook} handler limits:handler failed (error {outcome.error_id}); please tell your administrators"
+    )
+    assert said.records[0].startswith(
+        f"slurmhooks: error {outcome.error_id}: {hook} handler limits:handler ({__file__}:7)"
+    )
+    assert all(f"error {outcome.error_id}: " in line and "\n" not in line for line in said.records)
+    assert (view.applied, view.closed) == (0, 1)
+    assert said.user == []
+
+
+@pytest.mark.parametrize("what", BUGS)
+@pytest.mark.parametrize("hook", HOOKS_WITH_VIEWS)
+def test_a_bug_of_a_lenient_handler_is_undone(said: SimpleNamespace, hook: str, what: str) -> None:
+    """With the other on_error the request goes on without what that handler wrote; the user still hears of it."""
+    view = View()
+    outcome = run(handler(add(1), hook), handler(BUGS[what], hook, lenient=True), handler(add(2), hook), view=view)
+    assert outcome.passed
+    assert (view.applied, view.closed) == (3, 1)
+    (shown,) = said.user
+    assert re.fullmatch(rf"slurmhooks: {hook} handler limits:handler failed \(error [0-9a-f]{{8}}\); .*", shown)
+    assert said.records
+
+
+@pytest.mark.parametrize("value", [0, 1, True, False, "", "no", (0, "x")])
+def test_a_returned_value_is_a_bug_that_says_what_to_do(said: SimpleNamespace, value: object) -> None:
+    """A handler returns nothing; the log says which value came, and how one refuses."""
+    assert not run(handler(lambda view: value), view=View()).passed
+    text = "\n".join(said.records)
+    assert f"a handler returns nothing; this one returned {value!r}. To refuse, raise Reject(text)" in text
+
+
+def test_an_unawaited_coroutine_is_never_a_pass(said: SimpleNamespace) -> None:
+    """What slipped through loading still fails closed."""
+
+    class Coroutine:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    assert not run(handler(lambda view: Coroutine()), view=View()).passed
+
+
+def test_savepoints_only_where_they_are_needed() -> None:
+    """A handler whose bug ends the event costs no copy of what was written."""
+    view = View()
+    run(handler(add(1)), handler(add(1)), view=view)
+    assert view.savepoints == 0
+    view = View()
+    run(handler(add(1), lenient=True), view=view)
+    assert view.savepoints == 1
+
+
+def test_handlers_without_a_view(said: SimpleNamespace) -> None:
+    """init and fini write to nothing; a bug in them is handled alike."""
+
+    def fails() -> None:
+        raise ValueError
+
+    plain = Handler(fails, (), HOOKS["job_submit.init"], 50, False, (), "limits:fails", __file__, 1)
+    lenient = Handler(fails, (), HOOKS["job_submit.init"], 50, True, (), "limits:fails", __file__, 1)
+    assert not dispatch.run([plain], {}).passed
+    assert dispatch.run([lenient], {}).passed
+    assert len(said.user) == 1
+
+
+def test_what_slurm_does_not_take_is_an_error_and_the_view_ends(said: SimpleNamespace) -> None:
+    """A failing commit is not the handlers' bug: it goes to the entry point, which fails closed."""
+    view = View(refuses=True)
+    with pytest.raises(SpankError):
+        run(handler(add(1)), view=view)
+    assert view.closed == 1
+
+
+def test_guarded_answers_what_the_body_does() -> None:
+    """An entry point's answer passes through."""
+    assert dispatch.guarded("x", lambda: (0, b"text", 0), -1) == (0, b"text", 0)
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), SystemExit(0), KeyboardInterrupt(), BadError()])
+def test_guarded_never_raises_and_fails_closed(said: SimpleNamespace, error: BaseException) -> None:
+    """A bug of slurmhooks itself is the failure code, one line for the user and a traceback in the log."""
+
+    def body() -> tuple[int, bytes | None, int]:
+        raise error
+
+    code, text, _ = dispatch.guarded("spank init", body, -3000)
+    assert code == -3000
+    assert text is not None
+    assert re.fullmatch(rb"slurmhooks: spank init failed \(error [0-9a-f]{8}\); please tell your administrators", text)
+    assert any(type(error).__name__ in line for line in said.records)
+
+
+def test_ids_differ() -> None:
+    """Each fault has its own id, by which administrators find it."""
+    log.attach(lambda level, text: None, lambda text: None)
+    assert len({dispatch.report_bug("x", ValueError())[1] for _ in range(50)}) == 50
+
+
+def test_findings_are_logged_line_by_line(said: SimpleNamespace) -> None:
+    """What is wrong with the hook files goes to the log under one id, with what it means; the user sees the id only."""
+    shown = dispatch.report_findings(["a.py:1: wrong\n    trace", "b.py:2: wrong"], "nothing runs")
+    match = re.fullmatch(r"slurmhooks: the hooks could not be loaded \(error (\w+)\); please tell .*", shown)
+    assert match is not None
+    lines = ["a.py:1: wrong", "    trace", "b.py:2: wrong", "nothing runs; 'slurmhooks check' shows all that is wrong"]
+    assert said.records == [f"slurmhooks: error {match[1]}: {line}" for line in lines]
+
+
+def test_tracebacks_begin_in_the_sites_file() -> None:
+    """The frames of slurmhooks above a handler are no help to who wrote it; what it called, and causes, are."""
+    site: dict[str, Any] = {}
+    exec(compile("def handler(job):\n    job()\n", "/site.py", "exec"), site)
+
+    def fails() -> None:
+        try:
+            int("x")
+        except ValueError as error:
+            raise HandlerError("site") from error
+
+    with pytest.raises(HandlerError) as caught:
+        handler(site["handler"]).call({"job": fails})
+    lines = dispatch.format_traceback(caught.value, "/site.py")
+    frames = [line for line in lines if line.startswith("  File")]
+    assert "invalid literal for int() with base 10: 'x'" in "\n".join(lines)
+    assert lines[-1] == "slurmhooks.errors.HandlerError: site"
+    assert [frame.split('"')[1] for frame in frames] == [__file__, "/site.py", __file__]
+
+
+def test_a_traceback_without_the_sites_file_is_whole() -> None:
+    """If no frame is of the file, all are shown."""
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        int("x")
+    whole = dispatch.format_traceback(caught.value)
+    assert __file__ in "\n".join(whole)
+    assert dispatch.format_traceback(caught.value, "/site.py") == whole

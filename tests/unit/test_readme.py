@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The README tells the truth."""
+
+import re
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+README = (PROJECT / "README.md").read_text()
+
+
+def test_shows_the_whole_first_hook_file() -> None:
+    """The hook file in the README is contrib/first_light/hooks.py, which is run on every release."""
+    shown = re.search(r"```python\n# /etc/slurm/hooks.d/first_light.py\n(.*?)```", README, re.DOTALL)
+    assert shown is not None
+
+    file = (PROJECT / "contrib" / "first_light" / "hooks.py").read_text()
+
+    assert file.split("\n", 1)[1] == shown.group(1)
+
+
+def test_names_targets_that_exist() -> None:
+    """Every `make` target that the README and CONTRIBUTING name is in the Makefile."""
+    texts = README + (PROJECT / "CONTRIBUTING.md").read_text()
+    makefile = (PROJECT / "Makefile").read_text()
+
+    for target in set(re.findall(r"\bmake ([a-z]+)`?$", texts, re.MULTILINE)) | {"demo", "test", "check"}:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_links_lead_somewhere() -> None:
+    """Every file that the README and CONTRIBUTING link to or name with a path exists."""
+    texts = README + (PROJECT / "CONTRIBUTING.md").read_text()
+    names = re.findall(r"\]\((?!http)([^)#]+)\)", texts)
+    names += re.findall(r"`((?:slurmhooks|tests|native|contrib|docs)/[\w./]+)`", texts)
+
+    assert [name for name in names if not (PROJECT / name).exists()] == []

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from collections.abc import Callable
+from pathlib import Path
+
+import pydantic
+import pytest
+
+from slurmhooks import config
+from slurmhooks.config import Config, read
+from slurmhooks.errors import ConfigError
+
+Write = Callable[..., Path]
+
+
+def findings(path: Path) -> list[str]:
+    """Return what is wrong with a file."""
+    with pytest.raises(ConfigError) as caught:
+        read(path)
+    return caught.value.findings
+
+
+def test_no_file_is_an_empty_one(tmp_path: Path) -> None:
+    """A site without a configuration has the defaults, and no hooks."""
+    assert read(tmp_path / "gone.toml") == Config()
+    assert Config().hooks.paths == ()
+    assert Config().job_submit.reload
+
+
+def test_what_a_file_says(write: Write) -> None:
+    """All tables are read; what is left out has its default."""
+    path = write("slurmhooks.toml", '[hooks]\npaths = ["a.py", "d/*.py"]\nmodules = ["m"]\n[log]\nlevel = "info"\n')
+    found = read(path)
+    assert found.hooks.paths == ("a.py", "d/*.py")
+    assert found.hooks.modules == ("m",)
+    assert found.log.level == "info"
+    assert found.job_submit.reload
+
+
+def test_every_error_names_file_and_key(write: Write) -> None:
+    """All that is wrong is told at once, each with file and key: unknown tables and keys, wrong types, wrong values."""
+    path = write(
+        "slurmhooks.toml",
+        """
+        mystery = 1
+
+        [hooks]
+        path = ["a.py"]
+        paths = ["a.py", 5]
+        modules = "m"
+
+        [job_submit]
+        reload = "yes"
+
+        [log]
+        level = "loud"
+
+        [pam]
+        """,
+    )
+    found = findings(path)
+    assert {finding.split(": ")[1] for finding in found} == {
+        "mystery",
+        "hooks.path",
+        "hooks.paths.1",
+        "hooks.modules",
+        "job_submit.reload",
+        "log.level",
+        "pam",
+    }
+    assert all(finding.startswith(f"{path}: ") for finding in found)
+    assert f"{path}: hooks.path: unknown key" in found
+    assert any("'error', 'info', 'verbose'" in finding for finding in found)
+
+
+@pytest.mark.parametrize("value", ["1", '"true"', "0"])
+def test_nothing_is_converted_silently(write: Write, value: str) -> None:
+    """A number or a text is no boolean."""
+    assert len(findings(write("slurmhooks.toml", f"[job_submit]\nreload = {value}\n"))) == 1
+
+
+def test_what_is_not_toml_has_its_line(write: Write) -> None:
+    """A syntax error names file, line and column."""
+    path = write("slurmhooks.toml", "[hooks]\npaths = [\n  oops\n")
+    (finding,) = findings(path)
+    assert finding.startswith(f"{path}: not TOML: ")
+    assert "line 3" in finding
+
+
+def test_what_is_not_utf8_is_told(tmp_path: Path) -> None:
+    """A file in another encoding is a finding, not a traceback."""
+    path = tmp_path / "slurmhooks.toml"
+    path.write_bytes(b'[hooks]\npaths = ["gr\xfc\xdfe.py"]\n')
+    (finding,) = findings(path)
+    assert finding.startswith(f"{path}: 'utf-8' codec can't decode byte 0xfc")
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """A folder of that name, or a file without permission, is a finding; only a missing one is empty."""
+    (finding,) = findings(tmp_path)
+    assert finding.startswith(f"{tmp_path}: ")
+
+
+def test_a_configuration_does_not_change() -> None:
+    """What was read and checked stays so."""
+    with pytest.raises(pydantic.ValidationError):
+        Config().log.level = "info"
+
+
+@pytest.mark.parametrize(
+    ("conf", "expected"),
+    [(None, "/etc/slurm/slurmhooks.toml"), ("", "/etc/slurm/slurmhooks.toml"), ("/a/slurm.conf", "/a/slurmhooks.toml")],
+)
+def test_the_file_lies_beside_slurm_conf(monkeypatch: pytest.MonkeyPatch, conf: str | None, expected: str) -> None:
+    """SLURM_CONF says where that is, as it does for Slurm."""
+    if conf is None:
+        monkeypatch.delenv("SLURM_CONF", raising=False)
+    else:
+        monkeypatch.setenv("SLURM_CONF", conf)
+    assert config.default_path() == Path(expected)
+
+
+def test_every_key_is_described() -> None:
+    """The reference of the configuration is made from these descriptions."""
+    for name, table in Config.model_fields.items():
+        section = table.annotation
+        assert isinstance(section, type)
+        assert issubclass(section, config.Section)
+        assert f"``[{name}]``" in (section.__doc__ or "")
+        for key, row in section.model_fields.items():
+            assert row.description, f"{name}.{key}"

@@ -1,0 +1,462 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import itertools
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from slurmhooks import loader
+from slurmhooks.errors import LoadError
+from slurmhooks.loader import Source, expand, identity
+from slurmhooks.registry import Registry
+
+Write = Callable[..., Path]
+_numbers = itertools.count()
+
+
+def load(*paths: Path) -> Registry:
+    """Load hook files."""
+    return loader.load([Source(path=str(path)) for path in paths])
+
+
+def findings(*paths: Path) -> list[str]:
+    """Return what is wrong with hook files."""
+    with pytest.raises(LoadError) as caught:
+        load(*paths)
+    return caught.value.findings
+
+
+def labels(registry: Registry, hook: str = "job_submit") -> list[str]:
+    """Return the handlers of a hook."""
+    return [handler.label for handler in registry.handlers(hook)]
+
+
+@pytest.fixture(autouse=True)
+def no_leftovers() -> Iterator[None]:
+    """Forget the modules that a test loaded."""
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if name.startswith(loader.PACKAGE):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def package(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Return a function that installs a module of a site, or a package, under a name that no other test has."""
+
+    def install(source: str, **submodules: str) -> str:
+        name = f"site_package_{next(_numbers)}"
+        write(f"lib/{name}/__init__.py", source.replace("NAME", name))
+        for submodule, text in submodules.items():
+            write(f"lib/{name}/{submodule}.py", text.replace("NAME", name))
+        monkeypatch.syspath_prepend(tmp_path / "lib")
+        return name
+
+    return install
+
+
+# Which files.
+
+
+def test_globs_are_sorted_within_each_pattern(write: Write, tmp_path: Path) -> None:
+    """Patterns keep their order, files of one pattern are sorted by name, a file counts where it comes first."""
+    for name in ("d/b.py", "d/a.py", "d/c.txt", "z.py"):
+        write(name, "")
+    found = [source.path for source in expand(["z.py", "d/*.py", "d/b.py", "none/*.py"], str(tmp_path))]
+    assert found == [str(tmp_path / name) for name in ("z.py", "d/a.py", "d/b.py")]
+
+
+def test_relative_and_absolute_names(write: Write, tmp_path: Path) -> None:
+    """Relative names start from the configuration's folder, whatever the current one is; absolute ones stay."""
+    write("a.py", "")
+    (source,) = expand(["a.py"], str(tmp_path))
+    (absolute,) = expand([str(tmp_path / "a.py")], "/etc/slurm")
+    assert source.path == absolute.path == str(tmp_path / "a.py")
+
+
+def test_one_file_under_two_names_is_one(write: Write, tmp_path: Path) -> None:
+    """A link to a file that is loaded already does not run its handlers twice."""
+    (tmp_path / "link.py").symlink_to(write("a.py", ""))
+    assert [source.path for source in expand(["*.py"], str(tmp_path))] == [str(tmp_path / "a.py")]
+
+
+def test_a_missing_file_is_told_with_all_other_findings(write: Write, tmp_path: Path) -> None:
+    """A plain name that does not exist is a finding; it does not hide what is wrong in other files."""
+    write("a.py", "1 / 0\n")
+    sources = expand(["gone.py", "a.py"], str(tmp_path))
+    with pytest.raises(LoadError) as caught:
+        loader.load(sources)
+    first, second = caught.value.findings
+    assert first == f"{tmp_path / 'gone.py'}: no such hook file"
+    assert second.startswith(f"{tmp_path / 'a.py'}:1: ZeroDivisionError")
+
+
+def test_what_is_not_a_file_is_told(tmp_path: Path) -> None:
+    """A folder without a glob is a finding, not a traceback."""
+    assert findings(tmp_path) == [f"{tmp_path}: not a file"]
+
+
+@pytest.mark.parametrize("mode", [0o646, 0o777, 0o602])
+def test_a_file_that_everybody_may_write_is_refused(write: Write, mode: int) -> None:
+    """Such a file would give every user slurmctld's rights; the finding says how to mend it."""
+    path = write("a.py", "raise AssertionError('it ran')\n", mode)
+    assert findings(path) == [f"{path}: writable by everybody, and would run in Slurm's daemons: chmod o-w {path}"]
+
+
+def test_identity_tells_contents_apart(write: Write, tmp_path: Path) -> None:
+    """Replacing or editing a file changes its identity; a file that is not there has none."""
+    path = write("a.py", "x = 1\n")
+    before = identity(str(path))
+    assert before == identity(str(path))
+    os.utime(path, ns=(1, 1))
+    assert identity(str(path)) != before
+    assert identity(str(tmp_path / "gone")) is None
+
+
+# What they hold.
+
+SUBMIT = "from slurmhooks import hook\n\n@hook.job_submit\ndef {name}(job): ...\n"
+
+
+def test_order_of_files_then_of_definition(write: Write) -> None:
+    """Ties run in the order of the files, then of definition; order= comes before both."""
+    a = write(
+        "a.py",
+        """
+        from slurmhooks import hook
+
+        @hook.job_submit
+        def one(): ...
+
+        @hook.job_submit(order=60)
+        def last(): ...
+
+        @hook.job_submit
+        def two(): ...
+        """,
+    )
+    b = write("b.py", SUBMIT.format(name="three") + "\n@hook.job_submit(order=-1)\ndef first(): ...\n")
+    assert labels(load(a, b)) == ["b:first", "a:one", "a:two", "b:three", "a:last"]
+    assert labels(load(b, a)) == ["b:first", "b:three", "a:one", "a:two", "a:last"]
+
+
+def test_two_functions_of_one_name_both_run(write: Write) -> None:
+    """The second definition does not hide the first: what a site decorated runs."""
+    path = write("a.py", SUBMIT.format(name="same") * 2)
+    registry = load(path)
+    assert labels(registry) == ["a:same", "a:same"]
+    assert [handler.line for handler in registry.handlers("job_submit")] == [3, 7]
+
+
+def test_the_same_stem_in_two_folders(write: Write) -> None:
+    """Files of one name in two folders are both loaded, and findings can tell them apart by their path."""
+    a, b = (write(f"{folder}/limits.py", SUBMIT.format(name="f")) for folder in "ab")
+    assert [handler.where for handler in load(a, b).handlers("job_submit")] == [f"{a}:3", f"{b}:3"]
+
+
+def test_a_wrapper_around_the_mark_is_what_runs(write: Write) -> None:
+    """A decorator above ours that uses functools.wraps replaces the function, as Python reads."""
+    path = write(
+        "a.py",
+        """
+        import functools
+        from slurmhooks import hook
+
+        ran = []
+
+        def noted(function):
+            @functools.wraps(function)
+            def wrapper(*args):
+                ran.append("wrapper")
+                function(*args)
+            return wrapper
+
+        @noted
+        @hook.job_submit
+        def above(job):
+            ran.append(job)
+
+        @hook.job_submit
+        @noted
+        def below(job):
+            ran.append(job)
+        """,
+    )
+    handlers = load(path).handlers("job_submit")
+    assert [handler.label for handler in handlers] == ["a:above", "a:below"]
+    for handler in handlers:
+        handler.call({"job": handler.label})
+    ran = sys.modules[f"{loader.PACKAGE}.a"].ran
+    assert ran == ["wrapper", "a:above", "wrapper", "a:below"]
+    assert [handler.line for handler in handlers] == [14, 19]
+
+
+def test_one_function_in_several_variables_runs_once(write: Write) -> None:
+    """What counts is the decorator, not how many names the function has."""
+    assert labels(load(write("a.py", SUBMIT.format(name="f") + "g = f\n"))) == ["a:f"]
+
+
+def test_nested_functions_are_handlers_too(write: Write) -> None:
+    """Handlers may be made in a loop or by a function; they need no name in the module."""
+    path = write(
+        "a.py",
+        """
+        from slurmhooks import hook
+
+        for limit in (1, 2):
+            @hook.job_submit(order=-limit)
+            def handler(job, limit=limit): ...
+            handler.__defaults__ = ()
+            del handler
+        """,
+    )
+    assert "takes 'limit', which the hook does not have" in findings(path)[0]
+    path.write_text(path.read_text().replace("(job, limit=limit)", "(job)"))
+    assert labels(load(path)) == ["a:handler", "a:handler"]
+
+
+def test_options_of_a_file(write: Write) -> None:
+    """Options are found in the order of definition, with or without a variable."""
+    path = write(
+        "a.py",
+        """
+        from slurmhooks import hook
+        hook.spank.option("one", usage="")
+        two = hook.spank.option("two", usage="")
+        """,
+    )
+    assert [option.name for option in load(path).options] == ["one", "two"]
+
+
+def test_a_hook_file_shadows_nothing(write: Write) -> None:
+    """A file may be called as a module of the standard library, or with what no module's name may have."""
+    json = write("json.py", "import json as real\nassert hasattr(real, 'dumps')\n" + SUBMIT.format(name="f"))
+    odd = write("10-my limits.v2.py", SUBMIT.format(name="g"))
+    assert labels(load(json, odd)) == ["json:f", "10-my limits.v2:g"]
+
+
+def test_a_hook_file_knows_where_it_is(write: Write, tmp_path: Path) -> None:
+    """__file__ and __name__ are there, so that a site can read a table that lies beside its file."""
+    (tmp_path / "table").write_text("x")
+    source = "from pathlib import Path\nassert (Path(__file__).parent / 'table').read_text() == 'x'\n"
+    load(write("a.py", source + "assert __name__ == 'slurmhooks_site.a'\nassert __spec__.name == __name__\n"))
+
+
+# What is wrong with them.
+
+
+def test_every_error_of_every_file_at_once(write: Write) -> None:
+    """One load tells all: a syntax error, an exception, wrong handlers and wrong options, each with file and line."""
+    syntax = write("syntax.py", "x = 1\ndef broken(:\n    pass\n")
+    raises = write("raises.py", "def deep():\n    return {}['x']\n\ndeep()\n")
+    wrong = write(
+        "wrong.py",
+        """
+        from slurmhooks import hook
+
+        @hook.job_submit
+        def one(jbo): ...
+
+        @hook.spank.exit(on_error="accept", contexts=["job_script"])
+        def two(): ...
+
+        hook.spank.option("a=b", usage="")
+        hook.spank.option("c", usage="", contexts="mars")
+        """,
+    )
+    good = write("good.py", SUBMIT.format(name="f"))
+    found = findings(syntax, raises, good, wrong)
+    assert [finding.split(": ")[0] for finding in found] == [
+        f"{syntax}:2",
+        f"{raises}:2",
+        f"{wrong}:4",
+        f"{wrong}:7",
+        f"{wrong}:7",
+        "hook.spank.option('a=b')",
+        "hook.spank.option('c')",
+    ]
+
+
+def test_a_syntax_error_shows_the_line_and_nothing_of_ours(write: Write) -> None:
+    """The finding holds the line and the caret; no frame of slurmhooks or importlib."""
+    path = write("a.py", "x = 1\nif x\n    pass\n")
+    (finding,) = findings(path)
+    assert finding.startswith(f"{path}:2: SyntaxError: expected ':'")
+    assert "\n        if x\n" in finding
+    assert "loader.py" not in finding
+    assert "importlib" not in finding
+
+
+def test_a_traceback_begins_in_the_file(write: Write) -> None:
+    """The finding of an exception has the traceback below it, from the file on, with what it called."""
+    path = write("a.py", "import os\n\nos.stat('/no/such/file')\n")
+    (finding,) = findings(path)
+    first, *rest = finding.split("\n")
+    assert first == f"{path}:3: FileNotFoundError: [Errno 2] No such file or directory: '/no/such/file'"
+    assert rest[:2] == ["    Traceback (most recent call last):", f'      File "{path}", line 3, in <module>']
+
+
+def test_a_broken_import_points_at_the_import(write: Write, package: Callable[..., str]) -> None:
+    """The line is that of the hook file, the traceback leads on."""
+    name = package("x = 1\n1 / 0\n")
+    path = write("a.py", f"\nimport {name}\n")
+    (finding,) = findings(path)
+    assert finding.startswith(f"{path}:2: ZeroDivisionError")
+    assert f"{name}/__init__.py" in finding
+
+
+@pytest.mark.parametrize("source", ["raise SystemExit(3)", "raise KeyboardInterrupt", "import sys; sys.exit()"])
+def test_a_file_cannot_end_the_daemon(write: Write, source: str) -> None:
+    """Whatever a file raises while it is loaded is a finding."""
+    path = write("a.py", source)
+    assert findings(path)[0].startswith(f"{path}:1: ")
+
+
+def test_a_decorator_with_a_wrong_keyword_points_at_its_line(write: Write) -> None:
+    """A misspelt keyword is told with the line of the decorator."""
+    path = write("a.py", "from slurmhooks import hook\n\n\n@hook.job_submit(oder=1)\ndef f(): ...\n")
+    (finding,) = findings(path)
+    assert finding.startswith(f"{path}:4: TypeError: ")
+    assert "oder" in finding.split("\n")[0]
+
+
+def test_an_option_given_twice_in_two_files(write: Write) -> None:
+    """Slurm has one name space for options."""
+    source = "from slurmhooks import hook\nhook.spank.option('x', usage='')\n"
+    (finding,) = findings(write("a.py", source), write("b.py", source))
+    assert "this name is given to two options" in finding
+
+
+def test_a_failed_load_leaves_the_modules_of_the_last_good_one(write: Write) -> None:
+    """The handlers in force go on to find their own module in sys.modules."""
+    path = write("a.py", "good = True\n" + SUBMIT.format(name="f"))
+    load(path)
+    module = sys.modules[f"{loader.PACKAGE}.a"]
+    path.write_text("good = False\nraise ValueError\n")
+    findings(path)
+    assert sys.modules[f"{loader.PACKAGE}.a"] is module
+    new = write("b.py", "raise ValueError")
+    findings(new)
+    assert f"{loader.PACKAGE}.b" not in sys.modules
+
+
+def test_marks_of_a_failed_load_are_forgotten(write: Write) -> None:
+    """What a broken file had defined before it broke is not taken up by the next load."""
+    path = write("a.py", SUBMIT.format(name="f") + "raise ValueError\n")
+    findings(path)
+    assert labels(load(write("b.py", SUBMIT.format(name="g")))) == ["b:g"]
+
+
+# Loading again.
+
+
+def test_loading_again_takes_up_the_change(write: Write) -> None:
+    """Each load runs the file as it is now."""
+    path = write("a.py", SUBMIT.format(name="old"))
+    load(path)
+    path.write_text(SUBMIT.format(name="new"))
+    assert labels(load(path)) == ["a:new"]
+
+
+def test_a_second_edit_within_a_second_is_seen(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's cache of compiled code cannot tell two edits of one size within a second; we do not fill it then."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    second = int(time.time())
+    path = write("a.py", SUBMIT.format(name="one"))
+    os.utime(path, (second, second))
+    assert labels(load(path)) == ["a:one"]
+    path.write_text(SUBMIT.format(name="two"))
+    os.utime(path, (second + 0.5, second + 0.5))
+    monkeypatch.setattr(time, "time", lambda: second + 60)
+    assert labels(load(path)) == ["a:two"]
+
+
+def test_compiled_code_is_cached(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that has not just been written is compiled once: a launch would pay for it each time."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = write("a.py", SUBMIT.format(name="f"))
+    old = time.time() - 10
+    os.utime(path, (old, old))
+    load(path)
+    assert list((path.parent / "__pycache__").glob("a.*.pyc"))
+
+
+# Installed modules.
+
+
+def load_module(*names: str) -> Registry:
+    """Load installed modules."""
+    return loader.load([Source(module=name) for name in names])
+
+
+def test_handlers_of_a_module_and_of_what_is_inside(package: Callable[..., str]) -> None:
+    """A listed package brings its own handlers and those of its submodules, labelled with its name."""
+    name = package(SUBMIT.format(name="own") + "import NAME.limits\n", limits=SUBMIT.format(name="inner"))
+    assert labels(load_module(name)) == [f"{name}:own", f"{name}:inner"]
+
+
+def test_a_module_that_cannot_be_imported(package: Callable[..., str]) -> None:
+    """It is a finding like any other."""
+    with pytest.raises(LoadError) as caught:
+        load_module("no_such_module_at_all", package("1 / 0"))
+    first, second = caught.value.findings
+    assert first.startswith("no_such_module_at_all: ModuleNotFoundError: ")
+    assert second.startswith("site_package_")
+
+
+def test_an_import_does_not_register_what_it_imports(write: Write, package: Callable[..., str]) -> None:
+    """Handlers of a module that a hook file imports count only if they are imported by name, or it is listed."""
+    name = package(SUBMIT.format(name="one") + SUBMIT.format(name="two"))
+    whole = write("whole.py", f"import {name}\n")
+    by_name = write("by_name.py", f"from {name} import two\n")
+    assert labels(load(whole)) == []
+    assert labels(load(by_name)) == ["by_name:two"]
+    for sources in ([whole], [by_name], []):
+        listed = [*(Source(path=str(path)) for path in sources), Source(module=name)]
+        assert len(loader.load(listed).handlers("job_submit")) == 2
+
+
+def test_a_load_again_finds_the_same(write: Write, package: Callable[..., str]) -> None:
+    """Python imports a module once; what a reload finds must not depend on that."""
+    name = package(
+        """
+        from slurmhooks import hook
+
+        @hook.job_submit
+        def imported(job): ...
+
+        def plain(job): ...
+
+        def limit(minutes):
+            @hook.job_submit
+            def limited(job): ...
+        """
+    )
+    path = write(
+        "a.py",
+        f"""
+        from slurmhooks import hook
+        from {name} import imported, limit, plain
+        import {name}
+
+        limit(60)
+        hook.job_submit(plain)
+        hook.job_submit({name}.plain)
+        """,
+    )
+    first = labels(load(path))
+    assert first == ["a:imported", "a:limit.<locals>.limited", "a:plain", "a:plain"]
+    for _ in range(3):
+        assert labels(load(path)) == first
+
+
+def test_a_handler_of_another_hook_file_runs_once(write: Write) -> None:
+    """A file may import from one that was loaded before it."""
+    a = write("a.py", SUBMIT.format(name="f"))
+    b = write("b.py", f"from {loader.PACKAGE}.a import f\n")
+    for _ in range(2):
+        assert labels(load(a, b)) == ["a:f"]

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from slurmhooks import site
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.loader import Source
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def slurm_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have slurm.conf in tmp_path."""
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+
+
+def names(sources: Iterable[Source]) -> list[str | None]:
+    """Return the names of files and modules."""
+    return [Path(source.path).name if source.path else source.module for source in sources]
+
+
+def of_line(line: str) -> tuple[list[str | None], list[str]]:
+    """Return what a line of plugstack.conf loads, and what handlers get."""
+    sources, rest = site.of_plugstack(line.split())
+    return names(sources), rest
+
+
+def test_files_come_before_modules(write: Write, tmp_path: Path) -> None:
+    """The configuration's files, then its modules, each in its order."""
+    write("hooks.d/b.py", "")
+    write("hooks.d/a.py", "")
+    write("slurmhooks.toml", '[hooks]\nmodules = ["m", "a"]\npaths = ["hooks.d/*.py", "c.py"]\n')
+    read, sources = site.of_config()
+    assert names(sources) == ["a.py", "b.py", "c.py", "m", "a"]
+    assert read.hooks.modules == ("m", "a")
+    assert sources[2].path == str(tmp_path / "c.py")
+
+
+def test_another_configuration(write: Write, tmp_path: Path) -> None:
+    """Paths in a configuration are relative to itself, wherever it lies."""
+    path = write("else/where.toml", '[hooks]\npaths = ["*.py"]\n')
+    write("else/x.py", "")
+    write("y.py", "")
+    assert names(site.of_config(path)[1]) == ["x.py"]
+
+
+def test_a_line_without_arguments_loads_what_the_configuration_says(write: Write) -> None:
+    """``required spank_python.so`` is enough."""
+    write("slurmhooks.toml", '[hooks]\npaths = ["a.py"]\n')
+    assert of_line("") == (["a.py"], [])
+    assert of_line("failonerror") == (["a.py"], [])
+
+
+def test_a_line_with_a_glob_keeps_its_own_arguments(write: Write) -> None:
+    """Several lines with different globs and arguments each keep their own; the configuration is not even read."""
+    write("slurmhooks.toml", "not toml")
+    write("lustre.d/b.py", "")
+    write("lustre.d/a.py", "")
+    assert of_line("lustre.d/*.py /scratch quota=5") == (["a.py", "b.py"], ["/scratch", "quota=5"])
+    assert of_line("failonerror lustre.d/a.py config=x") == (["a.py"], ["config=x"])
+
+
+def test_a_line_may_name_a_configuration(write: Write) -> None:
+    """config=FILE is relative to slurm.conf, or absolute."""
+    path = write("other.toml", '[hooks]\npaths = ["o.py"]\n')
+    assert of_line("config=other.toml failonerror") == (["o.py"], [])
+    assert of_line(f"config={path}") == (["o.py"], [])
+
+
+def test_a_wrong_configuration_is_a_load_error(write: Write) -> None:
+    """Whoever loads a line has one error to expect, with all findings."""
+    write("slurmhooks.toml", "[nope]\n[neither]\n")
+    with pytest.raises(LoadError) as caught:
+        site.of_plugstack([])
+    assert len(caught.value.findings) == 2
+    with pytest.raises(ConfigError):
+        site.of_config()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", (None, None, [])),
+        ("config=x", ("x", None, [])),
+        ("config=x failonerror", ("x", None, [])),
+        ("failonerror config=x *.py", ("x", "*.py", [])),
+        ("a.py failonerror config=x", (None, "a.py", ["failonerror", "config=x"])),
+    ],
+)
+def test_a_line_taken_apart(line: str, expected: tuple[str | None, str | None, list[str]]) -> None:
+    """slurmhooks takes its own words up to the first that is not one; all after the glob is for handlers."""
+    assert site.split_plugstack(line.split()) == expected
+
+
+def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of the configuration, a file, a folder of a glob, or a package may mean other handlers."""
+    write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py", "/gone/x.py"]\nmodules = ["watched_package"]\n')
+    hooks = write("hooks.d/a.py", "")
+    inside = write("lib/watched_package/inside.py", "")
+    package = write("lib/watched_package/__init__.py", "import watched_package.inside")
+    path = tmp_path / "slurmhooks.toml"
+    read, sources = site.of_config()
+    before = site.watched(path, read, sources)
+    assert before == [str(path), str(hooks.parent), "/gone", str(hooks), "/gone/x.py"]
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    __import__("watched_package")
+    try:
+        assert set(site.watched(path, read, sources)) == {*before, str(package), str(inside)}
+        assert set(site.modules_below(["watched_package"])) == {"watched_package", "watched_package.inside"}
+    finally:
+        for name in site.modules_below(["watched_package"]):
+            del sys.modules[name]
+    assert site.watched(path) == [str(path)]

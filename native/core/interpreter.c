@@ -99,6 +99,7 @@ static PyStatus initialize(const char *directory)
     PyStatus status = Py_PreInitialize(&preconfig);
     if (PyStatus_Exception(status))
         return status;
+    arena_install();
     PyConfig_InitIsolatedConfig(&config);
     status = fill(&config, directory);
     if (!PyStatus_Exception(status))

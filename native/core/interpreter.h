@@ -10,6 +10,9 @@
  */
 int interpreter_start(void);
 
+/* Keep some freed blocks for the next thread (arena.c). Called once, before Python starts. */
+void arena_install(void);
+
 /* Make fork() safe from now on (fork.c). The caller holds the GIL. RET 0 or -1. */
 int fork_install(void);
 

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The shape of the house, read from its sources."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "slurmhooks"
+
+TIERS = (
+    ("errors", "_version"),
+    ("values", "outcome"),
+    ("hook", "registry", "config", "log", "view"),
+    ("loader", "dispatch", "site", "reload"),
+    ("spank", "job_submit", "scrun", "lua", "manifest"),
+    ("testing",),
+    ("cli",),
+)
+"""A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""
+
+POINTS = ("spank", "job_submit", "scrun")
+
+BROAD = {
+    "dispatch.py": 2,  # a handler's bug, and a bug of an entry point
+    "loader.py": 1,  # a hook file that cannot be imported
+    "scrun/trees.py": 1,  # hands what a thread raised to the one who waits for it
+    "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event
+}
+"""How many handlers of any exception a file may have that do not raise it again."""
+
+BANNER = re.compile(r"^\s*(#|//|/?\*)\s*[-=*#~_]{8,}", re.MULTILINE)
+WITH_SPDX = {".py", ".c", ".h", ".build", ".options", ".toml", ".lua", ".yaml", ".yml", ".sh"}
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(), str(path))
+
+
+def modules() -> dict[str, Path]:
+    """Return all modules of slurmhooks by their dotted names."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """Return all statements that run, those in functions included; not those for type checkers."""
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            for other in child.orelse:
+                yield other
+                yield from statements(other)
+        else:
+            if isinstance(child, ast.stmt):
+                yield child
+            yield from statements(child)
+
+
+def imports(path: Path, known: dict[str, Path]) -> set[str]:
+    """Return the modules of slurmhooks that a file imports, lazily too."""
+    found = set()
+    for statement in statements(parsed(path)):
+        if isinstance(statement, ast.Import):
+            found |= {alias.name for alias in statement.names}
+        elif isinstance(statement, ast.ImportFrom):
+            assert statement.level == 0, f"{path}:{statement.lineno}: relative import"
+            base = statement.module or ""
+            for alias in statement.names:
+                inside = f"{base}.{alias.name}"
+                found.add(inside if inside in known else base)
+    return {name for name in found if name in known}
+
+
+def part(name: str) -> str:
+    """Return the module or package just below slurmhooks."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def tier(name: str) -> int:
+    """Return the tier of a module."""
+    for number, names in enumerate(TIERS):
+        if part(name) in names:
+            return number
+    raise AssertionError(f"{name} stands in no tier: put it into TIERS of {__file__}")
+
+
+def test_imports_run_one_way() -> None:
+    """Errors, values and outcome, then hook, registry, config and log, then loader and dispatch, then the points."""
+    known = modules()
+    wrong = [
+        f"{name} imports {other}"
+        for name, path in known.items()
+        for other in imports(path, known)
+        if name != "slurmhooks" and (other == "slurmhooks" or tier(other) > tier(name))
+    ]
+    # The command shows the version, which the package re-exports.
+    assert [line for line in wrong if not line.startswith("slurmhooks.cli")] == []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """There is no circle of imports, lazy ones included."""
+    known = modules()
+    graph = {name: imports(path, known) - {name, "slurmhooks"} for name, path in known.items()}
+    for name, path in known.items():
+        if path.name == "__init__.py":
+            graph[name] = {other for other in graph[name] if not other.startswith(f"{name}.")}
+    TopologicalSorter(graph).prepare()
+
+
+def test_plugin_points_do_not_know_each_other() -> None:
+    """SPANK, job_submit and scrun each work without the other two; what they share is the core's."""
+    known = modules()
+    wrong = [
+        f"{name} imports {other}"
+        for name, path in known.items()
+        for other in imports(path, known)
+        if part(name) in POINTS and part(other) in POINTS and part(name) != part(other)
+    ]
+    assert wrong == []
+
+
+def test_c_calls_entry_modules_only() -> None:
+    """What C may call stands in one file a plugin point, where its answers are made safe."""
+    found = set()
+    for path in (ROOT / "native").rglob("*.[ch]"):
+        text = path.read_text()
+        found |= set(re.findall(r'slurmhooks_entry \w+ = \{"([\w.]+)"', text))
+        for name in re.findall(r'PyImport_\w+\("([\w.]+)"', text):
+            assert not name.startswith("slurmhooks"), f"{path} imports {name}"
+    assert found == {f"slurmhooks.{point}.entry" for point in POINTS}
+
+
+def test_only_entry_and_native_need_compiled_code() -> None:
+    """Importing slurmhooks needs neither Slurm nor what is compiled for it."""
+    allowed = {*(f"slurmhooks.{point}.entry" for point in POINTS), "slurmhooks.job_submit.native"}
+    optional = {"slurmhooks.job_submit.constants"}  # has its own copy
+    for name, path in modules().items():
+        for statement in statements(parsed(path)):
+            if isinstance(statement, ast.Import):
+                compiled = [alias.name for alias in statement.names if alias.name.startswith("_slurmhooks")]
+                assert not compiled or name in allowed | optional, f"{name} imports {compiled}"
+
+
+def broad(path: Path) -> list[int]:
+    """Return the lines of handlers that take any exception and do not raise it again."""
+    found = []
+    for node in ast.walk(parsed(path)):
+        if not isinstance(node, ast.ExceptHandler):
+            continue
+        names = {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)} if node.type else {"Exception"}
+        last = node.body[-1]
+        if names & {"Exception", "BaseException"} and not (isinstance(last, ast.Raise) and last.exc is None):
+            found.append(node.lineno)
+    return found
+
+
+def test_broad_excepts_are_few() -> None:
+    """No exception is swallowed but where a site's code is called, or an entry point must answer C."""
+    found = {str(path.relative_to(PACKAGE)): lines for path in modules().values() if (lines := broad(path))}
+    assert {name: len(lines) for name, lines in found.items()} == BROAD, found
+
+
+def sources() -> Iterator[Path]:
+    """Return all source files."""
+    for folder in ("slurmhooks", "native", "tests", "contrib", "scripts", ".ci"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            hidden = any(part.startswith(".") or part == "__pycache__" for part in path.relative_to(ROOT).parts[1:])
+            if path.is_file() and not hidden:
+                yield path
+
+
+def is_script(path: Path) -> bool:
+    """Tell whether a file is run by its first line."""
+    with path.open("rb") as file:
+        return file.read(2) == b"#!"
+
+
+def test_every_source_names_its_licence() -> None:
+    """One SPDX line at the top: the first line, or the second of a script."""
+    wrong = []
+    for path in sources():
+        if path.suffix in WITH_SPDX or is_script(path):
+            lines = path.read_text().split("\n")
+            if "SPDX-License-Identifier: GPL-2.0-or-later" not in lines[is_script(path)]:
+                wrong.append(str(path.relative_to(ROOT)))
+    assert wrong == []
+
+
+def test_no_banners() -> None:
+    """A file needs no lines of dashes to be read."""
+    found = [str(path.relative_to(ROOT)) for path in sources() if path.suffix in WITH_SPDX]
+    assert [name for name in found if BANNER.search((ROOT / name).read_text())] == []

@@ -290,7 +290,13 @@ def slurmctld(compiler: list[str]) -> tuple[str, str]:
     includes += '#include "src/slurmctld/slurmctld.h"\n'
     headers = Headers(compiler, includes)
     # Each may refer to those before it; a release declares some of them by typedef, others by tag.
-    spellings = ("slurm_step_id_t", "slurmdb_qos_rec_t", "job_array_struct_t", "identity_t", "struct job_details")
+    spellings: tuple[str, ...] = (
+        "slurm_step_id_t",
+        "slurmdb_qos_rec_t",
+        "job_array_struct_t",
+        "identity_t",
+        "struct job_details",
+    )
     spellings += ("job_details_t", "part_record_t", "job_record_t", "slurmctld_resv_t")
     present = [name for name in spellings if headers.struct(name)]
     cdef = "".join(struct(headers, name, present[:index]) for index, name in enumerate(present))

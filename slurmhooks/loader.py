@@ -45,14 +45,30 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
         patterns: file names and globs; a plain name that does not exist is returned too, for :func:`load` to find.
         base: the folder that relative ones start from.
     """
-    import glob
-
     found: dict[str, None] = {}
     for pattern in patterns:
-        full = os.path.join(base, pattern)
-        names = sorted(glob.glob(full)) if glob.has_magic(full) else [full]
+        names = _matches(os.path.join(base, pattern))
         found.update(dict.fromkeys(os.path.realpath(name) for name in names))
     return [Source(path=name) for name in found]
+
+
+def _matches(pattern: str) -> list[str]:
+    """Return the names that a pattern stands for, sorted; a pattern without magic stands for itself."""
+    if not any(sign in pattern for sign in "*?["):
+        return [pattern]
+    folder, last = os.path.split(pattern)
+    start, star, end = last.partition("*")
+    if any(sign in folder + start + end for sign in "*?[") or start.startswith("."):
+        import glob
+
+        return sorted(glob.glob(pattern))
+    # folder/*.py, as nearly all are: importing glob takes 5 ms, half of what a launch spends in Python.
+    try:
+        names = os.listdir(folder or ".")
+    except OSError:
+        return []
+    fit = (name for name in names if name.startswith(start) and name.endswith(end) and name[0] != ".")
+    return sorted(os.path.join(folder, name) for name in fit if len(name) >= len(start + end))
 
 
 def identity(path: str) -> Identity | None:
@@ -129,7 +145,9 @@ def _unfit(path: str) -> str | None:
 
 def _run_file(path: str) -> ModuleType:
     """Run a hook file as a module."""
-    from importlib.machinery import ModuleSpec, SourceFileLoader
+    # importlib.machinery, without the imports of the package importlib.
+    from _frozen_importlib import ModuleSpec
+    from _frozen_importlib_external import SourceFileLoader
 
     stem = os.path.basename(path).removesuffix(".py")
     if PACKAGE not in sys.modules:

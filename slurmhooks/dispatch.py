@@ -89,8 +89,12 @@ def guarded(
     try:
         return function()
     except BaseException as error:  # noqa: BLE001 - a bug of slurmhooks itself: fail closed, and say so
-        text = report_bug(what, error)[0]
-        return failed, text.encode("utf-8", "replace"), 0
+        return bug(what, error, failed)
+
+
+def bug(what: str, error: BaseException, failed: int) -> tuple[int, bytes, int]:
+    """Return the answer of an entry point whose body raised: the failure, with one line for the user."""
+    return failed, report_bug(what, error)[0].encode("utf-8", "replace"), 0
 
 
 def report(handler: Handler, error: BaseException) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,22 +16,87 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from slurmhooks.config import Config
-    from slurmhooks.loader import Identity, Source
+    from slurmhooks.loader import Identity
+
+
+LOCAL = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"})
+"""File systems whose changes the kernel tells of; on others (NFS, Lustre ...) another machine may make them."""
 
 
 class Watch:
-    """Tells whether any of some files or folders has changed; asking costs one stat each."""
+    """Tells whether any of some files or folders has changed.
 
-    __slots__ = ("_seen",)
+    Asking costs one stat each; where all of them are on local file systems and no symbolic link is on the way, the
+    kernel is asked whether anything happened at all (inotify), and only then the files.
+    """
+
+    __slots__ = ("_fd", "_happened", "_seen")
 
     def __init__(self, paths: Iterable[str]) -> None:
         """Remember how they are now."""
-        self._seen: list[tuple[str, Identity | None]] = [(path, loader.identity(path)) for path in dict.fromkeys(paths)]
+        names = list(dict.fromkeys(paths))
+        self._fd, self._happened = _notify(names)
+        # After the kernel listens: a change in between is seen by both, not by none.
+        self._seen: list[tuple[str, Identity | None]] = [(path, loader.identity(path)) for path in names]
+
+    @property
+    def paths(self) -> list[str]:
+        """What is watched."""
+        return [path for path, _ in self._seen]
 
     def changed(self) -> bool:
         """Return whether one is not as it was."""
+        if self._happened is not None:
+            if not self._happened(0):
+                return False
+            os.read(self._fd, 1 << 16)
         return any(loader.identity(path) != seen for path, seen in self._seen)
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd, self._happened = -1, None
+
+
+def _notify(paths: list[str]) -> tuple[int, Callable[[int], object] | None]:
+    """Have the kernel listen to the folders of some files; the descriptor and the poll function, or (-1, None)."""
+    import ctypes
+    import select
+
+    folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}
+    if not folders or any(os.path.realpath(path) != path for path in paths) or not all(map(_is_local, folders)):
+        return -1, None
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+    if fd < 0:
+        return -1, None
+    modify, attributes, moved, created, deleted, gone = 0x2, 0x4, 0xC0, 0x100, 0x200, 0xC00
+    for folder in folders:
+        wanted = modify | attributes | moved | created | deleted | gone
+        if libc.inotify_add_watch(fd, os.fsencode(folder), wanted) < 0:
+            os.close(fd)
+            return -1, None
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return fd, poll.poll
+
+
+def _is_local(folder: str) -> bool:
+    """Tell whether a folder is on a file system of this machine alone."""
+    kind = ""
+    longest = -1
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+            for line in file:
+                before, _, after = line.partition(" - ")
+                point = before.split()[4].encode().decode("unicode_escape", "replace")
+                # The last of several mounts on one point is the one that is seen.
+                if (folder == point or folder.startswith(point.rstrip("/") + "/")) and len(point) >= longest:
+                    kind, longest = after.split()[0], len(point)
+    except (OSError, IndexError, ValueError):
+        return False
+    return kind in LOCAL
 
 
 class LiveSite:
@@ -76,28 +142,30 @@ class LiveSite:
             log.info("took up changed hooks: %d handlers", len(self.registry.all_handlers()))
 
     def _load(self) -> None:
-        read: Config | None = None
-        sources: list[Source] = []
+        # Taken before the files are read: what changes while they load is seen as a change afterwards.
+        paths = [*site.watched(self._path), *self._watch.paths]
         try:
             read, sources = site.of_config(self._path)
-            # Taken before the files are read: what changes while they load is seen as a change afterwards.
-            self._watch = Watch(site.watched(self._path, read, sources))
+            paths = site.watched(self._path, read, sources)
+            self._listen(paths)
             self._forget((*self._packages, *read.hooks.modules))
             registry = loader.load(sources)
             findings = self._check(registry)
             if findings:
                 raise LoadError(findings)
-        except ConfigError:
-            self._watch = Watch([*site.watched(self._path), *(path for path, _ in self._watch._seen)])
-            raise
-        except LoadError:
-            self._watch = Watch(site.watched(self._path, read, sources))
+        except (ConfigError, LoadError):
+            self._listen(paths)
             raise
         self.registry = registry
         self._packages = read.hooks.modules
         self._reload = read.job_submit.reload
         if self._packages:
-            self._watch = Watch(site.watched(self._path, read, sources))
+            # Only now is it known of which files a package consists.
+            self._listen(site.watched(self._path, read, sources))
+
+    def _listen(self, paths: Iterable[str]) -> None:
+        self._watch.close()
+        self._watch = Watch(paths)
 
     @staticmethod
     def _forget(packages: Iterable[str]) -> None:

@@ -63,7 +63,9 @@ def _check(registry: Registry) -> list[str]:
     for handler in (*registry.handlers("job_submit"), *registry.handlers("job_modify")):
         missing = sorted(native.PRIVATE_ARGUMENTS.intersection(handler.names)) if native.views is None else []
         if missing:
-            findings.append(f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {native.NEEDS_SOURCES}")
+            findings.append(
+                f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {native.NEEDS_SOURCES}"
+            )
     return findings
 
 
@@ -77,7 +79,9 @@ def fini(version: int) -> Answer:
         version: SLURM_VERSION_NUMBER of the build.
     """
     del version
-    answer = dispatch.guarded("job_submit fini", lambda: _finish(dispatch.run(_site.registry.handlers("job_submit.fini"), {})), FAILED)
+    answer = dispatch.guarded(
+        "job_submit fini", lambda: _finish(dispatch.run(_site.registry.handlers("job_submit.fini"), {})), FAILED
+    )
     return answer[0], None, 0
 
 
@@ -88,7 +92,10 @@ def job_submit(desc: int, submit_uid: int) -> Answer:
         desc: address of the job_desc_msg_t.
         submit_uid: who submits.
     """
-    return dispatch.guarded("job_submit", lambda: _event("job_submit", desc, 0, submit_uid), FAILED)
+    try:
+        return _event("job_submit", desc, 0, submit_uid)
+    except BaseException as error:  # noqa: BLE001 - a bug of slurmhooks itself: fail closed, and say so
+        return dispatch.bug("job_submit", error, FAILED)
 
 
 def job_modify(desc: int, record: int, modify_uid: int) -> Answer:
@@ -99,7 +106,10 @@ def job_modify(desc: int, record: int, modify_uid: int) -> Answer:
         record: address of the job_record_t.
         modify_uid: who updates.
     """
-    return dispatch.guarded("job_modify", lambda: _event("job_modify", desc, record, modify_uid), FAILED)
+    try:
+        return _event("job_modify", desc, record, modify_uid)
+    except BaseException as error:  # noqa: BLE001 - a bug of slurmhooks itself: fail closed, and say so
+        return dispatch.bug("job_modify", error, FAILED)
 
 
 def _event(hook: str, desc: int, record: int, uid: int) -> Answer:
@@ -109,14 +119,14 @@ def _event(hook: str, desc: int, record: int, uid: int) -> Answer:
     handlers = registry.handlers(hook)
     if not handlers:
         return SUCCESS
-    wanted = registry.wanted(hook)
     modify = hook == "job_modify"
     struct = ffi.cast("job_desc_msg_t *", desc)
     owner = native.owner(struct, record, uid)
     job = native.Job(struct, modify=modify, owner=owner if modify else None)
     arguments: dict[str, object] = {"job": job, "modify_uid" if modify else "submit_uid": uid}
     others: list[model._View | model.Table] = []
-    if wanted & native.PRIVATE_ARGUMENTS:
+    wanted = registry.wanted(hook) & native.PRIVATE_ARGUMENTS
+    if wanted:
         views = native.views
         assert views is not None
         makers: dict[str, Callable[[], model._View | model.Table]] = {
@@ -125,9 +135,11 @@ def _event(hook: str, desc: int, record: int, uid: int) -> Answer:
             "jobs": views.jobs,
             "reservations": views.reservations,
         }
-        for name in wanted & native.PRIVATE_ARGUMENTS:
+        for name in wanted:
             arguments[name] = view = makers[name]()
             others.append(view)
+    if not others:
+        return _finish(dispatch.run(handlers, arguments, job))
     try:
         return _finish(dispatch.run(handlers, arguments, job))
     finally:
@@ -136,6 +148,8 @@ def _event(hook: str, desc: int, record: int, uid: int) -> Answer:
 
 
 def _finish(outcome: Outcome) -> Answer:
+    if outcome.passed and not _messages:
+        return SUCCESS
     texts = list(_messages)
     _messages.clear()
     if outcome.text:

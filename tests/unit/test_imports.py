@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a process that lives for one launch imports: every module is paid for in each srun and slurmstepd."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+MAY_BE_IMPORTED = {
+    "slurmhooks",
+    "slurmhooks._version",
+    "slurmhooks.dispatch",
+    "slurmhooks.errors",
+    "slurmhooks.hook",
+    "slurmhooks.loader",
+    "slurmhooks.log",
+    "slurmhooks.outcome",
+    "slurmhooks.registry",
+    "slurmhooks.spank",
+    "slurmhooks.spank.entry",
+    "slurmhooks.spank.fields",
+    "slurmhooks.spank.model",
+    "slurmhooks.spank.options",
+    "slurmhooks.values",
+    "slurmhooks.view",
+    "slurmhooks.manifest",  # a line that it knows; else slurmhooks.site
+    "slurmhooks.site",
+    "_slurmhooks_spank",  # the compiled view
+    "slurmhooks_site",  # the site's files
+    "slurmhooks_site.hooks",
+    "__future__",  # 0.1 ms, for annotations that nobody evaluates
+    "_collections_abc",  # os needs it; environments are MutableMappings of it
+    "os",  # 0.6 ms with what it imports: to find files and tell them apart
+    "os.path",
+    "posixpath",
+    "genericpath",
+    "stat",
+    "_stat",
+}
+"""Anything else must be worth a comment here: structlog costs 60-90 ms, pydantic 16-30, glob 5, typing and re 2-10."""
+
+HOOKS = """
+from slurmhooks import Reject, hook, log
+
+greet = hook.spank.option("greet", "NAME", usage="who to greet")
+
+@greet.check
+def a_name(value):
+    if value == "nobody":
+        raise Reject("greet somebody")
+    return value
+
+@hook.spank.task_init(order=1)
+def say_hello(spank):
+    spank.env["HELLO"] = f"{greet.value} {spank.job_id} {spank.env['PATH']} {spank.args}"
+    log.info("ran", context=spank.context)
+
+@hook.spank.exit
+def done(spank):
+    if "HELLO" not in spank.env:
+        raise Reject("never")
+"""
+
+LAUNCH = """
+import sys
+
+before = set(sys.modules)
+
+
+class Native:
+    '''The compiled view: what stands for an address is the object itself.'''
+
+    NULL = None
+    ESPANK_ERROR, ESPANK_BAD_ARG, ESPANK_ENV_NOEXIST, ESPANK_NOSPACE, S_JOB_ID = 3000, 3001, 3004, 3005, 2
+
+    def __init__(self):
+        self.ffi = self.lib = self
+        self.logged, self.env = [], {b"PATH": b"/bin"}
+
+    def cast(self, kind, value):
+        return value
+
+    def string(self, value):
+        return bytes(value)
+
+    def new(self, kind, value=None):
+        return bytearray(value) if kind == "char[]" and isinstance(value, int) else [None]
+
+    def spank_option_register(self, handle, option):
+        return 0
+
+    def slurmhooks_log(self, level, text):
+        self.logged.append(text.decode())
+
+    def slurmhooks_get_item(self, handle, item, first, second):
+        first[0] = 7
+        return 0
+
+    def spank_getenv(self, handle, name, buffer, size):
+        if name not in self.env:
+            return self.ESPANK_ENV_NOEXIST
+        buffer[:] = self.env[name]
+        return 0
+
+    def spank_setenv(self, handle, name, value, overwrite):
+        self.env[name] = value
+        return 0
+
+    def spank_unsetenv(self, handle, name):
+        return 0
+
+
+sys.modules["_slurmhooks_spank"] = native = Native()
+sys.path.append(sys.argv[1])
+from slurmhooks.spank import entry
+
+args = [arg.encode() for arg in sys.argv[3:]]
+known = sys.argv[2] == "known"
+answers = [entry.option(len(args), args, known, 0, b"alice", 1)]
+for name in (b"task_init", b"exit"):
+    answers.append(entry.callback(name, object(), 2, len(args), args, known, 0, 0, 0))
+print(answers, native.env.get(b"HELLO", b"").decode(), native.logged)
+print(*(set(sys.modules) - before))
+"""
+
+
+def launch(tmp_path: Path, *arguments: str) -> set[str]:
+    """Run handlers as slurmstepd does, in an isolated interpreter; return what was imported for it.
+
+    Args:
+        tmp_path: holds slurm.conf.
+        arguments: "known" or "new", then the arguments on the line of plugstack.conf.
+    """
+    script = tmp_path / "launch.py"
+    script.write_text(LAUNCH)
+    # As native/core/interpreter.c starts it: isolated, without site.
+    command = [sys.executable, "-I", "-S", str(script), str(ROOT), *arguments]
+    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    said, imported = done.stdout.splitlines()
+    assert said == (
+        "[(0, None, 0), (0, None, 0), (0, None, 0)] alice 7 /bin ('quota=5',) [\"slurmhooks: ran context='remote'\"]"
+    )
+    return set(imported.split())
+
+
+@pytest.mark.parametrize("pattern", ["hooks.d/hooks.py", "hooks.d/*.py"])
+def test_a_line_with_a_glob(tmp_path: Path, write: Callable[..., Path], pattern: str) -> None:
+    """A launch whose line of plugstack.conf names its files imports no more than it must."""
+    write("hooks.d/hooks.py", HOOKS)
+    imported = launch(tmp_path, "new", pattern, "quota=5")
+    assert imported - MAY_BE_IMPORTED == set()
+
+
+def test_a_line_that_the_manifest_knows(tmp_path: Path, write: Callable[..., Path]) -> None:
+    """A launch with a manifest does not read the configuration, which would import pydantic."""
+    path = write("hooks.d/hooks.py", HOOKS)
+    rows = ["slurmhooks-manifest 1 0x180b05", "line hooks.d/*.py quota=5", f"source {path}", "end", ""]
+    write("slurmhooks.manifest", "\n".join(rows))
+    imported = launch(tmp_path, "known", "hooks.d/*.py", "quota=5")
+    assert imported - MAY_BE_IMPORTED == set()
+    assert "slurmhooks.manifest" in imported
+
+
+def test_importing_the_package_imports_next_to_nothing(tmp_path: Path) -> None:
+    """What a hook file imports first is cheap, also in a process of which slurmhooks knows nothing."""
+    script = "import sys; before = set(sys.modules); sys.path.append(sys.argv[1]); import slurmhooks;" + (
+        "print(*(set(sys.modules) - before))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", script, str(ROOT)]
+    imported = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert {name for name in imported if not name.startswith("slurmhooks")} <= {"__future__"}

@@ -85,6 +85,19 @@ static void log_failed_start(PyStatus status, const char *directory)
     log_error("  was this Python moved or upgraded? run 'slurmhooks build' and 'slurmhooks install' again");
 }
 
+/* PYTHONEXECUTABLE goes before PyConfig.executable, even in an isolated configuration (Modules/getpath.py). */
+static void undo_environment(void)
+{
+    static const char *const names[] = {"executable", "_base_executable"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        PyObject *py_path = PyUnicode_DecodeFSDefault(SLURMHOOKS_PYTHON_EXECUTABLE);
+        if (!py_path || PySys_SetObject(names[i], py_path))
+            PyErr_Clear();
+        Py_XDECREF(py_path);
+    }
+}
+
 static PyStatus initialize(const char *directory)
 {
     PyPreConfig preconfig;
@@ -104,6 +117,8 @@ static PyStatus initialize(const char *directory)
     status = fill(&config, directory);
     if (!PyStatus_Exception(status))
         status = Py_InitializeFromConfig(&config);
+    if (!PyStatus_Exception(status))
+        undo_environment();
     PyConfig_Clear(&config);
     return status;
 }

@@ -41,9 +41,11 @@ void command_repeat(const struct line *line, struct block block);
 void command_atexit(const struct line *line, struct block block);
 void command_await(const struct line *line);
 void command_touch(const struct line *line);
+void command_rename(const struct line *line);
 void command_close_fd(const struct line *line);
 void command_getenv(const struct line *line);
 void command_balance(const struct line *line);
+void command_mapped(const struct line *line);
 
 /* main.c: run the lines of a block, one after the other. */
 void run_block(struct block block);

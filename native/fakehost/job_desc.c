@@ -30,6 +30,7 @@ static const struct member {
     {"nice", 32, offsetof(job_desc_msg_t, nice), false},
     {"min_nodes", 32, offsetof(job_desc_msg_t, min_nodes), false},
     {"min_cpus", 32, offsetof(job_desc_msg_t, min_cpus), false},
+    {"cpus_per_task", 16, offsetof(job_desc_msg_t, cpus_per_task), false},
     {"contiguous", 16, offsetof(job_desc_msg_t, contiguous), false},
     {"requeue", 16, offsetof(job_desc_msg_t, requeue), false},
     {"overcommit", 8, offsetof(job_desc_msg_t, overcommit), false},

@@ -43,9 +43,11 @@ static const struct command commands[] = {
     {"atexit", 1, NULL, command_atexit},
     {"await", 2, command_await, NULL},
     {"touch", 2, command_touch, NULL},
+    {"rename", 3, command_rename, NULL},
     {"close_fd", 2, command_close_fd, NULL},
     {"getenv", 2, command_getenv, NULL},
     {"balance", 1, command_balance, NULL},
+    {"mapped", 2, command_mapped, NULL},
 };
 
 static const struct command *find(const char *name)

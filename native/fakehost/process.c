@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -184,6 +185,12 @@ void command_touch(const struct line *line)
     fclose(file);
 }
 
+void command_rename(const struct line *line)
+{
+    if (rename(line->words[1], line->words[2]))
+        script_wrong(line, "cannot do that");
+}
+
 void command_close_fd(const struct line *line)
 {
     for (int i = 1; i < line->count; i++)
@@ -204,5 +211,22 @@ void command_balance(const struct line *line)
 
     (void)line;
     output_number(result, "alive", memory_balance());
+    output_end(result);
+}
+
+/* Whether a library is in this process: what nobody uses is to cost nothing. */
+void command_mapped(const struct line *line)
+{
+    FILE *file = fopen("/proc/self/maps", "re");
+    char text[4096];
+    int found = 0;
+
+    if (!file)
+        abort();
+    while (fgets(text, sizeof(text), file))
+        found |= strstr(text, line->words[1]) != NULL;
+    fclose(file);
+    FILE *result = output_begin("mapped");
+    output_number(result, "found", found);
     output_end(result);
 }

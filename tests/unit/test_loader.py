@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import glob
 import itertools
 import os
 import sys
@@ -7,6 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from slurmhooks import loader
 from slurmhooks.errors import LoadError
@@ -68,6 +71,22 @@ def test_globs_are_sorted_within_each_pattern(write: Write, tmp_path: Path) -> N
         write(name, "")
     found = [source.path for source in expand(["z.py", "d/*.py", "d/b.py", "none/*.py"], str(tmp_path))]
     assert found == [str(tmp_path / name) for name in ("z.py", "d/a.py", "d/b.py")]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.text("ab.py", min_size=1, max_size=6).filter(lambda name: name.strip(".")), max_size=8, unique=True),
+    st.text("ab.py*?[]", min_size=1, max_size=7),
+)
+def test_patterns_mean_what_they_mean_in_the_shell(tmp_path: Path, names: list[str], pattern: str) -> None:
+    """Whatever the pattern, the files are those of Python's glob: the common ones are expanded without importing it."""
+    folder = tmp_path / "_".join(name.encode().hex() for name in names)
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).touch()
+    full = str(folder / pattern)
+    found = loader._matches(full)
+    assert found == (sorted(glob.glob(full)) if glob.has_magic(full) else [full])
 
 
 def test_relative_and_absolute_names(write: Write, tmp_path: Path) -> None:

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# ruff: noqa: N815 - the names are those of the OCI runtime specification
+"""The OCI runtime-spec configuration (a bundle's config.json) as a model.
+
+Typed is what sites touch. What the model does not know, at any depth, it keeps and writes back. Imports pydantic: only
+``container.config`` imports this module.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
+
+from slurmhooks.scrun.errors import BundleError
+from slurmhooks.values import ENCODING, ERRORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import ModelWrapValidatorHandler
+
+    Text = str
+else:
+
+    def _text(value: object) -> str:
+        if not isinstance(value, str):
+            raise ValueError("Input should be a valid string")
+        return value
+
+    # pydantic's own str refuses the surrogates that stand for bytes which are not UTF-8, and paths may hold those.
+    Text = Annotated[str, PlainValidator(_text)]
+
+
+def _none_is_empty(value: object) -> object:
+    """Take null for an empty array: Go's tools write it so."""
+    return [] if value is None else value
+
+
+def _none_is_no_keys(value: object) -> object:
+    return {} if value is None else value
+
+
+if TYPE_CHECKING:
+    Texts = list[str]
+    TextMap = dict[str, str]
+else:
+    Texts = Annotated[list[Text], BeforeValidator(_none_is_empty)]
+    TextMap = Annotated[dict[Text, Text], BeforeValidator(_none_is_no_keys)]
+
+_UNPAIRED = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Surrogates that stand for no byte: JSON can hold them, escaped."""
+
+Unsigned = Annotated[int, Field(ge=0, lt=1 << 32)]
+
+
+class Object(BaseModel):
+    """A JSON object: keys that are not declared are kept, and can be read as attributes.
+
+    Assignments are validated. An optional key that is absent reads as None, an absent array or map as an empty one;
+    left so, it stays absent in the file.
+    """
+
+    model_config = ConfigDict(extra="allow", strict=True, validate_assignment=True, validate_default=False)
+
+    _order: tuple[str, ...] = PrivateAttr(default=())
+    _nulls: frozenset[str] = PrivateAttr(default=frozenset())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _remember_order(cls, value: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
+        made = handler(value)
+        if isinstance(value, dict) and isinstance(made, Object):
+            made._order = tuple(value)
+            made._nulls = frozenset(key for key in value if value[key] is None)
+        return made
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object as JSON knows it, its keys in the order in which they were read."""
+        content = {**dict(_plain(self)), **(self.__pydantic_extra__ or {})}
+        ordered = {key: content.pop(key) for key in self._order if key in content}
+        return {**ordered, **content}
+
+    def __delattr__(self, name: str) -> None:
+        """Remove a key: an optional one becomes None and is not written any more."""
+        if name not in type(self).model_fields:
+            super().__delattr__(name)
+            return
+        field = type(self).model_fields[name]
+        if field.is_required():
+            raise AttributeError(f"{name!r} is required and cannot be removed")
+        setattr(self, name, field.get_default(call_default_factory=True))
+        self.model_fields_set.discard(name)
+
+
+def _plain(model: Object) -> Iterator[tuple[str, Any]]:
+    """Yield the declared keys that are to be written."""
+    for name in type(model).model_fields:
+        value = getattr(model, name)
+        if value in (None, [], {}) and name not in model.model_fields_set:
+            continue
+        if value is None and name not in model._nulls:
+            continue  # assigning None removes; a null that was read stays one
+        yield name, _to_json(value)
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Object):
+        return value.to_json()
+    if isinstance(value, list):
+        return [_to_json(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _to_json(item) for key, item in value.items()}
+    return value
+
+
+class User(Object):
+    """``process.user``."""
+
+    uid: Unsigned = 0
+    gid: Unsigned = 0
+    umask: Unsigned | None = None
+    additionalGids: Annotated[list[Unsigned], BeforeValidator(_none_is_empty)] = Field(default_factory=list)
+    username: Text | None = None
+
+
+class Rlimit(Object):
+    """One of ``process.rlimits``."""
+
+    type: Text
+    soft: Annotated[int, Field(ge=0, lt=1 << 64)]
+    hard: Annotated[int, Field(ge=0, lt=1 << 64)]
+
+
+class Process(Object):
+    """``process``: what runs in the container."""
+
+    terminal: bool | None = None
+    user: User | None = None
+    args: Texts = Field(default_factory=list)
+    env: Texts = Field(default_factory=list)
+    cwd: Text
+    capabilities: dict[str, Any] | None = None
+    rlimits: Annotated[list[Rlimit], BeforeValidator(_none_is_empty)] = Field(default_factory=list)
+    noNewPrivileges: bool | None = None
+    apparmorProfile: Text | None = None
+    oomScoreAdj: int | None = None
+    selinuxLabel: Text | None = None
+
+
+class Root(Object):
+    """``root``: the root file system; a relative path starts at the bundle."""
+
+    path: Text
+    readonly: bool | None = None
+
+
+class IDMapping(Object):
+    """One line of a user or group id map."""
+
+    containerID: Unsigned
+    hostID: Unsigned
+    size: Unsigned
+
+
+Mappings = Annotated[list[IDMapping], BeforeValidator(_none_is_empty)]
+
+
+class Mount(Object):
+    """One of ``mounts``; they are mounted in this order."""
+
+    destination: Text
+    type: Text | None = None
+    source: Text | None = None
+    options: Texts = Field(default_factory=list)
+    uidMappings: Mappings = Field(default_factory=list)
+    gidMappings: Mappings = Field(default_factory=list)
+
+    @property
+    def is_bind(self) -> bool:
+        """Whether it shows a file or folder of the host."""
+        return self.type == "bind" or "bind" in self.options or "rbind" in self.options
+
+
+class Hook(Object):
+    """A program that the runtime runs on the host."""
+
+    path: Text
+    args: Texts = Field(default_factory=list)
+    env: Texts = Field(default_factory=list)
+    timeout: int | None = None
+
+
+HookList = Annotated[list[Hook], BeforeValidator(_none_is_empty)]
+
+
+class Hooks(Object):
+    """``hooks``: the programs, by the moment at which they run."""
+
+    prestart: HookList = Field(default_factory=list)
+    createRuntime: HookList = Field(default_factory=list)
+    createContainer: HookList = Field(default_factory=list)
+    startContainer: HookList = Field(default_factory=list)
+    poststart: HookList = Field(default_factory=list)
+    poststop: HookList = Field(default_factory=list)
+
+
+class Namespace(Object):
+    """One of ``linux.namespaces``; without a path, a new one."""
+
+    type: Text
+    path: Text | None = None
+
+
+class Linux(Object):
+    """``linux``."""
+
+    namespaces: Annotated[list[Namespace], BeforeValidator(_none_is_empty)] = Field(default_factory=list)
+    uidMappings: Mappings = Field(default_factory=list)
+    gidMappings: Mappings = Field(default_factory=list)
+    cgroupsPath: Text | None = None
+    resources: dict[str, Any] | None = None
+    devices: Annotated[list[dict[str, Any]], BeforeValidator(_none_is_empty)] = Field(default_factory=list)
+    sysctl: TextMap = Field(default_factory=dict)
+    seccomp: dict[str, Any] | None = None
+    rootfsPropagation: Text | None = None
+    maskedPaths: Texts = Field(default_factory=list)
+    readonlyPaths: Texts = Field(default_factory=list)
+    mountLabel: Text | None = None
+
+
+class Config(Object):
+    """The whole of config.json.
+
+    Source: https://github.com/opencontainers/runtime-spec/blob/v1.2.0/config.md
+    """
+
+    ociVersion: Text
+    process: Process | None = None
+    root: Root | None = None
+    hostname: Text | None = None
+    domainname: Text | None = None
+    mounts: Annotated[list[Mount], BeforeValidator(_none_is_empty)] = Field(default_factory=list)
+    hooks: Hooks | None = None
+    annotations: TextMap = Field(default_factory=dict)
+    linux: Linux | None = None
+
+
+def read(path: str) -> Config:
+    """Read and validate a config.json.
+
+    Args:
+        path: the file.
+
+    Raises:
+        BundleError: it is missing, not JSON, or not a configuration; every place that is wrong is named.
+    """
+    try:
+        with open(path, "rb") as file:
+            raw = file.read()
+    except OSError as error:
+        raise BundleError(f"{path}: {error.strerror}") from error
+    return parse(raw, path)
+
+
+def parse(raw: bytes, path: str) -> Config:
+    """Return the configuration that a text holds; see :func:`read`.
+
+    Args:
+        raw: the text.
+        path: names it in errors.
+    """
+    try:
+        content = json.loads(raw.decode(ENCODING, ERRORS))
+    except ValueError as error:
+        raise BundleError(f"{path}: not JSON: {error}") from error
+    except RecursionError as error:
+        raise BundleError(f"{path}: nested too deeply") from error
+    return _validated(content, path)
+
+
+def _validated(content: object, path: str) -> Config:
+    if not isinstance(content, dict):
+        raise BundleError(f"{path}: a configuration is a JSON object, not {type(content).__name__}")
+    try:
+        return Config.model_validate(content)
+    except ValidationError as error:
+        lines = [f"{path}: {_pointer(item['loc'])}: {_message(item['type'], item['msg'])}" for item in error.errors()]
+        raise BundleError("\n".join(lines)) from error
+
+
+def _pointer(location: tuple[int | str, ...]) -> str:
+    """Return a JSON pointer, as scrun's own messages name places."""
+    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in location) or "/"
+
+
+def _message(kind: str, message: str) -> str:
+    return {"missing": "is missing", "model_type": "should be an object"}.get(
+        kind, message.removeprefix("Value error, ")
+    )
+
+
+def write(config: Config, path: str) -> None:
+    """Write a configuration: all of it or nothing, after it was validated as :func:`read` does.
+
+    Args:
+        config: what to write.
+        path: the file; the one that is there is replaced, and its mode kept.
+
+    Raises:
+        BundleError: it is not a valid configuration any more, or cannot be written.
+    """
+    content = config.to_json()
+    _validated(content, path)
+    text = json.dumps(content, ensure_ascii=False, indent=2)
+    raw = _UNPAIRED.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode(ENCODING, ERRORS) + b"\n"
+    temporary = f"{path}.{os.getpid()}.new"
+    try:
+        mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None
+        with open(temporary, "wb") as file:
+            file.write(raw)
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+        os.replace(temporary, path)
+    except OSError as error:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+        raise BundleError(f"{path}: cannot be written: {error.strerror}") from error

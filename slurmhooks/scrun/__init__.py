@@ -1,2 +1,74 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The scrun plugin point: staging of OCI containers, in the anchor process of scrun."""
+"""The scrun plugin point: staging of OCI containers, in the anchor process of scrun.
+
+What a hook file imports from here are building blocks; each works alone, and imports what it needs when it is first
+used.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmhooks.scrun.configs import (
+        Bind,
+        copy_binds,
+        drop_cgroup,
+        drop_hooks,
+        drop_mount_owners,
+        drop_rlimits,
+        inside,
+        merge_environment,
+        return_binds,
+        rootless,
+        use_user_namespace,
+    )
+    from slurmhooks.scrun.errors import BundleError, CancelledError, StagingError
+    from slurmhooks.scrun.model import CommandResult, Container
+    from slurmhooks.scrun.oci import Config
+    from slurmhooks.scrun.staging import Staging
+    from slurmhooks.scrun.trees import CopyResult, copy_file, copy_tree, remove_tree
+
+__all__ = [
+    "Bind",
+    "BundleError",
+    "CancelledError",
+    "CommandResult",
+    "Config",
+    "Container",
+    "CopyResult",
+    "Staging",
+    "StagingError",
+    "copy_binds",
+    "copy_file",
+    "copy_tree",
+    "drop_cgroup",
+    "drop_hooks",
+    "drop_mount_owners",
+    "drop_rlimits",
+    "inside",
+    "merge_environment",
+    "remove_tree",
+    "return_binds",
+    "rootless",
+    "use_user_namespace",
+]
+
+_HOMES = {
+    "errors": ("BundleError", "CancelledError", "StagingError"),
+    "model": ("CommandResult", "Container"),
+    "oci": ("Config",),
+    "staging": ("Staging",),
+    "trees": ("CopyResult", "copy_file", "copy_tree", "remove_tree"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a building block when it is asked for: a container that needs none pays for none."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    home = next((home for home, names in _HOMES.items() if name in names), "configs")
+    found: object = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    globals()[name] = found
+    return found

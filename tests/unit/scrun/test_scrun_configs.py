@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Making a configuration fit for a rootless runtime."""
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks import scrun
+from slurmhooks.scrun import oci
+from slurmhooks.scrun.errors import StagingError
+
+
+def config(**keys: Any) -> oci.Config:
+    """Return a configuration with some keys."""
+    content = {"ociVersion": "1.2.0", "process": {"cwd": "/"}, "root": {"path": "rootfs"}, **keys}
+    return oci.parse(json.dumps(content).encode(), "config.json")
+
+
+def test_rootless() -> None:
+    """What a container engine writes becomes what a rootless runtime accepts; the rest stays."""
+    made = config(
+        process={
+            "cwd": "/",
+            "user": {"uid": 5, "gid": 6, "additionalGids": [1, 2]},
+            "rlimits": [{"type": "RLIMIT_CORE", "soft": 0, "hard": 0}],
+            "noNewPrivileges": True,
+        },
+        mounts=[
+            {"destination": "/dev/pts", "type": "devpts", "options": ["nosuid", "gid=5", "mode=620"]},
+            {"destination": "/tmp", "type": "tmpfs", "options": ["uid=1"]},
+            {"destination": "/proc", "type": "proc"},
+        ],
+        hooks={"prestart": [{"path": "/net"}], "poststop": [{"path": "/log"}]},
+        linux={"cgroupsPath": "/x", "namespaces": [{"type": "pid"}], "uidMappings": [], "maskedPaths": ["/proc/acpi"]},
+    )
+    scrun.rootless(made, user_id=2001, group_id=2002)
+    assert made.to_json() == {
+        "ociVersion": "1.0.0",
+        "process": {"cwd": "/", "user": {"uid": 5, "gid": 6}, "noNewPrivileges": True},
+        "root": {"path": "rootfs"},
+        "mounts": [
+            {"destination": "/dev/pts", "type": "devpts", "options": ["nosuid", "mode=620"]},
+            {"destination": "/tmp", "type": "tmpfs", "options": []},
+            {"destination": "/proc", "type": "proc"},
+        ],
+        "hooks": {"poststop": [{"path": "/log"}]},
+        "linux": {
+            "namespaces": [{"type": "pid"}, {"type": "user"}],
+            "uidMappings": [{"containerID": 5, "hostID": 2001, "size": 1}],
+            "gidMappings": [{"containerID": 6, "hostID": 2002, "size": 1}],
+            "maskedPaths": ["/proc/acpi"],
+        },
+    }
+
+
+def test_rootless_on_the_least_there_is() -> None:
+    """A configuration without any of it gets the user namespace and nothing else."""
+    made = oci.parse(b'{"ociVersion":"1.1.0"}', "config.json")
+    scrun.rootless(made, user_id=1, group_id=2)
+    line = [{"containerID": 0, "size": 1}]
+    assert made.to_json() == {
+        "ociVersion": "1.0.0",
+        "linux": {
+            "namespaces": [{"type": "user"}],
+            "uidMappings": [{**line[0], "hostID": 1}],
+            "gidMappings": [{**line[0], "hostID": 2}],
+        },
+    }
+
+
+def test_rootless_twice_is_once() -> None:
+    """Handlers may call it again."""
+    made = config()
+    scrun.rootless(made, user_id=1, group_id=1)
+    first = made.to_json()
+    scrun.rootless(made, user_id=1, group_id=1)
+    assert made.to_json() == first
+
+
+def test_drop_hooks_by_name() -> None:
+    """Other moments are dropped when they are named."""
+    made = config(hooks={"prestart": [{"path": "/a"}], "createRuntime": [{"path": "/b"}]})
+    scrun.drop_hooks(made, "createRuntime")
+    assert made.to_json()["hooks"] == {"prestart": [{"path": "/a"}]}
+
+
+def test_merge_environment() -> None:
+    """New values replace old ones of the same name, in one entry; values may hold anything."""
+    made = config(process={"cwd": "/", "env": ["PATH=/bin", "A=old", "ODD", "A=older"]})
+    scrun.merge_environment(
+        made, {"A": "new", "B": "x=y\nz \udcff", "SLURM_JOB_ID": "1", "PATH": "/other"}, keep=["PATH"]
+    )
+    assert made.process is not None
+    assert made.process.env == ["PATH=/bin", "ODD", "A=new", "B=x=y\nz \udcff", "SLURM_JOB_ID=1"]
+    scrun.merge_environment(made, {"C": "1", "SLURM_X": "2"}, only=["SLURM_*"])
+    assert made.process.env[-1] == "SLURM_X=2"
+    assert "C=1" not in made.process.env
+
+
+def test_merge_environment_without_a_process() -> None:
+    """Nothing to merge into is no error."""
+    scrun.merge_environment(oci.parse(b'{"ociVersion":"1"}', "f"), {"A": "1"})
+
+
+def test_binds_become_copies_and_come_back(tmp_path: Path) -> None:
+    """Files and folders are copied in, their mounts dropped; what changed is copied back, but not to read-only ones."""
+    rootfs, data, fixed, name = tmp_path / "rootfs", tmp_path / "my data", tmp_path / "fixed", tmp_path / "resolv"
+    for folder in (rootfs / "run", data, fixed):
+        folder.mkdir(parents=True)
+    (data / "in").write_text("in")
+    (fixed / "x").write_text("x")
+    name.write_text("nameserver")
+    (rootfs / "etc").mkdir()
+    (rootfs / "etc" / "resolv.conf").symlink_to("/run/resolv.conf")
+    made = config(
+        mounts=[
+            {"destination": "/proc", "type": "proc"},
+            {"destination": "/data", "type": "bind", "source": str(data), "options": ["rbind", "rw"]},
+            {"destination": "/fixed", "type": "none", "source": str(fixed), "options": ["bind", "ro"]},
+            {"destination": "/etc/resolv.conf", "type": "bind", "source": str(name)},
+            {"destination": "/sys", "type": "bind", "source": "/sys"},
+            {"destination": "/dev/null", "type": "bind", "source": "/dev/null"},
+        ]
+    )
+    binds = scrun.copy_binds(made, str(rootfs))
+    assert [mount.destination for mount in made.mounts] == ["/proc", "/sys", "/dev/null"]
+    assert (rootfs / "data" / "in").read_text() == "in"
+    assert (rootfs / "run" / "resolv.conf").read_text() == "nameserver"
+    assert not Path("/run/resolv.conf").exists()
+    (rootfs / "data" / "out").write_text("out")
+    (rootfs / "fixed" / "x").write_text("changed")
+    (rootfs / "run" / "resolv.conf").write_text("other")
+    (data / "later").write_text("stays")
+    scrun.return_binds(binds, str(rootfs))
+    assert (data / "out").read_text() == "out"
+    assert (data / "later").read_text() == "stays"
+    assert (fixed / "x").read_text() == "x"
+    assert name.read_text() == "other"
+
+
+def test_a_bind_of_nothing(tmp_path: Path) -> None:
+    """A source that does not exist is named."""
+    made = config(mounts=[{"destination": "/a", "type": "bind", "source": "/no/such place"}])
+    with pytest.raises(StagingError, match="bind mount of '/no/such place': No such file"):
+        scrun.copy_binds(made, str(tmp_path))
+
+
+def test_a_bind_of_a_socket_stays(tmp_path: Path) -> None:
+    """What cannot be copied is left to the runtime."""
+    with socket.socket(socket.AF_UNIX) as made_socket:
+        made_socket.bind(str(tmp_path / "socket"))
+        made = config(mounts=[{"destination": "/s", "type": "bind", "source": str(tmp_path / "socket")}])
+        assert scrun.copy_binds(made, str(tmp_path)) == []
+        assert len(made.mounts) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/a/b", "a/b"),
+        ("a//./b/", "a/b"),
+        ("/../../etc/passwd", "etc/passwd"),
+        ("/out/passwd", "etc/passwd"),
+        ("/up/x", "x"),
+        ("/deep/out2/x", "etc/x"),
+        ("/nothing/../y", "y"),
+    ],
+)
+def test_inside_never_leaves(tmp_path: Path, path: str, expected: str) -> None:
+    """Links are followed as the container would; none leads out."""
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "out").symlink_to("/etc")
+    (tmp_path / "up").symlink_to("../../../..")
+    (tmp_path / "deep" / "out2").symlink_to("../../out")
+    assert scrun.inside(str(tmp_path), path) == os.path.join(tmp_path, expected)
+
+
+def test_inside_in_circles(tmp_path: Path) -> None:
+    """Links in a circle are an error, not a hang."""
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(StagingError, match="symbolic links"):
+        scrun.inside(str(tmp_path), "/a/x")
+
+
+def test_staging_cleans_up(tmp_path: Path) -> None:
+    """The folder is gone if its block failed, there if not, and never another's."""
+    place = str(tmp_path / "of alice" / "demo")
+
+    def fail() -> None:
+        with scrun.Staging(place) as made:
+            os.mkdir(os.path.join(made, "x"))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert not os.path.exists(place)
+    with scrun.Staging(place):
+        pass
+    assert os.stat(place).st_mode & 0o777 == 0o700
+    with pytest.raises(StagingError, match="demo': File exists"), scrun.Staging(place):
+        pass
+    assert os.path.exists(place)
+
+
+def test_every_building_block_is_there() -> None:
+    """All that the package announces can be imported from it, and has a docstring."""
+    for name in scrun.__all__:
+        assert getattr(scrun, name).__doc__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        scrun.nothing  # noqa: B018

@@ -12,16 +12,18 @@ struct slurmhooks_container {
     uint32_t job_id;
     uint32_t user_id;
     uint32_t group_id;
-    const char **job_env; /* "NAME=value" strings, NULL at the end; NULL in stage_out */
-    void *lua;            /* the lua_State of scrun */
+    const char **job_env;   /* "NAME=value" strings, NULL at the end; NULL in stage_out */
+    void *lua;              /* a Lua thread of scrun's, for this call alone */
+    volatile int cancelled; /* becomes true when scrun calls stage_out while stage_in still runs */
 
     /*
      * Call a function of scrun's `slurm` table with one string.
      *
      * OUT status   its first result, if that is a number
      * OUT output   its last result as text, or the message of its error; malloc'ed, the caller frees
+     * OUT length   of the output
      * RET 0, or -1 if it raised
      */
     int (*ask)(struct slurmhooks_container *container, const char *function, const char *argument, int *status,
-               char **output);
+               char **output, size_t *length);
 };

@@ -7,12 +7,16 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "container.h"
 #include "stub/stub.h"
+#include "turns.h"
+#include "watchdog.h"
 
 /* What scrun gets when Python has no answer: the container's job is cancelled. */
 #define FAILED SLURM_ERROR
@@ -22,7 +26,18 @@ struct question {
     const char *argument;
     int *status;
     char **output;
+    size_t *length;
 };
+
+static void copy_text(const char *text, size_t length, char **output, size_t *copied)
+{
+    *output = malloc(length + 1);
+    if (!*output)
+        return;
+    memcpy(*output, text, length);
+    (*output)[length] = '\0';
+    *copied = length;
+}
 
 /* Runs under lua_pcall: Lua raises by longjmp, which must not cross Python's frames. */
 static int ask_protected(lua_State *L)
@@ -36,39 +51,59 @@ static int ask_protected(lua_State *L)
     int results = lua_gettop(L) - 2; /* behind the question and the table */
     if (results > 0 && lua_isnumber(L, 3))
         *question->status = (int)lua_tonumber(L, 3);
-    const char *text = results > 0 ? lua_tostring(L, -1) : NULL;
+    size_t length = 0;
+    const char *text = results > 0 ? lua_tolstring(L, -1, &length) : NULL;
     if (text)
-        *question->output = strdup(text);
+        copy_text(text, length, question->output, question->length);
     return 0;
 }
 
 static int ask(struct slurmhooks_container *container, const char *function, const char *argument, int *status,
-               char **output)
+               char **output, size_t *length)
 {
-    struct question question = {function, argument, status, output};
+    struct question question = {function, argument, status, output, length};
     lua_State *L = container->lua;
     int top = lua_gettop(L), rc = 0;
 
     *status = 0;
     *output = NULL;
+    *length = 0;
     lua_pushcfunction(L, ask_protected);
     lua_pushlightuserdata(L, &question);
     if (lua_pcall(L, 1, 0, 0)) {
         const char *text = lua_tostring(L, -1);
-        *output = strdup(text ? text : "error of unknown kind");
+        text = text ? text : "error of unknown kind";
+        copy_text(text, strlen(text), output, length);
         rc = -1;
     }
     lua_settop(L, top);
     return rc;
 }
 
-static int finish(lua_State *L, int failed, struct slurmhooks_answer *answer)
+static int read_answer(int failed, struct slurmhooks_answer *answer)
 {
-    int rc = failed ? FAILED : answer->rc;
-
     free(answer->message);
-    lua_pushnumber(L, rc);
-    return 1;
+    return failed ? FAILED : answer->rc;
+}
+
+/* scrun fills the table from index 0; its strings, and the array returned, stay alive on Lua's stack. */
+static const char **read_environment(lua_State *L, int table)
+{
+    size_t count = 0;
+    size_t filled = 0;
+
+    luaL_checktype(L, table, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1))
+        count++;
+    const char **environment = lua_newuserdata(L, (count + 1) * sizeof(*environment));
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, table, (int)i);
+        if (lua_type(L, -1) == LUA_TSTRING)
+            environment[filled++] = lua_tostring(L, -1);
+        lua_pop(L, 1);
+    }
+    environment[filled] = NULL;
+    return environment;
 }
 
 static int stage_in(lua_State *L)
@@ -83,26 +118,18 @@ static int stage_in(lua_State *L)
         .job_id = (uint32_t)luaL_checknumber(L, 5),
         .user_id = (uint32_t)luaL_checknumber(L, 6),
         .group_id = (uint32_t)luaL_checknumber(L, 7),
-        .lua = L,
+        .job_env = read_environment(L, 8),
+        /* Not L itself: stage_out may come in on L, from another thread, while a question is under way. */
+        .lua = lua_newthread(L),
         .ask = ask,
     };
-    size_t count = 0;
 
-    luaL_checktype(L, 8, LUA_TTABLE);
-    /* scrun fills the table from index 0; the strings stay alive as long as the table does. */
-    for (lua_pushnil(L); lua_next(L, 8); lua_pop(L, 1))
-        count++;
-    const char **environment = lua_newuserdata(L, (count + 1) * sizeof(*environment));
-    size_t filled = 0;
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, 8, (int)i);
-        if (lua_type(L, -1) == LUA_TSTRING)
-            environment[filled++] = lua_tostring(L, -1);
-        lua_pop(L, 1);
-    }
-    environment[filled] = NULL;
-    container.job_env = environment;
-    return finish(L, STUB_CALL(&entry, &answer, (intptr_t)&container), &answer);
+    turns_begin_in(&container.cancelled);
+    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container), &answer);
+    if (turns_end_in())
+        rc = FAILED;
+    lua_pushnumber(L, rc);
+    return 1;
 }
 
 static int stage_out(lua_State *L)
@@ -120,11 +147,16 @@ static int stage_out(lua_State *L)
         .job_id = (uint32_t)luaL_checknumber(L, 8),
         .user_id = (uint32_t)luaL_checknumber(L, 9),
         .group_id = (uint32_t)luaL_checknumber(L, 10),
-        .lua = L,
+        .lua = lua_newthread(L),
         .ask = ask,
     };
 
-    return finish(L, STUB_CALL(&entry, &answer, (intptr_t)&container), &answer);
+    turns_begin_out();
+    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container), &answer);
+    watchdog_start(container.spool_dir);
+    turns_end_out();
+    lua_pushnumber(L, rc);
+    return 1;
 }
 
 /* Only defines the functions: scrun reads scrun.lua before it forks the process that will call them,

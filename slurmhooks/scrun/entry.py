@@ -14,6 +14,8 @@ from slurmhooks import dispatch, loader, site
 from slurmhooks.errors import ConfigError, LoadError, SlurmhooksError
 from slurmhooks.log import ERROR, VERBOSE, log
 from slurmhooks.registry import Registry
+from slurmhooks.scrun import cancel
+from slurmhooks.scrun.errors import StagingError
 from slurmhooks.scrun.model import Container
 from slurmhooks.values import strings_from_c, text_from_c
 
@@ -25,22 +27,24 @@ FAILED = -1
 """SLURM_ERROR: scrun cancels the container's job."""
 
 _registry: Registry | None = None
+_job_env: dict[str, str] = {}
+"""The anchor serves one container: what scrun told in stage_in holds for stage_out, where it does not tell it."""
 
 
 def _sink(level: int, text: str) -> None:
-    lib.slurmhooks_log(level, text.encode("utf-8", "replace"))
+    lib.slurmhooks_log(level, text.encode("utf-8", "surrogateescape"))
 
 
 def _user(text: str) -> None:
     """scrun has no channel of its own to the user: at level error its lines reach the terminal."""
     for line in text.split("\n"):
-        lib.slurmhooks_log(ERROR, line.encode("utf-8", "replace"))
+        lib.slurmhooks_log(ERROR, line.encode("utf-8", "surrogateescape"))
 
 
 def _record(text: str) -> None:
     """Keep tracebacks from the user's terminal, scrun's only log unless it is told another: syslog has them too."""
     _sink(VERBOSE, text)
-    lib.slurmhooks_syslog(text.encode("utf-8", "replace"))
+    lib.slurmhooks_syslog(text.encode("utf-8", "surrogateescape"))
 
 
 log.attach(_sink, _user, _record)
@@ -57,8 +61,9 @@ class LuaScrun:
         """See model.Scrun."""
         status = ffi.new("int *")
         output = ffi.new("char **")
-        failed = self._pointer.ask(self._pointer, function.encode(), argument, status, output)
-        text = b"" if output[0] == ffi.NULL else ffi.string(output[0])
+        length = ffi.new("size_t *")
+        failed = self._pointer.ask(self._pointer, function.encode(), argument, status, output, length)
+        text = b"" if output[0] == ffi.NULL else bytes(ffi.buffer(output[0], length[0]))
         lib.free(output[0])
         if failed:
             raise SlurmhooksError(f"scrun's {function}(): {text_from_c(text)}")
@@ -95,9 +100,40 @@ def _run(name: str, address: int) -> Answer:
     if registry is None:
         return FAILED, None, 0
     handlers = registry.handlers(f"scrun.{name}")
+    pointer = ffi.cast("struct slurmhooks_container *", address)
+    if pointer.job_env != ffi.NULL:
+        pairs = (entry.partition("=") for entry in strings_from_c(ffi, pointer.job_env))
+        _job_env.update({name: value for name, found, value in pairs if found})
     if not handlers:
         return 0, None, 0
-    pointer = ffi.cast("struct slurmhooks_container *", address)
+    container = Container(_values(pointer), _job_env, LuaScrun(pointer))
+    cancel.attach(lambda: bool(pointer.cancelled))
+    try:
+        outcome = dispatch.run(handlers, {"container": container}, container)
+        passed, text = outcome.passed, outcome.text
+    except StagingError as error:
+        passed, text = False, error.text
+    finally:
+        cancel.attach(None)
+    if passed:
+        return 0, None, 0
+    if text:
+        log.user(text)
+    if name == "stage_out":
+        _say_what_stays(pointer)
+    return FAILED, None, 0
+
+
+def _say_what_stays(pointer: Any) -> None:
+    """scrun goes on after a failed stage_out, and says so only at level debug: name the data that is left."""
+    name, bundle, original = (text_from_c(ffi.string(getattr(pointer, it))) for it in ("id", "bundle", "orig_bundle"))
+    if bundle == original:
+        log.user(f"slurmhooks: stage_out of container {name} failed")
+    else:
+        log.user(f"slurmhooks: stage_out of container {name} failed; what it left in {bundle!r} was not staged out")
+
+
+def _values(pointer: Any) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for member in Container.TEXTS:
         text = getattr(pointer, member)
@@ -106,15 +142,7 @@ def _run(name: str, address: int) -> Answer:
         values[member] = int(getattr(pointer, member))
     if values["orig_bundle"] is None:
         values["orig_bundle"] = values["bundle"]
-    pairs = (entry.split("=", 1) for entry in strings_from_c(ffi, pointer.job_env))
-    environment = {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
-    container = Container(values, environment, LuaScrun(pointer))
-    outcome = dispatch.run(handlers, {"container": container}, container)
-    if outcome.passed:
-        return 0, None, 0
-    if outcome.text:
-        log.user(outcome.text)
-    return FAILED, None, 0
+    return values
 
 
 def _load() -> Registry | None:

@@ -3,16 +3,23 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from slurmhooks.scrun import cancel
 from slurmhooks.values import text_from_c, text_to_c
 from slurmhooks.view import FunctionMapping, nearest, stale
 
+if TYPE_CHECKING:
+    from slurmhooks.scrun.oci import Config
+
+CONFIG = "config.json"
+
 
 class Scrun(Protocol):
-    """The functions of scrun's ``slurm`` table; see entry.py and testing."""
+    """The functions of scrun's ``slurm`` table; see entry.py and trial.py."""
 
     def ask(self, function: str, argument: bytes) -> tuple[int, bytes]:
         """Call one with a string; return its status and output."""
@@ -22,8 +29,8 @@ class CommandResult:
     """What a command came to.
 
     Attributes:
-        status: its exit code.
-        output: its standard output.
+        status: its exit code; 128 + N if signal N ended it.
+        output: its standard output and standard error, as one text. Bytes that are not UTF-8 are surrogates.
     """
 
     __slots__ = ("output", "status")
@@ -39,7 +46,10 @@ class CommandResult:
 
 
 class Container:
-    """``container``: the container that is staged. Runs as the user who called scrun.
+    """``container``: the container that is staged. Runs in scrun's anchor process, as the user who called scrun.
+
+    Under a rootless engine (podman) that is uid 0 of the engine's user namespace; ``user_id`` is the job's user all the
+    same.
 
     Attributes:
         id: its name.
@@ -47,18 +57,27 @@ class Container:
         orig_bundle: path of the bundle that the user gave.
         root_path: path of the root file system; None in stage_in until it is assigned.
         orig_root_path: path of the root file system before any handler; None in stage_in.
-        spool_dir: scrun's own directory for this container.
-        config_file: path of its config.json.
+        spool_dir: scrun's own directory for this container. scrun removes it at the end, if it is empty.
+        config_file: path of the config.json that the user gave.
         job_id: Slurm's job id.
         user_id: user id of the job.
         group_id: group id of the job.
-        job_env: the job's environment, a mapping (empty in stage_out; what is written here only handlers see).
+        job_env: the job's environment, a mapping. What is written here is seen by later handlers and by
+            :meth:`allocator_command`, and by ``stage_out``.
+        config: the bundle's configuration, see :class:`slurmhooks.scrun.Config`; read on first use. Changes stay in
+            memory until :meth:`save_config`, and a failed ``stage_in`` undoes nothing of what was saved.
+        cancelled: scrun gave the container up (job cancelled or timed out, container deleted). scrun waits for the
+            handler, so one that takes long asks for this. What slurmhooks itself does for a handler ends by then.
 
     Source: scrun(1), "slurm_scrun_stage_in" and "slurm_scrun_stage_out", since 23.02.
     """
 
     TEXTS = ("id", "bundle", "orig_bundle", "root_path", "orig_root_path", "spool_dir", "config_file")
     NUMBERS = ("job_id", "user_id", "group_id")
+    OTHERS = (
+        *("job_env", "config", "cancelled", "save_config", "set_bundle_path", "set_root_path"),
+        *("allocator_command", "remote_command"),
+    )
     WRITABLE: ClassVar = {"bundle": "set_bundle_path", "root_path": "set_root_path"}
     """Each with the function of scrun that takes it."""
 
@@ -78,25 +97,31 @@ class Container:
 
         Args:
             values: by the names above.
-            job_env: the job's environment.
+            job_env: the job's environment; what handlers write to it is applied once they all have passed.
             scrun: its functions.
         """
-        state = {"_values": values, "_writes": {}, "_alive": True, "_scrun": scrun}
 
         def apply(name: str, value: str | None) -> None:
-            if value is None:
-                job_env.pop(name, None)
-            else:
+            job_env.pop(name, None)
+            if value is not None:
                 job_env[name] = value
 
-        state["job_env"] = FunctionMapping(job_env.get, lambda: job_env, apply)
-        self.__dict__.update(state)
+        self.__dict__.update(
+            {
+                "_values": values,
+                "_writes": {},
+                "_alive": True,
+                "_scrun": scrun,
+                "_config": None,
+                "_job_env": FunctionMapping(job_env.get, lambda: job_env, apply),
+            }
+        )
 
     def __getattr__(self, name: str) -> Any:
         """Return a value, or explain a name that does not exist."""
         state = self.__dict__
         if name not in state.get("_values", ()):
-            names = (*self.TEXTS, *self.NUMBERS, "job_env", "allocator_command", "remote_command")
+            names = (*self.TEXTS, *self.NUMBERS, *self.OTHERS)
             raise AttributeError(f"container has no {name!r}{nearest(name, names)}")
         self._living()
         writes = state["_writes"]
@@ -108,7 +133,8 @@ class Container:
         """Stage a path."""
         self._living()
         if name not in self.WRITABLE:
-            getattr(self, name)
+            if name not in self.OTHERS:
+                getattr(self, name)
             raise AttributeError(f"container.{name} is read-only")
         raw = text_to_c(name, value)
         if not raw.startswith(b"/"):
@@ -119,26 +145,99 @@ class Container:
         """Return the id."""
         return f"<Container {self.__dict__['_values'].get('id')!r}>"
 
+    @property
+    def job_env(self) -> FunctionMapping:
+        """The job's environment; see the class."""
+        self._living()
+        mapping: FunctionMapping = self._job_env
+        return mapping
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether scrun gave the container up; see the class."""
+        return cancel.requested()
+
+    @property
+    def config(self) -> Config:
+        """The bundle's configuration; see the class.
+
+        Raises:
+            BundleError: it is missing, not JSON, or wrong; the user sees which file and which places in it.
+        """
+        self._living()
+        if self._config is None:
+            from slurmhooks.scrun import oci
+
+            self.__dict__["_config"] = oci.read(self._config_path())
+        config: Config = self._config
+        return config
+
+    def save_config(self, path: str | None = None) -> None:
+        """Write :attr:`config`, if it is still valid.
+
+        Args:
+            path: the file; by default config.json of :attr:`bundle` as it was assigned last, which is what the job's
+                nodes read.
+
+        Raises:
+            BundleError: it is not valid any more, or cannot be written.
+        """
+        from slurmhooks.scrun import oci
+
+        oci.write(self.config, path or self._config_path())
+
+    def _config_path(self) -> str:
+        if "bundle" in self._writes or self.bundle != self.orig_bundle:
+            moved = os.path.join(self.bundle, CONFIG)
+            if self._config is not None or os.path.exists(moved):
+                return moved
+        path: str = self.config_file
+        return path
+
+    def set_bundle_path(self, path: str) -> str:
+        """Assign :attr:`bundle`, and return the path that the user gave, as scrun's Lua function does."""
+        self.bundle = path
+        old: str = self.orig_bundle
+        return old
+
+    def set_root_path(self, path: str) -> str | None:
+        """Assign :attr:`root_path`, and return the path from before any handler, as scrun's Lua function does."""
+        self.root_path = path
+        known: str | None = self.orig_root_path
+        if known is None and self.config.root is not None:
+            known = os.path.join(self.orig_bundle, self.config.root.path)
+        return known
+
     def allocator_command(self, command: str | Sequence[str]) -> CommandResult:
-        """Run a command where scrun runs, with the job's environment, and wait for it.
+        """Run a command where scrun runs, with :attr:`job_env` as its environment, and wait for it.
+
+        The environment is the job's alone: no PATH or HOME unless the job has one. A command that still runs when the
+        container is given up is killed.
 
         Args:
             command: a list is quoted for the shell, a str is given to ``/bin/sh -c`` as it is.
+
+        Raises:
+            CancelledError: the container was given up.
         """
-        return self._command("allocator_command", command)
+        from slurmhooks.scrun import commands
+
+        self._living()
+        environment = {text_to_c(name, name): text_to_c(name, value) for name, value in self._job_env.items()}
+        status, output = commands.run(_shell_text(command), environment, cancel.requested)
+        return CommandResult(status, text_from_c(output))
 
     def remote_command(self, command: str | Sequence[str]) -> CommandResult:
         """Run a command as a step of the job, on its nodes, and wait for it.
 
+        This is scrun's own function, an ``srun`` with the SrunArgs of oci.conf: the output ends at a NUL byte, and in
+        ``stage_out`` scrun may fail to learn the status, which then is not to be relied on.
+
         Args:
             command: a list is quoted for the shell, a str is given to ``/bin/sh -c`` as it is.
         """
-        return self._command("remote_command", command)
-
-    def _command(self, function: str, command: str | Sequence[str]) -> CommandResult:
         self._living()
-        text = command if isinstance(command, str) else shlex.join(command)
-        status, output = self._scrun.ask(function, text_to_c("command", text))
+        status, output = self._scrun.ask("remote_command", _shell_text(command))
         return CommandResult(status, text_from_c(output))
 
     def _living(self) -> None:
@@ -147,20 +246,26 @@ class Container:
 
     def savepoint(self) -> object:
         """Return the writes so far; for dispatch."""
-        return dict(self._writes), self.job_env.savepoint()
+        return dict(self._writes), self._job_env.savepoint()
 
     def rollback(self, savepoint: object) -> None:
         """Forget the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
         self.__dict__["_writes"], job_env = savepoint
-        self.job_env.rollback(job_env)
+        self._job_env.rollback(job_env)
 
     def commit(self) -> None:
         """Tell scrun the new paths; for dispatch."""
+        cancel.check()  # handlers that never looked must not start a container that nobody wants
+        self._job_env.commit()
         for name, raw in self._writes.items():
             self._scrun.ask(self.WRITABLE[name], raw)
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""
+        self._job_env.close()
         self.__dict__["_alive"] = False
-        self.job_env.close()
+
+
+def _shell_text(command: str | Sequence[str]) -> bytes:
+    return text_to_c("command", command if isinstance(command, str) else shlex.join(command))

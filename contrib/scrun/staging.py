@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stage containers to a shared file system and back: what the long scrun.lua in scrun(1) does.
+
+Set SCRATCH to a folder that the job's nodes see, where users may make folders. Each container gets a bundle of its own
+below it, with a copy of its root file system; what the container changed is copied back when it has ended.
+"""
+
+import json
+import os
+
+from slurmhooks import hook, log
+from slurmhooks.scrun import (
+    Bind,
+    Staging,
+    copy_binds,
+    copy_tree,
+    merge_environment,
+    remove_tree,
+    return_binds,
+    rootless,
+)
+
+SCRATCH = "/run/user/{uid}/slurm/scrun"
+NOT_STAGED = ("sys", "sys/*", "proc", "proc/*")
+BINDS = "binds.json"
+
+
+@hook.scrun.stage_in
+def stage_in(container):
+    """Make a private bundle that a rootless runtime accepts."""
+    config = container.config
+    source = os.path.join(container.bundle, config.root.path)
+    with Staging(os.path.join(SCRATCH.format(uid=container.user_id), container.id)) as place:
+        rootfs = os.path.join(place, "rootfs")
+        done = copy_tree(source, rootfs, exclude=NOT_STAGED, unreadable="skip")
+        for name in ("proc", "sys"):  # left out as they may be in use, needed as mount points
+            os.makedirs(os.path.join(rootfs, name), exist_ok=True)
+        config.root.path = rootfs
+        rootless(config, user_id=container.user_id, group_id=container.group_id)
+        binds = copy_binds(config, rootfs)
+        merge_environment(config, container.job_env)
+        with open(os.path.join(place, BINDS), "w") as file:
+            json.dump([(bind.source, bind.destination, bind.read_only) for bind in binds], file)
+        container.bundle = place
+        container.root_path = rootfs
+        container.save_config()
+    log.info("staged in", container=container.id, copied=done)
+
+
+@hook.scrun.stage_out
+def stage_out(container):
+    """Copy back what the container changed, then remove its bundle; if that fails, the bundle stays."""
+    if container.bundle == container.orig_bundle:
+        log.info("nothing was staged, so nothing is staged out", container=container.id)
+        return
+    with open(os.path.join(container.bundle, BINDS)) as file:
+        binds = [Bind(*row) for row in json.load(file)]
+    return_binds(binds, container.root_path)
+    copies = [bind.destination.strip("/") for bind in binds]
+    hidden = (*NOT_STAGED, *copies, *(f"{name}/*" for name in copies))
+    done = copy_tree(container.root_path, container.orig_root_path, exclude=hidden, update=True, delete=True)
+    remove_tree(container.bundle)
+    log.info("staged out", container=container.id, copied=done)

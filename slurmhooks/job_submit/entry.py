@@ -122,7 +122,7 @@ def _event(hook: str, desc: int, record: int, uid: int) -> Answer:
     modify = hook == "job_modify"
     struct = ffi.cast("job_desc_msg_t *", desc)
     owner = native.owner(struct, record, uid)
-    job = native.Job(struct, modify=modify, owner=owner if modify else None)
+    job = native.Job(struct, desc, modify=modify, owner=owner if modify else None)
     arguments: dict[str, object] = {"job": job, "modify_uid" if modify else "submit_uid": uid}
     others: list[model._View | model.Table] = []
     wanted = registry.wanted(hook) & native.PRIVATE_ARGUMENTS

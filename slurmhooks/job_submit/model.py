@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from slurmhooks.errors import StaleHandleError
@@ -11,6 +12,13 @@ from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordField
 from slurmhooks.job_submit.rows import Computed, Field
 from slurmhooks.values import ENCODING, ERRORS, text_from_c, text_to_c
 from slurmhooks.view import StagedMapping, nearest, stale
+
+native_view: Any = None
+"""The compiled base; None where nothing is compiled, as on the laptop where a site tests its hooks."""
+with suppress(ModuleNotFoundError):
+    import _slurmhooks_view
+
+    native_view = _slurmhooks_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,18 +44,41 @@ class Arrays(Protocol):
         """Replace an array member and the counter beside it."""
 
 
-class _View:
+if TYPE_CHECKING or native_view is None:
+
+    class Base:
+        """What native/job_submit/view.c offers, where nothing is compiled: holds a struct and staged values."""
+
+        __slots__ = SLOTS
+
+        def __init__(self, struct: Any, address: int = 0) -> None:
+            """Hold a struct; only compiled fields need its address."""
+            _set_struct(self, struct)
+            _set_writes(self, {})
+
+        def _replace(self, writes: dict[str, Any]) -> None:
+            """Put other staged values in place."""
+            _set_writes(self, writes)
+
+        def _end(self) -> None:
+            """Refuse every later use."""
+            for name in SLOTS:
+                object.__delattr__(self, name)
+
+    # The slots' own descriptors: an assignment would go through the __setattr__ of the bound class, for every event.
+    _set_struct = vars(Base)["_struct"].__set__
+    _set_writes = vars(Base)["_writes"].__set__
+else:
+    Base = native_view.View
+
+
+class _View(Base):
     """A view of one C struct."""
 
-    __slots__ = SLOTS
+    __slots__ = ()
 
     _missing: ClassVar[dict[str, Field[Any]]] = {}
     _release: ClassVar[str] = ""
-
-    def __init__(self, struct: Any) -> None:
-        """Wrap a struct; for the entry point."""
-        _set_struct(self, struct)
-        _set_writes(self, {})
 
     def __getattr__(self, name: str) -> Any:
         """Explain an attribute that does not exist, or a view that is over."""
@@ -91,13 +122,7 @@ class _View:
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""
-        for name in SLOTS:
-            object.__delattr__(self, name)
-
-
-# The slots' own descriptors: an assignment would go through the __setattr__ of the bound class, for every event.
-_set_struct = vars(_View)["_struct"].__set__
-_set_writes = vars(_View)["_writes"].__set__
+        self._end()
 
 
 class Environment(StagedMapping):
@@ -231,16 +256,16 @@ class Job(JobFields, _View):
     _arrays: ClassVar[Arrays]
     _writers: ClassVar[dict[str, Callable[[Any, Any], None]]] = {}
 
-    def __init__(self, struct: Any, *, modify: bool = False, owner: int | None = None) -> None:
+    def __init__(self, struct: Any, address: int = 0, *, modify: bool = False, owner: int | None = None) -> None:
         """Wrap a struct; for the entry point.
 
         Args:
-            struct: the ``job_desc_msg_t``.
+            struct: the ``job_desc_msg_t``, as the backend reads it.
+            address: the same, for compiled fields.
             modify: it is an update of a job.
             owner: whose job it is, if the request does not say; updates do not.
         """
-        _set_struct(self, struct)
-        _set_writes(self, {})
+        Base.__init__(self, struct, address)
         _set_modify(self, modify)
         _set_owner(self, owner)
         _set_argv(self, None)
@@ -254,7 +279,7 @@ class Job(JobFields, _View):
 
     @environment.setter
     def environment(self, value: Mapping[str, str]) -> None:
-        self._replace("environment", value)
+        self._replace_mapping("environment", value)
 
     @property
     def spank_job_env(self) -> Environment:
@@ -263,9 +288,9 @@ class Job(JobFields, _View):
 
     @spank_job_env.setter
     def spank_job_env(self, value: Mapping[str, str]) -> None:
-        self._replace("spank_job_env", value)
+        self._replace_mapping("spank_job_env", value)
 
-    def _replace(self, name: str, value: object) -> None:
+    def _replace_mapping(self, name: str, value: object) -> None:
         mapping: Environment = getattr(self, name)
         if not isinstance(value, Mapping):
             raise TypeError(f"{name} takes a mapping, not {value!r}")
@@ -307,7 +332,7 @@ class Job(JobFields, _View):
 
     def _assign(self, name: str, value: object) -> None:
         if name in ("argv", "environment", "spank_job_env"):
-            object.__setattr__(self, name, value)
+            vars(Job)[name].fset(self, value)
         else:
             super()._assign(name, value)
 
@@ -324,7 +349,7 @@ class Job(JobFields, _View):
         """Forget the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
         writes, argv, mappings = savepoint
-        _set_writes(self, writes)
+        self._replace(writes)
         _set_argv(self, argv)
         for name in ("_environment", "_spank_job_env"):
             mapping = getattr(self, name)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import _slurmhooks_job_submit as public
 
 from slurmhooks.job_submit import model
-from slurmhooks.job_submit.rows import bind
-from slurmhooks.values import NO_VAL, text_from_c, text_to_c
+from slurmhooks.job_submit.rows import Field, Number, Plain, Text, bind
+from slurmhooks.values import NO_VAL, UNLIMITED, text_from_c, text_to_c
 
 try:
     import _slurmhooks_slurmctld as private
@@ -28,6 +28,9 @@ NEEDS_SOURCES = model.NEEDS_SOURCES
 
 ARRAYS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
 """The arrays of strings of a request, each with the counter that must follow it."""
+
+KINDS: dict[type, str] = {Text: "text", Number: "number", Plain: "plain"}
+"""The rows that native/job_submit/view.c knows how to read."""
 
 ffi = public.ffi
 lib = public.lib
@@ -46,6 +49,7 @@ class CffiBackend:
             struct: its name.
             computed: the functions of fields that are not members.
         """
+        self._ffi = module.ffi
         self._null = module.ffi.NULL
         self._type = module.ffi.typeof(struct)
         self._computed = computed or {}
@@ -79,6 +83,16 @@ class CffiBackend:
     def computed(self, name: str) -> Callable[[Any], Any] | None:
         """See rows.Backend."""
         return self._computed.get(name)
+
+    def compiled(self, row: Field[Any], member: str) -> Any:
+        """See rows.Backend: text and unsigned numbers that are members of the struct itself."""
+        field = dict(self._type.fields).get(member)
+        if field is None or model.native_view is None:
+            return None
+        kind, size = KINDS.get(type(row)), self._ffi.sizeof(field.type)
+        if kind is None or field.type.cname != ("char *" if kind == "text" else f"uint{size * 8}_t"):
+            return None
+        return model.native_view.Field(kind, member, field.offset, size, row.writable, UNLIMITED, row.doc)
 
     def read(self, struct: Any, name: str) -> list[bytes]:
         """See model.Arrays."""
@@ -266,9 +280,15 @@ class PrivateViews:
         user_id: int = self._ffi.cast("job_record_t *", record).user_id
         return user_id
 
+    def _view(self, made: type, struct: str, pointer: Any) -> Any:
+        """Return the view of a struct, of which there is a pointer of any type or an address."""
+        address = pointer if isinstance(pointer, int) else int(self._ffi.cast("uintptr_t", pointer))
+        return made(self._ffi.cast(f"{struct} *", pointer), address)
+
     def record(self, address: int) -> model.Record:
         """Return the view of a ``job_record_t``."""
-        return self.record_class(self._ffi.cast("job_record_t *", address))
+        view: model.Record = self._view(self.record_class, "job_record_t", address)
+        return view
 
     def partitions(self, user_id: int, submit_uid: int) -> model.Table:
         """Return the partitions that a user may use."""
@@ -278,18 +298,18 @@ class PrivateViews:
             if not isinstance(name, str) or "\0" in name:
                 return None
             found = lib.slurmhooks_find_partition(ffi.new("char[]", text_to_c("name", name)), user_id, submit_uid)
-            return self.partition_class(ffi.cast("part_record_t *", found)) if found else None
+            return self._view(self.partition_class, "part_record_t", found) if found else None
 
         def everything() -> dict[Any, Any]:
             items = self._fill(lambda array, size: lib.slurmhooks_partitions(array, size, user_id, submit_uid))
-            views = [self.partition_class(ffi.cast("part_record_t *", item)) for item in items]
+            views = [self._view(self.partition_class, "part_record_t", item) for item in items]
             return {view.name: view for view in views}
 
         return model.Table(find, everything)
 
     def jobs(self) -> model.Table:
         """Return the jobs that slurmctld knows, by job id: ``jobs[123]``, or ``jobs["123"]`` as in Lua."""
-        ffi, lib = self._ffi, self._lib
+        lib = self._lib
 
         def find(job_id: Any) -> Any:
             if isinstance(job_id, str) and job_id.isdecimal():  # as job_submit/lua spells it
@@ -297,11 +317,11 @@ class PrivateViews:
             if not isinstance(job_id, int) or not 0 < job_id < NO_VAL[32]:
                 return None
             found = lib.slurmhooks_find_job(job_id)
-            return self.record_class(ffi.cast("job_record_t *", found)) if found else None
+            return self._view(self.record_class, "job_record_t", found) if found else None
 
         def everything() -> dict[Any, Any]:
             items = self._fill(lib.slurmhooks_jobs)
-            views = [self.record_class(ffi.cast("job_record_t *", item)) for item in items]
+            views = [self._view(self.record_class, "job_record_t", item) for item in items]
             return {view.job_id: view for view in views}
 
         return model.Table(find, everything)
@@ -312,14 +332,14 @@ class PrivateViews:
 
         def everything() -> dict[Any, Any]:
             items = self._fill(lib.slurmhooks_reservations)
-            views = [self.reservation_class(ffi.cast("slurmctld_resv_t *", item)) for item in items]
+            views = [self._view(self.reservation_class, "slurmctld_resv_t", item) for item in items]
             return {view.name: view for view in views}
 
         def find(name: Any) -> Any:
             if not isinstance(name, str) or "\0" in name:
                 return None
             found = lib.slurmhooks_find_reservation(ffi.new("char[]", text_to_c("name", name)))
-            return self.reservation_class(ffi.cast("slurmctld_resv_t *", found)) if found else None
+            return self._view(self.reservation_class, "slurmctld_resv_t", found) if found else None
 
         return model.Table(find, everything)
 

@@ -615,7 +615,9 @@ def bind(view: type[View], backend: Backend) -> type[View]:
             missing[name] = row
             bound[name] = _Missing()
             continue
-        bound[name] = property(getter, doc=row.doc)
+        in_c = getattr(backend, "compiled", None)
+        compiled = in_c and in_c(row, member)
+        bound[name] = property(getter, doc=row.doc) if compiled is None else compiled
         if not row.writable:
             continue
         if isinstance(row, _Enumerated) and row.mask is not None:
@@ -624,6 +626,8 @@ def bind(view: type[View], backend: Backend) -> type[View]:
             setters[name] = (member, row.encoder(backend))
         writers[member] = row.writer(backend, member)
 
+    unknown: Callable[[Any, str, object], None] = getattr(view, "_assign")  # noqa: B009 - for the type checker
+
     def assign(self: Any, name: str, value: object) -> None:
         setter = setters.get(name)
         if setter is not None:
@@ -631,9 +635,11 @@ def bind(view: type[View], backend: Backend) -> type[View]:
         elif name in parts:
             parts[name](self, value)
         else:
-            self._assign(name, value)
+            unknown(self, name, value)
 
-    bound.update(__setattr__=assign, _writers=writers, _missing=missing)
+    # The compiled base takes assignments itself and hands on what it does not know.
+    bound["__setattr__" if view.__setattr__ is object.__setattr__ else "_assign"] = assign
+    bound.update(_writers=writers, _missing=missing)
     made: type[View] = type(view.__name__, (view,), bound)
     return made
 

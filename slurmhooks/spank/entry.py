@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """All that native/spank may call.
 
-Every function takes addresses and numbers as ints and answers (return code for Slurm, None, 0). Return codes of
-failures are negative: before 25.05 slurmstepd takes only those for failures.
+Every function takes addresses and numbers as ints and answers (return code for Slurm, None, 0).
 """
 
 from __future__ import annotations
@@ -29,7 +28,9 @@ lib = native.lib
 
 Answer = tuple[int, None, int]
 SUCCESS: Answer = (0, None, 0)
-FAILED: Answer = (-lib.ESPANK_ERROR, None, 0)
+SIGN = 1 if hasattr(lib, "ESPANK_JOB_FAILURE") else -1
+"""Of a failure's code: before 25.05 Slurm takes only negative ones for failures, since then it looks ours up."""
+FAILED: Answer = (SIGN * lib.ESPANK_ERROR, None, 0)
 
 
 class Line:
@@ -137,8 +138,8 @@ def option(argc: int, argv: int, known: int, index: int, argument: int, remote: 
         if line is None:
             return FAILED
         text = text_from_c(ffi.string(ffi.cast("char *", argument))) if argument else None
-        accepted = options.take(line.registry.options[index], text, bool(remote))
-        return SUCCESS if accepted else (-lib.ESPANK_BAD_ARG, None, 0)
+        accepted = options.take(line.registry.options[index], text, "remote" if remote else "local")
+        return SUCCESS if accepted else (SIGN * lib.ESPANK_BAD_ARG, None, 0)
 
     return _answer("spank option", body)
 
@@ -193,9 +194,11 @@ def _never_called(registry: Registry, missing: list[str]) -> bool:
 def _callback(name: str, handle: Any, line: Line) -> Answer:
     if _context == "job_script":
         options.of_script(line.registry, handle)
-    if options.pending is not None and name != "exit":
-        outcome, options.pending = options.pending, None
-        return _finish(outcome)
+    if name == "task_init_privileged":
+        # The first call whose failure fails the step in every release, with our words, and leaves the node in service.
+        refused = options.refused(line.registry)
+        if refused is not None:
+            return _finish(refused)
     handlers = [handler for handler in line.registry.handlers(f"spank.{name}") if _context in handler.contexts]
     if not handlers:
         return SUCCESS
@@ -208,7 +211,7 @@ def _finish(outcome: Outcome) -> Answer:
         return SUCCESS
     if outcome.text:
         log.user(outcome.text)
-    return -_number(outcome.code), None, 0
+    return SIGN * _number(outcome.code), None, 0
 
 
 def _number(code: str | int | None) -> int:

@@ -15,12 +15,43 @@ if TYPE_CHECKING:
 
     Read = Callable[[Any, Any], Any]
 
-REMOTE = "in slurmstepd (context remote)"
-USER = "in slurmstepd, srun's local_user_init, prolog and epilog"
-LAUNCH = "in slurmstepd and srun's local_user_init"
-TASK = "in the task callbacks of slurmstepd"
-EXIT = "in task_exit"
-ANYWHERE = "everywhere"
+
+class Where:
+    """The calls in which Slurm answers.
+
+    Attributes:
+        text: for messages and docs; completes "it works ...".
+        places: by context, the callbacks, or None for all of that context.
+    """
+
+    __slots__ = ("places", "text")
+
+    def __init__(self, text: str, **places: tuple[str, ...] | None) -> None:
+        """Keep the two; see the class."""
+        self.text = text
+        self.places = places
+
+    def includes(self, context: str, callback: str) -> bool:
+        """Tell whether a callback in a context is one of them."""
+        if context not in self.places:
+            return False
+        callbacks = self.places[context]
+        return callbacks is None or callback in callbacks
+
+
+_LAUNCH = ("local_user_init",)
+_TASK = ("task_init_privileged", "task_init", "task_post_fork", "task_exit")
+
+REMOTE = Where("in slurmstepd (context remote)", remote=None)
+USER = Where("in slurmstepd, srun's local_user_init, prolog and epilog", remote=None, local=_LAUNCH, job_script=None)
+LAUNCH = Where("in slurmstepd and srun's local_user_init", remote=None, local=_LAUNCH)
+TASK = Where("in the task callbacks of slurmstepd, but not of an extern step", remote=_TASK)
+EXIT = Where("in task_exit", remote=("task_exit",))
+FORKED = Where("in slurmstepd's task_post_fork, task_exit and exit", remote=("task_post_fork", "task_exit", "exit"))
+ANYWHERE = Where("everywhere", local=None, remote=None, allocator=None, slurmd=None, job_script=None)
+
+STEP_NAMES = {0xFFFFFFFB: "batch", 0xFFFFFFFC: "extern", 0xFFFFFFFA: "interactive"}
+"""slurm.h: SLURM_BATCH_SCRIPT, SLURM_EXTERN_CONT, SLURM_INTERACTIVE_STEP; the same since 20.11."""
 
 
 class Item:
@@ -29,7 +60,7 @@ class Item:
     Attributes:
         name: the attribute.
         item: Slurm's name.
-        ctype: the C type of the first result.
+        ctype: the C type of the result; empty if there are two, and model.py reads them.
         doc: what it is, one line.
         where: where Slurm answers.
         convert: turns the C result into the value.
@@ -43,7 +74,7 @@ class Item:
         item: str,
         ctype: str,
         doc: str,
-        where: str = REMOTE,
+        where: Where = REMOTE,
         convert: Read | None = None,
         argument: str | None = None,
     ) -> None:
@@ -120,26 +151,23 @@ ITEMS = (
     Item("S_JOB_UID", "uid_t", "User id of the job's owner.", USER),
     Item("S_JOB_GID", "gid_t", "Primary group id of the job's owner.", USER),
     Item("S_JOB_ID", "uint32_t", "Slurm's job id.", USER),
-    Item(
-        "S_JOB_STEPID", "uint32_t", "Step id; see SLURM_BATCH_SCRIPT and its neighbours for the special ones.", LAUNCH
-    ),
+    Item("S_JOB_STEPID", "uint32_t", "Step id, a large number for special steps; step_name has it as text.", LAUNCH),
     Item("S_JOB_NNODES", "uint32_t", "Number of nodes of the step.", LAUNCH),
     Item("S_JOB_NODEID", "uint32_t", "Index of this node in the step, from 0."),
     Item("S_JOB_LOCAL_TASK_COUNT", "uint32_t", "Number of tasks on this node."),
     Item("S_JOB_TOTAL_TASK_COUNT", "uint32_t", "Number of tasks of the step; 0 in a batch step.", LAUNCH),
     Item("S_JOB_NCPUS", "uint16_t", "Number of CPUs of the job on this node."),
-    Item("S_TASK_ID", "int", "Task id on this node, from 0; -1 in an extern step.", TASK),
+    Item("S_JOB_ARGV", "", "Command and arguments, as the user gave them.", LAUNCH),
+    Item("S_JOB_ENV", "", "A copy of the job's environment; env is the one to write to."),
+    Item("S_TASK_ID", "int", "Task id on this node, from 0.", TASK),
     Item("S_TASK_GLOBAL_ID", "uint32_t", "Task id in the step, from 0.", TASK),
-    Item("S_TASK_EXIT_STATUS", "int", "Wait status of the task.", EXIT, _status),
+    Item("S_TASK_EXIT_STATUS", "int", "Wait status of the task: raw, exit_code, signal, core_dumped.", EXIT, _status),
     Item("S_TASK_PID", "pid_t", "Process id of the task.", TASK),
-    Item("S_JOB_PID_TO_GLOBAL_ID", "uint32_t", "Task id in the step of a process.", REMOTE, None, "pid"),
-    Item("S_JOB_PID_TO_LOCAL_ID", "uint32_t", "Task id on this node of a process.", REMOTE, None, "pid"),
-    Item(
-        "S_JOB_LOCAL_TO_GLOBAL_ID", "uint32_t", "Task id in the step of a task on this node.", REMOTE, None, "local_id"
-    ),
-    Item(
-        "S_JOB_GLOBAL_TO_LOCAL_ID", "uint32_t", "Task id on this node of a task of the step.", REMOTE, None, "global_id"
-    ),
+    Item("S_JOB_PID_TO_GLOBAL_ID", "uint32_t", "Task id in the step of a process.", FORKED, None, "pid"),
+    Item("S_JOB_PID_TO_LOCAL_ID", "uint32_t", "Task id on this node of a process.", FORKED, None, "pid"),
+    Item("S_JOB_LOCAL_TO_GLOBAL_ID", "uint32_t", "Task id in the step of one on this node.", REMOTE, None, "local_id"),
+    Item("S_JOB_GLOBAL_TO_LOCAL_ID", "uint32_t", "Task id on this node of one in the step.", REMOTE, None, "global_id"),
+    Item("S_JOB_SUPPLEMENTARY_GIDS", "", "Supplementary group ids of the job's owner."),
     Item("S_SLURM_VERSION", "char *", "Version of the running Slurm, as in 24.11.5.", ANYWHERE, _text),
     Item("S_SLURM_VERSION_MAJOR", "char *", "Its first part.", ANYWHERE, _text),
     Item("S_SLURM_VERSION_MINOR", "char *", "Its second part.", ANYWHERE, _text),
@@ -153,4 +181,4 @@ ITEMS = (
     Item("S_JOB_ARRAY_ID", "uint32_t", "Job id of the array, or 0 outside one."),
     Item("S_JOB_ARRAY_TASK_ID", "uint32_t", "Index in the array; None outside one.", REMOTE, _u32),
 )
-"""Items with one result. S_JOB_ARGV, S_JOB_ENV and S_JOB_SUPPLEMENTARY_GIDS have two and stand in model.py."""
+"""Every item of spank_item_t, in the order of spank.h."""

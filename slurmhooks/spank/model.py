@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from slurmhooks.errors import SpankError
 from slurmhooks.hook import CONTEXTS
-from slurmhooks.spank.fields import ITEMS, LAUNCH, REMOTE
+from slurmhooks.spank.fields import ANYWHERE, ITEMS, REMOTE, STEP_NAMES
 from slurmhooks.values import ENCODING, ERRORS, strings_from_c, text_from_c, text_to_c
 from slurmhooks.view import FunctionMapping, nearest, stale
 
@@ -14,7 +14,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from slurmhooks.spank.fields import ExitStatus, Item
+    from slurmhooks.spank.fields import ExitStatus, Item, Where
+
+
+CONTROL = "in srun, sbatch and salloc, and for reading in prolog and epilog"
+CONTROL_PREFIX = "SPANK_"
+"""Slurm puts it before the names of the job control environment, for prolog and epilog."""
+LONGEST_VARIABLE = 131071
+"""Bytes of NAME=VALUE and NUL: Linux starts no process with more; Slurm would drop it and answer that all is well."""
+
+
+class Environment(FunctionMapping):
+    """An environment that a process can have."""
+
+    __slots__ = ()
+
+    def _check(self, name: object, value: object = "") -> None:
+        super()._check(name, value)
+        size = len(text_to_c("name", name)) + len(text_to_c("value", value)) + 2
+        if size > LONGEST_VARIABLE:
+            raise ValueError(
+                f"environment variable {name}: NAME=VALUE and a NUL take {size} bytes; the limit is {LONGEST_VARIABLE}"
+            )
 
 
 _FOR_DISPATCH = frozenset({"savepoint", "rollback", "commit", "close"})
@@ -31,7 +52,8 @@ class Spank:
         args: the arguments on the line of plugstack.conf, without those that slurmhooks takes itself.
         callback: Slurm's name of the running callback, without ``slurm_spank_``.
         env: the environment: of the job in slurmstepd, of the process elsewhere.
-        job_control_env: the job control environment, which prolog and epilog see (srun, sbatch, salloc only).
+        job_control_env: what srun, sbatch and salloc hand to prolog and epilog, and can read there. Whoever submits the
+            job can write it too: prolog and epilog, which run as root, must not trust it.
     """
 
     if TYPE_CHECKING:
@@ -44,6 +66,9 @@ class Spank:
         job_local_task_count: int
         job_total_task_count: int
         job_ncpus: int
+        job_argv: list[str]
+        job_env: dict[str, str]
+        job_supplementary_gids: list[int]
         task_id: int
         task_global_id: int
         task_exit_status: ExitStatus
@@ -67,8 +92,8 @@ class Spank:
         context: str
         callback: str
         args: tuple[str, ...]
-        env: FunctionMapping
-        job_control_env: FunctionMapping
+        env: Environment
+        job_control_env: Environment
 
     def __init__(self, native: Any, handle: Any, context: str, callback: str, args: Sequence[str]) -> None:
         """Wrap a handle; for the entry point.
@@ -86,10 +111,10 @@ class Spank:
         self._alive = True
         self._prepended: list[bytes] = []
         if context == "remote":
-            env = FunctionMapping(self._getenv, self._env_names, self._setenv)
+            env = Environment(self._getenv, self._env_names, self._setenv)
         else:
-            env = FunctionMapping(self._process_getenv, self._process_env_names, self._process_setenv)
-        job_control_env = FunctionMapping(self._job_control_getenv, self._job_control_names, self._job_control_setenv)
+            env = Environment(self._process_getenv, self._process_env_names, self._process_setenv)
+        job_control_env = Environment(self._job_control_getenv, self._job_control_names, self._job_control_setenv)
         self.__dict__.update(
             context=context, callback=callback, args=tuple(args), env=env, job_control_env=job_control_env
         )
@@ -112,38 +137,12 @@ class Spank:
         return f"<Spank {self.callback} in {self.context}>"
 
     @property
-    def job_argv(self) -> list[str]:
-        """The command and its arguments, as the user gave them.
+    def step_name(self) -> str:
+        """The step as Slurm's tools name it: "0" and so on, "batch", "extern" or "interactive".
 
-        Where: in slurmstepd and srun's local_user_init. Source: spank.h S_JOB_ARGV.
+        Where: as job_stepid.
         """
-        count = self._ffi.new("int *")
-        argv = self._ffi.new("char ***")
-        self._get("S_JOB_ARGV", LAUNCH, count, argv)
-        return [text_from_c(self._ffi.string(argv[0][index])) for index in range(count[0])]
-
-    @property
-    def job_supplementary_gids(self) -> list[int]:
-        """The supplementary group ids of the job's owner.
-
-        Where: in slurmstepd. Source: spank.h S_JOB_SUPPLEMENTARY_GIDS.
-        """
-        gids = self._ffi.new("gid_t **")
-        count = self._ffi.new("int *")
-        self._get("S_JOB_SUPPLEMENTARY_GIDS", REMOTE, gids, count)
-        return [int(gids[0][index]) for index in range(count[0])]
-
-    @property
-    def job_env(self) -> dict[str, str]:
-        """A copy of the job's environment; :attr:`env` is the one to write to.
-
-        Where: in slurmstepd. Source: spank.h S_JOB_ENV.
-        """
-        return (
-            dict(self.env.items())
-            if self.context == "remote"
-            else self._raise("S_JOB_ENV", "ESPANK_NOT_REMOTE", REMOTE)
-        )
+        return STEP_NAMES.get(self.job_stepid, str(self.job_stepid))
 
     def prepend_task_argv(self, argv: Iterable[str]) -> None:
         """Put words before the command that the task will execute, once all handlers have passed.
@@ -187,16 +186,39 @@ class Spank:
                 return name
         return str(number)
 
-    def _get(self, item: str, where: str, first: Any, second: Any) -> None:
+    def _get(self, item: str, where: Where, first: Any, second: Any) -> None:
         self._living()
+        if self.context == "allocator" and where is not ANYWHERE:
+            # Slurm has nothing to tell there, but in exit its answer depends on what lies in a register.
+            self._raise(item, "ESPANK_NOT_AVAIL", where.text)
         code = self._lib.slurmhooks_get_item(self._handle, getattr(self._lib, item), first, second)
         if code:
-            self._raise(item, self._code(code), where)
+            self._raise(item, self._code(code), where.text)
 
     def _item(self, item: Item) -> Any:
+        if not item.ctype:
+            return _READERS[item.item](self, item)
         result = self._ffi.new(f"{item.ctype} *")
         self._get(item.item, item.where, result, self._ffi.NULL)
         return item.convert(self._ffi, result)
+
+    def _argv(self, item: Item) -> list[str]:
+        count = self._ffi.new("int *")
+        argv = self._ffi.new("char ***")
+        self._get(item.item, item.where, count, argv)
+        return [text_from_c(self._ffi.string(argv[0][index])) for index in range(count[0])]
+
+    def _gids(self, item: Item) -> list[int]:
+        gids = self._ffi.new("gid_t **")
+        count = self._ffi.new("int *")
+        self._get(item.item, item.where, gids, count)
+        return [int(gids[0][index]) for index in range(count[0])]
+
+    def _environment(self, item: Item) -> dict[str, str]:
+        if self.context != "remote":
+            # srun's local_user_init says that it worked, and gives a null pointer.
+            self._raise(item.item, "ESPANK_NOT_REMOTE", item.where.text)
+        return dict(self.env)
 
     def _convert(self, item: Item, value: int) -> Any:
         self._living()
@@ -205,10 +227,15 @@ class Spank:
         if not 0 <= value < 1 << 32:
             raise ValueError(f"{item.argument} takes 0 to {(1 << 32) - 1}, not {value}")
         result = self._ffi.new(f"{item.ctype} *")
-        code = self._lib.slurmhooks_convert(self._handle, getattr(self._lib, item.item), value, result)
+        if item.argument == "local_id" and self.context == "remote" and value >= self.job_local_task_count:
+            # Slurm would look one place behind the end of its tasks.
+            code = self._lib.ESPANK_NOEXIST
+        else:
+            code = self._lib.slurmhooks_convert(self._handle, getattr(self._lib, item.item), value, result)
+        if code and item.where.includes(self.context, self.callback):
+            raise SpankError(self._code(code), item.item, f"no answer for {item.argument} {value}")
         if code:
-            name = self._code(code)
-            raise SpankError(name, item.item, f"no answer for {item.argument} {value}; it works {item.where}")
+            self._raise(item.item, self._code(code), item.where.text)
         return item.convert(self._ffi, result)
 
     def _read(self, function: Any, name: str, missing: str) -> str | None:
@@ -232,10 +259,11 @@ class Spank:
         else:
             code = set_function(self._handle, key, value.encode(ENCODING, ERRORS), 1)
         if code:
-            raise SpankError(self._code(code), what, f"cannot write {name} in {self.callback} ({self.context})")
+            text = f"cannot write {name} in {self.callback} ({self.context})"
+            raise SpankError(self._code(code), what, text)
 
     def _getenv(self, name: str) -> str | None:
-        return self._read(self._lib.spank_getenv, name, REMOTE)
+        return self._read(self._lib.spank_getenv, name, REMOTE.text)
 
     def _env_names(self) -> list[str]:
         return [entry.split("=", 1)[0] for entry in self._strings_of_item()]
@@ -263,12 +291,21 @@ class Spank:
             self._lib.setenv(key, value.encode(ENCODING, ERRORS), 1)
 
     def _job_control_getenv(self, name: str) -> str | None:
-        return self._read(self._lib.spank_job_control_getenv, name, "in srun, sbatch and salloc")
+        if self.context == "job_script":
+            return self._process_getenv(CONTROL_PREFIX + name)
+        return self._read(self._lib.spank_job_control_getenv, name, CONTROL)
 
     def _job_control_names(self) -> list[str]:
-        self._living()
+        if self.context == "job_script":
+            return [
+                name.removeprefix(CONTROL_PREFIX)
+                for name in self._process_env_names()
+                if name.startswith(CONTROL_PREFIX)
+            ]
         raise SpankError(
-            "ESPANK_NOT_AVAIL", "spank_job_control_getenv", "Slurm does not list the job control environment"
+            "ESPANK_NOT_AVAIL",
+            "spank_job_control_getenv",
+            "Slurm lists the job control environment only in prolog and epilog",
         )
 
     def _job_control_setenv(self, name: str, value: str | None) -> None:
@@ -310,7 +347,7 @@ class Spank:
 
 
 def _attribute(item: Item) -> Any:
-    doc = f"{item.doc}\n\nWhere: {item.where}. Source: spank.h {item.item}."
+    doc = f"{item.doc}\n\nWhere: {item.where.text}. Source: spank.h {item.item}."
     if item.argument is None:
         return property(lambda self: self._item(item), doc=doc)
 
@@ -321,6 +358,12 @@ def _attribute(item: Item) -> Any:
     method.__doc__ = doc
     return method
 
+
+_READERS: dict[str, Callable[[Spank, Item], Any]] = {
+    "S_JOB_ARGV": Spank._argv,
+    "S_JOB_ENV": Spank._environment,
+    "S_JOB_SUPPLEMENTARY_GIDS": Spank._gids,
+}
 
 for _item in ITEMS:
     setattr(Spank, _item.name, _attribute(_item))

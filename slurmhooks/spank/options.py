@@ -21,20 +21,24 @@ LIMIT = 256
 
 
 class Options:
-    """The options of all lines of plugstack.conf in this process.
+    """The options of all lines of plugstack.conf in this process."""
 
-    Attributes:
-        pending: a value that was refused in slurmstepd, where Slurm only logs our answer: the next callback carries it.
-    """
-
-    __slots__ = ("_ffi", "_keep", "_lib", "pending")
+    __slots__ = ("_ffi", "_keep", "_lib", "_refused", "_registered")
 
     def __init__(self, native: Any) -> None:
         """Take the compiled view."""
         self._ffi = native.ffi
         self._lib = native.lib
         self._keep: list[Any] = []
-        self.pending: Outcome | None = None
+        self._registered: dict[str, str] = {}
+        self._refused: dict[Option, Outcome] = {}
+
+    def refused(self, registry: Registry) -> Outcome | None:
+        """Return what slurmstepd came to, if it refused a value for an option of a line; Slurm only logs our answer."""
+        for option in registry.options:
+            if option in self._refused:
+                return self._refused[option]
+        return None
 
     def register(self, registry: Registry, handle: Any, context: str, callback: int, base: int) -> bool:
         """Register the options of a line with Slurm; tell whether that went well.
@@ -54,6 +58,17 @@ class Options:
         for index, option in enumerate(registry.options):
             if context not in option.contexts:
                 continue
+            shared = variable(option)
+            if shared in self._registered:
+                log.error(
+                    "option --%s: another line of plugstack.conf, or this one a second time, has --%s, and Slurm hands"
+                    " both on as %s: rename one of them",
+                    option.name,
+                    self._registered[shared],
+                    shared,
+                )
+                return False
+            self._registered[shared] = option.name
             code = self._lib.spank_option_register(handle, self._struct(option, base + index, callback))
             if code:
                 reason = text_from_c(self._ffi.string(self._lib.spank_strerror(code)))
@@ -75,21 +90,26 @@ class Options:
         self._keep.append(struct)
         return struct
 
-    def take(self, option: Option, text: str | None, remote: bool) -> bool:
-        """Take a value that the user gave; tell whether it was accepted.
+    def take(self, option: Option, text: str | None, where: str) -> bool:
+        """Take a value that the user gave, the last one wins; tell whether it was accepted.
 
         Args:
             option: which.
             text: the argument; None if there is none.
-            remote: this is slurmstepd, prolog or epilog: a refusal is kept for the next callback.
+            where: the context. In slurmstepd a refusal is kept for :meth:`refused`. In prolog and epilog the option
+                then counts as not given: to fail would take the node out of service, for what a user wrote.
         """
         if option.arginfo is None or (option.optional and (text is None or text in ("", "(null)"))):
             text = None
         refused = self._convert(option, text)
         if refused is None:
+            self._refused.pop(option, None)
             return True
-        if remote:
-            self.pending = self.pending or refused
+        option.reset()
+        if where == "remote":
+            self._refused[option] = refused
+        elif where == "job_script":
+            log.error("not taken: %s", refused.text)
         elif refused.error_id is None:
             log.error("%s", refused.text)
         else:
@@ -118,8 +138,15 @@ class Options:
             argument = self._ffi.new("char **")
             if self._lib.spank_option_getopt(handle, self._struct(option, 0, 0), argument):
                 continue
-            pointer = argument[0]
-            self.take(option, None if pointer == self._ffi.NULL else text_from_c(self._ffi.string(pointer)), True)
+            text = None if argument[0] == self._ffi.NULL else text_from_c(self._ffi.string(argument[0]))
+            self.take(option, text, "job_script")
+
+
+def variable(option: Option) -> str:
+    """Return the variable in which Slurm hands a value on; names that differ in punctuation only share one."""
+    # isalnum(3) of the C locale.
+    name = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else "_" for byte in option.name.encode())
+    return f"_SLURM_SPANK_OPTION_python_{name}"
 
 
 def has_arg(option: Option) -> int:

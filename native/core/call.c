@@ -129,7 +129,14 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
 
     if (interpreter_start())
         return -1;
-    PyGILState_STATE gil = PyGILState_Ensure();
+    unsigned before = fork_generation();
+    PyThreadState *known = PyGILState_GetThisThreadState();
+    PyThreadState *state = known ? known : thread_state_new();
+    if (!state) {
+        log_error("%s.%s: memory is short", entry->module, entry->function);
+        return -1;
+    }
+    PyEval_RestoreThread(state);
     PyObject *py_function = find(entry); /* borrowed */
     PyObject *py_arguments = py_function ? pack(arguments, count) : NULL;
     PyObject *py_result = py_arguments ? PyObject_CallObject(py_function, py_arguments) : NULL;
@@ -139,7 +146,13 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
         log_exception(entry);
     Py_XDECREF(py_result);
     Py_XDECREF(py_arguments);
-    PyGILState_Release(gil);
+    /* A child that the handler forked has no other thread state than this; see fork.c. */
+    if (known || fork_generation() != before) {
+        PyEval_SaveThread();
+    } else {
+        PyThreadState_Clear(state);
+        PyThreadState_DeleteCurrent();
+    }
     return rc;
 }
 

@@ -10,24 +10,47 @@
 #include "interpreter.h"
 #include "log.h"
 
+/*
+ * Held while a thread state is made, which happens without the GIL: a fork in the middle would leave CPython's list of
+ * them half changed and its lock taken, and 3.11 waits for that lock in the child. Lock order: the GIL, this one.
+ */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
 /* Written between prepare and parent/child, during which the forking thread holds the GIL. */
 static int python_forks;
 static PyGILState_STATE gil;
 
+static unsigned generation;
+
+PyThreadState *thread_state_new(void)
+{
+    pthread_mutex_lock(&making);
+    PyThreadState *state = PyThreadState_New(PyInterpreterState_Main());
+    pthread_mutex_unlock(&making);
+    return state;
+}
+
+unsigned fork_generation(void)
+{
+    return generation;
+}
+
 static void before(void)
 {
     /* os.fork, subprocess: CPython has called its own handlers, and holds the GIL. */
-    if (PyGILState_Check()) {
-        python_forks = 1;
-        return;
-    }
-    gil = PyGILState_Ensure();
-    python_forks = 0;
-    PyOS_BeforeFork();
+    int held = PyGILState_Check();
+    PyGILState_STATE entered = held ? PyGILState_LOCKED : PyGILState_Ensure();
+
+    python_forks = held;
+    gil = entered;
+    if (!held)
+        PyOS_BeforeFork();
+    pthread_mutex_lock(&making);
 }
 
 static void after_in_parent(void)
 {
+    pthread_mutex_unlock(&making);
     if (python_forks)
         return;
     PyOS_AfterFork_Parent();
@@ -36,7 +59,9 @@ static void after_in_parent(void)
 
 static void after_in_child(void)
 {
+    pthread_mutex_unlock(&making);
     event_lock_reset();
+    generation++;
     if (python_forks)
         return;
     PyOS_AfterFork_Child();

@@ -2,6 +2,8 @@
 #ifndef SLURMHOOKS_INTERPRETER_H
 #define SLURMHOOKS_INTERPRETER_H
 
+#include <Python.h>
+
 /*
  * Start CPython in this process, once; later calls cost a comparison.
  *
@@ -15,6 +17,13 @@ void arena_install(void);
 
 /* Make fork() safe from now on (fork.c). The caller holds the GIL. RET 0 or -1. */
 int fork_install(void);
+
+/* Make a thread state for the calling thread; safe against a fork in another one. The caller does not hold the GIL.
+ * RET NULL if memory is short. */
+PyThreadState *thread_state_new(void);
+
+/* How often this process has been forked off since Python started: differs if a fork has happened in between. */
+unsigned fork_generation(void);
 
 /* The lock that serialises events (call.c), made new in a forked child: its owner may be a
  * thread that the child does not have. */

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Test a site's hooks on a laptop, without Slurm.
+
+    from slurmhooks.testing import FakeJob, run
+
+    def test_jobs_need_an_account() -> None:
+        result = run("hooks.d/limits.py", "job_submit", job=FakeJob(time_limit=5))
+        assert not result.accepted
+        assert result.code == "ESLURM_INVALID_ACCOUNT"
+
+:func:`run` loads the file, runs the handlers of one hook and tells what happened. Loading, the checks of names and
+values, the order of handlers, staged writes and what a bug does are those that run in Slurm; only what Slurm itself
+does is a stand-in: :class:`FakeJob`, :class:`FakeRecord`, :class:`FakeSpank`, :class:`FakeContainer`, and tables.
+
+A handler is a plain function, so a test may also import the file and call it with a stand-in.
+"""
+
+from slurmhooks.testing.job_submit import (
+    FakeJob,
+    FakeRecord,
+    FakeTable,
+    fake_jobs,
+    fake_partitions,
+    fake_reservations,
+)
+from slurmhooks.testing.runner import Result, run
+from slurmhooks.testing.scrun import FakeContainer
+from slurmhooks.testing.spank import FakeSpank
+
+__all__ = [
+    "FakeContainer",
+    "FakeJob",
+    "FakeRecord",
+    "FakeSpank",
+    "FakeTable",
+    "Result",
+    "fake_jobs",
+    "fake_partitions",
+    "fake_reservations",
+    "run",
+]

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs one hook of a site's file as Slurm would."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks import dispatch, loader
+from slurmhooks.errors import Reject
+from slurmhooks.hook import HOOKS
+from slurmhooks.log import LEVELS, PREFIX, log
+from slurmhooks.outcome import Outcome
+from slurmhooks.scrun import cancel
+from slurmhooks.scrun.errors import StagingError
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable, table
+from slurmhooks.testing.scrun import FakeContainer
+from slurmhooks.testing.spank import FakeSpank
+from slurmhooks.view import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slurmhooks.registry import Registry
+
+
+_TABLES = ("partitions", "reservations", "jobs")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a call came to.
+
+    Attributes:
+        accepted: every handler passed.
+        code: of a refusal: the name or number that ``Reject`` was given, None for the hook's general failure.
+        text: of a refusal or a bug: what the user reads.
+        user_messages: what ``log.user`` showed, one text a call.
+        changes: what the handlers changed, by field; of an environment, the variables, None for one that is gone.
+        log: the lines in Slurm's log, each as ``level: text``.
+        error_id: of a bug in a handler: the id under which its traceback stands in the log.
+    """
+
+    accepted: bool
+    code: str | int | None = None
+    text: str | None = None
+    user_messages: list[str] = field(default_factory=list)
+    changes: dict[str, Any] = field(default_factory=dict)
+    log: list[str] = field(default_factory=list)
+    error_id: str | None = None
+
+    def __repr__(self) -> str:
+        """Return all that is not empty; after a bug, also its traceback."""
+        what = [f"{name}={value!r}" for name, value in vars(self).items() if name not in ("accepted", "log") and value]
+        shown = f"Result({', '.join([f'accepted={self.accepted}', *what])})"
+        return "\n".join([shown, *self.log]) if self.error_id else shown
+
+
+def run(
+    source: str | os.PathLike[str] | ModuleType,
+    hook: str,
+    /,
+    *,
+    job: FakeJob | None = None,
+    submit_uid: int | None = None,
+    modify_uid: int | None = None,
+    record: FakeRecord | None = None,
+    partitions: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    reservations: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    jobs: FakeTable | Iterable[FakeRecord] | None = None,
+    spank: FakeSpank | None = None,
+    container: FakeContainer | None = None,
+    options: Mapping[str, str | bool] | None = None,
+) -> Result:
+    """Run the handlers of one hook, in order, and apply what they wrote if all passed.
+
+    Loading, the checks of values, the order, staging and the outcome are those that run in Slurm; only Slurm itself is
+    a stand-in.
+
+    Args:
+        source: a hook file, loaded anew in every call, or an imported module.
+        hook: its name below ``hook``, such as "job_submit" or "spank.task_init".
+        job: the request; by default ``FakeJob()``.
+        submit_uid: who submits; by default the job's user_id.
+        modify_uid: who updates; by default the job's user_id.
+        record: the job as slurmctld knows it; by default ``FakeRecord()``.
+        partitions: by name, each a dict of its fields.
+        reservations: by name, each a dict of its fields.
+        jobs: the jobs that slurmctld knows.
+        spank: the handle; by default ``FakeSpank()``.
+        container: the container; by default ``FakeContainer()``.
+        options: what the user gave to the options of the file, as text; True for an option without an argument.
+
+    Returns:
+        what happened. The ``job``, ``spank`` or ``container`` then holds what the handlers wrote.
+
+    Raises:
+        LoadError: the file is wrong, as ``slurmhooks check`` would say.
+        TypeError: an argument is not one of this hook.
+        ValueError: there is no such hook or option, or Slurm does not call it there.
+    """
+    spec = HOOKS.get(hook)
+    if spec is None:
+        raise ValueError(f"no hook {hook!r}{nearest(hook, HOOKS)}")
+    given = {
+        "job": job,
+        "submit_uid": submit_uid,
+        "modify_uid": modify_uid,
+        "record": record,
+        "partitions": partitions,
+        "reservations": reservations,
+        "jobs": jobs,
+        "spank": spank,
+        "container": container,
+    }
+    for name, value in given.items():
+        if value is not None and name not in spec.arguments:
+            raise TypeError(f"hook.{hook} has no argument {name!r}; it has: {', '.join(spec.arguments) or 'none'}")
+    if options and not hook.startswith("spank."):
+        raise TypeError(f"options are for SPANK; hook.{hook} has none")
+    registry = _registry(source)
+    user_messages: list[str] = []
+    lines: list[str] = []
+    with _captured(user_messages, lines):
+        if hook.startswith("spank."):
+            outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
+        elif hook.startswith("scrun."):
+            outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
+        elif spec.arguments:
+            outcome, changes = _job_submit(registry, hook, given)
+        else:
+            outcome, changes = dispatch.run(registry.handlers(hook), {}), {}
+    return Result(
+        accepted=outcome.passed,
+        code=outcome.code,
+        text=outcome.text,
+        user_messages=user_messages,
+        changes=changes,
+        log=lines,
+        error_id=outcome.error_id,
+    )
+
+
+def _job_submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Outcome, dict[str, Any]]:
+    job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
+    record: FakeRecord = given["record"] if given["record"] is not None else FakeRecord()
+    owner = job.user_id if hook == "job_submit" else record.user_id
+    arguments: dict[str, object] = {
+        name: given[name] if given[name] is not None else owner for name in ("submit_uid", "modify_uid")
+    }
+    view = arguments["job"] = job._view(hook, record.user_id)
+    others: list[Any] = [record._view(), *(table(name, given[name])._view() for name in _TABLES)]
+    arguments.update(zip(("record", *_TABLES), others, strict=True))
+    before = job._state()
+    try:
+        outcome = dispatch.run(registry.handlers(hook), arguments, view)
+    finally:
+        for other in others:
+            other.close()
+    written = {*job._struct._written, "argv", "environment", "spank_job_env"}
+    return outcome, _changes(before, {name: value for name, value in job._state().items() if name in written})
+
+
+def _spank(
+    registry: Registry, hook: str, spank: FakeSpank, options: Mapping[str, str | bool]
+) -> tuple[Outcome, dict[str, Any]]:
+    view = spank._view(hook.removeprefix("spank."))
+    before = spank._state()
+    try:
+        refused = _give(registry, options, view.context)
+        if refused is not None:
+            return refused, {}
+        handlers = [handler for handler in registry.handlers(hook) if view.context in handler.contexts]
+        outcome = dispatch.run(handlers, {"spank": view}, view)
+    finally:
+        for option in registry.options:
+            option.reset()
+    return outcome, _changes(before, spank._state())
+
+
+def _give(registry: Registry, options: Mapping[str, str | bool], context: str) -> Outcome | None:
+    """Give the options what the user gave; what srun would say if it does not take one."""
+    known = {option.name: option for option in registry.options}
+    for name, text in options.items():
+        if name not in known:
+            raise ValueError(f"no option {name!r}{nearest(name, known)}")
+        option = known[name]
+        if text is True and option.arginfo is not None and not option.optional:
+            raise ValueError(f"--{name} takes an argument")
+        if text is not True and (option.arginfo is None or not isinstance(text, str)):
+            raise ValueError(f"--{name} takes {'no argument: give True' if option.arginfo is None else 'a str'}")
+        try:
+            value = option.convert(None if text is True else text)
+        except Reject as reject:
+            return Outcome(passed=False, code=reject.code, text=f"--{name}: {reject.text}")
+        except ValueError as error:
+            return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{name}: {error}")
+        if context in option.contexts:
+            option.accept(value)
+    return None
+
+
+def _scrun(registry: Registry, hook: str, container: FakeContainer) -> tuple[Outcome, dict[str, Any]]:
+    view = container._view()
+    before = container._state()
+    cancel.attach(lambda: container.cancelled)
+    try:
+        outcome = dispatch.run(registry.handlers(hook), {"container": view}, view)
+    except StagingError as error:
+        outcome = Outcome(passed=False, text=error.text)
+    finally:
+        cancel.attach(None)
+    return outcome, _changes(before, container._state())
+
+
+def _registry(source: str | os.PathLike[str] | ModuleType) -> Registry:
+    if isinstance(source, ModuleType):
+        return loader.load([loader.Source(module=source.__name__)])
+    return loader.load([loader.Source(path=os.path.realpath(source))])
+
+
+@contextlib.contextmanager
+def _captured(user_messages: list[str], lines: list[str]) -> Iterator[None]:
+    """Direct what handlers log to two lists."""
+
+    def sink(level: int, text: str) -> None:
+        lines.append(f"{LEVELS[level]}: {text.removeprefix(PREFIX)}")
+
+    before = log._sink, log._user, log._record
+    log.attach(sink, user_messages.append)
+    try:
+        yield
+    finally:
+        log._sink, log._user, log._record = before
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    changed: dict[str, Any] = {}
+    for name, value in after.items():
+        old = before[name]
+        if value == old:
+            continue
+        if isinstance(value, dict):
+            names = [key for key in (*old, *(key for key in value if key not in old)) if old.get(key) != value.get(key)]
+            value = {key: value.get(key) for key in names}
+        changed[name] = value
+    return changed

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A stand-in for scrun."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.scrun.model import CommandResult, Container
+from slurmhooks.values import text_from_c, text_to_c
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Path = str | os.PathLike[str]
+
+
+class _Recorded(Container):
+    """A container whose commands are noted, not run."""
+
+    def allocator_command(self, command: str | Sequence[str]) -> CommandResult:
+        """Note a command."""
+        return self._note("allocator_command", command)
+
+    def remote_command(self, command: str | Sequence[str]) -> CommandResult:
+        """Note a command."""
+        return self._note("remote_command", command)
+
+    def _note(self, function: str, command: str | Sequence[str]) -> CommandResult:
+        self._living()
+        text = command if isinstance(command, str) else shlex.join(command)
+        status, output = self._scrun.ask(function, text_to_c("command", text))
+        return CommandResult(status, text_from_c(output))
+
+
+class FakeContainer(_Recorded):
+    """A ``container`` without scrun.
+
+    Args:
+        id: its name.
+        bundle: path of the bundle.
+        orig_bundle: path that the user gave; by default the same.
+        root_path: path of the root file system, as scrun has it in stage_out.
+        orig_root_path: path before any handler.
+        spool_dir: scrun's directory for it.
+        config_file: path of config.json; by default in the bundle.
+        job_id: Slurm's job id.
+        user_id: user id of the job.
+        group_id: group id of the job.
+        job_env: the job's environment.
+        command: what a command of a handler comes to; called with "allocator_command" or "remote_command" and the text
+            for the shell. By default every command succeeds and says nothing. Nothing is run.
+        cancelled: scrun gave the container up.
+
+    It can be given to a handler as it is, or to :func:`run`, after which it holds what the handlers wrote.
+    """
+
+    commands: list[tuple[str, str]]
+    """The commands that handlers ran, each with the function that they called."""
+
+    def __init__(
+        self,
+        id: str = "fake",  # noqa: A002 - the contract's name
+        *,
+        bundle: Path = "/bundle",
+        orig_bundle: Path | None = None,
+        root_path: Path | None = None,
+        orig_root_path: Path | None = None,
+        spool_dir: Path = "/spool",
+        config_file: Path | None = None,
+        job_id: int = 1,
+        user_id: int = 1000,
+        group_id: int = 1000,
+        job_env: Mapping[str, str] | None = None,
+        command: Callable[[str, str], CommandResult] | None = None,
+        cancelled: bool = False,
+    ) -> None:
+        """Make the stand-in; see the class."""
+        bundle = os.fspath(bundle)
+        values = {
+            "id": id,
+            "bundle": bundle,
+            "orig_bundle": _path(orig_bundle) or bundle,
+            "root_path": _path(root_path),
+            "orig_root_path": _path(orig_root_path),
+            "spool_dir": os.fspath(spool_dir),
+            "config_file": _path(config_file) or os.path.join(bundle, "config.json"),
+            "job_id": job_id,
+            "user_id": user_id,
+            "group_id": group_id,
+        }
+        env = dict(job_env or {})
+        scrun = Scrun(values, command)
+        super().__init__(values, env, scrun)
+        self.__dict__.update(_given=(values, env, scrun), _cancelled=cancelled, commands=scrun.commands)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether scrun gave the container up."""
+        return bool(self.__dict__["_cancelled"])
+
+    def _view(self) -> Container:
+        """Return what the handlers of a staging function get, for :func:`run`."""
+        self.commit()
+        self._writes.clear()
+        return _Recorded(*self.__dict__["_given"])
+
+    def _state(self) -> dict[str, Any]:
+        """Return all that handlers can change, for :func:`run`."""
+        values, env, _ = self.__dict__["_given"]
+        return {name: values[name] for name in self.WRITABLE} | {"job_env": dict(env)}
+
+
+class Scrun:
+    """scrun's functions."""
+
+    def __init__(self, values: dict[str, Any], command: Callable[[str, str], CommandResult] | None) -> None:
+        """Keep what they read and write; see FakeContainer."""
+        self._values = values
+        self._command = command
+        self._setters = {setter: name for name, setter in Container.WRITABLE.items()}
+        self.commands: list[tuple[str, str]] = []
+
+    def ask(self, function: str, argument: bytes) -> tuple[int, bytes]:
+        """See scrun.model.Scrun."""
+        text = text_from_c(argument)
+        if function in self._setters:
+            old = self._values[self._setters[function]]
+            self._values[self._setters[function]] = text
+            return 0, text_to_c(function, old or "")
+        self.commands.append((function, text))
+        result = self._command(function, text) if self._command is not None else CommandResult(0, "")
+        return result.status, text_to_c("output", result.output)
+
+
+def _path(path: Path | None) -> str | None:
+    return None if path is None else os.fspath(path)

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A stand-in for Slurm's side of SPANK: the items, environments and refusals of spank.c."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import cffi
+
+from slurmhooks.hook import CONTEXTS, HOOKS
+from slurmhooks.spank.fields import ITEMS, LAUNCH, USER, ExitStatus
+from slurmhooks.spank.model import CONTROL_PREFIX, Spank
+from slurmhooks.values import NO_VAL, text_from_c, text_to_c
+from slurmhooks.view import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_ffi = cffi.FFI()
+_ffi.cdef("typedef uint32_t uid_t; typedef uint32_t gid_t; typedef int32_t pid_t;")
+
+_ERRORS = (
+    "ESPANK_ERROR",
+    "ESPANK_BAD_ARG",
+    "ESPANK_NOT_TASK",
+    "ESPANK_ENV_EXISTS",
+    "ESPANK_ENV_NOEXIST",
+    "ESPANK_NOSPACE",
+    "ESPANK_NOT_REMOTE",
+    "ESPANK_NOEXIST",
+    "ESPANK_NOT_EXECD",
+    "ESPANK_NOT_AVAIL",
+    "ESPANK_NOT_LOCAL",
+)
+_FIRST_ERROR = 3000
+"""slurm_errno.h: ESPANK_ERROR; the others follow."""
+
+_ITEMS = {item.item: item for item in ITEMS}
+
+DEFAULTS: dict[str, Any] = {
+    "job_uid": 1000,
+    "job_gid": 1000,
+    "job_id": 1,
+    "job_stepid": 0,
+    "job_nnodes": 1,
+    "job_nodeid": 0,
+    "job_local_task_count": 1,
+    "job_total_task_count": 1,
+    "job_ncpus": 1,
+    "job_argv": ["true"],
+    "job_supplementary_gids": [1000],
+    "task_id": 0,
+    "task_global_id": 0,
+    "task_exit_status": 0,
+    "task_pid": 4242,
+    "job_pid_to_global_id": {4242: 0},
+    "job_pid_to_local_id": {4242: 0},
+    "job_local_to_global_id": {0: 0},
+    "job_global_to_local_id": {0: 0},
+    "slurm_version": "24.11.5",
+    "slurm_version_major": "24",
+    "slurm_version_minor": "11",
+    "slurm_version_micro": "5",
+    "step_cpus_per_task": 1,
+    "job_alloc_cores": "0",
+    "job_alloc_mem": 1024,
+    "step_alloc_cores": "0",
+    "step_alloc_mem": 1024,
+    "slurm_restart_count": 0,
+    "job_array_id": 0,
+    "job_array_task_id": None,
+}
+"""The items of a job of one task, for those that a test does not name."""
+
+
+class FakeSpank(Spank):
+    """A ``spank`` without Slurm, which answers and refuses as Slurm does in the same place.
+
+    Args:
+        context: "local" (srun), "remote" (slurmstepd), "allocator" (sbatch, salloc), "slurmd" or "job_script"; by
+            default, the first in which Slurm makes the call.
+        callback: of spank(7), without ``slurm_spank_``; :func:`run` knows it from the hook.
+        args: the arguments on the line of plugstack.conf.
+        env: the environment that ``spank.env`` shows.
+        job_control_env: the one that ``spank.job_control_env`` shows.
+        items: by attribute, such as ``{"job_id": 7, "job_argv": ["hostname"]}``; of those that take an argument, the
+            answers, such as ``{"job_pid_to_global_id": {4242: 0}}``. Others are those of a job of one task.
+
+    It can be given to a handler as it is (``say_hello(FakeSpank(...))``), or to :func:`run`, after which it holds what
+    the handlers wrote.
+    """
+
+    def __init__(
+        self,
+        context: str | None = None,
+        *,
+        callback: str | None = None,
+        args: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        job_control_env: Mapping[str, str] | None = None,
+        items: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Make the stand-in; see the class."""
+        if context is not None and context not in CONTEXTS:
+            raise ValueError(f"no context {context!r}; there are {', '.join(CONTEXTS)}")
+        for name in items or {}:
+            if name not in DEFAULTS:
+                raise ValueError(f"no item {name!r}{nearest(name, DEFAULTS)}")
+        self._given_context = context
+        self._slurm = Slurm({**DEFAULTS, **(items or {})}, env or {}, job_control_env or {})
+        callback = callback or ("task_init" if context in (None, "remote") else "init")
+        self._slurm.context = context = context or _contexts(callback)[0]
+        super().__init__(self._slurm, (context, callback), context, callback, args)
+
+    @property
+    def prepended_task_argv(self) -> list[str]:
+        """What handlers put before the task's command."""
+        return list(self._slurm.prepended)
+
+    def _view(self, callback: str) -> Spank:
+        """Return what the handlers of a callback get, for :func:`run`."""
+        contexts = _contexts(callback)
+        context = self._given_context or contexts[0]
+        if context not in contexts:
+            raise ValueError(f"Slurm calls {callback} in {', '.join(contexts)}, not in {context}")
+        self.commit()
+        self._slurm.context = context
+        return Spank(self._slurm, (context, callback), context, callback, self.args)
+
+    def _state(self) -> dict[str, Any]:
+        """Return all that handlers can change, for :func:`run`."""
+        return {
+            "env": dict(self._slurm.env),
+            "job_control_env": dict(self._slurm.job_control_env),
+            "prepended_task_argv": self.prepended_task_argv,
+        }
+
+
+class Slurm:
+    """What the compiled module of a SPANK plugin offers, over a few dicts.
+
+    The handle is a pair of context and callback.
+    """
+
+    def __init__(self, items: dict[str, Any], env: Mapping[str, str], job_control_env: Mapping[str, str]) -> None:
+        """Keep copies; see FakeSpank."""
+        self.context = ""
+        self.items = items
+        self.env: dict[str, str] = dict(env)
+        self.job_control_env: dict[str, str] = dict(job_control_env)
+        self.prepended: list[str] = []
+        self.ffi = _ffi
+        self._keep: list[Any] = []
+        for number, name in enumerate(_ERRORS, start=_FIRST_ERROR):
+            setattr(self, name, number)
+        for name in _ITEMS:
+            setattr(self, name, name)
+
+    @property
+    def lib(self) -> Any:
+        """Itself: functions and constants."""
+        return self
+
+    def _error(self, name: str) -> int:
+        number: int = getattr(self, name)
+        return number
+
+    # Items: spank.c _check_spank_item_validity() and spank_get_item().
+
+    def _refusal(self, handle: tuple[str, str], name: str) -> str | None:
+        context, callback = handle
+        where = _ITEMS[name].where
+        if where.includes(context, callback) or (name == "S_JOB_ENV" and LAUNCH.includes(context, callback)):
+            return None
+        if context in ("slurmd", "job_script"):
+            return "ESPANK_NOT_AVAIL"
+        if context in ("local", "allocator"):
+            if where not in (USER, LAUNCH) and name != "S_JOB_ENV":
+                return "ESPANK_NOT_REMOTE"
+            return "ESPANK_NOT_AVAIL" if context == "local" or where is USER else "ESPANK_BAD_ARG"
+        return "ESPANK_NOT_EXECD" if "_PID_TO_" in name else "ESPANK_NOT_TASK"
+
+    def slurmhooks_get_item(self, handle: tuple[str, str], name: str, first: Any, second: Any) -> int:
+        """See native/spank/items.h."""
+        refusal = self._refusal(handle, name)
+        if refusal is not None:
+            return self._error(refusal)
+        if name == "S_JOB_ENV":
+            first[0] = self._strings(_entries(self.env)) if handle[0] == "remote" else _ffi.NULL
+        elif name == "S_JOB_ARGV":
+            words = self.items["job_argv"]
+            first[0], second[0] = len(words), self._strings(words)
+        elif name == "S_JOB_SUPPLEMENTARY_GIDS":
+            gids = self.items["job_supplementary_gids"]
+            first[0], second[0] = self._kept(_ffi.new("gid_t[]", gids)), len(gids)
+        else:
+            item = _ITEMS[name]
+            value = self.items[item.name]
+            if item.ctype == "char *":
+                first[0] = _ffi.NULL if value is None else self._string(value)
+            elif isinstance(value, ExitStatus):
+                first[0] = value.raw
+            else:
+                first[0] = NO_VAL[32] if value is None else value
+        return 0
+
+    def slurmhooks_convert(self, handle: tuple[str, str], name: str, value: int, result: Any) -> int:
+        """See native/spank/items.h."""
+        refusal = self._refusal(handle, name)
+        answers = self.items[_ITEMS[name].name]
+        if refusal is None and value not in answers:
+            refusal = "ESPANK_NOEXIST"
+        if refusal is not None:
+            return self._error(refusal)
+        result[0] = answers[value]
+        return 0
+
+    # Environments.
+
+    def _read(self, value: str | None, buffer: Any, size: int) -> int:
+        if value is None:
+            return self._error("ESPANK_ENV_NOEXIST")
+        raw = text_to_c("value", value) + b"\0"
+        _ffi.memmove(buffer, raw[: size - 1] + b"\0", min(size, len(raw)))
+        return 0 if len(raw) <= size else self._error("ESPANK_NOSPACE")
+
+    def spank_getenv(self, handle: tuple[str, str], name: bytes, buffer: Any, size: int) -> int:
+        """See spank.h."""
+        if handle[0] != "remote":
+            return self._error("ESPANK_NOT_REMOTE")
+        return self._read(self.env.get(text_from_c(name)), buffer, size)
+
+    def spank_setenv(self, handle: tuple[str, str], name: bytes, value: bytes, overwrite: int) -> int:
+        """See spank.h."""
+        return self._remote_write(handle, name, value)
+
+    def spank_unsetenv(self, handle: tuple[str, str], name: bytes) -> int:
+        """See spank.h."""
+        return self._remote_write(handle, name, None)
+
+    def _remote_write(self, handle: tuple[str, str], name: bytes, value: bytes | None) -> int:
+        if handle[0] != "remote":
+            return self._error("ESPANK_NOT_REMOTE")
+        _write(self.env, name, value)
+        return 0
+
+    def spank_job_control_getenv(self, handle: tuple[str, str], name: bytes, buffer: Any, size: int) -> int:
+        """See spank.h."""
+        if handle[0] in ("remote", "slurmd"):
+            return self._error("ESPANK_NOT_LOCAL" if handle[0] == "remote" else "ESPANK_NOT_AVAIL")
+        return self._read(self.job_control_env.get(text_from_c(name)), buffer, size)
+
+    def spank_job_control_setenv(self, handle: tuple[str, str], name: bytes, value: bytes, overwrite: int) -> int:
+        """See spank.h."""
+        return self._job_control_write(handle, name, value)
+
+    def spank_job_control_unsetenv(self, handle: tuple[str, str], name: bytes) -> int:
+        """See spank.h."""
+        return self._job_control_write(handle, name, None)
+
+    def _job_control_write(self, handle: tuple[str, str], name: bytes, value: bytes | None) -> int:
+        context, _ = handle
+        if context not in ("local", "allocator"):
+            refusals = {"remote": "ESPANK_NOT_LOCAL", "slurmd": "ESPANK_NOT_AVAIL"}
+            return self._error(refusals.get(context, "ESPANK_BAD_ARG"))
+        _write(self.job_control_env, name, value)
+        return 0
+
+    def getenv(self, name: bytes) -> Any:
+        """As the C library does."""
+        value = self._process_env().get(text_from_c(name))
+        return _ffi.NULL if value is None else self._string(value)
+
+    def setenv(self, name: bytes, value: bytes, overwrite: int) -> int:
+        """As the C library does."""
+        _write(self.env, name, value)
+        return 0
+
+    def unsetenv(self, name: bytes) -> int:
+        """As the C library does."""
+        _write(self.env, name, None)
+        return 0
+
+    @property
+    def environ(self) -> Any:
+        """As the C library has it."""
+        return self._strings(_entries(self._process_env()))
+
+    # The rest of spank.h.
+
+    def spank_prepend_task_argv(self, handle: tuple[str, str], count: int, words: Any) -> int:
+        """See spank.h."""
+        self.prepended[:0] = [_string_at(words[index]) for index in range(count)]
+        return 0
+
+    def spank_symbol_supported(self, symbol: bytes) -> int:
+        """See spank.h."""
+        name = text_from_c(symbol).removeprefix("slurm_spank_")
+        return int(f"spank.{name}" in HOOKS)
+
+    def _process_env(self) -> dict[str, str]:
+        """Return the environment of the process; that of prolog and epilog has the job control environment in it."""
+        control = self.job_control_env if self.context == "job_script" else {}
+        return self.env | {f"{CONTROL_PREFIX}{name}": value for name, value in control.items()}
+
+    def _strings(self, words: Iterable[str]) -> Any:
+        return self._kept(_ffi.new("char *[]", [*map(self._string, words), _ffi.NULL]))
+
+    def _string(self, text: str) -> Any:
+        return self._kept(_ffi.new("char[]", text_to_c("text", text)))
+
+    def _kept(self, memory: Any) -> Any:
+        """Keep memory as long as Slurm would."""
+        self._keep.append(memory)
+        return memory
+
+
+def _contexts(callback: str) -> tuple[str, ...]:
+    """Return the contexts in which Slurm makes a call, the one that first comes to mind first."""
+    spec = HOOKS.get(f"spank.{callback}")
+    if spec is None:
+        names = [name.removeprefix("spank.") for name in HOOKS if name.startswith("spank.")]
+        raise ValueError(f"no callback {callback!r}{nearest(callback, names)}")
+    return spec.contexts
+
+
+def _string_at(pointer: Any) -> str:
+    raw = _ffi.string(pointer)
+    assert isinstance(raw, bytes)
+    return text_from_c(raw)
+
+
+def _entries(env: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in env.items()]
+
+
+def _write(env: dict[str, str], name: bytes, value: bytes | None) -> None:
+    if value is None:
+        env.pop(text_from_c(name), None)
+    else:
+        env[text_from_c(name)] = text_from_c(value)

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import copy
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slurmhooks.errors import StaleHandleError
+from slurmhooks.job_submit import model
+from slurmhooks.testing import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations
+
+BATCH: dict[str, Any] = {"script": "#!/bin/sh", "environment": {"PATH": "/bin", "HOME": "/home/alice"}}
+
+
+def view(hook: str = "job_submit", **fields: Any) -> tuple[FakeJob, Any]:
+    """Return a request, and what its handlers get."""
+    job = FakeJob(**fields)
+    return job, job._view(hook, 1000)
+
+
+# Attributes.
+
+
+def test_an_unknown_attribute_has_the_nearest_names() -> None:
+    """A misspelt field is an error on reading and on writing, and names those most like it."""
+    _, job = view()
+    for use in (lambda: job.acount, lambda: setattr(job, "acount", "x")):
+        with pytest.raises(AttributeError) as caught:
+            use()
+        assert str(caught.value) == "job has no 'acount'; nearest: account, comment"
+    with pytest.raises(AttributeError, match=r"^job has no 'xyzzy'$"):
+        job.xyzzy  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["commit", "close", "__class__", "_struct", "user_name"])
+def test_what_is_no_field_cannot_be_assigned(name: str) -> None:
+    """Neither methods nor what slurmhooks keeps for itself can be replaced by a handler."""
+    _, job = view()
+    with pytest.raises(AttributeError):
+        setattr(job, name, None)
+
+
+def test_a_field_cannot_be_deleted() -> None:
+    """None unsets; del is an error."""
+    _, job = view()
+    with pytest.raises(AttributeError):
+        del job.account
+
+
+def test_dir_lists_the_fields() -> None:
+    """A shell's completion shows fields, and nothing of slurmhooks' own."""
+    names = dir(FakeJob())
+    assert {"account", "time_limit", "environment", "argv", "user_name"} <= set(names)
+    assert not {"commit", "close", "rollback", "savepoint"} & set(names)
+    assert not [name for name in names if name.startswith("_")]
+
+
+def test_repr_names_what_it_views() -> None:
+    """A view can be logged, also when its call is over."""
+    _, job = view(name="run1")
+    assert repr(job) == "<Job 'run1'>"
+    assert repr(FakeRecord(name="run1")) == "<Record 'run1'>"
+    job.close()
+    assert repr(job) == "<Job>"
+
+
+# Staging.
+
+
+def test_writes_wait_for_the_commit() -> None:
+    """What is written reads back at once, and reaches Slurm with the commit."""
+    fake, job = view(account="physics", **BATCH)
+    job.account = "chemistry"
+    job.time_limit = 5
+    job.argv = ["a", "b"]
+    job.environment["X"] = "1"
+    job.spank_job_env["Y"] = "2"
+    assert (job.account, job.time_limit, job.argv, job.argc) == ("chemistry", 5, ["a", "b"], 0)
+    assert (job.environment["X"], job.spank_job_env["Y"]) == ("1", "2")
+    struct = fake._struct
+    assert (struct.account, struct.argv, struct.spank_job_env) == (b"physics", [], [])
+    job.commit()
+    assert (struct.account, struct.time_limit, struct.argv, struct.argc) == (b"chemistry", 5, [b"a", b"b"], 2)
+    assert struct.environment == [b"PATH=/bin", b"HOME=/home/alice", b"X=1"]
+    assert (struct.env_size, struct.spank_job_env, struct.spank_job_env_size) == (3, [b"Y=2"], 1)
+
+
+def test_what_is_not_written_is_not_touched() -> None:
+    """A commit without writes changes nothing."""
+    fake, job = view(account="physics", argv=["x"], **BATCH)
+    before = copy.deepcopy(vars(fake._struct))
+    assert job.account == "physics"
+    assert job.environment["PATH"] == "/bin"
+    job.commit()
+    assert vars(fake._struct) == before
+
+
+WRITES: dict[str, Callable[[Any], object]] = {
+    "field": lambda job: setattr(job, "account", "b"),
+    "flag": lambda job: setattr(job, "task_dist_flags", 0x10000),
+    "argv": lambda job: job.argv.append("b"),
+    "argv assigned": lambda job: setattr(job, "argv", ["b"]),
+    "variable": lambda job: job.environment.update(PATH="b"),
+    "new variable": lambda job: job.environment.update(B="b"),
+    "variable deleted": lambda job: job.environment.pop("PATH", None),
+    "environment emptied": lambda job: job.environment.clear(),
+    "environment assigned": lambda job: setattr(job, "environment", {"B": "b"}),
+    "control": lambda job: job.spank_job_env.update(B="b"),
+    "control assigned": lambda job: setattr(job, "spank_job_env", {}),
+}
+
+
+def content(job: Any) -> tuple[object, ...]:
+    """Return all that the writes above can change."""
+    mappings = dict(job.environment), dict(job.spank_job_env)
+    return job.account, job.task_dist, job.task_dist_flags, list(job.argv), *mappings
+
+
+@pytest.mark.parametrize("first", [None, *WRITES])
+@pytest.mark.parametrize("second", WRITES)
+def test_rollback_undoes_what_came_after_the_savepoint(first: str | None, second: str) -> None:
+    """A lenient handler's writes are undone, whatever they were; those of earlier handlers stay, whatever they were."""
+    _, job = view(account="a", argv=["a"], spank_job_env={"A": "a"}, **BATCH)
+    if first is not None:
+        WRITES[first](job)
+    before = content(job)
+    savepoint = job.savepoint()
+    WRITES[second](job)
+    job.rollback(savepoint)
+    assert content(job) == before
+
+
+def test_nothing_is_staged_of_a_mapping_with_a_wrong_value() -> None:
+    """Assigning an environment is all or nothing too."""
+    _, job = view(**BATCH)
+    for wrong in ({"A": "1", "B": 5}, {"A": "1", "": "x"}, {"A": "\0"}):
+        with pytest.raises((TypeError, ValueError)):
+            job.environment = wrong
+    with pytest.raises(TypeError, match=r"^environment takes a mapping, not \['A=1'\]$"):
+        job.environment = ["A=1"]
+    assert job.environment == BATCH["environment"]
+
+
+# Environments.
+
+
+def test_environments_are_mutable_mappings() -> None:
+    """Whatever takes a mapping takes an environment, and one environment can be assigned to the other."""
+    _, job = view(**BATCH)
+    assert isinstance(job.environment, MutableMapping)
+    job.spank_job_env = job.environment
+    assert job.spank_job_env == {"PATH": "/bin", "HOME": "/home/alice"}
+    assert job.environment is job.environment
+
+
+@pytest.mark.parametrize(
+    ("hook", "fields", "member"),
+    [
+        ("job_submit", {}, "environment"),
+        ("job_modify", BATCH, "environment"),
+        ("job_modify", {}, "spank_job_env"),
+    ],
+)
+def test_an_environment_that_slurm_would_not_take_is_frozen(hook: str, fields: dict[str, Any], member: str) -> None:
+    """srun and salloc do not send their environment and updates have none: writing there is an error, not a no-op."""
+    _, job = view(hook, **fields)
+    with pytest.raises(ValueError, match=r"cannot be set|none can be set"):
+        getattr(job, member)["X"] = "1"
+
+
+def test_an_array_keeps_what_is_no_variable() -> None:
+    """Entries without '=' and the order of the others survive a change; of two of one name the first counts."""
+    fake, job = view(script="#!/bin/sh")
+    struct = fake._struct
+    struct.environment = [b"odd", b"A=1", b"B=\xff", b"A=2"]
+    assert dict(job.environment) == {"A": "1", "B": "\udcff"}
+    assert job.environment["A"] == "1"
+    job.environment["C"] = "\udcfe"
+    job.commit()
+    assert struct.environment == [b"odd", b"A=1", b"B=\xff", b"A=2", b"C=\xfe"]
+    del job.environment["A"]
+    job.commit()
+    assert struct.environment == [b"odd", b"B=\xff", b"C=\xfe"]
+    assert struct.env_size == 3
+
+
+# argv.
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["append", "insert", "pop", "set", "del", "extend"]), st.text("ab", max_size=2)))
+)
+def test_argv_behaves_as_a_list(steps: list[tuple[str, str]]) -> None:
+    """Whatever is done with argv is done to the request."""
+    fake, job = view(argv=["job.sh"])
+    expected = ["job.sh"]
+    for step, word in steps:
+        for words in (expected, job.argv):
+            if step == "append":
+                words.append(word)
+            elif step == "insert":
+                words.insert(0, word)
+            elif step == "extend":
+                words += [word, word]
+            elif words:
+                if step == "pop":
+                    words.pop()
+                elif step == "set":
+                    words[0] = word
+                else:
+                    del words[-1:]
+    assert job.argv == expected
+    assert list(job.argv) == expected
+    assert len(job.argv) == len(expected)
+    assert repr(job.argv) == repr(expected)
+    job.commit()
+    assert fake._struct.argv == [word.encode() for word in expected]
+    assert fake._struct.argc == len(expected)
+
+
+def test_argv_takes_words_only() -> None:
+    """A text is not a list of letters, and a word is a text without NUL; nothing is written otherwise."""
+    _, job = view(argv=["a"])
+    assert isinstance(job.argv, MutableSequence)
+    for wrong in ("ls -l", None, 5, ["a", 5], [b"a"]):
+        with pytest.raises(TypeError, match=r"^argv takes "):
+            job.argv = wrong
+    with pytest.raises(ValueError, match=r"^argv must not hold a NUL byte"):
+        job.argv.append("a\0b")
+    assert job.argv == ["a"]
+    assert job.argv != ["b"]
+
+
+# The end.
+
+USES: dict[str, Callable[[Any], object]] = {
+    "read": lambda job: job.account,
+    "read computed": lambda job: job.user_name,
+    "write": lambda job: setattr(job, "account", "x"),
+    "write read-only": lambda job: setattr(job, "user_id", 1),
+    "argv": lambda job: job.argv,
+    "write argv": lambda job: setattr(job, "argv", []),
+    "environment": lambda job: job.environment,
+    "write environment": lambda job: setattr(job, "environment", {}),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_job_that_outlives_its_call_is_stale(use: str) -> None:
+    """Every use after the call raises StaleHandleError: its memory is Slurm's again."""
+    _, job = view(account="physics", **BATCH)
+    job.close()
+    with pytest.raises(StaleHandleError, match="this Job was used after the call"):
+        USES[use](job)
+
+
+def test_parts_of_a_job_that_outlive_its_call_are_stale() -> None:
+    """So does every use of what came from it."""
+    _, job = view(argv=["x"], **BATCH)
+    argv, environment = job.argv, job.environment
+    job.close()
+    for use in (
+        lambda: argv[0],
+        lambda: len(argv),
+        lambda: argv.append("x"),
+        lambda: environment["PATH"],
+        lambda: environment.update(A="1"),
+    ):
+        with pytest.raises(StaleHandleError):
+            use()
+    assert repr(argv) == "<Words of a call that is over>"
+
+
+# Records and tables.
+
+
+def test_records_are_read_only() -> None:
+    """What slurmctld holds cannot be assigned, and unknown names are told with the nearest."""
+    record: Any = FakeRecord(time_limit=60)
+    with pytest.raises(AttributeError, match=r"^record\.time_limit is read-only$"):
+        record.time_limit = 61
+    with pytest.raises(AttributeError, match=r"^record has no 'timelimit'; nearest: time_limit"):
+        record.timelimit  # noqa: B018
+
+
+TABLES: dict[str, tuple[Any, Any, Any]] = {
+    "partitions": (fake_partitions({"debug": {"max_time": 60}, "gpu": {}}), "debug", "max_time"),
+    "reservations": (fake_reservations({"debug": {"node_cnt": 60}, "gpu": {}}), "debug", "node_cnt"),
+    "jobs": (fake_jobs([FakeRecord(job_id=7, time_limit=60), FakeRecord(job_id=8)]), 7, "time_limit"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_are_mappings(name: str) -> None:
+    """Records are looked up by key; what is not there is missing as in a dict."""
+    table, key, field = TABLES[name]
+    table = table._view()
+    assert isinstance(table, Mapping)
+    assert getattr(table[key], field) == 60
+    assert key in table
+    assert "none" not in table
+    assert table.get("none") is None
+    with pytest.raises(KeyError):
+        table["none"]
+    assert len(table) == 2
+    assert next(iter(table)) == key
+    assert [getattr(record, field) for record in table.values()] == [60, None if name != "reservations" else 0]
+    assert [found for found, _ in table.items()] == list(table)
+
+
+def test_jobs_are_found_as_in_lua() -> None:
+    """jobs["7"] is jobs[7]."""
+    assert TABLES["jobs"][0]._view()["7"].job_id == 7
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_nothing_is_looked_up_before_it_is_asked(name: str) -> None:
+    """A handler that asks for no record pays for none; one that asks for one does not pay for all."""
+    asked: list[object] = []
+
+    def find(key: object) -> None:
+        asked.append(key)
+
+    def everything() -> dict[Any, Any]:
+        raise AssertionError
+
+    table = model.Table(find, everything)
+    assert "debug" not in table
+    assert asked == ["debug"]
+    table.close()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_and_their_records_end_with_the_call(name: str) -> None:
+    """A table, and every record that came from it, is stale afterwards."""
+    table, key, field = TABLES[name]
+    table = table._view()
+    records = [table[key], *table.values(), dict(table.items())[key]]
+    table.close()
+    for record in records:
+        with pytest.raises(StaleHandleError):
+            getattr(record, field)
+    for use in (lambda: table[key], lambda: key in table, lambda: list(table), lambda: len(table), table.items):
+        with pytest.raises(StaleHandleError):
+            use()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Test the examples in contrib as a site tests its own hooks: on a laptop, without Slurm."""
+
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.testing import FakeContainer, FakeJob, FakeSpank, run
+
+FIRST_LIGHT = Path(__file__).parents[2] / "contrib" / "first_light" / "hooks.py"
+
+
+def test_a_job_needs_an_account() -> None:
+    """A job without a project is refused, and the user is told how to name one."""
+    result = run(FIRST_LIGHT, "job_submit", job=FakeJob(time_limit=5))
+    assert not result.accepted
+    assert result.code == "ESLURM_INVALID_ACCOUNT"
+    assert result.text == "please name a project with --account"
+
+
+def test_a_job_without_a_time_limit_gets_one() -> None:
+    """What the user left out is filled in, and the user hears of it."""
+    result = run(FIRST_LIGHT, "job_submit", job=FakeJob(account="physics"))
+    assert result.accepted
+    assert result.changes == {"time_limit": 60, "partition": "debug", "comment": "project physics"}
+    assert result.user_messages == ["no --time given: limited to 60 minutes"]
+
+
+def test_what_the_user_chose_stays() -> None:
+    """A time limit and a partition that were given are left alone."""
+    job = FakeJob(account="physics", time_limit=120, partition="gpu")
+    result = run(FIRST_LIGHT, "job_submit", job=job)
+    assert result.changes == {"comment": "project physics"}
+    assert (job.time_limit, job.partition) == (120, "gpu")
+
+
+@pytest.mark.parametrize(
+    ("time_limit", "modify_uid", "accepted"), [(60, 1000, True), (61, 1000, False), (61, 0, True), (None, 1000, True)]
+)
+def test_only_root_extends_a_job(time_limit: int | None, modify_uid: int, accepted: bool) -> None:
+    """More than an hour is root's to give; an update of anything else is nobody's concern."""
+    result = run(FIRST_LIGHT, "job_modify", job=FakeJob(time_limit=time_limit), modify_uid=modify_uid)
+    assert result.accepted is accepted
+
+
+def test_the_greeting_reaches_the_task() -> None:
+    """srun --greet=World sets a variable in the environment of each task."""
+    spank = FakeSpank(env={"PATH": "/bin"}, items={"job_id": 7, "task_global_id": 3})
+    result = run(FIRST_LIGHT, "spank.task_init", spank=spank, options={"greet": "World"})
+    assert result.accepted
+    assert result.changes == {"env": {"HELLO": "hello World, task 3 of job 7"}}
+    assert spank.env["PATH"] == "/bin"
+
+
+def test_nobody_is_greeted_unasked() -> None:
+    """Without the option nothing changes."""
+    assert run(FIRST_LIGHT, "spank.task_init").changes == {}
+
+
+def test_a_greeting_is_a_name() -> None:
+    """What is no name is refused before anything is submitted."""
+    result = run(FIRST_LIGHT, "spank.task_init", options={"greet": "R2D2"})
+    assert not result.accepted
+    assert result.text == "--greet: 'R2D2' is not a name"
+
+
+def test_a_container_is_staged_and_dropped(tmp_path: Path) -> None:
+    """The bundle is copied for the job, and the copy is gone afterwards."""
+    (tmp_path / "rootfs" / "etc").mkdir(parents=True)
+    container = FakeContainer(f"test-{tmp_path.parent.name}-{tmp_path.name}", bundle=tmp_path, job_id=7)
+    staged = Path(f"/tmp/staged-1000-{container.id}")
+    try:
+        result = run(FIRST_LIGHT, "scrun.stage_in", container=container)
+        assert result.accepted
+        assert result.changes == {"bundle": str(staged), "root_path": str(staged / "rootfs")}
+        assert (staged / "rootfs" / "etc" / "staged").read_text() == "by slurmhooks, for job 7\n"
+    finally:
+        result = run(FIRST_LIGHT, "scrun.stage_out", container=container)
+    assert result.log == [f"info: dropped the staged copy container={container.id!r}"]
+    assert not staged.exists()
+    assert (tmp_path / "rootfs" / "etc").exists()

@@ -6,14 +6,18 @@ The C types are those that spank_get_item() writes; they are identical in all re
 
 from __future__ import annotations
 
-from slurmhooks.values import ERRORS, number_from_c
+import os
+
+from slurmhooks.values import number_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    Read = Callable[[Any, Any], Any]
+    from slurmhooks.spank.model import Spank
+
+    Read = Callable[[Spank, Any], Any]
 
 
 class Where:
@@ -63,7 +67,7 @@ class Item:
         ctype: the C type of the result; empty if there are two, and model.py reads them.
         doc: what it is, one line.
         where: where Slurm answers.
-        convert: turns the C result into the value.
+        convert: makes the value of the view and the C result, which is an int, a str or None.
         argument: for a method, the name of its argument.
     """
 
@@ -130,26 +134,39 @@ class ExitStatus:
         return hash(self.raw)
 
 
-def _plain(ffi: Any, result: Any) -> Any:
-    return result[0]
+def _plain(spank: Spank, raw: Any) -> Any:
+    return raw
 
 
-def _u32(ffi: Any, result: Any) -> Any:
-    return number_from_c(result[0], 32)
+def _status(spank: Spank, raw: Any) -> ExitStatus:
+    return ExitStatus(raw)
 
 
-def _text(ffi: Any, result: Any) -> str | None:
-    pointer = result[0]
-    return None if pointer == ffi.NULL else ffi.string(pointer).decode("utf-8", ERRORS)
+NOBODY = 99
+"""slurm.h SLURM_AUTH_NOBODY: what srun tells of an owner that it was not asked to change."""
 
 
-def _status(ffi: Any, result: Any) -> ExitStatus:
-    return ExitStatus(result[0])
+def _owner(own: Callable[[], int]) -> Read:
+    return lambda spank, raw: own() if spank.context == "local" and raw == NOBODY else raw
+
+
+def _task_pid(spank: Spank, raw: Any) -> Any:
+    # Slurm has not stored it yet when the child runs; the child is the task.
+    return raw if raw > 0 or spank.callback not in ("task_init_privileged", "task_init") else os.getpid()
+
+
+def _array_id(spank: Spank, raw: Any) -> Any:
+    # Outside an array it is 0 in a batch step, but the job's own id in other steps.
+    return None if spank.job_array_task_id is None else raw
+
+
+def _array_task_id(spank: Spank, raw: Any) -> Any:
+    return number_from_c(raw, 32)
 
 
 ITEMS = (
-    Item("S_JOB_UID", "uid_t", "User id of the job's owner.", USER),
-    Item("S_JOB_GID", "gid_t", "Primary group id of the job's owner.", USER),
+    Item("S_JOB_UID", "uid_t", "User id of the job's owner.", USER, _owner(os.getuid)),
+    Item("S_JOB_GID", "gid_t", "Primary group id of the job's owner.", USER, _owner(os.getgid)),
     Item("S_JOB_ID", "uint32_t", "Slurm's job id.", USER),
     Item("S_JOB_STEPID", "uint32_t", "Step id, a large number for special steps; step_name has it as text.", LAUNCH),
     Item("S_JOB_NNODES", "uint32_t", "Number of nodes of the step.", LAUNCH),
@@ -162,23 +179,23 @@ ITEMS = (
     Item("S_TASK_ID", "int", "Task id on this node, from 0.", TASK),
     Item("S_TASK_GLOBAL_ID", "uint32_t", "Task id in the step, from 0.", TASK),
     Item("S_TASK_EXIT_STATUS", "int", "Wait status of the task: raw, exit_code, signal, core_dumped.", EXIT, _status),
-    Item("S_TASK_PID", "pid_t", "Process id of the task.", TASK),
+    Item("S_TASK_PID", "pid_t", "Process id of the task.", TASK, _task_pid),
     Item("S_JOB_PID_TO_GLOBAL_ID", "uint32_t", "Task id in the step of a process.", FORKED, None, "pid"),
     Item("S_JOB_PID_TO_LOCAL_ID", "uint32_t", "Task id on this node of a process.", FORKED, None, "pid"),
     Item("S_JOB_LOCAL_TO_GLOBAL_ID", "uint32_t", "Task id in the step of one on this node.", REMOTE, None, "local_id"),
     Item("S_JOB_GLOBAL_TO_LOCAL_ID", "uint32_t", "Task id on this node of one in the step.", REMOTE, None, "global_id"),
     Item("S_JOB_SUPPLEMENTARY_GIDS", "", "Supplementary group ids of the job's owner."),
-    Item("S_SLURM_VERSION", "char *", "Version of the running Slurm, as in 24.11.5.", ANYWHERE, _text),
-    Item("S_SLURM_VERSION_MAJOR", "char *", "Its first part.", ANYWHERE, _text),
-    Item("S_SLURM_VERSION_MINOR", "char *", "Its second part.", ANYWHERE, _text),
-    Item("S_SLURM_VERSION_MICRO", "char *", "Its third part.", ANYWHERE, _text),
+    Item("S_SLURM_VERSION", "char *", "Version of the running Slurm, as in 24.11.5.", ANYWHERE),
+    Item("S_SLURM_VERSION_MAJOR", "char *", "Its first part.", ANYWHERE),
+    Item("S_SLURM_VERSION_MINOR", "char *", "Its second part.", ANYWHERE),
+    Item("S_SLURM_VERSION_MICRO", "char *", "Its third part.", ANYWHERE),
     Item("S_STEP_CPUS_PER_TASK", "uint32_t", "CPUs for each task; 1 with --overcommit."),
-    Item("S_JOB_ALLOC_CORES", "char *", "Cores of the job on this node, as a list like 0-3,8.", REMOTE, _text),
+    Item("S_JOB_ALLOC_CORES", "char *", "Cores of the job on this node, as a list like 0-3,8."),
     Item("S_JOB_ALLOC_MEM", "uint64_t", "Memory of the job on this node, in MiB."),
-    Item("S_STEP_ALLOC_CORES", "char *", "Cores of the step on this node, as a list like 0-3,8.", REMOTE, _text),
+    Item("S_STEP_ALLOC_CORES", "char *", "Cores of the step on this node, as a list like 0-3,8."),
     Item("S_STEP_ALLOC_MEM", "uint64_t", "Memory of the step on this node, in MiB."),
     Item("S_SLURM_RESTART_COUNT", "uint32_t", "How often the job was restarted."),
-    Item("S_JOB_ARRAY_ID", "uint32_t", "Job id of the array, or 0 outside one."),
-    Item("S_JOB_ARRAY_TASK_ID", "uint32_t", "Index in the array; None outside one.", REMOTE, _u32),
+    Item("S_JOB_ARRAY_ID", "uint32_t", "Job id of the array; None outside one.", REMOTE, _array_id),
+    Item("S_JOB_ARRAY_TASK_ID", "uint32_t", "Index in the array; None outside one.", REMOTE, _array_task_id),
 )
 """Every item of spank_item_t, in the order of spank.h."""

@@ -87,7 +87,7 @@ class Spank:
         step_alloc_cores: str | None
         step_alloc_mem: int
         slurm_restart_count: int
-        job_array_id: int
+        job_array_id: int | None
         job_array_task_id: int | None
         context: str
         callback: str
@@ -200,7 +200,10 @@ class Spank:
             return _READERS[item.item](self, item)
         result = self._ffi.new(f"{item.ctype} *")
         self._get(item.item, item.where, result, self._ffi.NULL)
-        return item.convert(self._ffi, result)
+        return item.convert(self, self._text(result[0]) if item.ctype == "char *" else result[0])
+
+    def _text(self, pointer: Any) -> str | None:
+        return None if pointer == self._ffi.NULL else text_from_c(self._ffi.string(pointer))
 
     def _argv(self, item: Item) -> list[str]:
         count = self._ffi.new("int *")
@@ -236,7 +239,7 @@ class Spank:
             raise SpankError(self._code(code), item.item, f"no answer for {item.argument} {value}")
         if code:
             self._raise(item.item, self._code(code), item.where.text)
-        return item.convert(self._ffi, result)
+        return item.convert(self, result[0])
 
     def _read(self, function: Any, name: str, missing: str) -> str | None:
         """Read a variable of any length."""
@@ -278,7 +281,7 @@ class Spank:
 
     def _process_getenv(self, name: str) -> str | None:
         pointer = self._lib.getenv(name.encode(ENCODING, ERRORS))
-        return None if pointer == self._ffi.NULL else text_from_c(self._ffi.string(pointer))
+        return self._text(pointer)
 
     def _process_env_names(self) -> list[str]:
         return [entry.split("=", 1)[0] for entry in strings_from_c(self._ffi, self._lib.environ)]

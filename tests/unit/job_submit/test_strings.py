@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Slurm's notations; what Slurm itself makes of them is compared in tests/cluster/test_job_submit_fields.py."""
+
+import contextlib
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slurmhooks.job_submit.strings import (
+    ArraySpec,
+    Dependencies,
+    Dependency,
+    JobRef,
+    Tres,
+    TresItem,
+    collapse_nodes,
+    expand_nodes,
+    mem_str_to_mib,
+    mib_to_mem_str,
+    mins_to_time_str,
+    time_str2mins,
+)
+from slurmhooks.values import UNLIMITED
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [
+        ("0", 0),
+        ("60", 60),
+        ("1:30", 2),
+        ("0:1", 1),
+        ("2:00:00", 120),
+        ("1:00:01", 61),
+        ("1-", 1440),
+        ("1-2", 1560),
+        ("1-02:03", 1563),
+        ("1-02:03:01", 1564),
+        ("unlimited", UNLIMITED),
+        ("INFINITE", UNLIMITED),
+        ("-1", UNLIMITED),
+    ],
+)
+def test_times(text: str, minutes: object) -> None:
+    """Every form of a time limit, rounded up to minutes."""
+    assert time_str2mins(text) == minutes
+
+
+@pytest.mark.parametrize(
+    "text", ["", " 5", "5 ", "5m", "1:", ":1", "1::2", "1:2:3:4", "1-2-3", "1:2-3", "-5", "+5", "٣"]
+)
+def test_no_times(text: str) -> None:
+    """What is no time raises and says what is."""
+    with pytest.raises(ValueError, match=re.escape(f"not a time: {text!r}")):
+        time_str2mins(text)
+
+
+@given(st.integers(0, 10**9))
+def test_times_round_trip(minutes: int) -> None:
+    """Minutes, written as Slurm does, are the same minutes."""
+    assert time_str2mins(mins_to_time_str(minutes)) == minutes
+    assert mins_to_time_str(UNLIMITED) == "UNLIMITED"
+
+
+@pytest.mark.parametrize(
+    ("text", "mib"), [("0", 0), ("5", 5), ("5M", 5), ("1k", 1), ("1025KB", 2), ("4g", 4096), ("2T", 2 << 20)]
+)
+def test_memory(text: str, mib: int) -> None:
+    """Every unit of memory; K is rounded up."""
+    assert mem_str_to_mib(text) == mib
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.5G", "G", "1P", "1 G", "1GiB"])
+def test_no_memory(text: str) -> None:
+    """What is no amount of memory raises."""
+    with pytest.raises(ValueError, match="not an amount of memory"):
+        mem_str_to_mib(text)
+
+
+@given(st.integers(0, 1 << 40))
+def test_memory_round_trips(mib: int) -> None:
+    """MiB, written with a unit, are the same MiB."""
+    assert mem_str_to_mib(mib_to_mem_str(mib)) == mib
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        (None, []),
+        ("", []),
+        ("cpu=4,mem=8G", [TresItem("cpu", count=4), TresItem("mem", count=8192)]),
+        ("gres/gpu", [TresItem("gres/gpu")]),
+        ("gres/gpu:2", [TresItem("gres/gpu", count=2)]),
+        ("gres:gpu:2", [TresItem("gres/gpu", count=2)]),
+        ("gres:gpu:a100:4", [TresItem("gres/gpu", "a100", 4)]),
+        ("gres/gpu:a100=4", [TresItem("gres/gpu", "a100", 4)]),
+        ("gres/gpu:a100", [TresItem("gres/gpu", "a100", 1)]),
+        ("gpu:2(S:0)", [TresItem("gres/gpu", count=2, where="S:0")]),
+        ("gpu:a100:2(IDX:0,3)", [TresItem("gres/gpu", "a100", 2, "IDX:0,3")]),
+        ("craynetwork", [TresItem("gres/craynetwork")]),
+        ("bandwidth:4K", [TresItem("gres/bandwidth", count=4096)]),
+        ("bandwidth:4KB", [TresItem("gres/bandwidth", count=4000)]),
+        ("license/matlab=2", [TresItem("license/matlab", count=2)]),
+        ("license/matlab:2", [TresItem("license/matlab", count=2)]),
+        (
+            "cpu=1,mem=4000M,node=1,billing=1,gres/gpu=2,gres/gpu:a100=2",
+            [
+                TresItem("cpu"),
+                TresItem("mem", count=4000),
+                TresItem("node"),
+                TresItem("billing"),
+                TresItem("gres/gpu", count=2),
+                TresItem("gres/gpu", "a100", 2),
+            ],
+        ),
+    ],
+)
+def test_tres(text: str | None, items: list[TresItem]) -> None:
+    """Every form of a TRES."""
+    assert list(Tres.parse(text)) == items
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["gpu:", "gres/", "gpu=x", "gpu:a:b:2", "gpu(2", "gpu)", "license/a:b=2", "cpu/x=1", "mem=x", "gpu:=2", "=2"],
+)
+def test_no_tres(text: str) -> None:
+    """What is no TRES raises."""
+    with pytest.raises(ValueError, match="not a "):
+        Tres.parse(text)
+
+
+def test_tres_are_counted_and_changed() -> None:
+    """A name counts all its types; a name with a type counts that one; counts can be replaced."""
+    tres = Tres.parse("gpu:a100:2,gpu:h100:1,mem=1G")
+    assert tres["gres/gpu"] == 3
+    assert tres["gres/gpu:a100"] == 2
+    assert tres["gres/fpga"] == 0
+    assert "gres/gpu:h100" in tres
+    assert "gres/fpga" not in tres
+    assert str(tres) == "gres/gpu:a100=2,gres/gpu:h100=1,mem=1G"
+    assert str(tres.with_count("gres/gpu:a100", 4)) == "gres/gpu:a100=4,gres/gpu:h100=1,mem=1G"
+    assert str(tres.with_count("gres/gpu:h100", 0)) == "gres/gpu:a100=2,mem=1G"
+    assert str(tres.with_count("gres/gpu:v100", 1)).endswith(",gres/gpu:v100=1")
+    assert len(Tres()) == 0
+
+
+words = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
+
+
+@given(st.lists(st.builds(TresItem, words.map("gres/{}".format), words | st.none(), st.integers(0, 1 << 40))))
+def test_tres_round_trip(items: list[TresItem]) -> None:
+    """TRES, written and read, are the same."""
+    assert Tres.parse(str(Tres(tuple(items)))).items == tuple(items)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (None, []),
+        ("", []),
+        ("n1", ["n1"]),
+        ("n[1-3],n5", ["n1", "n2", "n3", "n5"]),
+        ("n[01-03,7],gpu1", ["n01", "n02", "n03", "n7", "gpu1"]),
+        ("r[0-1]n[1-2]", ["r0n1", "r0n2", "r1n1", "r1n2"]),
+        ("r[0-1]n[1-2]x[3]", ["r0n1x3", "r1n1x3", "r0n2x3", "r1n2x3"]),
+        ("n[09-11]", ["n09", "n10", "n11"]),
+        ("n[1,3-4]-ib", ["n1-ib", "n3-ib", "n4-ib"]),
+        (",a, b\tc,", ["a", "b", "c"]),
+    ],
+)
+def test_node_lists_expand(text: str | None, names: list[str]) -> None:
+    """Ranges, several brackets, widths, separators."""
+    assert expand_nodes(text) == names
+
+
+@pytest.mark.parametrize(
+    "text", ["n[", "n]", "n[1", "n[]", "n[3-1]", "n[a-b]", "n[1-]", "n[1,,2]", "n[[1]]", "n[0-99999]"]
+)
+def test_no_node_lists(text: str) -> None:
+    """What is no node list raises."""
+    with pytest.raises(ValueError, match="node"):
+        expand_nodes(text)
+
+
+def test_node_lists_of_users_cannot_stall_slurmctld() -> None:
+    """A list with too many nodes, or one that is nearly right, is refused at once."""
+    begin = time.perf_counter()
+    for text in ("r[0-9999]n[0-9999]", "n" * 50_000 + "[", "n[1]" * 20_000 + "]"):
+        with pytest.raises(ValueError, match="node"):
+            expand_nodes(text)
+    with pytest.raises(ValueError, match="parentheses"):
+        Tres.parse("g" * 50_000 + "(" * 1000)
+    assert time.perf_counter() - begin < 2
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ([], ""),
+        (["n1"], "n1"),
+        (["n1", "n2", "n3", "n5"], "n[1-3,5]"),
+        (["n1", "n3", "n2"], "n[1,3,2]"),
+        (["n09", "n10", "n11"], "n[09-11]"),
+        (["n9", "n10"], "n[9-10]"),
+        (["n001", "n2"], "n[001,2]"),
+        (["n1", "m1", "n2"], "n1,m1,n2"),
+        (["a", "b", "a1"], "a,b,a1"),
+        (["n1-2", "n1-3"], "n1-[2-3]"),
+    ],
+)
+def test_node_lists_collapse(names: list[str], text: str) -> None:
+    """Neighbours are joined where their widths agree, and the order stays."""
+    assert collapse_nodes(names) == text
+
+
+@given(st.lists(st.from_regex(r"[a-z][a-z0-9-]{0,3}[0-9]{0,3}", fullmatch=True)))
+def test_node_lists_round_trip(names: list[str]) -> None:
+    """Names, collapsed and expanded, are the same names in the same order."""
+    assert expand_nodes(collapse_nodes(names)) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "tasks", "limit"),
+    [
+        ("5", [5], None),
+        ("0-3", [0, 1, 2, 3], None),
+        ("0-10:5%3", [0, 5, 10], 3),
+        ("1,3,2-4", [1, 2, 3, 4], None),
+        ("[1-2]%0", [1, 2], None),
+    ],
+)
+def test_arrays(text: str, tasks: list[int], limit: int | None) -> None:
+    """Ranges, steps, limits; each task counts once."""
+    spec = ArraySpec.parse(text)
+    assert spec.tasks == tasks
+    assert len(spec) == len(tasks)
+    assert spec.limit == limit
+    assert tasks[-1] in spec
+    assert tasks[-1] + 1 not in spec
+
+
+@pytest.mark.parametrize("text", ["", "a", "1-", "3-1", "1-5:0", "1%", "1%x", "1,,2", "-1", "1:2", "0-4000001"])
+def test_no_arrays(text: str) -> None:
+    """What is no array specification raises."""
+    with pytest.raises(ValueError, match="not an array specification"):
+        ArraySpec.parse(text)
+
+
+ranges = st.builds(lambda start, count, step: range(start, start + count, step), *[st.integers(1, 99)] * 3)
+
+
+@given(st.lists(ranges, min_size=1), st.integers(1, 99) | st.none())
+def test_arrays_round_trip(made: list[range], limit: int | None) -> None:
+    """A specification, written and read, has the same tasks."""
+    spec = ArraySpec(tuple(made), limit)
+    again = ArraySpec.parse(str(spec))
+    assert (again.tasks, again.limit) == (spec.tasks, spec.limit)
+
+
+@pytest.mark.parametrize(
+    ("text", "conditions", "either"),
+    [
+        (None, (), False),
+        ("0", (), False),
+        ("afterok:12", (Dependency("afterok", (JobRef(12),)),), False),
+        (
+            "afterany:1:2_3,singleton",
+            (Dependency("afterany", (JobRef(1), JobRef(2, "3"))), Dependency("singleton")),
+            False,
+        ),
+        (
+            "after:1+5?afternotok:2_*",
+            (Dependency("after", (JobRef(1, delay=5),)), Dependency("afternotok", (JobRef(2, "*"),))),
+            True,
+        ),
+        ("12", (Dependency("afterany", (JobRef(12),)),), False),
+        ("afterok:7(failed)", (Dependency("afterok", (JobRef(7, state="failed"),)),), False),
+        ("singleton(unfulfilled)", (Dependency("singleton", state="unfulfilled"),), False),
+    ],
+)
+def test_dependencies(text: str | None, conditions: tuple[Dependency, ...], either: bool) -> None:
+    """Every kind of dependency, as users write and as Slurm shows it."""
+    read = Dependencies.parse(text)
+    assert read == Dependencies(conditions, either)
+    assert Dependencies.parse(str(read)) == read
+
+
+@pytest.mark.parametrize(
+    "text", ["afterok", "afterok:", "after:x", "nonsense:1", "singleton:1", "afterok:0", "afterok:1+0", ","]
+)
+def test_no_dependencies(text: str) -> None:
+    """What is no dependency raises."""
+    with pytest.raises(ValueError, match="not a dependency"):
+        Dependencies.parse(text)
+
+
+def test_dependencies_name_jobs() -> None:
+    """The jobs of all conditions."""
+    assert Dependencies.parse("afterok:12:13,after:13_1").job_ids == {12, 13}
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """Nothing but ValueError comes of any text."""
+    for read in (time_str2mins, mem_str_to_mib, Tres.parse, expand_nodes, ArraySpec.parse, Dependencies.parse):
+        with contextlib.suppress(ValueError):
+            read(text)

@@ -108,6 +108,7 @@ class JobFields:
     exc_nodes = Text("Nodes not to use, as a node list.")
     features = Text("Features that nodes must have (--constraint).")
     network = Text("Demands on the interconnect.")
+    oversubscribe = OneOf(16, Shared, "The newer name of shared.", member="shared")
     partition = Text("Partitions, separated by commas; None for the default one.")
     prefer = Text("Features that nodes should have.")
     reboot = Number(16, "1: boot the nodes first.")
@@ -115,7 +116,6 @@ class JobFields:
     req_switch = Number(32, "Most leaf switches to spread over.")
     segment_size = Number(16, "Nodes in each segment, with topology/block.", since="24.05")
     shared = OneOf(16, Shared, "Whom the nodes are shared with.")
-    oversubscribe = OneOf(16, Shared, "The newer name of shared.", member="shared")
     wait4switch = Number(32, "How long to wait for that few switches.", unit="seconds")
 
     # How much: nodes, tasks, CPUs
@@ -149,6 +149,7 @@ class JobFields:
 
     # How much: memory, disk, TRES
     cpus_per_tres = Text("CPUs for each TRES, as gres/gpu:2.")
+    gres = Gres("The older name of tres_per_node; 'gres/' may be left out when it is assigned.", member="tres_per_node")
     licenses = Text("Licenses that the job needs.")
     licenses_tot = Text("All licenses, those asked for as TRES included; set later.", writable=False, since="23.02")
     mem_per_tres = Text("Memory for each TRES, as gres/gpu:1024, in MiB.")
@@ -166,7 +167,6 @@ class JobFields:
     tres_freq = Text("Clock rates of TRES.")
     tres_per_job = Text("TRES of the whole job (see strings.Tres).")
     tres_per_node = Text("TRES on each node.")
-    gres = Gres("The older name of tres_per_node; 'gres/' may be left out when it is assigned.", member="tres_per_node")
     tres_per_socket = Text("TRES in each socket.")
     tres_per_task = Text("TRES of each task.")
 
@@ -233,11 +233,11 @@ class JobFields:
     fed_siblings_active = Plain(64, "Clusters of the federation that the job is at, as bits.", writable=False)
     fed_siblings_viable = Plain(64, "Clusters of the federation that it may go to, as bits.", writable=False)
     het_job_offset = Number(32, "Which component of a heterogeneous job it is, from 0.", writable=False)
-    pack_job_offset = Number(32, "The older name of het_job_offset.", member="het_job_offset", writable=False)
     job_id = Number(32, "Job id, in updates.", member=("job_id", "step_id.job_id"), writable=False)
     job_id_str = Text("Job id, in updates, as the user wrote it.", writable=False)
     origin_cluster = Text("Cluster that the job was submitted to.", writable=False)
     other_port = Plain(16, "Port of the client that is told what happens to the job.", writable=False)
+    pack_job_offset = Number(32, "The older name of het_job_offset.", member="het_job_offset", writable=False)
     resp_host = Text("Host of that client; set by slurmctld.", writable=False)
     sluid = Sluid("Id that is never used again, in updates.", member="step_id.sluid", since="25.11")
 
@@ -276,13 +276,13 @@ class RecordFields:
     het_job_id = Plain(32, "Job id of the first component of a heterogeneous job; 0 if it is none.", writable=False)
     het_job_id_set = Text("Job ids of all its components.", writable=False)
     het_job_offset = Plain(32, "Which of its components it is, from 0.", writable=False)
-    pack_job_id = Plain(32, "The older name of het_job_id.", member="het_job_id", writable=False)
-    pack_job_id_set = Text("The older name of het_job_id_set.", member="het_job_id_set", writable=False)
-    pack_job_offset = Plain(32, "The older name of het_job_offset.", member="het_job_offset", writable=False)
     job_id = Plain(32, "Slurm's job id.", writable=False)
     name = Text("Name of the job.", writable=False)
     origin_cluster = Text("Cluster that it was submitted to.", writable=False)
     original_sluid = Sluid("Id of its first start, never used again.", member="step_id.sluid", since="25.11")
+    pack_job_id = Plain(32, "The older name of het_job_id.", member="het_job_id", writable=False)
+    pack_job_id_set = Text("The older name of het_job_id_set.", member="het_job_id_set", writable=False)
+    pack_job_offset = Plain(32, "The older name of het_job_offset.", member="het_job_offset", writable=False)
     script = Computed(str, "The batch script, from slurmctld's state folder; None for srun and salloc.")
     sluid = Sluid("Id of this start, never used again.", member="db_index", since="24.11")
     spank_job_env = Strings("Variables of SPANK plugins, as NAME=value.", member="spank_job_env",

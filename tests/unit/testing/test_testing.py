@@ -1,0 +1,466 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from slurmhooks.errors import LoadError, StaleHandleError
+from slurmhooks.hook import HOOKS
+from slurmhooks.log import log
+from slurmhooks.scrun import CommandResult
+from slurmhooks.testing import (
+    FakeContainer,
+    FakeJob,
+    FakeRecord,
+    FakeSpank,
+    fake_jobs,
+    fake_partitions,
+    fake_reservations,
+    run,
+)
+from slurmhooks.values import UNLIMITED
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def hooks(write: Write) -> Callable[[str], Path]:
+    """Return a function that writes a hook file."""
+
+    def make(source: str) -> Path:
+        return write("hooks.py", "from slurmhooks import Reject, hook, log\n" + source)
+
+    return make
+
+
+# The result.
+
+
+def test_a_pass(hooks: Callable[[str], Path]) -> None:
+    """What was accepted, with what changed, what the user saw and what was logged."""
+    path = hooks(
+        """
+@hook.job_submit
+def handler(job, submit_uid):
+    job.comment = f"by {submit_uid}"
+    log.user("hello %s", "you")
+    log.info("ran", uid=submit_uid)
+"""
+    )
+    job = FakeJob(name="x")
+    result = run(path, "job_submit", job=job, submit_uid=7)
+    assert (result.accepted, result.code, result.text, result.error_id) == (True, None, None, None)
+    assert result.changes == {"comment": "by 7"}
+    assert result.user_messages == ["hello you"]
+    assert result.log == ["info: ran uid=7"]
+    assert job.comment == "by 7"
+    assert "accepted=True" in repr(result)
+
+
+def test_a_refusal_changes_nothing(hooks: Callable[[str], Path]) -> None:
+    """A refusal has code and text, and nothing of what handlers wrote; messages are shown all the same."""
+    path = hooks(
+        """
+@hook.job_submit
+def first(job):
+    job.comment = "x"
+    job.environment["X"] = "1"
+    job.argv.append("y")
+    log.user("one thing")
+
+@hook.job_submit
+def second(job):
+    assert job.comment == "x"
+    raise Reject("no", code="ESLURM_INVALID_QOS")
+"""
+    )
+    job = FakeJob(script="#!/bin/sh")
+    result = run(path, "job_submit", job=job)
+    assert (result.accepted, result.code, result.text) == (False, "ESLURM_INVALID_QOS", "no")
+    assert result.changes == {}
+    assert result.user_messages == ["one thing"]
+    assert (job.comment, dict(job.environment), list(job.argv)) == (None, {}, [])
+
+
+def test_a_bug_is_shown_with_its_traceback(hooks: Callable[[str], Path]) -> None:
+    """A failing assertion on the result prints what the log of the daemon would hold."""
+    result = run(hooks("@hook.job_submit\ndef handler(job):\n    {}['x']\n"), "job_submit")
+    assert not result.accepted
+    assert result.error_id is not None
+    assert result.text is not None
+    assert result.error_id in result.text
+    assert "KeyError: 'x'" in repr(result)
+    assert all(line.startswith(f"error: error {result.error_id}: ") for line in result.log)
+
+
+def test_a_lenient_bug_is_undone(hooks: Callable[[str], Path]) -> None:
+    """on_error="accept" behaves as in slurmctld."""
+    path = hooks(
+        "@hook.job_submit(on_error='accept')\ndef handler(job):\n    job.comment = 'x'\n    raise ValueError\n"
+    )
+    result = run(path, "job_submit")
+    assert result.accepted
+    assert result.changes == {}
+    assert len(result.user_messages) == 1
+
+
+def test_slurms_log_is_the_tests_own_only_while_it_runs(hooks: Callable[[str], Path]) -> None:
+    """Other users of the log get it back."""
+    before = log._sink, log._user, log._record
+    run(hooks("@hook.job_submit\ndef handler(job): log.info('x')\n"), "job_submit")
+    assert (log._sink, log._user, log._record) == before
+
+
+# Loading.
+
+
+def test_a_broken_file_is_told_as_when_it_is_loaded(hooks: Callable[[str], Path], tmp_path: Path) -> None:
+    """What slurmhooks check would find fails the test with the findings."""
+    with pytest.raises(LoadError, match="takes 'jbo', which the hook does not have"):
+        run(hooks("@hook.job_submit\ndef handler(jbo): ...\n"), "job_submit")
+    with pytest.raises(LoadError, match="no such hook file"):
+        run(tmp_path / "gone.py", "job_submit")
+
+
+def test_a_file_is_loaded_anew(hooks: Callable[[str], Path]) -> None:
+    """One test's globals do not reach the next one."""
+    path = hooks(
+        "seen = []\n@hook.job_submit\ndef handler(job):\n    seen.append(1)\n    job.comment = str(len(seen))\n"
+    )
+    assert run(path, "job_submit").changes == run(str(path), "job_submit").changes == {"comment": "1"}
+
+
+@pytest.fixture
+def module(hooks: Callable[[str], Path]) -> Iterator[ModuleType]:
+    """Import a hook file as a test would, to replace a part of it."""
+    path = hooks(
+        """
+LIMIT = 60
+quota = hook.spank.option("quota", "N", usage="", type=int)
+
+@hook.job_submit
+def handler(job):
+    job.time_limit = LIMIT
+
+@hook.spank.task_init
+def task(spank):
+    spank.env["QUOTA"] = str(quota.value)
+"""
+    )
+    spec = importlib.util.spec_from_file_location("hooks_of_a_test", path)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[made.__name__] = made
+    spec.loader.exec_module(made)
+    yield made
+    del sys.modules[made.__name__]
+
+
+def test_an_imported_module_runs_as_it_is(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test may replace what a module looks up."""
+    assert run(module, "job_submit").changes == {"time_limit": 60}
+    monkeypatch.setattr(module, "LIMIT", 5)
+    assert run(module, "job_submit").changes == {"time_limit": 5}
+
+
+def test_options_are_forgotten_between_runs(module: ModuleType) -> None:
+    """What one test gave does not reach the next one, in a module that stays."""
+    assert run(module, "spank.task_init", options={"quota": "5"}).changes == {"env": {"QUOTA": "5"}}
+    assert run(module, "spank.task_init").changes == {"env": {"QUOTA": "None"}}
+
+
+def test_handlers_can_be_called_as_they_are(module: ModuleType) -> None:
+    """A handler is a plain function: a test may call it with a stand-in, and look at what it wrote."""
+    job = FakeJob()
+    module.handler(job)
+    assert job.time_limit == 60
+    assert run(module, "job_submit", job=job).changes == {}
+
+
+# Wrong use.
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_every_hook_runs_with_defaults(hooks: Callable[[str], Path], hook: str) -> None:
+    """Whatever a handler of a hook may take is there."""
+    arguments = ", ".join(HOOKS[hook].arguments)
+    result = run(hooks(f"@hook.{hook}\ndef handler({arguments}): log.info('ran')\n"), hook)
+    assert result.accepted
+    assert result.log == ["info: ran"]
+    assert result.changes == {}
+
+
+def test_misspelt_names_are_told(hooks: Callable[[str], Path]) -> None:
+    """Hooks, fields, items, options and contexts that do not exist are errors with the nearest names."""
+    path = hooks("hook.spank.option('greet', 'NAME', usage='')\n")
+    wrong: list[tuple[type[Exception], str, Callable[[], object]]] = [
+        (ValueError, "no hook 'job_submti'; nearest: job_submit", lambda: run(path, "job_submti")),
+        (AttributeError, "job has no 'acount'; nearest: account", lambda: FakeJob(acount="x")),
+        (AttributeError, "record has no 'timelimit'; nearest: time_limit", lambda: FakeRecord(timelimit=1)),
+        (AttributeError, "partition has no 'maxtime'", lambda: fake_partitions({"a": {"maxtime": 1}})),
+        (AttributeError, "since Slurm 23.02; this is 22.05", lambda: FakeJob(release="22.05", container_id="x")),
+        (ValueError, "no item 'jobid'; nearest: job_id", lambda: FakeSpank(items={"jobid": 1})),
+        (ValueError, "no context 'remot'", lambda: FakeSpank("remot")),
+        (ValueError, "no callback 'taskinit'; nearest: task_init", lambda: FakeSpank(callback="taskinit")),
+        (ValueError, "no option 'great'; nearest: greet", lambda: run(path, "spank.init", options={"great": "x"})),
+        (TypeError, "has no argument 'job'; it has: spank", lambda: run(path, "spank.init", job=FakeJob())),
+        (TypeError, "has no argument 'spank'; it has: none", lambda: run(path, "job_submit.init", spank=FakeSpank())),
+        (TypeError, "options are for SPANK", lambda: run(path, "job_submit", options={"greet": "x"})),
+        (
+            ValueError,
+            "task_init in remote, not in local",
+            lambda: run(path, "spank.task_init", spank=FakeSpank("local")),
+        ),
+    ]
+    for error, message, use in wrong:
+        with pytest.raises(error) as caught:
+            use()
+        assert message in str(caught.value)
+
+
+def test_values_are_checked_as_in_slurm() -> None:
+    """A stand-in cannot have what Slurm could not."""
+    for error, fields in ((ValueError, {"time_limit": -1}), (TypeError, {"account": 5}), (ValueError, {"name": "\0"})):
+        with pytest.raises(error):
+            FakeJob(**fields)
+
+
+# job_submit.
+
+
+def test_what_handlers_get_of_slurmctld(hooks: Callable[[str], Path]) -> None:
+    """Partitions, reservations, jobs and the record are what the test says, as dicts or as tables."""
+    path = hooks(
+        """
+@hook.job_modify
+def handler(job, record, modify_uid, partitions, reservations, jobs):
+    found = [record.job_id, modify_uid, partitions["debug"].max_time, len(reservations), list(jobs)]
+    job.comment = " ".join(map(str, found))
+"""
+    )
+    partitions = {"debug": {"max_time": UNLIMITED}}
+    reservations: dict[str, dict[str, object]] = {"maint": {}}
+    jobs = [FakeRecord(job_id=5), FakeRecord(job_id=6)]
+    record = FakeRecord(job_id=9, user_id=77)
+    expected = {"comment": "9 77 UNLIMITED 1 [5, 6]"}
+    as_dicts = run(path, "job_modify", record=record, partitions=partitions, reservations=reservations, jobs=jobs)
+    assert as_dicts.changes == expected
+    tables = {"partitions": fake_partitions(partitions), "reservations": fake_reservations(reservations)}
+    for _ in range(2):
+        result = run(path, "job_modify", record=record, jobs=fake_jobs(jobs), **tables)  # type: ignore[arg-type]
+        assert result.changes == expected
+
+
+def test_an_update_names_no_user(hooks: Callable[[str], Path]) -> None:
+    """In an update the user of the request is unset, unless the test gives one."""
+    path = hooks("@hook.job_modify\ndef handler(job): log.info('%s', job.user_id)\n")
+    assert run(path, "job_modify").log == ["info: None"]
+    assert run(path, "job_modify", job=FakeJob(user_id=5)).log == ["info: 5"]
+
+
+def test_views_are_stale_after_the_run(hooks: Callable[[str], Path]) -> None:
+    """What a handler keeps is stale as in slurmctld; the test's own stand-ins live on."""
+    path = hooks(
+        """
+kept = []
+@hook.job_modify
+def handler(job, record, partitions):
+    kept.extend([job, record, partitions["debug"]])
+"""
+    )
+    job, record, partitions = FakeJob(name="x"), FakeRecord(name="y"), fake_partitions({"debug": {}})
+    assert run(path, "job_modify", job=job, record=record, partitions=partitions).accepted
+    for view in sys.modules["slurmhooks_site.hooks"].kept:
+        with pytest.raises(StaleHandleError):
+            view.name  # noqa: B018
+    assert (job.name, record.name, partitions["debug"].name) == ("x", "y", "debug")
+
+
+def test_a_job_can_be_submitted_and_then_changed(hooks: Callable[[str], Path]) -> None:
+    """One stand-in may go through several runs; what the test sets in between is part of the request."""
+    path = hooks("@hook.job_submit\ndef handler(job): job.comment = (job.comment or '') + (job.account or '')\n")
+    job = FakeJob(account="a")
+    assert run(path, "job_submit", job=job).changes == {"comment": "a"}
+    job.account = "b"
+    assert run(path, "job_submit", job=job).changes == {"comment": "ab"}
+    assert job.comment == "ab"
+
+
+def test_changes_of_environments_and_arguments(hooks: Callable[[str], Path]) -> None:
+    """Of an environment the changed variables are told, None for one that is gone; of argv all of it."""
+    path = hooks(
+        """
+@hook.job_submit
+def handler(job):
+    job.environment["NEW"] = "1"
+    job.environment["PATH"] = "/opt"
+    del job.environment["HOME"]
+    job.environment["SAME"] = "x"
+    job.argv = ["wrapper", *job.argv]
+    job.min_mem_per_cpu = 100
+"""
+    )
+    env = {"PATH": "/bin", "HOME": "/root", "SAME": "x"}
+    result = run(path, "job_submit", job=FakeJob(script="#!/bin/sh", environment=env, argv=["a"], min_mem_per_node=5))
+    assert result.changes == {
+        "environment": {"PATH": "/opt", "HOME": None, "NEW": "1"},
+        "argv": ["wrapper", "a"],
+        "min_mem_per_cpu": 100,
+    }
+
+
+def test_fields_that_slurmctld_computes() -> None:
+    """What slurmctld or the name service would be asked for is what the test says."""
+    job = FakeJob(user_name="alice", default_account="physics", groups={"wheel": 10})
+    assert (job.user_name, job.default_account, job.groups) == ("alice", "physics", {"wheel": 10})
+
+
+# SPANK.
+
+
+def test_contexts(hooks: Callable[[str], Path]) -> None:
+    """Handlers run in their contexts only; the default is the first in which Slurm makes the call."""
+    path = hooks("@hook.spank.init(contexts='remote')\ndef handler(spank): log.info(spank.context)\n")
+    assert run(path, "spank.init").log == []
+    assert run(path, "spank.init", spank=FakeSpank("remote")).log == ["info: remote"]
+
+
+def test_items_are_refused_as_by_slurm(hooks: Callable[[str], Path]) -> None:
+    """A handler that asks for an item in the wrong place fails here, not on the cluster."""
+    result = run(hooks("@hook.spank.init\ndef handler(spank): spank.task_id\n"), "spank.init")
+    assert not result.accepted
+    assert "ESPANK_NOT_REMOTE" in repr(result)
+
+
+def test_changes_of_a_task(hooks: Callable[[str], Path]) -> None:
+    """Changes of the environment and the command of a task are told."""
+    path = hooks(
+        """
+@hook.spank.task_init
+def handler(spank):
+    spank.env["A"] = spank.args[0]
+    spank.env.pop("B")
+    spank.prepend_task_argv(["time"])
+"""
+    )
+    spank = FakeSpank(env={"B": "x"}, args=["one"])
+    result = run(path, "spank.task_init", spank=spank)
+    assert result.changes == {"env": {"B": None, "A": "one"}, "prepended_task_argv": ["time"]}
+    assert spank.env == {"A": "one"}
+
+
+OPTIONS = """
+name = hook.spank.option("name", "NAME", usage="")
+number = hook.spank.option("number", "N", usage="", type=int, contexts=["local", "remote"])
+flag = hook.spank.option("flag", usage="")
+level = hook.spank.option("level", "N", usage="", optional=True)
+
+@number.check
+def small(value):
+    if value > 9:
+        raise Reject("too large", code="ESPANK_BAD_ARG")
+    return value * 10
+
+@hook.spank.init
+@hook.spank.job_prolog
+def handler(spank):
+    log.info("%s", [name.value, number.value, flag.value, level.value])
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [
+        ({}, [None, None, None, None]),
+        ({"name": "x", "number": "7", "flag": True, "level": True}, ["x", 70, True, True]),
+        ({"level": "3"}, [None, None, None, "3"]),
+    ],
+)
+def test_options(hooks: Callable[[str], Path], given: dict[str, str | bool], seen: list[object]) -> None:
+    """Options have the values that their types and checks make of the text."""
+    assert run(hooks(OPTIONS), "spank.init", options=given).log == [f"info: {seen}"]
+
+
+def test_options_are_known_in_their_contexts(hooks: Callable[[str], Path]) -> None:
+    """An option that is not known in prolog has no value there."""
+    result = run(hooks(OPTIONS), "spank.job_prolog", options={"name": "x", "number": "7"})
+    assert result.log == ["info: ['x', None, None, None]"]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"number": "many"}, "--number: invalid literal for int() with base 10: 'many'"),
+        ({"number": "10"}, "--number: too large"),
+    ],
+)
+def test_a_refused_option(hooks: Callable[[str], Path], given: dict[str, str | bool], text: str) -> None:
+    """What a type or a check refuses is what srun tells the user; no handler runs."""
+    result = run(hooks(OPTIONS), "spank.init", options=given)
+    assert (result.accepted, result.code, result.text, result.log) == (False, "ESPANK_BAD_ARG", text, [])
+
+
+@pytest.mark.parametrize("given", [{"flag": "x"}, {"name": True}, {"name": 5}, {"flag": False}])
+def test_options_that_srun_could_not_be_given(hooks: Callable[[str], Path], given: dict[str, Any]) -> None:
+    """A flag takes no argument, another option needs one: the test is wrong, and hears of it."""
+    with pytest.raises(ValueError, match="takes"):
+        run(hooks(OPTIONS), "spank.init", options=given)
+
+
+# scrun.
+
+
+def test_commands_are_noted_and_not_run(hooks: Callable[[str], Path]) -> None:
+    """What a handler would run is told, and answered by the test."""
+    path = hooks(
+        """
+@hook.scrun.stage_in
+def handler(container):
+    if container.allocator_command(["cp", "-r", "a b", "c"]).status:
+        raise Reject("cannot copy")
+    log.info(container.remote_command("id -u").output)
+"""
+    )
+    container = FakeContainer(command=lambda where, text: CommandResult(0, f"{where} {text}"))
+    assert run(path, "scrun.stage_in", container=container).log == ["info: remote_command id -u"]
+    assert container.commands == [("allocator_command", "cp -r 'a b' c"), ("remote_command", "id -u")]
+    failing = FakeContainer(command=lambda where, text: CommandResult(1, ""))
+    assert run(path, "scrun.stage_in", container=failing).text == "cannot copy"
+
+
+def test_changes_of_a_container(hooks: Callable[[str], Path]) -> None:
+    """The paths that a handler set are told, and stay for stage_out."""
+    path = hooks(
+        """
+@hook.scrun.stage_in
+def stage_in(container):
+    container.bundle = "/moved/" + container.id
+    container.root_path = container.bundle + "/rootfs"
+    container.job_env["A"] = "1"
+
+@hook.scrun.stage_out
+def stage_out(container):
+    log.info("%s %s", container.root_path, container.job_env["A"])
+"""
+    )
+    container = FakeContainer("c1", bundle=Path("/given"))
+    changes = {"bundle": "/moved/c1", "root_path": "/moved/c1/rootfs", "job_env": {"A": "1"}}
+    assert run(path, "scrun.stage_in", container=container).changes == changes
+    assert (container.bundle, container.orig_bundle) == ("/moved/c1", "/given")
+    assert run(path, "scrun.stage_out", container=container).log == ["info: /moved/c1/rootfs 1"]
+
+
+def test_a_cancelled_container(hooks: Callable[[str], Path]) -> None:
+    """A handler can ask whether it is still wanted; one that does not is refused in the end."""
+    path = hooks("@hook.scrun.stage_in\ndef handler(container): log.info('%s', container.cancelled)\n")
+    result = run(path, "scrun.stage_in", container=FakeContainer(cancelled=True))
+    assert result.log == ["info: True"]
+    assert not result.accepted
+    assert result.text is not None
+    assert "cancelled" in result.text
+    assert run(path, "scrun.stage_in").log == ["info: False"]

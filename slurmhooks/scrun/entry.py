@@ -107,7 +107,8 @@ def _run(name: str, address: int) -> Answer:
     if not handlers:
         return 0, None, 0
     container = Container(_values(pointer), _job_env, LuaScrun(pointer))
-    cancel.attach(lambda: bool(pointer.cancelled))
+    if name == "stage_in":  # stage_out is what is left to do for a job that is over
+        cancel.attach(lambda: bool(pointer.cancelled), lambda: bool(lib.slurmhooks_job_is_over(pointer.job_id)))
     try:
         outcome = dispatch.run(handlers, {"container": container}, container)
         passed, text = outcome.passed, outcome.text

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The life of containers under a real scrun, from create to delete, and what may go wrong on the way."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.scenes import BUNDLE_MAKER, BUNDLE_PATH, HOOKS_D
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.conftest import Cluster
+
+PROJECT = Path(__file__).resolve().parents[2]
+UIDS = {"alice": 2001, "bob": 2002}
+HOOK = f"{HOOKS_D}/life.py"
+TRACE = "/tmp/life-{user}"
+CREATE_SECONDS = 25
+"""How long `scrun create` may take. Without our help, 26.05's never returns after a failed stage_in."""
+NOTICE_SECONDS = 40.0
+"""How long anything may take that several busy processes have to agree on."""
+
+PRELUDE = f"""
+import json, os, time
+from slurmhooks import Reject, hook, log
+from slurmhooks.scrun import Staging, StagingError, copy_tree, remove_tree
+def trace(container, what):
+    with open({TRACE.format(user="%s")!r} % {{2001: "alice", 2002: "bob"}}[container.user_id], "a") as file:
+        file.write(container.id + " " + what + "\\n")
+"""
+ERROR_ID = re.compile(r"\(error ([0-9a-f]{8})\); please tell your administrators")
+
+
+class User:
+    """A user who runs containers.
+
+    Attributes:
+        name: "alice" or "bob".
+        root: where scrun keeps what it knows of this user's containers.
+    """
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        """Speak as a user of a cluster; see the class."""
+        self.cluster = cluster
+        self.name = name
+        self.root = f"/run/user/{UIDS[name]}/scrun"
+        self.scrun = f"timeout -k 1 {CREATE_SECONDS} scrun --root={self.root}"
+
+    def sh(self, command: str, check: bool = True, timeout: float = 60.0, **env: str) -> str:
+        """Run a shell command; return what it wrote to both streams."""
+        done = self.cluster.user(self.name, "sh", "-c", f"exec 2>&1; {command}", timeout=timeout, env=env)
+        assert not check or done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}"
+        return done.stdout
+
+    def bundle(self, *command: str, path: str = "bundle") -> str:
+        """Make a bundle that runs a command, and return its path."""
+        self.cluster.user(self.name, BUNDLE_PATH, path, *command, check=True)
+        return f"/home/{self.name}/{path}"
+
+    def create(self, name: str, bundle: str = "bundle", options: str = "", **env: str) -> tuple[int, str]:
+        """Create a container; return the exit code (124: no end) and what scrun, and the container, wrote by then."""
+        command = (
+            f"{self.scrun} {options} create --bundle ~/{bundle} {name} > ~/{name}.out 2>&1; echo $?; cat ~/{name}.out"
+        )
+        code, _, output = self.sh(command, **env).partition("\n")
+        return int(code), output
+
+    def create_in_background(self, name: str, bundle: str = "bundle", **env: str) -> None:
+        """Begin to create a container; its exit code comes into NAME.rc."""
+        inner = f"{self.scrun} create --bundle ~/{bundle} {name} > ~/{name}.out 2>&1; echo $? > ~/{name}.rc"
+        self.sh(f"rm -f ~/{name}.rc; setsid sh -c '{inner}' > /dev/null 2>&1 &", **env)
+
+    def output(self, name: str) -> str:
+        """Return what scrun and the container wrote so far."""
+        return self.sh(f"cat ~/{name}.out", check=False)
+
+    def exit_code(self, name: str) -> int:
+        """Wait for the end of a create in the background and return its exit code."""
+        self.cluster.wait(
+            lambda: self.sh(f"cat ~/{name}.rc", check=False).strip().isdigit(), NOTICE_SECONDS, "end of create"
+        )
+        return int(self.sh(f"cat ~/{name}.rc"))
+
+    def status(self, name: str) -> str:
+        """Return the status that `scrun state` tells; "unknown" if it does not know the container."""
+        output = self.sh(f"{self.scrun} state {name}", check=False)
+        try:
+            return str(json.loads(output[output.index("{") :])["status"])
+        except ValueError:
+            return "unknown"
+
+    def wait_status(self, name: str, *wanted: str) -> None:
+        """Wait until `scrun state` tells one of the words."""
+        self.cluster.wait(lambda: self.status(name) in wanted, NOTICE_SECONDS, f"status {wanted} of {name}")
+
+    def start(self, name: str) -> None:
+        """Start a container."""
+        self.sh(f"{self.scrun} start {name}")
+
+    def delete(self, name: str) -> None:
+        """Delete a container."""
+        self.sh(f"{self.scrun} delete {name}")
+
+    def trace(self) -> list[str]:
+        """Return the lines that the hooks left."""
+        return self.sh(f"cat {TRACE.format(user=self.name)}", check=False).splitlines()
+
+    def wait_trace(self, line: str) -> None:
+        """Wait until the hooks left a line."""
+        self.cluster.wait(lambda: line in self.trace(), NOTICE_SECONDS, f"trace {line!r}")
+
+    def job(self, name: str = "scrun") -> dict[str, str]:
+        """Return what scontrol says of the user's last job of that name."""
+        jobs = self.sh("scontrol --oneliner show jobs").splitlines()
+        mine = [job for job in jobs if f"UserId={self.name}(" in job and f"JobName={name} " in job]
+        return dict(re.findall(r"(\S+?)=(\S*)", mine[-1]))
+
+    def wait_job_over(self) -> None:
+        """Wait until the last container's job has ended."""
+        states = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT"}
+        self.cluster.wait(lambda: self.job()["JobState"] in states, NOTICE_SECONDS, "end of the job")
+
+    def anchors(self) -> str:
+        """Return the anchor processes of the user, with the processor time that they took."""
+        return self.sh(f"ps -u {self.name} -o pid=,time=,args= | grep -E ' : |scrun' | grep -v grep", check=False)
+
+    def expect_nothing_left(self) -> None:
+        """Wait until no anchor runs and scrun's own folder is empty."""
+        self.cluster.wait(lambda: not self.anchors(), NOTICE_SECONDS, f"end of the anchors: {self.anchors()}")
+        assert self.sh(f"ls -A {self.root}") == ""
+        assert self.sh("ls -d /tmp/staged-* /scratch/*/* 2>/dev/null; true") == ""
+
+
+def install(cluster: Cluster, hooks: str) -> None:
+    """Make these the site's only hooks; scrun reads them anew for each container."""
+    cluster.put(PRELUDE + textwrap.dedent(hooks), HOOK)
+
+
+@pytest.fixture(scope="module")
+def lab(cluster: Cluster) -> Iterator[Cluster]:
+    """A cluster with scrun, without the hooks of others."""
+    if not cluster.has_scrun:
+        pytest.skip(f"Slurm {cluster.release} has no scrun")
+    cluster.root("sh", "-c", f"rm -rf {HOOKS_D}/*; mkdir -p -m 1777 /scratch", check=True)
+    cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
+    yield cluster
+    cluster.root("rm", "-f", HOOK)
+
+
+@pytest.fixture
+def alice(lab: Cluster) -> Iterator[User]:
+    """The user of most tests, with nothing left from the test before."""
+    yield from clean(User(lab, "alice"))
+
+
+@pytest.fixture
+def bob(lab: Cluster) -> Iterator[User]:
+    """A second user."""
+    yield from clean(User(lab, "bob"))
+
+
+def clean(user: User) -> Iterator[User]:
+    """Begin and end without containers, jobs and files."""
+    tidy = (
+        f"scancel -u {user.name}; chmod -R u+w ~/bundle* 2>/dev/null;"
+        f" rm -rf ~/bundle* ~/*.out ~/*.rc {TRACE.format(user=user.name)} /tmp/staged-{user.name}-*; mkdir -p -m 700 {user.root}"
+    )
+    user.sh(tidy)
+    yield user
+    user.sh(tidy)
+    # What a failed test leaves must not fail the next: end its anchors, by id.
+    user.cluster.root("sh", "-c", f"sleep 0.3; for p in $(pgrep -u {user.name} -f '^: |scrun'); do kill -9 $p; done")
+    user.sh(f"rm -rf {user.root}/* /scratch/{user.name}*")
+
+
+COPY = """
+PLACE = "/tmp/staged-%s-%s"
+def place(container):
+    return PLACE % ({2001: "alice", 2002: "bob"}[container.user_id], container.id)
+@hook.scrun.stage_in
+def stage_in(container):
+    trace(container, "in")
+    with Staging(place(container)) as made:
+        copy_tree(container.bundle, made)
+        container.bundle = made
+        container.root_path = made + "/rootfs"
+    trace(container, "staged")
+@hook.scrun.stage_out
+def stage_out(container):
+    trace(container, "out")
+    if container.bundle != container.orig_bundle:
+        remove_tree(container.bundle)
+"""
+SLOW = """
+@hook.scrun.stage_in
+def stage_in(container):
+    trace(container, "in")
+    with Staging("/tmp/staged-alice-slow-" + container.id):
+        while not container.cancelled:
+            time.sleep(0.05)
+        trace(container, "told")
+        raise StagingError("given up")
+@hook.scrun.stage_out
+def stage_out(container):
+    trace(container, "out " + str(container.bundle == container.orig_bundle))
+"""
+
+
+def test_create_start_state_delete(alice: User) -> None:
+    """A container is staged in, runs, is staged out, and leaves nothing behind."""
+    install(alice.cluster, COPY)
+    alice.bundle("/bin/sh", "-c", "echo inside; sleep 1")
+    code, output = alice.create("demo")
+    assert code == 0, output
+    assert alice.status("demo") in ("created", "running")
+    assert "staged-alice-demo" in alice.sh(f"{alice.scrun} state demo")
+    alice.start("demo")
+    alice.wait_status("demo", "stopped")
+    assert "inside" in alice.output("demo")
+    alice.delete("demo")
+    alice.wait_job_over()
+    assert alice.job()["JobState"] == "COMPLETED"
+    assert alice.trace() == ["demo in", "demo staged", "demo out"]
+    alice.expect_nothing_left()
+
+
+def test_kill(alice: User) -> None:
+    """A killed container is staged out."""
+    install(alice.cluster, COPY)
+    alice.bundle("/bin/sleep", "600")
+    assert alice.create("demo")[0] == 0
+    alice.start("demo")
+    alice.wait_status("demo", "running")
+    alice.sh(f"{alice.scrun} kill demo KILL")
+    alice.wait_trace("demo out")
+    alice.wait_job_over()
+    alice.expect_nothing_left()
+
+
+def test_delete_of_a_running_container(alice: User) -> None:
+    """A deleted container is staged out, and its job ends."""
+    install(alice.cluster, COPY)
+    alice.bundle("/bin/sleep", "600")
+    assert alice.create("demo")[0] == 0
+    alice.start("demo")
+    alice.wait_status("demo", "running")
+    alice.sh(f"{alice.scrun} delete --force demo", check=False)
+    alice.wait_trace("demo out")
+    alice.wait_job_over()
+    alice.expect_nothing_left()
+
+
+def test_exits_at_once(alice: User) -> None:
+    """A container that has ended before anybody looks is staged in and out like any other."""
+    install(alice.cluster, COPY)
+    alice.bundle("/bin/true")
+    code, output = alice.create("demo")
+    assert code == 0, output
+    alice.wait_trace("demo out")
+    alice.wait_job_over()
+    assert alice.trace() == ["demo in", "demo staged", "demo out"]
+    alice.expect_nothing_left()
+
+
+@pytest.mark.parametrize("how", ["scancel", "kill", "delete"])
+def test_given_up_while_staging(alice: User, how: str) -> None:
+    """stage_in is told, stage_out comes after it, create returns, and nothing is left."""
+    install(alice.cluster, SLOW)
+    alice.bundle("/bin/true")
+    alice.create_in_background("demo")
+    alice.wait_trace("demo in")
+    ways = {
+        "scancel": "scancel -u alice",
+        "kill": f"{alice.scrun} kill demo KILL",
+        "delete": f"{alice.scrun} delete --force demo",
+    }
+    alice.sh(ways[how], check=False)
+    alice.wait_trace("demo out True")
+    assert alice.trace() == ["demo in", "demo told", "demo out True"]
+    assert alice.exit_code("demo") != 124
+    alice.wait_job_over()
+    alice.expect_nothing_left()
+
+
+def test_a_handler_that_never_looks(alice: User) -> None:
+    """A cancelled container is not started, even if its handlers went on to the end."""
+    install(
+        alice.cluster,
+        """
+        @hook.scrun.stage_in
+        def stage_in(container):
+            trace(container, "in")
+            while not os.path.exists("/tmp/staged-alice-go"):
+                time.sleep(0.05)
+            container.root_path = "/tmp/staged-alice-somewhere"
+            trace(container, "done")
+        @hook.scrun.stage_out
+        def stage_out(container):
+            trace(container, "out " + str(container.root_path == container.orig_root_path))
+        """,
+    )
+    alice.bundle("/bin/sh", "-c", "echo never")
+    alice.create_in_background("demo")
+    alice.wait_trace("demo in")
+    alice.sh("scancel -u alice; sleep 3; touch /tmp/staged-alice-go")
+    alice.wait_trace("demo out True")
+    assert alice.trace() == ["demo in", "demo done", "demo out True"]
+    assert alice.exit_code("demo") != 124
+    assert "never" not in alice.output("demo").replace("never returns", "")
+    alice.sh("rm /tmp/staged-alice-go")
+    alice.expect_nothing_left()

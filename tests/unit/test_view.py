@@ -3,7 +3,7 @@ from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -259,6 +259,7 @@ class Environment(RuleBasedStateMachine):
 
 
 TestEnvironment = Environment.TestCase
+TestEnvironment.settings = settings(max_examples=40, stateful_step_count=25)
 
 
 @given(names, values)

@@ -69,7 +69,9 @@ class JobFields:
     # Who: user, account, policy
     account = Text("Account to charge.")
     admin_comment = Text("Comment that only administrators may write.")
-    assoc_comment = Computed(str, "Comment of the association of user, account and partition.", since="23.02")
+    assoc_comment = Computed(
+        str, "Comment of the association of user, account and partition; before 23.02 it has none."
+    )
     assoc_qos = Computed(str, "Names of all QOS that this association may use, separated by commas.")
     comment = Text("Comment of the user.")
     default_account = Computed(str, "Account that the user is charged to when none is named.")

@@ -235,18 +235,6 @@ Job = bind(model.Job, _desc)
 Job._arrays = _desc
 
 
-def qos_priority(name: str) -> int | None:
-    """Return the priority of a QOS, or None if there is no such QOS or no accounting.
-
-    Raises:
-        NotImplementedError: this build has only Slurm's public headers.
-    """
-    if private is None:
-        raise NotImplementedError(f"the priority of a QOS is what only slurmctld knows: {NEEDS_SOURCES}")
-    found: int = private.lib.slurmhooks_qos_priority(private.ffi.new("char[]", text_to_c("name", name)))
-    return None if found < 0 else found
-
-
 class PrivateViews:
     """``record`` and the three tables; only where the build had Slurm's sources."""
 
@@ -355,6 +343,8 @@ class PrivateViews:
 
 
 views = PrivateViews(private) if private is not None else None
+slurmctld: Any = private
+"""The compiled module of slurmctld's private structs; None in a build without Slurm's sources."""
 
 
 def owner(struct: Any, record: int, uid: int) -> int:

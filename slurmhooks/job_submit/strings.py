@@ -30,7 +30,7 @@ __all__ = [
     "time_str2mins",
 ]
 
-# ---------------------------------------------------------------------------------------------------------------- time
+# Time
 
 TIME = re.compile(r"(?:(\d+)-(?:(\d+)(?::(\d+)(?::(\d+))?)?)?|(\d+)(?::(\d+))?(?::(\d+))?)", re.ASCII)
 
@@ -69,7 +69,7 @@ def mins_to_time_str(minutes: int | Unlimited) -> str:
     return f"{days}-{hours:02d}:{minutes:02d}:00" if days else f"{hours:02d}:{minutes:02d}:00"
 
 
-# -------------------------------------------------------------------------------------------------------------- memory
+# Memory
 
 MEMORY = re.compile(r"(\d+)(?:([kKmMgGtT])[bB]?)?", re.ASCII)
 MIB = {"m": 1, "g": 1 << 10, "t": 1 << 20}
@@ -96,7 +96,7 @@ def mib_to_mem_str(mib: int) -> str:
     return f"{mib}M"
 
 
-# ---------------------------------------------------------------------------------------------------------------- TRES
+# TRES
 
 OWN_TRES = frozenset({"billing", "cpu", "energy", "mem", "node", "pages", "vmem"})
 """TRES that are no kind of something: no slash, no type."""
@@ -229,7 +229,7 @@ def _count(text: str) -> int:
     return int(number) * int(base ** ("kmgtp".index(unit.lower()) + 1))
 
 
-# --------------------------------------------------------------------------------------------------------------- nodes
+# Nodes
 
 NODE_WORD = re.compile(r"(?:[^\s,\[\]]|\[[^\[\]]*\])+")
 BRACKET = re.compile(r"\[([^\[\]]*)\]")
@@ -320,7 +320,7 @@ def _widths_agree(one: str, other: str) -> bool:
     return first or zeros(other, len(other)) == zeros(other, len(one))
 
 
-# -------------------------------------------------------------------------------------------------------------- arrays
+# Arrays
 
 LAST_TASK = 4_000_000
 """One less than the largest MaxArraySize of slurm.conf(5)."""
@@ -384,7 +384,7 @@ class ArraySpec:
         return ",".join(words) + (f"%{self.limit}" if self.limit else "")
 
 
-# -------------------------------------------------------------------------------------------------------- dependencies
+# Dependencies
 
 KINDS = ("after", "afterany", "afterburstbuffer", "aftercorr", "afternotok", "afterok", "expand")
 JOB_REF = re.compile(r"(\d+)(?:_(\d+|\*|\[[-\d,:]+\]))?(?:\+(\d+))?(?:\((\w+)\))?", re.ASCII)

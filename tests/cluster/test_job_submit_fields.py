@@ -17,6 +17,8 @@ import pytest
 
 from slurmhooks.job_submit.fields import JobFields
 from slurmhooks.job_submit.rows import Computed, Field, Tagged, Text, _Enumerated, rows
+from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes, time_str2mins
+from slurmhooks.values import UNLIMITED
 from tests.cluster.conftest import Cluster
 
 HOOK_FILE = "/etc/slurm/hooks.d/fields.py"
@@ -854,6 +856,8 @@ def test_records_partitions_reservations(probe: Probe) -> None:
     )
     probe.hooks(
         """
+        from slurmhooks.job_submit.slurmctld import cluster_name, qos_priority
+
         kept = []
 
         @hook.job_submit
@@ -866,7 +870,8 @@ def test_records_partitions_reservations(probe: Probe) -> None:
             if job.name != "first":
                 job_id = int(job.name)
                 one, same = jobs[job_id], jobs[str(job_id)]
-                tell(record=fields(one), same=one.name == same.name, missing=jobs.get(1 << 20), count=len(jobs))
+                tell(record=fields(one), same=one.name == same.name, missing=jobs.get(1 << 20), count=len(jobs),
+                     cluster=cluster_name(), priority=qos_priority("nonsense"))
                 for view in (one, partitions["debug"], reservations["fields"]):
                     try:
                         view.name = "x"
@@ -923,6 +928,8 @@ def test_records_partitions_reservations(probe: Probe) -> None:
     assert about["same"] is True
     assert about["missing"] is None
     assert about["count"] > 1
+    assert about["cluster"] == f"cluster{cluster.release.replace('.', '')}"
+    assert about["priority"] is None
     assert [error["error"] for error in errors] == [
         f"{kind}.name is read-only" for kind in ("record", "partition", "reservation")
     ]
@@ -973,3 +980,82 @@ def _without_sources(probe: Probe) -> None:
     assert len(errors) == 2
     assert all("--slurm-source" in error["error"] for error in errors)
     assert known == {"user": "alice", "groups": {"alice": 2001}}
+
+
+TIMES = shlex.split(
+    "0 1 60 1:30 0:1 2:00:00 1:00:01 1- 1-2 1-02:03 1-02:03:01 7-0:0:0 UNLIMITED infinite -1 5m 1: :1 1::2 1:2:3:4"
+    " 1-2-3 1:2-3 +5 1-1: 00:00:59 00:59 100000 365-23:59:59"
+)
+
+
+def test_times_are_what_slurm_takes_them_for(probe: Probe) -> None:
+    """time_str2mins gives what slurm.time_str2mins gives to job_submit/lua, and refuses what that refuses."""
+    probe.cluster.put("\n".join(TIMES) + "\n", f"{FOLDER}/times")
+    probe.hooks("")
+    probe.attempt("sbatch", "-H", f"{FOLDER}/job.sh")
+    answers = probe.cluster.root("cat", f"{FOLDER}/times.lua", check=True).stdout.splitlines()
+    probe.cluster.root("rm", f"{FOLDER}/times")
+    assert [answer.rsplit("=", 1)[0] for answer in answers] == TIMES
+    for answer in answers:
+        text, number = answer.rsplit("=", 1)
+        minutes = int(float(number)) % (1 << 32)
+        if minutes == NO_VAL[32]:
+            with pytest.raises(ValueError, match="not a time"):
+                time_str2mins(text)
+        else:
+            assert time_str2mins(text) == (UNLIMITED if minutes == INFINITE[32] else minutes), text
+
+
+NODE_LISTS = shlex.split(
+    "n1 n[1-3],n5 n1,n3,n2 n[01-03,7],gpu1 r[0-1]n[1-2] n09,n10,n11 n9,n10 n1,n1 a,b,a1 n1-2,n1-3 n001,n2 n1,m1,n2 ,n1,"
+    " n[1-2],n[1-2] r[0-1]n[1-2]x[3] r[0-1]n[1-2]x[3-4] a[1-2]b[3-4]c[5-6]d[7-8] n[1-2]m[1] n[09-11] n[9-11] n[0-09]"
+    " n[098-101] n98,n99,n100 n098,n99,n100 a1b2,a1b3 n007,n08,n9 x[1-3,5,7-9],y[2],x4 n[3-1] n[a-b] n[] n3,n2,n1,n2,n3"
+)
+
+
+def test_node_lists_are_what_slurm_takes_them_for(probe: Probe) -> None:
+    """expand_nodes and collapse_nodes give what scontrol does, and refuse what it refuses."""
+    script = (
+        "for list; do scontrol show hostnames $list 2>&1 | paste -sd' '; scontrol show hostlist $list 2>&1; echo; done"
+    )
+    answers = probe.submit("sh", "-c", script, "sh", *NODE_LISTS).split("\n\n")
+    for text, answer in zip(NODE_LISTS, answers, strict=True):
+        if "Invalid" in answer:
+            with pytest.raises(ValueError, match="not a node list"):
+                expand_nodes(text)
+            continue
+        names, together = answer.split("\n")
+        assert expand_nodes(text) == names.split(), text
+        assert collapse_nodes(names.split()) == together, text
+
+
+def test_arrays_and_dependencies_are_what_slurm_takes_them_for(probe: Probe) -> None:
+    """ArraySpec counts the tasks that Slurm makes; Dependencies reads what users write and what Slurm shows."""
+    if not probe.private:
+        pytest.skip("this release was built without its sources")
+    probe.hooks(
+        """
+        from slurmhooks.job_submit.strings import ArraySpec, Dependencies
+
+        @hook.job_submit
+        def parse(job):
+            spec = ArraySpec.parse(job.array_inx) if job.array_inx else None
+            ids = sorted(Dependencies.parse(job.dependency).job_ids)
+            tell(count=spec and len(spec), limit=spec and spec.limit, ids=ids)
+
+        @hook.job_modify
+        def compare(job, record):
+            tell(count=record.array_task_cnt, shown=str(Dependencies.parse(record.curr_dependency)))
+        """
+    )
+    first = probe.submit("sbatch", "--parsable", "-H", "--array=0-10:5,3,3,7-9%2", f"{FOLDER}/job.sh")
+    wanted = f"after:{first}_3+5,afterany:{first}_*,singleton"
+    second = probe.submit("sbatch", "--parsable", "-H", "-d", wanted, f"{FOLDER}/job.sh")
+    for job_id in (first, second):
+        probe.submit("scontrol", "update", f"jobid={job_id}", "comment=x")
+    asked, waiting, made, shown = probe.told()
+    assert (asked["count"], asked["limit"]) == (7, 2)
+    assert made["count"] == 7
+    assert waiting["ids"] == [int(first)]
+    plain = shown["shown"].replace("(unfulfilled)", "")
+    assert sorted(plain.split(",")) == sorted(wanted.split(",")), shown

@@ -16,6 +16,7 @@ struct line {
     int argc;
     char **argv;                          /* a copy: Slurm's may go away before its options do */
     const struct manifest_line *manifest; /* NULL: only Python knows this line */
+    int to_check;                         /* slurmstepd was given a value that Python must check */
 };
 
 /* Find or remember a line. OUT why: the manifest does not know it, for the log; set at the first call for a line.

@@ -85,12 +85,14 @@ static int keep(int value, const char *argument, int remote)
 static int option_callback(int value, const char *argument, int remote)
 {
     int index;
-    const struct line *line = line_of_option(value, &index);
+    struct line *line = line_of_option(value, &index);
 
     if (!line || keep(value, argument, remote))
         return FAILED;
-    /* In slurmstepd Slurm only logs our answer; Python checks when it starts, and fails the next callback. */
-    if (line->manifest && (remote || !line->manifest->options[index].checked))
+    int checked = line->manifest && line->manifest->options[index].checked;
+    /* In slurmstepd Slurm only logs our answer; Python checks when it starts, and fails task_init_privileged. */
+    line->to_check |= checked && remote;
+    if (line->manifest && (remote || !checked))
         return 0;
     return tell_waiting();
 }
@@ -168,14 +170,14 @@ static int fits(const struct manifest_line *manifest)
 }
 
 /* Whether tasks will need Python: it is started before they are forked, or each would start its own. */
-static int tasks_need_python(const struct manifest_line *manifest, spank_t spank)
+static int tasks_need_python(const struct line *line, spank_t spank)
 {
+    const unsigned *calls = line->manifest->calls;
+    unsigned tasks = calls[CALLBACK_user_init] | calls[CALLBACK_task_init_privileged] | calls[CALLBACK_task_init] |
+                     calls[CALLBACK_task_post_fork] | calls[CALLBACK_task_exit];
     uint32_t step = 0;
 
-    if (!((manifest->calls[CALLBACK_user_init] | manifest->calls[CALLBACK_task_init_privileged] |
-           manifest->calls[CALLBACK_task_init] | manifest->calls[CALLBACK_task_post_fork] |
-           manifest->calls[CALLBACK_task_exit]) &
-          BIT(S_CTX_REMOTE)))
+    if (!line->to_check && !(tasks & BIT(S_CTX_REMOTE)))
         return 0;
     /* An extern step starts no tasks. */
     return spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step != SLURM_EXTERN_CONT;
@@ -215,8 +217,8 @@ static int callback(enum callback which, const char *name, spank_t spank, int ar
     if (which == CALLBACK_init && (context == S_CTX_LOCAL || context == S_CTX_REMOTE || context == S_CTX_ALLOCATOR) &&
         register_options(line, spank, context))
         return FAILED;
-    if (line->manifest->calls[which] & BIT(context) ||
-        (which == CALLBACK_init_post_opt && context == S_CTX_REMOTE && tasks_need_python(line->manifest, spank)))
+    if (line->manifest->calls[which] & BIT(context) || (which == CALLBACK_task_init_privileged && line->to_check) ||
+        (which == CALLBACK_init_post_opt && context == S_CTX_REMOTE && tasks_need_python(line, spank)))
         return ask_callback(line, name, spank, NULL);
     return 0;
 }

@@ -31,6 +31,9 @@ void command_lua(const struct line *line);
 void command_stage_in(const struct line *line);
 void command_stage_out(const struct line *line);
 
+/* manifest.c */
+void command_damage_manifest(const struct line *line);
+
 /* process.c */
 void command_fork(const struct line *line, struct block block);
 void command_clone(const struct line *line, struct block block);

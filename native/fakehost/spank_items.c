@@ -166,7 +166,7 @@ static spank_err_t get_item(const struct spank_handle *spank, spank_item_t item,
     case S_STEP_ALLOC_MEM: *va_arg(arguments, uint64_t *) = 512; break;
     case S_SLURM_RESTART_COUNT: *va_arg(arguments, uint32_t *) = 1; break;
     case S_JOB_ARRAY_ID: *va_arg(arguments, uint32_t *) = 4000; break;
-    case S_JOB_ARRAY_TASK_ID: *va_arg(arguments, uint32_t *) = 0xfffffffe; break; /* NO_VAL */
+    case S_JOB_ARRAY_TASK_ID: *va_arg(arguments, uint32_t *) = 7; break;
     default: return ESPANK_BAD_ARG;
     }
     return ESPANK_SUCCESS;

@@ -13,9 +13,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FrameType
-    from typing import Any, TypeVar, overload
+    from typing import Any, Generic, Literal, overload
+
+    from typing_extensions import TypeVar
 
     Handler = TypeVar("Handler", bound="Callable[..., None]")
+    Value = TypeVar("Value", default=Any)
+    OnError = Literal["reject", "accept", "fail", "ignore"]
+    Context = Literal["local", "remote", "allocator", "slurmd", "job_script"]
+
+    class _Of(Generic[Value]):
+        """Makes a class generic."""
+
+else:
+    Value, _Of = None, {None: object}  # the same without importing typing
 
 MARKS = "__slurmhooks__"
 """The attribute under which a function carries its marks."""
@@ -175,7 +186,7 @@ class Decorator:
 
         @overload
         def __call__(
-            self, /, *, order: int = 50, on_error: str | None = None, contexts: Iterable[str] | None = None
+            self, /, *, order: int = ..., on_error: OnError = ..., contexts: Context | Iterable[Context] = ...
         ) -> Callable[[Handler], Handler]: ...
 
     def __call__(
@@ -223,7 +234,7 @@ class Decorator:
         return mark if function is None else mark(function)
 
 
-class Option:
+class Option(_Of[Value]):
     """A command line option of srun, sbatch and salloc that a site adds.
 
     Attributes:
@@ -257,7 +268,7 @@ class Option:
         arginfo: str | None,
         usage: str,
         optional: bool,
-        type: Callable[[str], Any],
+        type: Callable[[str], Value],
         contexts: tuple[str, ...],
         sequence: int,
         owner: str,
@@ -271,8 +282,8 @@ class Option:
         self.contexts = contexts
         self.sequence = sequence
         self.owner = owner
-        self._checks: list[Callable[[Any], Any]] = []
-        self._value: Any = None
+        self._checks: list[Callable[[Value], Value]] = []
+        self._value: Value | None = None
         self._given = False
 
     def __repr__(self) -> str:
@@ -280,7 +291,7 @@ class Option:
         return f"hook.spank.option({self.name!r})"
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Value | None:
         """The value given by the user: None if not given, True for a flag without an argument."""
         return self._value
 
@@ -294,7 +305,7 @@ class Option:
         """Whether a value must pass a type or a check before anything is submitted."""
         return bool(self._checks) or self.type is not str
 
-    def check(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def check(self, function: Callable[[Value], Value]) -> Callable[[Value], Value]:
         """Decorate a validator: it takes the value and returns the one to keep.
 
         It runs in srun, sbatch and salloc before anything is submitted, and again in slurmstepd. The text of a
@@ -303,18 +314,19 @@ class Option:
         self._checks.append(function)
         return function
 
-    def convert(self, argument: str | None) -> Any:
+    def convert(self, argument: str | None) -> Value:
         """Return the value for an argument; raises what type and checks raise. For the SPANK point.
 
         Args:
             argument: the text, None if there is none.
         """
         value: Any = True if argument is None else self.type(argument)
+        result: Value = value
         for check in self._checks:
-            value = check(value)
-        return value
+            result = check(result)
+        return result
 
-    def accept(self, value: Any) -> None:
+    def accept(self, value: Value) -> None:
         """Keep a converted value. For the SPANK point."""
         self._value = value
         self._given = True
@@ -355,6 +367,59 @@ class SpankHooks:
         self.job_epilog = Decorator("spank.job_epilog")
         self.slurmd_exit = Decorator("spank.slurmd_exit")
 
+    if TYPE_CHECKING:
+
+        @overload
+        def option(
+            self, name: str, arginfo: None = None, *, usage: str, contexts: Context | Iterable[Context] = ...
+        ) -> Option[Literal[True]]: ...
+
+        @overload
+        def option(
+            self,
+            name: str,
+            arginfo: str,
+            *,
+            usage: str,
+            optional: Literal[False] = ...,
+            contexts: Context | Iterable[Context] = ...,
+        ) -> Option[str]: ...
+
+        @overload
+        def option(
+            self,
+            name: str,
+            arginfo: str,
+            *,
+            usage: str,
+            optional: Literal[False] = ...,
+            type: Callable[[str], Value],
+            contexts: Context | Iterable[Context] = ...,
+        ) -> Option[Value]: ...
+
+        @overload
+        def option(
+            self,
+            name: str,
+            arginfo: str,
+            *,
+            usage: str,
+            optional: Literal[True],
+            contexts: Context | Iterable[Context] = ...,
+        ) -> Option[str | Literal[True]]: ...
+
+        @overload
+        def option(
+            self,
+            name: str,
+            arginfo: str,
+            *,
+            usage: str,
+            optional: Literal[True],
+            type: Callable[[str], Value],
+            contexts: Context | Iterable[Context] = ...,
+        ) -> Option[Value | Literal[True]]: ...
+
     def option(
         self,
         name: str,
@@ -364,7 +429,7 @@ class SpankHooks:
         optional: bool = False,
         type: Callable[[str], Any] = str,
         contexts: Iterable[str] = ("local", "remote", "allocator", "job_script"),
-    ) -> Option:
+    ) -> Option[Any]:
         """Add a command line option to srun, sbatch and salloc.
 
         Args:

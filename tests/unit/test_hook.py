@@ -204,9 +204,9 @@ def test_options_are_collected_in_order(made: Collection) -> None:
 def test_option_needs_a_usage() -> None:
     """--help would show nothing otherwise; the other words of an option are keywords, so none is mistaken."""
     with pytest.raises(TypeError):
-        hook.spank.option("greet")  # type: ignore[call-arg]
+        hook.spank.option("greet")  # type: ignore[call-overload]
     with pytest.raises(TypeError):
-        hook.spank.option("greet", "NAME", "usage")  # type: ignore[call-arg]
+        hook.spank.option("greet", "NAME", "usage")  # type: ignore[call-overload]
 
 
 def test_option_not_given_is_none() -> None:

@@ -53,6 +53,13 @@ TASK = Where("in the task callbacks of slurmstepd, but not of an extern step", r
 EXIT = Where("in task_exit", remote=("task_exit",))
 FORKED = Where("in slurmstepd's task_post_fork, task_exit and exit", remote=("task_post_fork", "task_exit", "exit"))
 ANYWHERE = Where("everywhere", local=None, remote=None, allocator=None, slurmd=None, job_script=None)
+CONTROL_WRITE = Where(
+    "in sbatch's and salloc's init and init_post_opt, and in srun's init_post_opt; srun forgets what init writes, and"
+    " later calls come after the job was submitted",
+    allocator=("init", "init_post_opt"),
+    local=("init_post_opt",),
+)
+PREPEND = Where("in task_init_privileged and task_init", remote=("task_init_privileged", "task_init"))
 
 STEP_NAMES = {0xFFFFFFFB: "batch", 0xFFFFFFFC: "extern", 0xFFFFFFFA: "interactive"}
 """slurm.h: SLURM_BATCH_SCRIPT, SLURM_EXTERN_CONT, SLURM_INTERACTIVE_STEP; the same since 20.11."""

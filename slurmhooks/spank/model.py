@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from slurmhooks.errors import SpankError
 from slurmhooks.hook import CONTEXTS
-from slurmhooks.spank.fields import ANYWHERE, ITEMS, REMOTE, STEP_NAMES
+from slurmhooks.spank.fields import ANYWHERE, CONTROL_WRITE, ITEMS, PREPEND, REMOTE, STEP_NAMES
 from slurmhooks.values import ENCODING, ERRORS, strings_from_c, text_from_c, text_to_c
 from slurmhooks.view import FunctionMapping, nearest, stale
 
@@ -36,6 +36,40 @@ class Environment(FunctionMapping):
             raise ValueError(
                 f"environment variable {name}: NAME=VALUE and a NUL take {size} bytes; the limit is {LONGEST_VARIABLE}"
             )
+
+
+class ControlEnvironment(Environment):
+    """The job control environment; it refuses at once what would have no effect."""
+
+    __slots__ = ("_writable",)
+
+    def __init__(
+        self,
+        load: Callable[[str], str | None],
+        names: Callable[[], Iterable[str]],
+        apply: Callable[[str, str | None], None],
+        writable: Callable[[], None],
+    ) -> None:
+        """Take the functions; see FunctionMapping.
+
+        Args:
+            load: see there.
+            names: see there.
+            apply: see there.
+            writable: raises SpankError if nothing can be written.
+        """
+        super().__init__(load, names, apply)
+        self._writable = writable
+
+    def _check(self, name: object, value: object = "") -> None:
+        super()._check(name, value)
+        self._writable()
+
+    def __delitem__(self, name: str) -> None:
+        """Delete a name; KeyError if it is not set."""
+        self._living()
+        self._writable()
+        super().__delitem__(name)
 
 
 _FOR_DISPATCH = frozenset({"savepoint", "rollback", "commit", "close"})
@@ -93,7 +127,7 @@ class Spank:
         callback: str
         args: tuple[str, ...]
         env: Environment
-        job_control_env: Environment
+        job_control_env: ControlEnvironment
 
     def __init__(self, native: Any, handle: Any, context: str, callback: str, args: Sequence[str]) -> None:
         """Wrap a handle; for the entry point.
@@ -114,7 +148,9 @@ class Spank:
             env = Environment(self._getenv, self._env_names, self._setenv)
         else:
             env = Environment(self._process_getenv, self._process_env_names, self._process_setenv)
-        job_control_env = Environment(self._job_control_getenv, self._job_control_names, self._job_control_setenv)
+        job_control_env = ControlEnvironment(
+            self._job_control_getenv, self._job_control_names, self._job_control_setenv, self._job_control_writable
+        )
         self.__dict__.update(
             context=context, callback=callback, args=tuple(args), env=env, job_control_env=job_control_env
         )
@@ -158,8 +194,8 @@ class Spank:
         self._living()
         if not hasattr(self._lib, "spank_prepend_task_argv"):
             self._raise("spank_prepend_task_argv", "ESPANK_NOT_AVAIL", "in Slurm 23.11 and later")
-        if self.callback not in ("task_init_privileged", "task_init"):
-            self._raise("spank_prepend_task_argv", "ESPANK_NOT_TASK", "in task_init_privileged and task_init")
+        if not PREPEND.includes(self.context, self.callback):
+            self._raise("spank_prepend_task_argv", "ESPANK_NOT_TASK", PREPEND.text)
         if isinstance(argv, str):
             raise TypeError(f"prepend_task_argv takes a list of str, not {argv!r}")
         self._prepended = [text_to_c("argv", word) for word in argv] + self._prepended
@@ -292,6 +328,11 @@ class Spank:
             self._lib.unsetenv(key)
         else:
             self._lib.setenv(key, value.encode(ENCODING, ERRORS), 1)
+
+    def _job_control_writable(self) -> None:
+        if not CONTROL_WRITE.includes(self.context, self.callback):
+            code = "ESPANK_NOT_LOCAL" if self.context == "remote" else "ESPANK_NOT_AVAIL"
+            self._raise("spank_job_control_setenv", code, CONTROL_WRITE.text)
 
     def _job_control_getenv(self, name: str) -> str | None:
         if self.context == "job_script":

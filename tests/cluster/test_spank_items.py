@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every callback in every context, and every item there, as one hook file that records all it sees has found them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurmhooks.hook import HOOKS
+from slurmhooks.spank.callbacks import DROPPED, PLACES, ROOT, USER, Place
+from slurmhooks.spank.fields import ITEMS, TASK, Item
+from tests.cluster.spank.runs import ALICE, RUNS, Run, Truth, job_of, step_of
+from tests.cluster.spank.site import HERE, Site, site
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+Record = dict[str, Any]
+IN_STEPS = {"init", "init_post_opt", "task_post_fork", "exit"}
+"""The callbacks of an extern step."""
+
+
+@dataclass
+class Recorded:
+    """What the probe wrote down on one release.
+
+    Attributes:
+        version: of Slurm.
+        runs: by name: each with the id of its job and its records.
+        slurmd: the records of slurmd's own start and end.
+    """
+
+    version: str
+    runs: dict[str, tuple[Run, int, list[Record]]] = field(default_factory=dict)
+    slurmd: list[Record] = field(default_factory=list)
+
+    def all(self) -> Iterator[tuple[Truth, Record]]:
+        """Return every record of a job, with what it must say."""
+        for run, job_id, records in self.runs.values():
+            for record in records:
+                yield Truth(run, record, job_id, self.version), record
+
+
+def watch(lent: Site, run: Run) -> tuple[Run, int, list[Record]]:
+    """Run a command, and return all that was recorded until its job was over and gone."""
+    lent.forget_records()
+    done = lent.shell(f"cd; {run.command}", MARK=run.name)
+    assert "error" not in done.stdout.replace("error: n", ""), done.stdout
+    lent.wait_until_idle()
+    nodes = max(len(step.layout) for step in run.steps.values())
+
+    def over() -> bool:
+        seen = Counter((record["callback"], record["context"]) for record in lent.records())
+        return (
+            seen["exit", "remote"] == sum(len(step.layout) for step in run.steps.values())
+            and seen["job_epilog", "job_script"] == nodes
+        )
+
+    lent.cluster.wait(over, timeout=30, what=f"end of {run.name}: {done.stdout}")
+    records = lent.records()
+    return run, job_of(records), records
+
+
+@pytest.fixture(scope="module", params=["python", "manifest"])
+def recorded(cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[Recorded]:
+    """The records of all runs, with every process loading the hook file itself, and with a hook manifest."""
+    conf = {
+        "PrologFlags": "contain",
+        "LaunchParameters": "enable_nss_slurm,use_interactive_step",
+        "InteractiveStepOptions": '"--interactive --preserve-env sh"',
+        "SelectTypeParameters": "CR_CPU_Memory",
+    }
+    with site(cluster, **conf) as lent:
+        lent.hooks(probe=(HERE / "probe.py").read_text())
+        lent.plugstack("required spank_python.so")
+        if request.param == "manifest":
+            lent.compile()
+        found = Recorded(lent.root("scontrol --version").split()[1])
+        lent.forget_records()
+        cluster.restart()
+        cluster.restart()
+        found.slurmd = lent.records()
+        for run in RUNS:
+            found.runs[run.name] = watch(lent, run)
+        yield found
+
+
+def where(record: Record) -> str:
+    """Return the place of a record, for messages."""
+    return f"{record['callback']} in {record['context']}, step {step_of(record)}, node {record['node']}"
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.item)
+def test_item(recorded: Recorded, item: Item) -> None:
+    """An item has the right value in each place where the table says that it works, and is refused in all others."""
+    answered = 0
+    for truth, record in recorded.all():
+        answer = record["items"][item.name]
+        works = item.where.includes(record["context"], record["callback"])
+        extern = record["context"] == "remote" and truth.step_name == "extern"
+        if not works or (extern and item.where is TASK):
+            assert "value" not in answer, f"{where(record)}: {answer}"
+            assert answer["item"] == item.item
+            assert item.where.text in answer["text"], where(record)
+        elif "_PID_TO_" in item.item and (extern or record["callback"] == "exit"):
+            # It works, but the probe has no task to ask for.
+            assert answer["error"] == "ESPANK_NOEXIST", where(record)
+        else:
+            assert answer.get("error", answer.get("value")) == truth.of(item.name), f"{where(record)}: {answer}"
+            answered += 1
+    assert answered
+
+
+@pytest.mark.parametrize("name", ["job_local_to_global_id", "job_global_to_local_id"])
+def test_ids_past_the_end(recorded: Recorded, name: str) -> None:
+    """A task id that no task has is refused, and Slurm's memory behind the last task is not read."""
+    asked = 0
+    for _, record in recorded.all():
+        for key, answer in record["items"].items():
+            if key.startswith(f"{name}(") and record["context"] == "remote":
+                assert answer["error"] in ("ESPANK_NOEXIST", "ESPANK_BAD_ARG"), where(record)
+                asked += 1
+    assert asked
+
+
+def test_step_names(recorded: Recorded) -> None:
+    """The name of a step is the one that Slurm's tools show, for the special ones too."""
+    names = set()
+    for truth, record in recorded.all():
+        if record["context"] == "remote":
+            assert record["items"]["step_name"]["value"] == truth.step_name, where(record)
+            names.add(truth.step_name)
+    assert names == {"0", "batch", "extern", "interactive"}
+
+
+def expected_calls(run: Run, place: Place) -> int:
+    """Return how often Slurm makes a call in one run."""
+    if place.context == "slurmd":
+        return 0
+    if place.context == "job_script":
+        return max(len(step.layout) for step in run.steps.values())
+    if place.context != "remote":
+        return sum(context == place.context for _, context in run.commands)
+    count = 0
+    for name, step in run.steps.items():
+        once = len(step.layout)
+        each = once if name == "extern" else step.tasks
+        if name != "extern" or place.callback in IN_STEPS:
+            count += each if place.callback.startswith("task_") else once
+    return count
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.callback}-{place.context}")
+def test_callback(recorded: Recorded, place: Place) -> None:
+    """Slurm makes each call as often as there are processes, nodes or tasks for it, in the process and as the user told."""
+    for run, job_id, records in recorded.runs.values():
+        found = [
+            record for record in records if (record["callback"], record["context"]) == (place.callback, place.context)
+        ]
+        assert len(found) == expected_calls(run, place), run.name
+        for record in found:
+            process = record["process"]
+            if place.callback == "exit" and step_of(record) == "extern":
+                continue
+            who = {ROOT: (0, 0), USER: (ALICE, ALICE), DROPPED: (0, ALICE)}[place.user]
+            assert (process["uid"], process["euid"]) == who, where(record)
+            assert (process["gid"], process["egid"]) == who, where(record)
+            if place.context == "remote":
+                assert process["command"].startswith(f"slurmstepd: [{job_id}."), where(record)
+            elif place.context == "job_script":
+                assert process["command"].endswith(f"slurmstepd spank {place.callback.removeprefix('job_')}")
+            else:
+                assert process["command"].split()[0] in dict(run.commands), where(record)
+            if place.callback.startswith("task_init"):
+                assert process["pid"] in {
+                    other["items"]["task_pid"].get("value") for other in records if other["callback"] == "task_exit"
+                } | {process["pid"] if step_of(record) == "extern" else None}, where(record)
+    if place.context == "slurmd":
+        assert {record["process"]["name"] for record in recorded.slurmd} == {"slurmd"}
+        assert place.callback in {record["callback"] for record in recorded.slurmd}
+
+
+def test_every_place_is_in_the_table(recorded: Recorded) -> None:
+    """The table of places and the contexts of the hooks say the same, and Slurm made a call in each place."""
+    stated = {(place.callback, place.context) for place in PLACES}
+    assert stated == {
+        (name.removeprefix("spank."), context)
+        for name, spec in HOOKS.items()
+        if name.startswith("spank.")
+        for context in spec.contexts
+    }
+    seen = {(record["callback"], record["context"]) for _, record in recorded.all()}
+    assert stated == seen | {(record["callback"], record["context"]) for record in recorded.slurmd}
+
+
+@pytest.mark.parametrize("name", [run.name for run in RUNS])
+def test_options(recorded: Recorded, name: str) -> None:
+    """An option reads the same in every place after options are read: all programs, all steps, prolog and epilog."""
+    run, _, records = recorded.runs[name]
+    known = {(place.callback, place.context) for place in PLACES if place.options}
+    for record in records:
+        values = tuple(value for _, value in record["options"].values())
+        given = tuple(given for given, _ in record["options"].values())
+        if (record["callback"], record["context"]) not in known:
+            assert not any(given), where(record)
+        elif step_of(record) != "extern":
+            assert values == run.options, where(record)
+            assert given == tuple(value is not None for value in run.options), where(record)
+
+
+def test_environment(recorded: Recorded) -> None:
+    """spank.env is the user's environment in commands and steps, and a bare one in prolog and epilog."""
+    for truth, record in recorded.all():
+        assert record["env"]["NO_SUCH_VARIABLE"] is None
+        if record["context"] in ("local", "allocator", "remote") and truth.step_name != "extern":
+            assert record["env"]["MARK"] == truth.run.name, where(record)
+        if record["context"] == "job_script":
+            assert record["env"]["HOME"] is None, where(record)
+
+
+def test_job_control_environment(recorded: Recorded) -> None:
+    """What commands write into the job control environment is there in prolog and epilog; elsewhere it is refused."""
+    for run, _, records in recorded.runs.values():
+        for record in records:
+            control = record["control"]
+            if record["context"] == "job_script":
+                assert control == {"value": run.control}, where(record)
+            elif record["context"] == "remote":
+                assert control["error"] == "ESPANK_NOT_LOCAL", where(record)
+            else:
+                assert control["value"] in (None, "from allocator", "from local"), where(record)
+    assert {record["control"]["error"] for record in recorded.slurmd} == {"ESPANK_NOT_AVAIL"}
+
+
+def test_symbols(recorded: Recorded) -> None:
+    """symbol_supported() knows Slurm's callbacks, everywhere."""
+    for record in [*recorded.slurmd, *(record for _, record in recorded.all())]:
+        assert record["symbols"]["slurm_spank_task_init"] is True
+        assert record["symbols"]["slurm_spank_no_such"] is False
+
+
+def test_slurmd_has_nothing_but_the_version(recorded: Recorded) -> None:
+    """In slurmd every item but the version is refused."""
+    assert {record["callback"] for record in recorded.slurmd} == {"init", "slurmd_exit"}
+    for record in recorded.slurmd:
+        for item in ITEMS:
+            answer = record["items"][item.name]
+            if item.name.startswith("slurm_version"):
+                assert recorded.version.startswith(answer["value"]) or answer["value"] in recorded.version.split(".")
+            else:
+                assert answer.get("error"), f"{item.item}: {answer}"

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Mistakes in hook files that mypy finds before Slurm does.
+
+Each line that ends in ``type: ignore[CODE]`` is one: mypy must find it, under that code, or else complains that the
+comment is of no use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from slurmhooks import Reject, hook, log
+from slurmhooks.testing import FakeContainer, FakeJob, FakeSpank, run
+
+if TYPE_CHECKING:
+    from slurmhooks.job_submit.model import Job, Record
+    from slurmhooks.scrun import Container
+    from slurmhooks.spank.model import Spank
+
+# Handlers return nothing, and run when they are called.
+
+
+@hook.job_submit  # type: ignore[type-var]
+def returns(job: Job) -> int:
+    """Refuse in the way of another system."""
+    return 0
+
+
+@hook.job_submit  # type: ignore[type-var]
+async def waits(job: Job) -> None:
+    """Never run."""
+
+
+@hook.job_submit(order=1)  # type: ignore[type-var]
+def yields(job: Job) -> Iterator[None]:
+    """Never run."""
+    yield
+
+
+# Decorators.
+
+
+@hook.job_submit(oder=1)  # type: ignore[call-overload, untyped-decorator]
+def misspelt(job: Job) -> None:
+    """Misspell a keyword."""
+
+
+@hook.job_submit(order="first")  # type: ignore[call-overload, untyped-decorator]
+def first(job: Job) -> None:
+    """Order by word."""
+
+
+@hook.job_submit(on_error="accpet")  # type: ignore[call-overload, untyped-decorator]
+def lenient(job: Job) -> None:
+    """Misspell a word."""
+
+
+@hook.spank.init(contexts=["mars"])  # type: ignore[list-item]
+def on_mars(spank: Spank) -> None:
+    """Run nowhere."""
+
+
+@hook.spank.task_inti  # type: ignore[attr-defined, untyped-decorator]
+def no_such_hook(spank: Spank) -> None:
+    """Never run."""
+
+
+@hook.job_submit(5)  # type: ignore[call-overload, untyped-decorator]
+def positional(job: Job) -> None:
+    """Forget the name of a keyword."""
+
+
+# Refusals and the log.
+
+Reject("no", "ESLURM_INVALID_ACCOUNT")  # type: ignore[call-arg]
+Reject("no", code=1.5)  # type: ignore[arg-type]
+log.info(5)  # type: ignore[arg-type]
+log.warning("slow")  # type: ignore[attr-defined]
+
+# Options.
+
+hook.spank.option("greet")  # type: ignore[call-overload]
+hook.spank.option("greet", "NAME", "who")  # type: ignore[call-overload]
+hook.spank.option("greet", usage="who", type=int)  # type: ignore[call-overload]
+number = hook.spank.option("number", "N", usage="how many", type=int)
+number.value + 1  # type: ignore[operator]
+number.value = 5  # type: ignore[misc]
+maybe = hook.spank.option("maybe", "NAME", usage="who", optional=True)
+
+
+@number.check  # type: ignore[arg-type]
+def returns_text(value: int) -> str:
+    """Return another type."""
+    return str(value)
+
+
+@maybe.check  # type: ignore[arg-type]
+def forgets_the_flag(value: str) -> str:
+    """Forget that the argument may be left out."""
+    return value
+
+
+# Views.
+
+
+def jobs(job: Job, record: Record) -> None:
+    """Write and compare what is not of that type, or not to be written."""
+    job.account = 5  # type: ignore[assignment]
+    job.time_limit = "60"  # type: ignore[assignment]
+    job.time_limit += 1  # type: ignore[operator]
+    job.environment["A"] = 1  # type: ignore[assignment]
+    job.environment = ["A=1"]  # type: ignore[assignment]
+    job.argv.append(5)  # type: ignore[arg-type]
+    record.time_limit > 60  # type: ignore[operator]  # noqa: B015
+
+
+def spanks(spank: Spank) -> None:
+    """Take an item for another, or write what is read-only."""
+    spank.job_id.upper()  # type: ignore[attr-defined]
+    spank.env["A"] = 1  # type: ignore[assignment]
+    spank.job_pid_to_global_id("1")  # type: ignore[arg-type]
+    spank.task_exit_status.exitcode  # type: ignore[attr-defined]  # noqa: B018
+
+
+def containers(container: Container) -> None:
+    """Set what is no path."""
+    container.bundle = 5  # type: ignore[assignment]
+    container.remote_command(5)  # type: ignore[arg-type]
+    container.root_path.upper()  # type: ignore[union-attr]
+
+
+# Tests of a site.
+
+run("hooks.py", "job_submit", jbo=FakeJob())  # type: ignore[call-arg]
+run("hooks.py", "spank.init", spank=FakeJob())  # type: ignore[arg-type]
+FakeSpank(envs={})  # type: ignore[call-arg]
+FakeContainer(job_id="7")  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ import pytest
 from tests.cluster.scenes import BUNDLE_MAKER, BUNDLE_PATH, HOOKS_D
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tests.cluster.conftest import Cluster
 
@@ -53,7 +53,7 @@ class User:
         self.root = f"/run/user/{UIDS[name]}/scrun"
         self.scrun = f"timeout -k 1 {CREATE_SECONDS} scrun --root={self.root}"
 
-    def sh(self, command: str, check: bool = True, timeout: float = 60.0, **env: str) -> str:
+    def sh(self, command: str, check: bool = True, timeout: float = 60.0, env: Mapping[str, str] = {}) -> str:
         """Run a shell command; return what it wrote to both streams."""
         done = self.cluster.user(self.name, "sh", "-c", f"exec 2>&1; {command}", timeout=timeout, env=env)
         assert not check or done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}"
@@ -69,13 +69,13 @@ class User:
         command = (
             f"{self.scrun} {options} create --bundle ~/{bundle} {name} > ~/{name}.out 2>&1; echo $?; cat ~/{name}.out"
         )
-        code, _, output = self.sh(command, **env).partition("\n")
+        code, _, output = self.sh(command, env=env).partition("\n")
         return int(code), output
 
     def create_in_background(self, name: str, bundle: str = "bundle", **env: str) -> None:
         """Begin to create a container; its exit code comes into NAME.rc."""
         inner = f"{self.scrun} create --bundle ~/{bundle} {name} > ~/{name}.out 2>&1; echo $? > ~/{name}.rc"
-        self.sh(f"rm -f ~/{name}.rc; setsid sh -c '{inner}' > /dev/null 2>&1 &", **env)
+        self.sh(f"rm -f ~/{name}.rc; setsid sh -c '{inner}' > /dev/null 2>&1 &", env=env)
 
     def output(self, name: str) -> str:
         """Return what scrun and the container wrote so far."""
@@ -110,7 +110,7 @@ class User:
 
     def trace(self) -> list[str]:
         """Return the lines that the hooks left."""
-        return self.sh(f"cat {TRACE.format(user=self.name)}", check=False).splitlines()
+        return self.sh(f"cat {TRACE.format(user=self.name)} 2>/dev/null", check=False).splitlines()
 
     def wait_trace(self, line: str) -> None:
         """Wait until the hooks left a line."""
@@ -170,7 +170,8 @@ def clean(user: User) -> Iterator[User]:
     """Begin and end without containers, jobs and files."""
     tidy = (
         f"scancel -u {user.name}; chmod -R u+w ~/bundle* 2>/dev/null;"
-        f" rm -rf ~/bundle* ~/*.out ~/*.rc {TRACE.format(user=user.name)} /tmp/staged-{user.name}-*; mkdir -p -m 700 {user.root}"
+        f" rm -rf ~/bundle* ~/*.out ~/*.rc {TRACE.format(user=user.name)} /tmp/staged-{user.name}-*;"
+        f" mkdir -p -m 700 {user.root}"
     )
     user.sh(tidy)
     yield user
@@ -315,4 +316,282 @@ def test_a_handler_that_never_looks(alice: User) -> None:
     assert alice.exit_code("demo") != 124
     assert "never" not in alice.output("demo").replace("never returns", "")
     alice.sh("rm /tmp/staged-alice-go")
+    alice.expect_nothing_left()
+
+
+def test_job_times_out_while_staging(alice: User) -> None:
+    """The end of the job's time is noticed like any other end."""
+    install(alice.cluster, SLOW)
+    alice.bundle("/bin/true")
+    alice.create_in_background("demo", SCRUN_TIMELIMIT="1")
+    alice.wait_trace("demo in")
+    # Slurm looks at time limits once a minute: let the minute be over now.
+    alice.cluster.root("scontrol", "update", f"jobid={alice.job()['JobId']}", "timelimit=0:01", check=True)
+    alice.cluster.wait(lambda: "demo out True" in alice.trace(), 150, "end of the job's time")
+    assert alice.trace() == ["demo in", "demo told", "demo out True"]
+    alice.exit_code("demo")
+    alice.expect_nothing_left()
+
+
+def test_interrupted_create(alice: User) -> None:
+    """SIGINT ends `scrun create` and leaves the anchor to stage in: deleting the container then ends all."""
+    install(alice.cluster, SLOW)
+    alice.bundle("/bin/true")
+    alice.create_in_background("demo")
+    alice.wait_trace("demo in")
+    alice.sh("kill -INT $(pgrep -u alice -x -f 'scrun --root=.* create .*')")
+    assert alice.exit_code("demo") not in (0, 124)
+    alice.sh(f"{alice.scrun} delete --force demo", check=False)
+    alice.wait_trace("demo out True")
+    alice.wait_job_over()
+    alice.expect_nothing_left()
+
+
+REFUSE = """
+@hook.scrun.stage_in
+def stage_in(container):
+    with Staging("/tmp/staged-alice-refused"):
+        raise Reject("no containers today\\nplease come back tomorrow")
+@hook.scrun.stage_out
+def stage_out(container):
+    trace(container, "out " + str(container.bundle == container.orig_bundle))
+"""
+
+
+def test_stage_in_refuses(alice: User) -> None:
+    """The user reads the handler's words, the container does not run, the job is over, `create` fails if it can."""
+    install(alice.cluster, REFUSE)
+    alice.bundle("/bin/sh", "-c", "echo never")
+    code, output = alice.create("demo")
+    assert "no containers today" in output
+    assert "please come back tomorrow" in output
+    assert "Traceback" not in output
+    # 24.11's `create` says 0 whatever stage_in says (anchor.c:stop_anchor sends a good pid).
+    assert code == (0 if alice.cluster.release == "24.11" else 1)
+    alice.wait_job_over()
+    assert "never" not in alice.output("demo")
+    assert alice.trace() == ["demo out True"]
+    assert alice.status("demo") in ("stopped", "unknown")
+    alice.expect_nothing_left()
+
+
+def test_stage_in_has_a_bug(alice: User) -> None:
+    """The user sees one line with an id, the log has the traceback under it, and the container does not run."""
+    install(
+        alice.cluster,
+        """
+        @hook.scrun.stage_in
+        def stage_in(container):
+            container.root_path = "/tmp/nothing"
+            raise RuntimeError("disk on fire")
+        @hook.scrun.stage_out
+        def stage_out(container):
+            trace(container, "out " + str(container.root_path == container.orig_root_path))
+        """,
+    )
+    alice.bundle("/bin/sh", "-c", "echo never")
+    code, output = alice.create("demo", options="-v")
+    found = ERROR_ID.search(output)
+    assert found, output
+    assert code != 124
+    assert f"error {found.group(1)}: Traceback" in output
+    assert "RuntimeError: disk on fire" in output
+    code, output = alice.create("quiet")
+    assert ERROR_ID.search(output), output
+    assert "disk on fire" not in output
+    alice.wait_trace("quiet out True")
+    alice.expect_nothing_left()
+
+
+def test_a_lenient_handler_has_a_bug(alice: User) -> None:
+    """With on_error="ignore" the container runs, without what the handler wrote."""
+    install(
+        alice.cluster,
+        COPY.replace("@hook.scrun.stage_in", "@hook.scrun.stage_in(order=10)")
+        + """
+@hook.scrun.stage_in(on_error="ignore")
+def broken(container):
+    container.bundle = "/tmp/nowhere"
+    raise RuntimeError("no")
+""",
+    )
+    alice.bundle("/bin/sh", "-c", "echo inside")
+    code, output = alice.create("demo")
+    assert code == 0
+    assert ERROR_ID.search(output), output
+    alice.wait_trace("demo out")
+    alice.cluster.wait(lambda: "inside" in alice.output("demo"), NOTICE_SECONDS, "the container's output")
+    alice.expect_nothing_left()
+
+
+@pytest.mark.parametrize("failure", ['raise Reject("the archive is full")', 'raise RuntimeError("disk on fire")'])
+def test_stage_out_fails(alice: User, failure: str) -> None:
+    """It is logged, the staged data stays, and the log names it."""
+    install(alice.cluster, COPY.replace("        remove_tree(container.bundle)", f"        {failure}"))
+    alice.bundle("/bin/sh", "-c", "echo result > /etc/result")
+    code, output = alice.create("demo")
+    assert code == 0, output
+    alice.wait_job_over()
+    alice.cluster.wait(lambda: "was not staged out" in alice.output("demo"), NOTICE_SECONDS, "word of what is left")
+    output = alice.output("demo")
+    assert "what it left in '/tmp/staged-alice-demo' was not staged out" in output
+    assert "the archive is full" in output or ERROR_ID.search(output)
+    assert alice.sh("cat /tmp/staged-alice-demo/rootfs/etc/result") == "result\n"
+    alice.sh("rm -rf /tmp/staged-alice-demo")
+    alice.expect_nothing_left()
+
+
+def test_several_containers_of_several_users(alice: User, bob: User) -> None:
+    """Containers of two users at once do not meet."""
+    install(alice.cluster, COPY)
+    names = ("one", "two", "three")
+    for user in (alice, bob):
+        user.bundle("/bin/sh", "-c", f"echo I am {user.name}; cat /etc/name; sleep 1")
+        user.sh(f"echo of {user.name} > ~/bundle/rootfs/etc/name")
+        for name in names:
+            user.create_in_background(name)
+    for user in (alice, bob):
+        for name in names:
+            assert user.exit_code(name) == 0, user.output(name)
+        for name in names:
+            user.wait_trace(f"{name} out")
+            output = user.output(name)
+            assert f"I am {user.name}\nof {user.name}\n" in output
+    for user in (alice, bob):
+        user.expect_nothing_left()
+
+
+@pytest.mark.parametrize("way", ["salloc", "sbatch"])
+def test_inside_an_allocation(alice: User, way: str) -> None:
+    """In a job, the container runs in that job, which goes on when it has ended."""
+    install(alice.cluster, COPY)
+    alice.bundle("/bin/sh", "-c", "echo in job $SLURM_JOB_ID")
+    script = (
+        f"#!/bin/sh\\n{alice.scrun} create --bundle $HOME/bundle demo > $HOME/demo.out 2>&1; echo create=$?\\n"
+        f"for i in $(seq 200); do grep -q out {TRACE.format(user='alice')} && break; sleep 0.1; done\\n"
+        "sleep 1; echo still job $SLURM_JOB_ID\\n"
+    )
+    alice.sh(f"printf '{script}' > script.sh; chmod +x script.sh")
+    start = {"salloc": "salloc -n1 ./script.sh", "sbatch": "sbatch --wait -n1 -o job.out script.sh; cat job.out"}
+    output = alice.sh(start[way], timeout=90)
+    assert "create=0" in output
+    assert re.search(r"still job \d+", output), output
+    assert alice.trace() == ["demo in", "demo staged", "demo out"]
+    assert "JobName=scrun" not in alice.sh("scontrol --oneliner show jobs | tail -n 1")
+    alice.expect_nothing_left()
+
+
+def test_read_only_bundle(alice: User) -> None:
+    """A bundle that its user cannot write to is staged like any other; writing into it fails with its name."""
+    install(alice.cluster, COPY)
+    alice.bundle("/bin/sh", "-c", "echo inside")
+    alice.sh("chmod -R a-w bundle")
+    code, output = alice.create("demo")
+    assert code == 0, output
+    alice.wait_trace("demo out")
+    alice.cluster.wait(lambda: "inside" in alice.output("demo"), NOTICE_SECONDS, "the container's output")
+    alice.expect_nothing_left()
+    install(
+        alice.cluster,
+        """
+        @hook.scrun.stage_in
+        def stage_in(container):
+            container.config.hostname = "new"
+            container.save_config()
+        """,
+    )
+    code, output = alice.create("second")
+    assert "/home/alice/bundle/config.json: cannot be written: Permission denied" in output
+    assert code != 124
+    alice.expect_nothing_left()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("rm bundle/config.json", "unable to load"),
+        ("echo '{' > bundle/config.json", "unable to parse|Invalid"),
+    ],
+)
+def test_no_configuration(alice: User, change: str, said: str) -> None:
+    """scrun itself refuses a bundle without a config.json, or with one that is not JSON; no job is made."""
+    install(alice.cluster, COPY)
+    alice.bundle("/bin/true")
+    alice.sh(change)
+    before = alice.sh("scontrol --oneliner show jobs | wc -l")
+    code, output = alice.create("demo")
+    assert code not in (0, 124)
+    assert re.search(said, output), output
+    assert alice.trace() == []
+    assert alice.sh("scontrol --oneliner show jobs | wc -l") == before
+
+
+def test_wrong_configuration(alice: User) -> None:
+    """What scrun does not look at, container.config does: the user reads file and place."""
+    install(alice.cluster, "@hook.scrun.stage_in\ndef stage_in(container):\n    container.config\n")
+    alice.bundle("/bin/true")
+    alice.sh("""sed -i 's/"mounts": \\[/"mounts": [7,/' bundle/config.json""")
+    code, output = alice.create("demo")
+    assert "/home/alice/bundle/config.json: /mounts/0: should be an object" in output
+    assert code != 124
+    alice.expect_nothing_left()
+
+
+def test_disk_full(alice: User) -> None:
+    """The user reads which file did not fit, and what was copied of it is gone."""
+    install(alice.cluster, COPY.replace('PLACE = "/tmp/staged-%s-%s"', 'PLACE = "/scratch/%s-full/%s"'))
+    alice.cluster.root(
+        "sh",
+        "-c",
+        "mkdir -p /scratch/alice-full; mount -t tmpfs -o size=8m,mode=1777 none /scratch/alice-full",
+        check=True,
+    )
+    try:
+        alice.bundle("/bin/true")
+        alice.sh("head -c 30000000 /dev/zero | tr '\\0' x > 'bundle/rootfs/etc/a big file'")
+        code, output = alice.create("demo")
+        assert re.search(r"'/scratch/alice-full/demo/rootfs/etc/a big file': No space left on device", output), output
+        assert code != 124
+        assert alice.sh("ls -A /scratch/alice-full") == ""
+        alice.wait_job_over()
+    finally:
+        alice.cluster.root("umount", "-l", "/scratch/alice-full")
+        alice.cluster.root("rmdir", "/scratch/alice-full")
+    alice.expect_nothing_left()
+
+
+def test_python_starts_only_to_stage(alice: User) -> None:
+    """What stages nothing opens neither our plugin nor Python: the dynamic linker's own account of it."""
+    install(alice.cluster, COPY)
+    alice.bundle("/bin/sleep", "600")
+    assert alice.create("demo")[0] == 0
+    alice.wait_status("demo", "running")
+    for command in ("--version", "state demo", "start demo", "kill demo KILL", "delete --force demo"):
+        account = alice.sh(f"LD_DEBUG=files {alice.scrun} {command}", check=False)
+        assert "calling init: " in account
+        assert "libpython" not in account, command
+        assert "scrun_python" not in account, command
+    alice.wait_trace("demo out")
+    alice.expect_nothing_left()
+
+
+def test_create_itself_has_no_python(alice: User) -> None:
+    """While the anchor stages in, the waiting `scrun create` has not even loaded libpython."""
+    install(alice.cluster, SLOW)
+    alice.bundle("/bin/true")
+    alice.create_in_background("demo")
+    alice.wait_trace("demo in")
+    maps = alice.cluster.root(
+        "sh",
+        "-c",
+        "for p in $(pgrep -u alice -x scrun) $(pgrep -u alice -f '^: demo'); do"
+        " echo $(tr '\\0' ' ' < /proc/$p/cmdline | cut -c1-20): $(grep -c libpython /proc/$p/maps); done",
+    ).stdout
+    alice.sh("scancel -u alice")
+    alice.wait_trace("demo out True")
+    create = [line for line in maps.splitlines() if line.startswith("scrun")]
+    anchor = [line for line in maps.splitlines() if line.startswith(":")]
+    assert create, maps
+    assert all(line.endswith(": 0") for line in create), maps
+    assert not anchor[0].endswith(": 0"), maps
     alice.expect_nothing_left()

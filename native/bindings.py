@@ -257,7 +257,8 @@ def job_submit(compiler: list[str]) -> tuple[str, str]:
     )
     helpers = (
         "static void slurmhooks_set_text(void *record, size_t offset, const char *text);\n"
-        "static const char *slurmhooks_find(char **array, uint32_t count, const char *name, size_t length);\n"
+        "static const char *slurmhooks_find(void *record, size_t array, size_t count, const char *name,\n"
+        "    size_t length);\n"
     )
     headers = Headers(compiler, includes)
     # Every constant that the header has for errors, whatever it is called.

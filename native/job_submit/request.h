@@ -23,15 +23,19 @@ static void slurmhooks_set_text(void *record, size_t offset, const char *text)
 
 /*
  * Find a variable in an environment array.
+ * IN record - with a char ** at array, and a uint32_t with its size at count
  * IN name - followed by its '='
  * IN length - of name with the '='
  * RET its value, borrowed; NULL if it is not set
  */
-static const char *slurmhooks_find(char **array, uint32_t count, const char *name, size_t length)
+static const char *slurmhooks_find(void *record, size_t array, size_t count, const char *name, size_t length)
 {
-    for (uint32_t i = 0; array && i < count && array[i]; i++)
-        if (!strncmp(array[i], name, length))
-            return array[i] + length;
+    char **items = *(char ***)((char *)record + array);
+    uint32_t size = *(uint32_t *)((char *)record + count);
+
+    for (uint32_t i = 0; items && i < size && items[i]; i++)
+        if (!strncmp(items[i], name, length))
+            return items[i] + length;
     return NULL;
 }
 

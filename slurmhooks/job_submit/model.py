@@ -128,7 +128,7 @@ class _View(Base):
 class Environment(StagedMapping):
     """An environment array of the request as a mapping; read on use, changed once all handlers have passed."""
 
-    __slots__ = ("_arrays", "_base", "_frozen", "_member", "_struct")
+    __slots__ = ("_arrays", "_base", "_frozen", "_member", "_search", "_struct")
 
     def __init__(self, arrays: Arrays, struct: Any, member: str, frozen: str | None = None) -> None:
         """View one member.
@@ -141,6 +141,7 @@ class Environment(StagedMapping):
         """
         super().__init__()
         self._arrays = arrays
+        self._search: Callable[[Any, str, bytes], bytes | None] | None = getattr(arrays, "find", None)
         self._struct = struct
         self._member = member
         self._frozen = frozen
@@ -160,13 +161,32 @@ class Environment(StagedMapping):
                     self._base.setdefault(name, value)  # the first of two counts, as for getenv()
         return self._base
 
+    def _find(self, name: object) -> str | None:
+        """Do as the base class, in one call: the one look-up of a handler should not cost more than its other reads."""
+        if not self._alive:
+            raise stale(self)
+        if not isinstance(name, str):
+            return None
+        staged = self._staged
+        if name in staged:
+            return staged[name]
+        if self._base is not None:
+            return self._base.get(name)
+        # C would take the name to end at a NUL byte, and find "B=C" of A=B=C under the name A=B.
+        return None if not name or "\0" in name or "=" in name else self._load(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a value, or the default if it is not set; the base class would raise a KeyError on the way."""
+        value = self._find(name)
+        return default if value is None else value
+
     def _load(self, name: str) -> str | None:
-        find = getattr(self._arrays, "find", None)
-        if self._base is not None or find is None:
+        find = self._search
+        if find is None:
             return self._read().get(name)
         # One variable is looked for in C: most handlers want one or two of a hundred.
-        value = find(self._struct, self._member, f"{name}=".encode(ENCODING, ERRORS))
-        return None if value is None else text_from_c(value)
+        value = find(self._struct, self._member, (name + "=").encode(ENCODING, ERRORS))
+        return None if value is None else value.decode(ENCODING, ERRORS)
 
     def _names(self) -> Iterable[str]:
         return self._read()

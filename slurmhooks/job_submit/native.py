@@ -54,6 +54,9 @@ class CffiBackend:
         self._type = module.ffi.typeof(struct)
         self._computed = computed or {}
         self.string = module.ffi.string
+        places = {name: field.offset for name, field in self._type.fields}
+        self._places = {name: (places[name], places[count]) for name, count in ARRAYS.items() if name in places}
+        """Where the arrays are, and their counters."""
         self._offsets = {name: field.offset for name, field in self._type.fields if field.type.cname == "char *"}
 
     def has(self, path: str) -> bool:
@@ -100,8 +103,9 @@ class CffiBackend:
 
     def find(self, struct: Any, name: str, prefix: bytes) -> bytes | None:
         """See model.Arrays."""
-        found = lib.slurmhooks_find(getattr(struct, name), getattr(struct, ARRAYS[name]), prefix, len(prefix))
-        return ffi.string(found) if found else None
+        array, count = self._places[name]
+        found = lib.slurmhooks_find(struct, array, count, prefix, len(prefix))
+        return self.string(found) if found else None
 
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """See model.Arrays: all strings are copied before the old ones are freed."""

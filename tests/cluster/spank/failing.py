@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A hook file whose handlers refuse in the place that the user names: FAIL=callback@context, or FAIL=everywhere."""
+
+from slurmhooks import Reject, hook
+
+
+def named(spank):
+    """Return where to fail; prolog and epilog learn it by the job control environment."""
+    return (spank.job_control_env if spank.context == "job_script" else spank.env).get("FAIL", "")
+
+
+def fail(spank):
+    """Refuse, if this is the place."""
+    if named(spank) in (f"{spank.callback}@{spank.context}", "everywhere"):
+        raise Reject(f"refused in {spank.callback} of {spank.context}")
+
+
+@hook.spank.init_post_opt(contexts=["allocator", "local"], order=1)
+def tell(spank):
+    """Tell prolog and epilog."""
+    spank.job_control_env["FAIL"] = spank.env.get("FAIL", "")
+
+
+for callback in (
+    "init",
+    "job_prolog",
+    "init_post_opt",
+    "local_user_init",
+    "user_init",
+    "task_init_privileged",
+    "task_init",
+    "task_post_fork",
+    "task_exit",
+    "exit",
+    "job_epilog",
+):
+    getattr(hook.spank, callback)(fail)

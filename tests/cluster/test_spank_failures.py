@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a refusal does, for each callback and each of srun, salloc and sbatch, on each release: spank(8), section Errors.
+
+The manual's table has it as exit code, node drained, job failed; here are also whether the program ran and whether the
+user sees the text.
+"""
+
+import queue
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.spank.site import HERE, Site, site
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one command.
+
+    Attributes:
+        exit: of srun or salloc; of sbatch 0 if it submitted.
+        job: its state in the end; None: there was no job.
+        drains: the node was taken out of service.
+        ran: the user's program ran.
+        says: the user saw the text of the refusal.
+    """
+
+    exit: int
+    job: str | None
+    drains: bool = False
+    ran: bool = False
+    says: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """One cell of the manual's table.
+
+    Attributes:
+        command: srun, salloc (with an srun inside) or sbatch (likewise).
+        callback: which refuses.
+        context: where it does.
+        result: since 23.11.
+        before: on 22.05, if that differs.
+    """
+
+    command: str
+    callback: str
+    context: str
+    result: Result
+    before: Result | None = None
+
+    def expected(self, release: str) -> Result:
+        """Return the result on a release."""
+        return self.before if self.before is not None and release == "22.05" else self.result
+
+
+ENDS = Result(1, None)
+FINE = Result(0, "COMPLETED", ran=True)
+FAILS = Result(1, "FAILED")
+SILENT = replace(FAILS, says=False)
+LOGGED = replace(FINE, says=False)
+# 22.05: the launch fails, srun says so, and exits with 0.
+IGNORED = Result(0, "COMPLETED")
+IGNORED_SILENT = replace(IGNORED, says=False)
+PROLOG = Result(182, "gone", drains=True, says=False)
+EPILOG = replace(LOGGED, drains=True)
+# Of sbatch, the exit code says whether it submitted.
+BATCH_FAILS = Result(0, "FAILED")
+BATCH_DRAINS = replace(BATCH_FAILS, drains=True)
+BATCH_DRAINS_SILENT = replace(BATCH_DRAINS, says=False)
+BATCH_IGNORED_DRAINS = replace(IGNORED, drains=True)
+
+ROWS = (
+    Row("srun", "init", "local", ENDS),
+    Row("srun", "init_post_opt", "local", ENDS),
+    Row("srun", "local_user_init", "local", Result(1, "CANCELLED")),
+    # The job that srun made counts as completed: no step of it has run.
+    Row("srun", "init", "remote", Result(1, "COMPLETED", says=False), IGNORED_SILENT),
+    Row("srun", "init_post_opt", "remote", Result(1, "COMPLETED", says=False), IGNORED_SILENT),
+    Row("srun", "user_init", "remote", FAILS, IGNORED),
+    Row("srun", "task_init_privileged", "remote", FAILS),
+    Row("srun", "task_init", "remote", FAILS),
+    Row("srun", "task_post_fork", "remote", FAILS, IGNORED),
+    Row("srun", "task_exit", "remote", FINE),
+    Row("srun", "exit", "remote", LOGGED),
+    Row("srun", "exit", "local", FINE),
+    Row("srun", "job_prolog", "job_script", PROLOG),
+    Row("srun", "job_epilog", "job_script", EPILOG),
+    Row("salloc", "init", "allocator", ENDS),
+    Row("salloc", "init_post_opt", "allocator", ENDS),
+    Row("salloc", "exit", "allocator", FINE),
+    Row("salloc", "init", "local", FAILS),
+    Row("salloc", "init_post_opt", "local", FAILS),
+    Row("salloc", "local_user_init", "local", FAILS),
+    Row("salloc", "init", "remote", SILENT, IGNORED_SILENT),
+    Row("salloc", "init_post_opt", "remote", SILENT, IGNORED_SILENT),
+    Row("salloc", "user_init", "remote", FAILS, IGNORED),
+    Row("salloc", "task_init_privileged", "remote", FAILS),
+    Row("salloc", "task_init", "remote", FAILS),
+    Row("salloc", "task_post_fork", "remote", FAILS, IGNORED),
+    Row("salloc", "task_exit", "remote", FINE),
+    Row("salloc", "exit", "remote", LOGGED),
+    Row("salloc", "exit", "local", FINE),
+    Row("salloc", "job_prolog", "job_script", PROLOG),
+    Row("salloc", "job_epilog", "job_script", EPILOG),
+    Row("sbatch", "init", "allocator", ENDS),
+    Row("sbatch", "init_post_opt", "allocator", ENDS),
+    Row("sbatch", "exit", "allocator", FINE),
+    Row("sbatch", "init", "local", BATCH_FAILS),
+    Row("sbatch", "init_post_opt", "local", BATCH_FAILS),
+    Row("sbatch", "local_user_init", "local", BATCH_FAILS),
+    Row("sbatch", "init", "remote", BATCH_DRAINS_SILENT, replace(BATCH_IGNORED_DRAINS, says=False)),
+    Row("sbatch", "init_post_opt", "remote", BATCH_DRAINS_SILENT, replace(BATCH_IGNORED_DRAINS, says=False)),
+    Row("sbatch", "user_init", "remote", BATCH_DRAINS, BATCH_IGNORED_DRAINS),
+    Row("sbatch", "task_init_privileged", "remote", BATCH_FAILS),
+    Row("sbatch", "task_init", "remote", BATCH_FAILS),
+    Row("sbatch", "task_post_fork", "remote", BATCH_DRAINS, BATCH_IGNORED_DRAINS),
+    Row("sbatch", "task_exit", "remote", FINE),
+    # The batch step's own text still reaches the job's output.
+    Row("sbatch", "exit", "remote", FINE),
+    Row("sbatch", "exit", "local", FINE),
+    Row("sbatch", "job_prolog", "job_script", Result(0, "gone", drains=True, says=False)),
+    Row("sbatch", "job_epilog", "job_script", EPILOG),
+)
+
+COMMANDS = {
+    "srun": "timeout 60 srun --quiet --kill-on-bad-exit -w {node} -J {name} echo IT_RAN",
+    "salloc": "timeout 60 salloc --quiet -w {node} -J {name} srun --quiet echo IT_RAN",
+    "sbatch": "sbatch --no-requeue -w {node} -J {name} -o {name}.out --wrap 'srun --quiet echo IT_RAN'",
+}
+OVER = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT")
+
+
+def play(lent: Site, command: str, fail: str, node: str) -> tuple[Result, str]:
+    """Run one command on one node with a refusal in one place; return what came of it, and all that was said."""
+    name = f"{command}-{fail}".replace("@", "-")
+    done = lent.shell(f"cd; {COMMANDS[command].format(node=node, name=name)}", FAIL=fail)
+    output = done.stdout
+    row: dict[str, str] = {}
+
+    def over() -> bool:
+        rows = [text for text in lent.root("scontrol --oneliner show jobs").splitlines() if f" JobName={name} " in text]
+        row.update(word.split("=", 1) for text in rows[-1:] for word in text.split() if "=" in word)
+        return not row or row["JobState"] in OVER
+
+    if done.returncode == 0 or "llocated" in output or command != "sbatch":
+        lent.cluster.wait(over, timeout=60, what=f"end of {name}: {output}")
+    state = row.get("JobState")
+    # A node is drained, and an epilog over, a little after the job.
+    lent.cluster.wait(
+        lambda: "COMPLETING" not in lent.root(f"scontrol --oneliner show node {node}"),
+        timeout=60,
+        what=f"end of {name}",
+    )
+    drains = node in lent.drained()
+    if drains:
+        lent.root(f"scontrol update nodename={node} state=resume")
+    if command == "sbatch":
+        output += lent.shell(f"cat {name}.out 2> /dev/null").stdout
+    return Result(
+        exit=done.returncode,
+        # Slurm's word for it depends on who is quicker.
+        job="gone" if "prolog" in fail and state in ("FAILED", "CANCELLED", "NODE_FAIL") else state,
+        drains=drains,
+        ran="IT_RAN" in output.split("\n"),
+        says=("refused in " + fail.replace("@", " of ")) in output,
+    ), output
+
+
+Found = dict[tuple[str, str, str], tuple[Result, str]]
+
+
+@pytest.fixture(scope="module")
+def refusing(cluster: "Cluster") -> Iterator[Site]:
+    """A site whose handlers refuse where they are told to."""
+    with site(cluster) as lent:
+        lent.hooks(failing=(HERE / "failing.py").read_text())
+        lent.plugstack("required spank_python.so")
+        yield lent
+
+
+@pytest.fixture(scope="module")
+def found(refusing: Site) -> Found:
+    """All rows, played on all nodes side by side."""
+    nodes: queue.Queue[str] = queue.Queue()
+    for node in refusing.root("sinfo --noheader --Node --format %N").split():
+        if node not in nodes.queue:
+            nodes.put(node)
+
+    def one(row: Row) -> tuple[Result, str]:
+        node = nodes.get()
+        try:
+            return play(refusing, row.command, f"{row.callback}@{row.context}", node)
+        finally:
+            nodes.put(node)
+
+    with ThreadPoolExecutor(nodes.qsize()) as pool:
+        results = list(pool.map(one, ROWS))
+    return {(row.command, row.callback, row.context): result for row, result in zip(ROWS, results, strict=True)}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.command}-{row.callback}-{row.context}")
+def test_required(found: Found, refusing: Site, row: Row) -> None:
+    """With a required plugin, a refusal does what the manual says; where it does not, the row has a comment."""
+    result, output = found[row.command, row.callback, row.context]
+    assert result == row.expected(refusing.release), output
+    if result.says:
+        assert f"{row.callback}() failed with rc=" in output
+        assert "Traceback" not in output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_optional(refusing: Site, command: str) -> None:
+    """With an optional plugin, refusals everywhere change nothing, and the user still reads the texts."""
+    refusing.plugstack("optional spank_python.so")
+    try:
+        result, output = play(refusing, command, "everywhere", "n1")
+    finally:
+        refusing.plugstack("required spank_python.so")
+    assert result == replace(FINE, says=False), output
+    assert "refused in task_init of remote" in output
+    assert "failed with rc" not in output

@@ -57,7 +57,7 @@ def _matches(pattern: str) -> list[str]:
     if not any(sign in pattern for sign in "*?["):
         return [pattern]
     folder, last = os.path.split(pattern)
-    start, star, end = last.partition("*")
+    start, _, end = last.partition("*")
     if any(sign in folder + start + end for sign in "*?[") or start.startswith("."):
         import glob
 

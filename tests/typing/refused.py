@@ -41,7 +41,7 @@ def yields(job: Job) -> Iterator[None]:
 # Decorators.
 
 
-@hook.job_submit(oder=1)  # type: ignore[call-overload, untyped-decorator]
+@hook.job_submit(ordr=1)  # type: ignore[call-overload, untyped-decorator]
 def misspelt(job: Job) -> None:
     """Misspell a keyword."""
 
@@ -51,7 +51,7 @@ def first(job: Job) -> None:
     """Order by word."""
 
 
-@hook.job_submit(on_error="accpet")  # type: ignore[call-overload, untyped-decorator]
+@hook.job_submit(on_error="accepd")  # type: ignore[call-overload, untyped-decorator]
 def lenient(job: Job) -> None:
     """Misspell a word."""
 

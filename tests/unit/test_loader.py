@@ -337,10 +337,10 @@ def test_a_file_cannot_end_the_daemon(write: Write, source: str) -> None:
 
 def test_a_decorator_with_a_wrong_keyword_points_at_its_line(write: Write) -> None:
     """A misspelt keyword is told with the line of the decorator."""
-    path = write("a.py", "from slurmhooks import hook\n\n\n@hook.job_submit(oder=1)\ndef f(): ...\n")
+    path = write("a.py", "from slurmhooks import hook\n\n\n@hook.job_submit(ordr=1)\ndef f(): ...\n")
     (finding,) = findings(path)
     assert finding.startswith(f"{path}:4: TypeError: ")
-    assert "oder" in finding.split("\n")[0]
+    assert "ordr" in finding.split("\n")[0]
 
 
 def test_an_option_given_twice_in_two_files(write: Write) -> None:

@@ -29,7 +29,7 @@ def over(base: dict[str, str]) -> FunctionMapping:
 
 def test_nearest_names() -> None:
     """A name that does not exist comes with those most like it; with none if nothing is like it."""
-    assert nearest("acount", ["qos", "comment", "account"]) == "; nearest: account, comment"
+    assert nearest("accounn", ["qos", "comment", "account"]) == "; nearest: account"
     assert nearest("xyz", ["account"]) == ""
 
 

@@ -26,10 +26,10 @@ def view(hook: str = "job_submit", **fields: Any) -> tuple[FakeJob, Any]:
 def test_an_unknown_attribute_has_the_nearest_names() -> None:
     """A misspelt field is an error on reading and on writing, and names those most like it."""
     _, job = view()
-    for use in (lambda: job.acount, lambda: setattr(job, "acount", "x")):
+    for use in (lambda: job.accounn, lambda: setattr(job, "accounn", "x")):
         with pytest.raises(AttributeError) as caught:
             use()
-        assert str(caught.value) == "job has no 'acount'; nearest: account, comment"
+        assert str(caught.value) == "job has no 'accounn'; nearest: account"
     with pytest.raises(AttributeError, match=r"^job has no 'xyzzy'$"):
         job.xyzzy  # noqa: B018
 

@@ -200,12 +200,12 @@ def test_misspelt_names_are_told(hooks: Callable[[str], Path]) -> None:
     path = hooks("hook.spank.option('greet', 'NAME', usage='')\n")
     wrong: list[tuple[type[Exception], str, Callable[[], object]]] = [
         (ValueError, "no hook 'job_submti'; nearest: job_submit", lambda: run(path, "job_submti")),
-        (AttributeError, "job has no 'acount'; nearest: account", lambda: FakeJob(acount="x")),
+        (AttributeError, "job has no 'accounn'; nearest: account", lambda: FakeJob(accounn="x")),
         (AttributeError, "record has no 'timelimit'; nearest: time_limit", lambda: FakeRecord(timelimit=1)),
         (AttributeError, "partition has no 'maxtime'", lambda: fake_partitions({"a": {"maxtime": 1}})),
         (AttributeError, "since Slurm 23.02; this is 22.05", lambda: FakeJob(release="22.05", container_id="x")),
         (ValueError, "no item 'jobid'; nearest: job_id", lambda: FakeSpank(items={"jobid": 1})),
-        (ValueError, "no context 'remot'", lambda: FakeSpank("remot")),
+        (ValueError, "no context 'remotee'", lambda: FakeSpank("remotee")),
         (ValueError, "no callback 'taskinit'; nearest: task_init", lambda: FakeSpank(callback="taskinit")),
         (ValueError, "no option 'great'; nearest: greet", lambda: run(path, "spank.init", options={"great": "x"})),
         (TypeError, "has no argument 'job'; it has: spank", lambda: run(path, "spank.init", job=FakeJob())),

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compare slurmhooks' copying of root file systems with ``rsync -a``, on any file system.
+
+Usage: bench.py FOLDER [--files N] [--gigabytes G] [--rounds R] [--json]
+
+FOLDER is on the file system to measure; about 5 GiB are needed there for the default sizes. The runs of all ways are
+interleaved, so that a busy machine slows all of them; told are the medians, and their ratios to rsync's.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from slurmhooks.scrun import copy_tree, remove_tree
+
+MIB = 1 << 20
+FEW = 8
+
+
+def small_files(top: Path, count: int) -> None:
+    """Make a tree as a root file system is: mostly small files, a hundred to a folder."""
+    for number in range(count):
+        folder = top / f"usr{number // 1000}" / f"lib{number // 100 % 10}"
+        if number % 100 == 0:
+            folder.mkdir(parents=True)
+        size = (300, 900, 2000, 4000, 12000)[number % 5] if number % 50 else 100_000
+        (folder / f"file {number}").write_bytes(os.urandom(size))
+
+
+def few_files(top: Path, gigabytes: float) -> None:
+    """Make a few big files."""
+    top.mkdir(parents=True)
+    for number in range(FEW):
+        with open(top / f"big{number}", "wb") as file:
+            for _ in range(int(gigabytes * 1024 / FEW / 16)):
+                file.write(os.urandom(16 * MIB))
+
+
+def rsync(source: Path, target: Path) -> None:
+    """Copy as the manual's scrun.lua does."""
+    subprocess.run(["rsync", "-a", "--", f"{source}/", f"{target}/"], check=True)
+
+
+WAYS: dict[str, Callable[[Path, Path], object]] = {
+    "rsync -a": rsync,
+    "copy_tree": copy_tree,
+    "copy_tree, 1 worker": lambda source, target: copy_tree(source, target, workers=1),
+    "copy_tree, hard links": lambda source, target: copy_tree(source, target, hard_links=True),
+}
+
+
+def measure(source: Path, rounds: int) -> dict[str, float]:
+    """Return the median seconds of each way."""
+    target = source.with_name("target")
+    seconds: dict[str, list[float]] = {name: [] for name in WAYS}
+    for _ in range(rounds):
+        for name, way in WAYS.items():
+            remove_tree(target)
+            os.sync()
+            start = time.perf_counter()
+            way(source, target)
+            seconds[name].append(time.perf_counter() - start)
+    remove_tree(target)
+    return {name: statistics.median(times) for name, times in seconds.items()}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--gigabytes", type=float, default=2.0)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if shutil.which("rsync") is None:
+        sys.exit("bench.py: rsync is not installed")
+    place = options.folder / f"slurmhooks-bench-{os.getpid()}"
+    results = {}
+    try:
+        small_files(place / "small", options.files)
+        results[f"{options.files} small files"] = measure(place / "small", options.rounds)
+        remove_tree(place / "small")
+        few_files(place / "big", options.gigabytes)
+        results[f"{options.gigabytes:g} GiB in {FEW} files"] = measure(place / "big", options.rounds)
+    finally:
+        remove_tree(place)
+    if options.json:
+        sys.stdout.write(json.dumps(results, indent=2) + "\n")
+        return
+    for what, medians in results.items():
+        sys.stdout.write(f"{what}\n")
+        for name, median in medians.items():
+            sys.stdout.write(f"  {name:24} {median:8.3f} s  {medians['rsync -a'] / median:6.2f} times rsync's speed\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What handlers see and can do under a real scrun, and the ported example of the manual."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.cluster.test_scrun_life import NOTICE_SECONDS, User, alice, bob, install, lab
+
+PROJECT = Path(__file__).resolve().parents[2]
+EXAMPLE = "contrib/scrun/staging.py"
+__all__ = ["alice", "bob", "lab"]  # fixtures
+
+TELL = """
+def tell(container, name, **more):
+    known = {key: getattr(container, key) for key in container.TEXTS + container.NUMBERS}
+    known.update(more, job_env=dict(container.job_env.items()))
+    with open("/tmp/staged-alice-" + name + ".json", "w") as file:
+        json.dump(known, file)
+def commands(container, where):
+    run = getattr(container, where + "_command")
+    results = [
+        run("echo out; echo err >&2; exit 3"),
+        run(["printf", "%s", "two words\\n'\\"$HOME-"]),
+        run("printf 'a\\\\377b'"),
+        run("head -c 300000 /dev/zero | tr '\\\\0' x"),
+        run("echo $SLURM_JOB_ID; echo $SCRUN_CONTAINER_ID"),
+    ]
+    return [(result.status, result.output if len(result.output) < 999 else len(result.output)) for result in results]
+"""
+
+
+def told(user: User, name: str) -> dict[str, Any]:
+    """Return what a handler told of its container."""
+    path = f"/tmp/staged-alice-{name}.json"
+    user.cluster.wait(lambda: user.sh(f"cat {path}", check=False).endswith("}"), NOTICE_SECONDS, f"report {name}")
+    found: dict[str, Any] = json.loads(user.sh(f"cat {path}; rm {path}"))
+    return found
+
+
+def test_what_a_handler_sees(alice: User) -> None:
+    """Both calls see every argument that Lua gets, paths as set, and the job's environment in both."""
+    install(
+        alice.cluster,
+        TELL
+        + """
+@hook.scrun.stage_in(order=10)
+def first(container):
+    tell(container, "in", old=container.set_bundle_path("/tmp/staged-alice-b"), root=container.config.root.path)
+    copy_tree(container.orig_bundle, container.bundle)
+    container.set_root_path(container.bundle + "/rootfs")
+    container.job_env["ADDED"] = "two words"
+@hook.scrun.stage_in(order=20)
+def second(container):
+    tell(container, "second")
+    global kept
+    kept = container
+@hook.scrun.stage_out
+def stage_out(container):
+    try:
+        kept.id
+    except Exception as error:
+        tell(container, "out", stale=type(error).__name__)
+    remove_tree(container.bundle)
+""",
+    )
+    bundle = alice.bundle("/bin/true")
+    code, output = alice.create("demo")
+    assert code == 0, output
+    first, second, out = (told(alice, name) for name in ("in", "second", "out"))
+    for seen in (first, second, out):
+        assert (seen["id"], seen["user_id"], seen["group_id"]) == ("demo", 2001, 2001)
+        assert seen["orig_bundle"] == bundle
+        assert seen["config_file"] == f"{bundle}/config.json"
+        assert seen["spool_dir"].rstrip("/") == f"{alice.root}/demo"
+        assert seen["job_id"] == first["job_id"] > 0
+        assert seen["job_env"]["SCRUN_CONTAINER_ID"] == "demo"
+        assert seen["job_env"]["SLURM_JOB_ID"] == str(first["job_id"])
+    assert (first["old"], first["root"], first["root_path"]) == (bundle, "rootfs", None)
+    assert (second["bundle"], second["root_path"]) == ("/tmp/staged-alice-b", "/tmp/staged-alice-b/rootfs")
+    assert second["job_env"]["ADDED"] == out["job_env"]["ADDED"] == "two words"
+    assert (out["bundle"], out["root_path"]) == ("/tmp/staged-alice-b", "/tmp/staged-alice-b/rootfs")
+    assert out["orig_root_path"] == f"{bundle}/rootfs"
+    assert out["stale"] == "StaleHandleError"
+    alice.expect_nothing_left()
+
+
+def test_commands(alice: User) -> None:
+    """Commands run where scrun runs and on the job's nodes, with their status and all of their output."""
+    install(
+        alice.cluster,
+        TELL
+        + """
+@hook.scrun.stage_in
+def stage_in(container):
+    here, there = commands(container, "allocator"), commands(container, "remote")
+    nul = container.allocator_command("printf 'a\\\\0b'").output
+    killed = container.allocator_command("kill -9 $$").status
+    tell(container, "in", here=here, there=there, nul=nul, killed=killed)
+@hook.scrun.stage_out
+def stage_out(container):
+    tell(container, "out", statuses=[container.allocator_command("exit 3").status for _ in range(30)])
+""",
+    )
+    alice.bundle("/bin/true")
+    code, output = alice.create("demo")
+    assert code == 0, output
+    seen = told(alice, "in")
+    job = str(seen["job_id"])
+    for results in (seen["here"], seen["there"]):
+        assert results[0][0] == 3
+        assert sorted(results[0][1].splitlines())[:2] == ["err", "out"] or "out" in results[0][1]
+        assert results[1] == [0, "two words\n'\"$HOME-"]
+        assert results[2] == [0, "a\udcffb"]
+        assert results[3] == [0, 300_000]
+        assert results[4] == [0, f"{job}\ndemo\n"]
+    assert seen["nul"] == "a\0b"
+    assert seen["killed"] == 137
+    # scrun's own allocator_command loses the status here to its reaper of children.
+    assert told(alice, "out")["statuses"] == [3] * 30
+    alice.expect_nothing_left()
+
+
+LEVELS = ("error", "info", "verbose", "debug", "debug2", "debug3")
+
+
+def test_log_levels(alice: User) -> None:
+    """Every level reaches scrun's log under its own threshold, users' messages always, each line a record."""
+    lines = "\n    ".join(f'log.{level}("at %s", "{level}", n=1)' for level in LEVELS)
+    install(
+        alice.cluster,
+        "@hook.scrun.stage_in\ndef stage_in(container):\n    "
+        + lines
+        + '\n    log.user("for you\\nand more \\udcff")\n',
+    )
+    alice.bundle("/bin/true")
+    seen = {}
+    for count in range(6):
+        option = "-" + "v" * count if count else ""
+        name = f"demo{count}"
+        code, output = alice.create(name, options=option)
+        assert code == 0, output
+        # `create` may return before stage_in has (anchor.c:_on_startup_con, if the job was there very early).
+        alice.wait_output(name, "and more")
+        output = alice.output(name)
+        seen[count] = [level for level in LEVELS if f"slurmhooks: at {level} n=1" in output]
+        assert "for you\n" in output
+    assert seen[0] == ["error", "info"]
+    assert seen[1] == ["error", "info", "verbose"]
+    assert seen[2] == ["error", "info", "verbose", "debug"]
+    assert seen[5] == list(LEVELS)
+    alice.expect_nothing_left()
+
+
+def test_the_manuals_example(alice: User) -> None:
+    """contrib's hooks stage a real bundle in and out as an ordinary user, and leave nothing behind."""
+    alice.cluster.put(PROJECT / EXAMPLE, "/etc/slurm/hooks.d/life.py")
+    command = (
+        "cat /etc/name; echo job $SLURM_JOB_ID; id -u; cat /data/in; echo made > /data/out;"
+        " echo new > '/etc/new file'; rm /etc/old; cat /ro/x; echo no > /ro/x"
+    )
+    alice.bundle("/bin/sh", "-c", command)
+    alice.sh("echo of alice > bundle/rootfs/etc/name; touch bundle/rootfs/etc/old; mkdir -p bundle-data bundle-ro")
+    alice.sh(
+        "printf x > \"$(printf 'bundle/rootfs/etc/-rf \\n \\047 \\377')\"; ln -s /etc/passwd bundle/rootfs/etc/link"
+    )
+    alice.sh("echo input > bundle-data/in; echo read only > bundle-ro/x")
+    change = """
+import json
+path = "/home/alice/bundle/config.json"
+c = json.load(open(path))
+c["mounts"][1]["options"].append("uid=0")
+c["mounts"] += [
+    {"destination": "/data", "type": "bind", "source": "/home/alice/bundle-data", "options": ["rbind", "rw"]},
+    {"destination": "/ro", "type": "bind", "source": "/home/alice/bundle-ro", "options": ["rbind", "ro"]},
+]
+c["hooks"] = {"prestart": [{"path": "/bin/false"}]}
+c["process"]["rlimits"] = [{"type": "RLIMIT_NOFILE", "soft": 10000000, "hard": 10000000}]
+c["process"]["user"]["additionalGids"] = [5]
+c["linux"].pop("uidMappings"), c["linux"].pop("gidMappings")
+c["linux"]["namespaces"] = [n for n in c["linux"]["namespaces"] if n["type"] != "user"]
+c["x-site"] = {"kept": [1.5, None]}
+json.dump(c, open(path, "w"))
+"""
+    alice.cluster.user("alice", "python3", "-c", change, check=True)
+    before = alice.sh("cat bundle/config.json")
+    code, output = alice.create("demo")
+    assert code == 0, output
+    alice.start("demo")
+    alice.wait_output("demo", "staged out")
+    output = alice.output("demo")
+    assert "of alice\n" in output
+    assert re.search(r"job \d+\n0\ninput\n", output), output
+    assert "read only\n" in output
+    alice.delete("demo")
+    alice.wait_job_over()
+    assert alice.sh("cat 'bundle/rootfs/etc/new file'") == "new\n"
+    assert alice.sh("ls bundle/rootfs/etc/old", check=False).startswith("ls: cannot access")
+    assert alice.sh("cat bundle-data/out bundle-data/in") == "made\ninput\n"
+    assert alice.sh("cat bundle-ro/x") == "read only\n"
+    assert alice.sh("readlink bundle/rootfs/etc/link") == "/etc/passwd\n"
+    assert alice.sh("cat bundle/rootfs/etc/-rf*") == "x"
+    # Slurm itself makes a mount point for its spool folder in /var.
+    assert set(alice.sh("ls bundle/rootfs").split()) - {"var"} == {"bin", "dev", "etc", "proc", "sys", "tmp"}
+    assert alice.sh("cat bundle/config.json") == before
+    alice.cluster.wait(lambda: not alice.sh("ls -A /run/user/2001/slurm/scrun"), NOTICE_SECONDS, "empty scratch folder")
+    alice.expect_nothing_left()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a refusal does, for each callback and each of srun, salloc and sbatch, on each release: spank(8), section Errors.
+"""What a refusal does, for each callback and each of srun, salloc and sbatch: spank(8), section Errors.
 
 The manual's table has it as exit code, node drained, job failed; here are also whether the program ran and whether the
 user sees the text.
@@ -147,7 +147,9 @@ def play(lent: Site, command: str, fail: str, node: str) -> tuple[Result, str]:
 
     def over() -> bool:
         rows = [text for text in lent.root("scontrol --oneliner show jobs").splitlines() if f" JobName={name} " in text]
-        row.update(word.split("=", 1) for text in rows[-1:] for word in text.split() if "=" in word)
+        row.update(
+            {word.split("=", 1)[0]: word.split("=", 1)[1] for word in " ".join(rows[-1:]).split() if "=" in word}
+        )
         return not row or row["JobState"] in OVER
 
     if done.returncode == 0 or "llocated" in output or command != "sbatch":

@@ -154,7 +154,7 @@ def expected_calls(run: Run, place: Place) -> int:
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.callback}-{place.context}")
 def test_callback(recorded: Recorded, place: Place) -> None:
-    """Slurm makes each call as often as there are processes, nodes or tasks for it, in the process and as the user told."""
+    """Slurm makes each call once for each process, node or task, in the program and as the user in the table."""
     for run, job_id, records in recorded.runs.values():
         found = [
             record for record in records if (record["callback"], record["context"]) == (place.callback, place.context)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """A hook file whose handlers refuse in the place that the user names: FAIL=callback@context, or FAIL=everywhere."""
 
 from slurmhooks import Reject, hook

@@ -136,113 +136,114 @@ class Truth:
 
     def of(self, item: str) -> object:
         """Return the value of an item."""
-        return getattr(self, "_job_id" if item == "job_id" else item)()
+        return getattr(self, f"_{item}")()
 
     def _task(self) -> int:
         """Return this task's id in the step; its id on the node is what SPANK said."""
-        return self.here[self.record["items"]["task_id"]["value"]]
+        local_id: int = self.record["items"]["task_id"]["value"]
+        return self.here[local_id]
 
-    def job_uid(self) -> object:
+    def _job_uid(self) -> object:
         return ALICE
 
-    def job_gid(self) -> object:
+    def _job_gid(self) -> object:
         return ALICE
 
     def _job_id(self) -> object:
         return self.job_id
 
-    def job_stepid(self) -> object:
+    def _job_stepid(self) -> object:
         special = {"batch": 0xFFFFFFFB, "extern": 0xFFFFFFFC, "interactive": 0xFFFFFFFA}
         return special.get(self.step_name) or int(self.step_name)
 
-    def job_nnodes(self) -> object:
+    def _job_nnodes(self) -> object:
         return self.step.nodes
 
-    def job_nodeid(self) -> object:
+    def _job_nodeid(self) -> object:
         return self.node
 
-    def job_local_task_count(self) -> object:
+    def _job_local_task_count(self) -> object:
         return len(self.here)
 
-    def job_total_task_count(self) -> object:
+    def _job_total_task_count(self) -> object:
         return self.step.tasks
 
-    def job_ncpus(self) -> object:
+    def _job_ncpus(self) -> object:
         return 0 if self.step_name == "extern" else self.step.cpus[self.node]
 
-    def job_argv(self) -> object:
+    def _job_argv(self) -> object:
         argv = self.step.argv
         return self.record["items"]["job_argv"]["value"] if argv is None else list(argv)
 
-    def job_env(self) -> object:
+    def _job_env(self) -> object:
         if self.step_name == "extern":
             return {"HOME": None, "SLURM_JOB_ID": None}
         return {"HOME": "/home/alice", "SLURM_JOB_ID": str(self.job_id)}
 
-    def task_id(self) -> object:
+    def _task_id(self) -> object:
         return self.record["items"]["task_id"]["value"] if self._task() in self.here else "one of this node's"
 
-    def task_global_id(self) -> object:
+    def _task_global_id(self) -> object:
         return self._task()
 
-    def task_exit_status(self) -> object:
+    def _task_exit_status(self) -> object:
         raw = self.step.ends[self._task()]
         return [raw, None if raw & 0x7F else raw >> 8, (raw & 0x7F) or None, False]
 
-    def task_pid(self) -> object:
+    def _task_pid(self) -> object:
         process = self.record["process"]
         pid = self.record["items"]["task_pid"]["value"]
         in_task = self.record["callback"].startswith("task_init")
         return process["pid"] if in_task else pid if pid > process["pid"] else "a later process"
 
-    def job_pid_to_global_id(self) -> object:
+    def _job_pid_to_global_id(self) -> object:
         return self._task()
 
-    def job_pid_to_local_id(self) -> object:
+    def _job_pid_to_local_id(self) -> object:
         return self.here.index(self._task())
 
-    def job_local_to_global_id(self) -> object:
+    def _job_local_to_global_id(self) -> object:
         return self.here[0]
 
-    def job_global_to_local_id(self) -> object:
+    def _job_global_to_local_id(self) -> object:
         return 0 if 0 in self.here else "ESPANK_NOEXIST"
 
-    def job_supplementary_gids(self) -> object:
+    def _job_supplementary_gids(self) -> object:
         return [ALICE]
 
-    def slurm_version(self) -> object:
+    def _slurm_version(self) -> object:
         return self.version
 
-    def slurm_version_major(self) -> object:
+    def _slurm_version_major(self) -> object:
         return self.version.split(".")[0]
 
-    def slurm_version_minor(self) -> object:
+    def _slurm_version_minor(self) -> object:
         return self.version.split(".")[1]
 
-    def slurm_version_micro(self) -> object:
+    def _slurm_version_micro(self) -> object:
         return self.version.split(".")[2]
 
-    def step_cpus_per_task(self) -> object:
+    def _step_cpus_per_task(self) -> object:
         return self.step.cpus_per_task
 
-    def job_alloc_cores(self) -> object:
+    def _job_alloc_cores(self) -> object:
         count = self.run.steps["extern"].cpus[self.node]
         return "0" if count == 1 else f"0-{count - 1}"
 
-    def step_alloc_cores(self) -> object:
-        return self.job_alloc_cores()
+    def _step_alloc_cores(self) -> object:
+        return self._job_alloc_cores()
 
-    def job_alloc_mem(self) -> object:
+    def _job_alloc_mem(self) -> object:
         return self.run.steps["extern"].mem
 
-    def step_alloc_mem(self) -> object:
+    def _step_alloc_mem(self) -> object:
         return self.step.mem
 
-    def slurm_restart_count(self) -> object:
+    def _slurm_restart_count(self) -> object:
         return 0
 
-    def job_array_id(self) -> object:
-        return self.job_id if self.job_array_task_id() is not None else None
+    def _job_array_id(self) -> object:
+        return self.job_id if self._job_array_task_id() is not None else None
 
-    def job_array_task_id(self) -> object:
+    def _job_array_task_id(self) -> object:
         return None if self.step_name == "extern" else self.run.array

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Set up one cluster as a site would: hook files, lines of plugstack.conf, lines of slurm.conf; and read what came out."""
+"""Set up a cluster as a site would: hook files, plugstack.conf, slurm.conf; and read what came out."""
 
 import contextlib
 import json

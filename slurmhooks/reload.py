@@ -53,7 +53,7 @@ class Watch:
         return any(loader.identity(path) != seen for path, seen in self._seen)
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening: from now on the files are asked."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd, self._happened = -1, None
@@ -129,6 +129,8 @@ class LiveSite:
         """
         self._watch = Watch(site.watched(self._path))
         self._load()
+        # The queue of the kernel is the parent's, and one of its threads may be asking at the moment of the fork.
+        os.register_at_fork(after_in_child=lambda: self._watch.close())
 
     def refresh(self) -> None:
         """Load again if anything changed; a fault leaves the last good handlers in force and is logged once."""

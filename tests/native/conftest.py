@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Gives every test here a host: the real plugins, opened by a stand-in for Slurm's programs."""
+
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.native import under_valgrind
+from tests.native.building import PLAIN, SANITIZED, VALGRIND, Build, BuildError, Flavour, Unavailable, build
+from tests.native.hosting import Host, Run
+
+_builds: dict[Flavour, Build | str] = {}
+_broken: set[Flavour] = set()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker("native")
+
+
+def built(flavour: Flavour) -> Build:
+    """Return the build of a flavour, tried once a session; skip the test if this machine cannot make it."""
+    if flavour in _broken:
+        pytest.fail("the sources do not compile; see the first failure", pytrace=False)
+    if flavour not in _builds:
+        try:
+            _builds[flavour] = build(flavour)
+        except Unavailable as reason:
+            _builds[flavour] = str(reason)
+        except BuildError as error:
+            _broken.add(flavour)
+            pytest.fail(str(error), pytrace=False)
+    found = _builds[flavour]
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    """A host with the plugins as a site has them."""
+    return Host(built(PLAIN), tmp_path)
+
+
+@pytest.fixture(params=[PLAIN, SANITIZED], ids=lambda flavour: flavour.name)
+def each_host(tmp_path: Path, request: pytest.FixtureRequest) -> Host:
+    """A host as a site has it, and one that watches every access to memory."""
+    return Host(built(request.param), tmp_path)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def valgrind_run(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[Future[Run] | None]":
+    """The main path under valgrind; it takes long, so it runs beside the other tests if it is wanted at all."""
+    if not any(item.path.name == "test_valgrind.py" for item in request.session.items):
+        yield None
+        return
+    folder = tmp_path_factory.mktemp("valgrind")
+
+    def run() -> Run:
+        if not shutil.which("valgrind"):
+            pytest.skip("valgrind is not installed: apt-get install valgrind")
+        return under_valgrind.run(built(VALGRIND), folder)
+
+    with ThreadPoolExecutor(1) as beside:
+        yield beside.submit(run)

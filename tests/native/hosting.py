@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs scripts in native/fakehost, and reads what it prints."""
+
+import os
+import re
+import shutil
+import signal
+import string
+import subprocess
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.native.building import SANITIZED, Build
+
+HERE = Path(__file__).parent
+TIME_LIMIT = 60.0
+"""Seconds until a script counts as hanging; nothing here takes more than a few."""
+
+LEVELS = ("ERROR", "INFO", "VERBOSE", "DEBUG", "DEBUG2", "DEBUG3", "SPANK", "SYSLOG", "FATAL")
+LISTS = ("argv", "environment", "spank_job_env", "env", "control_env", "option", "arginfo", "usage", "has_arg")
+WORD = re.compile(r' (\w+)=(?:"([^"]*)"|(\S+))')
+ERROR_ID = re.compile(r"error ([0-9a-f]{8})")
+
+Value = int | str | None
+
+
+class Result:
+    """One line of results: a command, and what came of it."""
+
+    def __init__(self, line: str) -> None:
+        """Read a line."""
+        self.command = line.split(" ", 1)[0]
+        self.values: dict[str, Value] = {}
+        self.lists: dict[str, list[Value]] = {name: [] for name in LISTS}
+        for match in WORD.finditer(line):
+            name, text, plain = match.groups()
+            value = _unquote(text) if text is not None else _plain(plain)
+            if name in LISTS:
+                self.lists[name].append(value)
+            else:
+                self.values[name] = value
+
+    def __repr__(self) -> str:
+        """Return all of it."""
+        return f"<{self.command} {self.values} { ({name: items for name, items in self.lists.items() if items}) }>"
+
+    def __getitem__(self, name: str) -> Value:
+        """Return a value: an int, a text, None for NULL, or the words NO_VAL and INFINITE."""
+        return self.values[name]
+
+    @property
+    def rc(self) -> int:
+        """The return code for Slurm."""
+        rc = self.values["rc"]
+        assert isinstance(rc, int)
+        return rc
+
+
+def _unquote(text: str) -> str:
+    raw = re.sub(rb"\\x(..)", lambda match: bytes([int(match.group(1), 16)]), text.encode())
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _plain(word: str) -> Value:
+    if word == "NULL":
+        return None
+    return int(word) if word.lstrip("-").isdigit() else word
+
+
+@dataclass
+class Run:
+    """What a script came to."""
+
+    returncode: int
+    results: list[Result]
+    log: list[tuple[str, str]]
+    noise: list[str] = field(default_factory=list)
+    """Lines that neither the host nor Slurm's log has printed: reports of sanitizers, prints of handlers."""
+
+    def of(self, command: str) -> list[Result]:
+        """Return the results of one kind of command."""
+        return [result for result in self.results if result.command == command]
+
+    def one(self, command: str) -> Result:
+        """Return the only result of a command."""
+        (result,) = self.of(command)
+        return result
+
+    def lines(self, *levels: str) -> list[str]:
+        """Return the log's texts of some levels, or of all."""
+        return [text for level, text in self.log if not levels or level in levels]
+
+    def said(self, start: str) -> list[str]:
+        """Return what handlers logged behind a first word: ``log.info("seen", x=1)`` is ``said("seen")``."""
+        prefix = f"slurmhooks: {start}"
+        return [text.removeprefix(prefix).strip() for _, text in self.log if text.startswith(prefix)]
+
+    def __contains__(self, text: str) -> bool:
+        """Tell whether some line of the log holds a text."""
+        return any(text in line for _, line in self.log)
+
+
+class Host:
+    """A folder with a site's files, and the program that runs scripts beside them.
+
+    In scripts, ``$job_submit``, ``$spank``, ``$lua`` and ``$dir`` stand for the plugins, scrun.lua and the folder.
+    """
+
+    def __init__(self, build: Build, folder: Path) -> None:
+        """Put scrun.lua into the folder; every site has one."""
+        self.build = build
+        self.folder = folder
+        self.plugins = build.plugins
+        self._write_scrun_lua()
+
+    def _write_scrun_lua(self) -> None:
+        template = self.build.plugins / "scrun.lua.in"
+        if template.exists():
+            text = template.read_text().replace("@PLUGIN_DIR@", str(self.plugins))
+            (self.folder / "scrun.lua").write_text(text)
+
+    def use_copy_of_plugins(self) -> Path:
+        """Work with a copy of the installed plugins from now on, which a test may damage."""
+        self.plugins = self.folder / "plugins"
+        shutil.copytree(self.build.plugins, self.plugins)
+        self._write_scrun_lua()
+        return self.plugins
+
+    def site(self, text: str, name: str = "hooks.py") -> Path:
+        """Write a hook file, and name it in slurmhooks.toml."""
+        path = self.folder / name
+        path.write_text("from slurmhooks import Reject, hook, log\n" + textwrap.dedent(text))
+        self.config(f"[hooks]\npaths = [{name!r}]\n")
+        return path
+
+    def config(self, text: str) -> Path:
+        """Write slurmhooks.toml."""
+        path = self.folder / "slurmhooks.toml"
+        path.write_text(text)
+        return path
+
+    def script(self, text: str) -> Path:
+        """Write a script and return its file."""
+        names = {
+            "job_submit": self.plugins / "job_submit_python.so",
+            "spank": self.plugins / "spank_python.so",
+            "lua": self.folder / "scrun.lua",
+            "dir": self.folder,
+        }
+        path = self.folder / "script"
+        path.write_text(string.Template(textwrap.dedent(text)).substitute({k: str(v) for k, v in names.items()}))
+        return path
+
+    def run(
+        self,
+        text: str,
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        wrapper: Sequence[str] = (),
+        returncode: int | None = 0,
+        quiet: bool = True,
+        time_limit: float = TIME_LIMIT,
+    ) -> Run:
+        """Run a script.
+
+        Args:
+            text: the script.
+            env: added to a small environment.
+            cwd: where the host starts; by default the site's folder.
+            wrapper: a program with arguments that is given the host's command line.
+            returncode: what the host must end with; None: anything.
+            quiet: whether there may be nothing on standard error but Slurm's log.
+            time_limit: in seconds.
+        """
+        script = self.script(text)
+        environment = {"PATH": os.defpath, "SLURM_CONF": str(self.folder / "slurm.conf"), **self._sanitizers()}
+        process = subprocess.Popen(
+            [*wrapper, str(self.build.host), "-f", str(script)],
+            env=environment | dict(env or {}),
+            cwd=cwd or self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            out, err = process.communicate(timeout=time_limit)
+        except subprocess.TimeoutExpired:
+            # Its children too: one of them may be what hangs.
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            raise AssertionError(
+                f"hangs after:\n{out.decode(errors='replace')}{err.decode(errors='replace')}"
+            ) from None
+        return self.read(process.returncode, out + b"\n" + err, returncode, quiet)
+
+    def read(self, code: int, raw: bytes, returncode: int | None = 0, quiet: bool = True) -> Run:
+        """Sort the lines that a host has printed; see run()."""
+        run = Run(code, [], [])
+        commands = tuple(_commands())
+        for line in raw.decode("utf-8", "surrogateescape").split("\n"):
+            first, _, rest = line.partition(" ")
+            if first in LEVELS:
+                run.log.append((first, rest))
+            elif first in commands:
+                run.results.append(Result(line))
+            elif line and "AddressSanitizer failed to allocate" not in line:  # as a handler has it on purpose
+                run.noise.append(line)
+        everything = raw.decode("utf-8", "backslashreplace")
+        assert returncode is None or code == returncode, f"the host ended with {code}:\n{everything}"
+        assert not quiet or not run.noise, everything
+        return run
+
+    def _sanitizers(self) -> dict[str, str]:
+        if self.build.flavour != SANITIZED:
+            return {}
+        return {
+            # A handler that asks for too much memory must get its MemoryError.
+            "ASAN_OPTIONS": "allocator_may_return_null=1",
+            "LSAN_OPTIONS": f"suppressions={HERE / 'lsan.supp'}:print_suppressions=0",
+            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+        }
+
+
+def _commands() -> list[str]:
+    return [
+        *("peek", "open", "load", "init", "fini", "close", "call", "option", "show", "job_submit", "job_modify"),
+        *("lua", "stage_in", "stage_out", "fork", "clone", "repeat", "getenv", "balance", "mapped"),
+        "damage_manifest",
+    ]

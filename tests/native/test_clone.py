@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""SlurmdParameters=contain_spank: callbacks in a clone(CLONE_VM) child, on a stack that is not the thread's own."""
+
+from tests.native.hosting import Host
+
+SITE = """
+import os, time
+
+state = {"count": 0}
+
+def depth(n):
+    return 0 if n == 0 else 1 + depth(n - 1)
+
+@hook.spank.init
+def init(spank):
+    state["init"] = os.getpid()
+
+@hook.spank.user_init
+@hook.spank.task_post_fork
+@hook.spank.task_exit
+def say(spank):
+    state["count"] += 1
+    spank.env["COUNT"] = str(state["count"])
+    log.info("ran", count=state["count"], other=os.getpid() != state["init"], callback=spank.callback)
+"""
+
+
+def test_a_contained_step(each_host: Host) -> None:
+    """user_init, task_post_fork and task_exit run in the child, on the parent's objects; the parent goes on."""
+    each_host.site(SITE)
+    run = each_host.run(
+        """
+        open sp $spank hooks.py
+        context remote
+        call sp init
+        clone
+        call sp user_init
+        end
+        fork
+        call sp task_init
+        end
+        clone
+        call sp task_post_fork
+        end
+        clone
+        call sp task_exit exit_status=256
+        end
+        call sp exit
+        show
+        """,
+        quiet=False,  # AddressSanitizer remarks on the strange stack
+    )
+    assert {result.rc for result in run.of("call")} == {0}
+    assert [(result["status"], result["signal"]) for result in run.of("clone")] == [(0, 0)] * 3
+    assert run.said("ran") == [
+        "count=1 other=True callback='user_init'",
+        "count=2 other=True callback='task_post_fork'",
+        "count=3 other=True callback='task_exit'",
+    ]
+    assert run.one("show").lists["env"] == ["COUNT=3"]
+
+
+def test_deep_recursion(host: Host) -> None:
+    """On the foreign stack a handler goes as deep as Python lets it, and behind that is RecursionError, no crash."""
+    host.site(
+        SITE
+        + """
+@hook.spank.user_init
+def deep(spank):
+    log.info("depth", n=depth(900))
+
+@hook.spank.task_post_fork
+def too_deep(spank):
+    depth(10**6)
+
+class Nested:
+    def __repr__(self):
+        return repr([self])
+
+@hook.spank.task_exit
+def through_c(spank):
+    repr(Nested())
+"""
+    )
+    calls = "".join(f"clone\ncall sp {name}\nend\n" for name in ("user_init", "task_post_fork", "task_exit"))
+    run = host.run(f"open sp $spank hooks.py\ncontext remote\ncall sp init\n{calls}call sp exit")
+    _, user_init, post_fork, task_exit, last = run.of("call")
+    assert user_init.rc == 0
+    assert run.said("depth") == ["n=900"]
+    assert post_fork.rc < 0
+    assert task_exit.rc < 0
+    assert len([line for line in run.lines("INFO") if "raised RecursionError" in line]) == 2
+    assert last.rc == 0
+    assert {(result["status"], result["signal"]) for result in run.of("clone")} == {(0, 0)}
+
+
+def test_a_failure_in_the_child(host: Host) -> None:
+    """A handler's bug there is told like any other, and the parent's next call works."""
+    host.site(SITE + "\n@hook.spank.user_init\ndef bug(spank):\n    raise SystemExit(0)\n")
+    run = host.run(
+        "open sp $spank hooks.py\ncontext remote\ncall sp init\nclone\ncall sp user_init\nend\ncall sp task_exit"
+    )
+    assert [result.rc for result in run.of("call")] == [0, -3000, 0]
+
+
+def test_a_spinning_thread_and_subprocesses(host: Host) -> None:
+    """The parent's Python threads go on meanwhile, and the child may run programs."""
+    host.site(
+        SITE
+        + """
+import subprocess, threading
+
+def spin():
+    while True:
+        sum(range(1000))
+
+threading.Thread(target=spin, daemon=True).start()
+
+@hook.spank.user_init
+def program(spank):
+    log.info("program", out=subprocess.run(["echo", "x"], stdout=subprocess.PIPE, check=True).stdout)
+"""
+    )
+    clone = "clone\ncall sp user_init\nend\n"
+    run = host.run(f"open sp $spank hooks.py\ncontext remote\ncall sp init\n{clone * 5}call sp exit")
+    assert {result.rc for result in run.of("call")} == {0}
+    assert run.said("program") == [r"out=b'x\n'"] * 5
+
+
+def test_python_starts_in_the_child(host: Host) -> None:
+    """The first event may be one in the clone: the memory is the parent's, so it has started there too."""
+    host.site(SITE.replace('state = {"count": 0}', 'state = {"count": 0, "init": 0}'))
+    run = host.run(
+        """
+        open sp $spank hooks.py
+        context remote
+        clone
+        call sp user_init
+        end
+        call sp task_exit
+        fork
+        call sp task_exit
+        end
+        """
+    )
+    assert {result.rc for result in run.of("call")} == {0}
+    assert [line.split()[0] for line in run.said("ran")] == ["count=1", "count=2", "count=3"]

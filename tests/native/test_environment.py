@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Neither the environment nor the folder nor the descriptors of srun's user, or of a daemon, change what runs."""
+
+import os
+import shutil
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.native.building import PLAIN
+from tests.native.conftest import built
+from tests.native.hosting import Host, Run
+
+SITE = """
+import sys
+
+greet = hook.spank.option("greet", "NAME", usage="who")
+
+@hook.spank.init
+def init(spank):
+    import email, json, slurmhooks  # something of the standard library, and us
+    flags = sys.flags
+    log.info("isolated", flags=(flags.isolated, flags.ignore_environment, flags.no_user_site, flags.utf8_mode))
+    with open("/proc/self/status") as status:
+        log.info("signals", caught=[line.split()[1] for line in status if line.startswith("SigCgt")])
+    log.info("prefix", prefix=sys.prefix, base=sys.base_prefix, executable=sys.executable)
+    log.info("files", slurmhooks=slurmhooks.__file__, json=json.__file__, path=sys.path)
+    log.info("text", value=spank.env["TEXT"], encoding=sys.getfilesystemencoding())
+
+@hook.job_submit
+def submit(job):
+    job.comment = "ran"
+"""
+
+SCRIPT = """
+    open sp $spank hooks.py
+    context remote
+    job env=TEXT=\\xc3\\xa4\\xff
+    call sp init
+    option sp greet Ada
+    open js $job_submit
+    job_submit js account=a
+    lua $lua
+    stage_in bundle=/b
+    fork
+    call sp task_init
+    end
+    getenv LC_CTYPE
+    """
+
+EVIL = 'import os, sys\nos.write(2, b"EVIL\\n")\nos._exit(66)\n'
+
+
+def evil_folder(folder: Path) -> Path:
+    """Return a folder that breaks every Python whose search path has it."""
+    folder.mkdir()
+    for name in ("slurmhooks", "sitecustomize", "usercustomize", "json", "traceback", "_slurmhooks_spank"):
+        (folder / f"{name}.py").write_text(EVIL)
+    (folder / "encodings").mkdir()
+    (folder / "encodings" / "__init__.py").write_text(EVIL)
+    return folder
+
+
+Case = tuple[dict[str, str], Path | None, list[str]]
+
+
+def python_path(folder: Path) -> Case:
+    """PYTHONPATH with modules of the names that are imported first."""
+    return {"PYTHONPATH": str(evil_folder(folder / "evil"))}, None, []
+
+
+def python_home(folder: Path) -> Case:
+    """PYTHONHOME that does not exist."""
+    return {"PYTHONHOME": "/nonexistent", "PYTHONPLATLIBDIR": "nowhere"}, None, []
+
+
+def python_options(folder: Path) -> Case:
+    """Every other variable that changes how Python works."""
+    (folder / "startup.py").write_text(EVIL)
+    return (
+        {
+            "PYTHONSTARTUP": str(folder / "startup.py"),
+            "PYTHONINSPECT": "1",
+            "PYTHONMALLOC": "debug",
+            "PYTHONDEVMODE": "1",
+            "PYTHONOPTIMIZE": "2",
+            "PYTHONVERBOSE": "1",
+            "PYTHONWARNINGS": "error",
+            "PYTHONUTF8": "0",
+            "PYTHONIOENCODING": "utf-16",
+            "PYTHONCASEOK": "1",
+            "PYTHONUSERBASE": str(folder),
+            "PYTHONEXECUTABLE": "/bin/false",
+            "PYTHONHASHSEED": "not a number",
+            "PYTHONTRACEMALLOC": "not a number",
+            "PYTHONBREAKPOINT": "evil",
+            "PYTHONPYCACHEPREFIX": str(folder),
+            "PYTHONFAULTHANDLER": "1",
+            "PYTHONPROFILEIMPORTTIME": "1",
+        },
+        None,
+        [],
+    )
+
+
+def library_path(folder: Path) -> Case:
+    """LD_LIBRARY_PATH with a file named like libpython that is none."""
+    (folder / "lib").mkdir()
+    name = sysconfig.get_config_var("INSTSONAME")
+    (folder / "lib" / name).write_bytes(b"no library")
+    return {"LD_LIBRARY_PATH": str(folder / "lib")}, None, []
+
+
+def locale(folder: Path) -> Case:
+    """A locale that is not UTF-8, and one that does not exist."""
+    return {"LC_ALL": "C", "LANG": "xx_YY.ISO-8859-1"}, None, []
+
+
+def folder_with_modules(folder: Path) -> Case:
+    """A current folder with modules of those names."""
+    return {}, evil_folder(folder / "evil"), []
+
+
+def removed_folder(folder: Path) -> Case:
+    """A current folder that has been removed."""
+    gone = folder / "gone"
+    return {}, None, ["sh", "-c", f'mkdir {gone} && cd {gone} && rmdir {gone} && exec "$0" "$@"']
+
+
+def no_home(folder: Path) -> Case:
+    """No HOME, and one that cannot be read."""
+    return {"HOME": "/root/nowhere", "XDG_CACHE_HOME": "/dev/null"}, None, ["env", "-u", "HOME", "-u", "PATH"]
+
+
+def no_environment(folder: Path) -> Case:
+    """None at all but where slurm.conf is."""
+    return {}, None, ["env", "-i", f"SLURM_CONF={folder / 'slurm.conf'}"]
+
+
+def few_descriptors(folder: Path) -> Case:
+    """Hardly any file descriptors left."""
+    return {}, None, ["sh", "-c", 'ulimit -n 16; exec "$0" "$@"']
+
+
+def small_stack(folder: Path) -> Case:
+    """A small stack."""
+    return {}, None, ["sh", "-c", 'ulimit -s 1024; exec "$0" "$@"']
+
+
+def ignored_signals(folder: Path) -> Case:
+    """SIGINT and SIGPIPE ignored, as under nohup or in a daemon."""
+    return {}, None, ["sh", "-c", 'trap "" INT PIPE HUP; exec "$0" "$@"']
+
+
+CASES: list[Callable[[Path], Case]] = [
+    *(python_path, python_home, python_options, library_path, locale, folder_with_modules, removed_folder),
+    *(no_home, no_environment, few_descriptors, small_stack, ignored_signals),
+]
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """What the script comes to in an environment that nobody has touched."""
+    host = Host(built(PLAIN), tmp_path_factory.mktemp("clean"))
+    host.site(SITE)
+    return host.run(SCRIPT)
+
+
+def test_a_clean_environment(clean: Run) -> None:
+    """The interpreter is isolated, changes neither the process's signals nor its locale, and everything passes."""
+    assert clean.said("signals") == [f"caught={['0' * 16]}"]
+    assert clean.one("getenv")["value"] is None
+    assert clean.said("isolated") == ["flags=(1, 1, 1, 1)"]
+    assert clean.said("text") == [r"value='ä\udcff' encoding='utf-8'"]
+    assert clean.one("job_submit")["comment"] == "ran"
+    assert {result.rc for result in clean.results if "rc" in result.values} == {0}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.__name__))
+def test_a_hostile_environment(host: Host, clean: Run, tmp_path: Path, case: Callable[[Path], Case]) -> None:
+    """The same modules from the same places, the same text and the same answers as in a clean one."""
+    host.site(SITE)
+    env, cwd, wrapper = case(tmp_path)
+    hostile = host.run(SCRIPT, env=env, cwd=cwd, wrapper=wrapper)
+    assert hostile.lines() == clean.lines()
+    assert [repr(result) for result in hostile.results] == [repr(result) for result in clean.results]
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2", "0 1 2"])
+def test_closed_descriptors(host: Host, tmp_path: Path, closed: str) -> None:
+    """Slurm's daemons may run with 0, 1 and 2 closed: what is opened in their place does not confuse anything."""
+    host.site(
+        """
+        import sys
+
+        @hook.job_submit
+        def submit(job):
+            print("for nobody")
+            print("for nobody", file=sys.stderr)
+            job.comment = "ran"
+
+        @hook.spank.init
+        def init(spank):
+            print("for nobody", file=sys.stderr)
+        """
+    )
+    output = tmp_path / "output"
+    host.run(
+        f"""
+        close_fd {closed}
+        open js $job_submit
+        job_submit js
+        open sp $spank hooks.py
+        context remote
+        call sp init
+        fork
+        job_submit js
+        end
+        """,
+        wrapper=["sh", "-c", f'exec "$0" -o {output} "$@"'],
+        quiet=False,
+    )
+    run = host.read(0, output.read_bytes())
+    assert [result["comment"] for result in run.of("job_submit")] == ["ran", "ran"]
+    assert run.one("call").rc == 0
+
+
+def test_moved_plugins(host: Host, tmp_path: Path) -> None:
+    """The plugins find their parts wherever they were put, also through a symbolic link and a relative path."""
+    host.site("hook.job_submit(lambda job: log.info('ran'))")
+    plugins = host.use_copy_of_plugins()
+    plugins.rename(tmp_path / "elsewhere")
+    (tmp_path / "link").symlink_to("elsewhere")
+    for path in ("elsewhere/job_submit_python.so", "./link/job_submit_python.so"):
+        run = host.run(f"open js {path}\njob_submit js")
+        assert run.said("ran") == [""]
+
+
+def test_nothing_is_written(host: Host, tmp_path: Path) -> None:
+    """Root's daemons leave no byte code in a site's folders."""
+    # Old enough for Python to cache what it compiles.
+    os.utime(host.site("hook.job_submit(lambda job: None)"), (1e9, 1e9))
+    host.use_copy_of_plugins()
+    before = sorted(path for path in tmp_path.rglob("*"))
+    host.run("open js $job_submit\njob_submit js")
+    assert sorted(path for path in tmp_path.rglob("*")) == sorted([*before, tmp_path / "script"])
+
+
+def test_standard_library_of_the_build(host: Host) -> None:
+    """The search path is the build's alone: no site-packages of the user, no folder of the script."""
+    host.site("import sys\nhook.spank.init(lambda spank: log.info('path', path=sys.path))")
+    path = host.run("open sp $spank hooks.py\ncontext remote\ncall sp init").said("path")[0]
+    assert str(host.folder) + "'" not in path
+    assert "''" not in path
+    assert shutil.which("python3") is None or sysconfig.get_path("stdlib") in path

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Processes that fork after Python has started: slurmstepd for each task, slurmd for slurmstepd, scrun for commands."""
+
+import pytest
+
+from tests.native.hosting import Host, Run
+
+SITE = """
+import os, sys, threading, time
+
+{extra}
+
+def work(depth=200):
+    return 0 if depth == 0 else 1 + work(depth - 1)
+
+def say(spank):
+    import decimal  # an import takes locks that a fork must leave usable
+    with threading.Lock():
+        work()
+    log.info("ran", callback=spank.callback, main=threading.current_thread() is threading.main_thread())
+
+hook.spank.init(say)
+hook.spank.user_init(say)
+hook.spank.task_init_privileged(say)
+hook.spank.task_init(say)
+hook.spank.task_post_fork(say)
+hook.spank.task_exit(say)
+hook.spank.exit(say)
+"""
+
+SPINNING = """
+def spin():
+    while True:
+        sum(range(1000))
+
+threading.Thread(target=spin, daemon=True).start()
+"""
+
+NO_LEAK_CHECK = {"ASAN_OPTIONS": "detect_leaks=0"}
+"""For a process that ends while another thread has objects in its hands: those count as lost."""
+
+STEP = """
+    open sp $spank hooks.py
+    context remote
+    call sp init
+    call sp user_init
+    {inside}
+    fork
+    call sp task_init_privileged
+    call sp task_init
+    end
+    call sp task_post_fork
+    fork
+    call sp task_init_privileged task=1
+    call sp task_init task=1
+    end
+    call sp task_post_fork task=1
+    call sp task_exit
+    call sp task_exit task=1
+    call sp exit
+    {end}
+    """
+
+CALLS = [
+    *("init", "user_init", "task_init_privileged", "task_init", "task_post_fork"),
+    *("task_init_privileged", "task_init", "task_post_fork", "task_exit", "task_exit", "exit"),
+]
+
+
+def check(run: Run) -> None:
+    """Hold that every call of a step ran its handler, in order, and no process crashed."""
+    assert [result["callback"] for result in run.of("call")] == CALLS
+    assert {result.rc for result in run.of("call")} == {0}
+    assert [line.split("'")[1] for line in run.said("ran")] == CALLS
+    ends = [(result["status"], result["signal"]) for result in run.of("fork")]
+    assert set(ends) == {(0, 0)}
+
+
+@pytest.mark.parametrize("extra", ["", SPINNING], ids=["quiet", "spinning"])
+def test_a_step(each_host: Host, extra: str) -> None:
+    """The forked children run their tasks' handlers and slurmstepd goes on; also while a Python thread spins."""
+    each_host.site(SITE.format(extra=extra))
+    check(each_host.run(STEP.format(inside="", end=""), env=NO_LEAK_CHECK if extra else {}))
+
+
+@pytest.mark.parametrize("extra", ["", SPINNING], ids=["quiet", "spinning"])
+def test_a_step_in_a_grandchild(each_host: Host, extra: str) -> None:
+    """slurmd forks twice after its own init: CPython 3.11 aborted there when it had to make a new thread state."""
+    each_host.site(SITE.format(extra=extra))
+    check(each_host.run(STEP.format(inside="fork\nfork", end="end\nend"), env=NO_LEAK_CHECK if extra else {}))
+
+
+@pytest.mark.parametrize("extra", ["", SPINNING], ids=["quiet", "spinning"])
+def test_a_step_in_another_thread(each_host: Host, extra: str) -> None:
+    """The thread that forks need not be the one that started Python; nor one that Python has ever seen."""
+    each_host.site(SITE.format(extra=extra))
+    check(each_host.run(STEP.format(inside="threads 1", end="end"), env=NO_LEAK_CHECK if extra else {}))
+
+
+def test_threads_in_children(each_host: Host) -> None:
+    """A child of a child may have threads of its own, and they may fork again: scrun's anchor does."""
+    each_host.site(SITE.format(extra=""))
+    check(each_host.run(STEP.format(inside="fork\nthreads 1\nfork\nthreads 1", end="end\nend\nend\nend")))
+
+
+def test_python_starts_in_the_child(each_host: Host) -> None:
+    """Parent and child may each start Python for themselves."""
+    each_host.site(SITE.format(extra=""))
+    run = each_host.run(
+        """
+        open sp $spank hooks.py
+        context remote
+        fork
+        call sp init
+        fork
+        call sp task_init
+        end
+        call sp exit
+        end
+        call sp init
+        """
+    )
+    assert [result["callback"] for result in run.of("call")] == ["init", "task_init", "exit", "init"]
+    assert {result.rc for result in run.of("call")} == {0}
+    assert {result["signal"] for result in run.of("fork")} == {0}
+
+
+INSIDE = {
+    "asleep in C": "time.sleep(0.01)",
+    "busy in Python": "work()",
+    "in Slurm's log": "log.debug3('x')",
+}
+
+
+@pytest.mark.parametrize("body", INSIDE.values(), ids=INSIDE)
+def test_a_fork_while_another_thread_is_in_a_handler(each_host: Host, body: str) -> None:
+    """The child serves events without that thread's locks; the parent's handler ends as if nothing had been."""
+    each_host.site(
+        f"""
+        import os, time
+
+        def work():
+            sum(range(1000))
+
+        @hook.job_submit
+        def submit(job):
+            if job.name == "long":
+                open({str(each_host.folder / "inside")!r}, "w").close()
+                while not os.path.exists({str(each_host.folder / "forked")!r}):
+                    {body}
+                log.info("end of the long one")
+            job.comment = "ran"
+        """
+    )
+    run = each_host.run(
+        """
+        open js $job_submit
+        background
+        job_submit js name=long
+        end
+        await $dir/inside
+        fork
+        job_submit js
+        fork
+        job_submit js
+        threads 2
+        job_submit js
+        end
+        end
+        job_submit js
+        end
+        touch $dir/forked
+        join
+        job_submit js
+        """
+    )
+    assert [result["comment"] for result in run.of("job_submit")] == ["ran"] * 7
+    assert {result["signal"] for result in run.of("fork")} == {0}
+    assert run.said("end of the long one") == [""]
+
+
+def test_a_child_while_others_submit(host: Host) -> None:
+    """Forks in the middle of a crowd of calls: each child serves one more event and ends."""
+    host.site("@hook.job_submit\ndef submit(job):\n    job.comment = 'ran'\n    log.debug3('x')\n")
+    crowd = "background\nrepeat 300\njob_submit js\nend\nend\n"
+    fork = "fork\njob_submit js name=child\nend\n"
+    run = host.run(f"open js $job_submit\n{crowd * 4}{fork * 20}join\n")
+    assert [result["comment"] for result in run.of("job_submit")] == ["ran"] * 20
+    assert {(result["status"], result["signal"]) for result in run.of("fork")} == {(0, 0)}
+    assert {result["failed"] for result in run.of("repeat")} == {0}
+
+
+def test_subprocesses_of_a_handler(each_host: Host) -> None:
+    """Handlers run programs: subprocess.run with and without preexec_fn, os.fork, os.system, also in a child."""
+    each_host.site(
+        """
+        import os, subprocess
+
+        @hook.spank.task_init
+        def task_init(spank):
+            one = subprocess.run(["echo", "one"], stdout=subprocess.PIPE, check=True).stdout
+            two = subprocess.run(["echo", "two"], stdout=subprocess.PIPE, preexec_fn=lambda: None, check=True).stdout
+            pid = os.fork()
+            if pid == 0:
+                os._exit(3)
+            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            log.info("programs", one=one, two=two, fork=code, system=os.system("exit 4") >> 8)
+        """
+    )
+    run = each_host.run(
+        """
+        open sp $spank hooks.py
+        context remote
+        call sp init
+        fork
+        call sp task_init
+        end
+        call sp task_init
+        threads 1
+        call sp task_init
+        end
+        """
+    )
+    assert run.said("programs") == [r"one=b'one\n' two=b'two\n' fork=3 system=4"] * 3
+    assert {result.rc for result in run.of("call")} == {0}
+
+
+@pytest.mark.parametrize(("start", "end"), [("", ""), ("threads 1", "end")], ids=["main", "fresh thread"])
+def test_a_child_that_a_handler_forks_and_that_returns(host: Host, start: str, end: str) -> None:
+    """os.fork() in a handler, and the child returns into Slurm: both processes get their answer, and the next ones."""
+    host.site(
+        """
+        import os
+
+        @hook.job_submit
+        def submit(job):
+            if job.name == "fork":
+                pid = os.fork()
+                job.comment = "parent" if pid else "child"
+                if pid:
+                    job.account = str(os.waitpid(pid, 0)[1])
+        """
+    )
+    run = host.run(
+        f"""
+        open js $job_submit
+        {start}
+        job_submit js name=fork
+        job_submit js
+        threads 2
+        job_submit js
+        end
+        fork
+        job_submit js
+        end
+        {end}
+        """
+    )
+    results = run.of("job_submit")
+    assert {result.rc for result in results} == {0}
+    assert sorted(str(result["comment"]) for result in results) == ["None"] * 8 + ["child", "parent"]
+    assert [result["account"] for result in results if result["comment"] == "parent"] == ["0"]
+
+
+def test_descriptors_after_a_fork(host: Host) -> None:
+    """Nothing that starting Python opened stays open in a task: not a hook file, not a pipe."""
+    host.site(
+        """
+        import os
+
+        @hook.spank.task_init
+        def task_init(spank):
+            log.info("descriptors", n=sorted(map(int, os.listdir("/proc/self/fd")))[:-1])
+        """
+    )
+    run = host.run("open sp $spank hooks.py\ncontext remote\ncall sp init\nfork\ncall sp task_init\nend")
+    assert run.said("descriptors") == ["n=[0, 1, 2]"]

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Hook files and a configuration that cannot be loaded: nothing runs, and somebody is told why."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.native.hosting import ERROR_ID, Host
+
+
+def missing_file(host: Host) -> None:
+    """Name a hook file that is not there."""
+    host.site("").unlink()
+
+
+def unreadable_config(host: Host) -> None:
+    """Put something in the configuration's place that cannot be read, not even by root."""
+    host.site("").chmod(0o644)
+    (host.folder / "slurmhooks.toml").unlink()
+    (host.folder / "slurmhooks.toml").mkdir()
+
+
+def writable_by_all(host: Host) -> None:
+    """Let everybody write the code that root will run."""
+    host.site("").chmod(0o666)
+
+
+def binary_config(host: Host) -> None:
+    """Write bytes that are no text."""
+    (host.folder / "slurmhooks.toml").write_bytes(b"[hooks]\npaths = ['\xff']\n")
+
+
+def module(host: Host) -> None:
+    """Name an installed module that is not there."""
+    host.config('[hooks]\nmodules = ["no_such_site_package"]\n')
+
+
+def code(text: str) -> Callable[[Host], None]:
+    """Return what writes a hook file with that content."""
+
+    def write(host: Host) -> None:
+        host.site(text)
+
+    return write
+
+
+def config(text: str) -> Callable[[Host], None]:
+    """Return what writes a configuration with that content."""
+
+    def write(host: Host) -> None:
+        host.site("")
+        host.config(text)
+
+    return write
+
+
+FAULTS: dict[str, tuple[Callable[[Host], None], str]] = {
+    "import": (code("import no_such_module"), "ModuleNotFoundError: No module named 'no_such_module'"),
+    "syntax": (code("def broken(:\n    pass"), "SyntaxError"),
+    "raises": (code("raise SystemExit('bye')"), "SystemExit: bye"),
+    "argument": (code("@hook.job_submit\ndef submit(jop): ..."), "'jop'"),
+    "file": (missing_file, "hooks.py: no such hook file"),
+    "mode": (writable_by_all, "writable by everybody"),
+    "config": (unreadable_config, "slurmhooks.toml"),
+    "binary": (binary_config, "slurmhooks.toml"),
+    "toml": (config("[hooks\n"), "not TOML"),
+    "key": (config("[hooks]\npath = []\n"), "hooks.path: unknown key"),
+    "module": (module, "no_such_site_package"),
+}
+"""What is wrong with a site, and what the log says of it."""
+
+SCRIPT = """
+    open js $job_submit
+    open sp $spank
+    context remote
+    call sp init
+    call sp user_init
+    lua $lua
+    stage_in bundle=/b
+    stage_out
+    """
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_nothing_runs(host: Host, fault: str) -> None:
+    """job_submit's init, SPANK's init and both stagings fail; the user has one line and an id, the log the cause."""
+    arrange, cause = FAULTS[fault]
+    arrange(host)
+    run = host.run(SCRIPT)
+    assert run.of("open")[0].rc != 0
+    assert [result.rc < 0 for result in run.of("call")] == [True, True]
+    assert [run.one("stage_in").rc, run.one("stage_out").rc] == [-1, -1]
+    assert cause in run
+    for line in run.lines("SPANK"):
+        (error_id,) = ERROR_ID.findall(line)
+        assert any(error_id in record for record in run.lines("INFO"))
+        assert cause not in line
+    assert run.lines("SPANK")
+
+
+def test_every_finding_is_told(host: Host) -> None:
+    """Two wrong files: both are in the log, so that one look is enough."""
+    host.site("import first_wrong", "a.py")
+    host.site("import second_wrong", "b.py")
+    host.config('[hooks]\npaths = ["*.py"]\n')
+    run = host.run("open js $job_submit")
+    assert run.one("open").rc != 0
+    assert "first_wrong" in run
+    assert "second_wrong" in run
+
+
+def test_no_configuration_is_an_empty_one(host: Host) -> None:
+    """Without slurmhooks.toml there are no hooks, and nothing fails."""
+    run = host.run("open js $job_submit\njob_submit js account=a\nopen sp $spank\ncontext remote\ncall sp init")
+    assert [run.of("open")[0].rc, run.one("job_submit").rc, run.one("call").rc] == [0, 0, 0]
+
+
+def test_an_unreadable_hook_file(host: Host, tmp_path: Path) -> None:
+    """srun runs as a user who may not be able to read what root can: its init fails and says so."""
+    path = host.site("hook.spank.init(lambda spank: None)")
+    path.chmod(0o000)
+    if os.geteuid() == 0:  # root reads everything: as nobody then
+        tmp_path.chmod(0o755)
+        for folder in list(tmp_path.parents)[:2]:
+            folder.chmod(folder.stat().st_mode | 0o011)
+        wrapper = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    else:
+        wrapper = []
+    run = host.run("open sp $spank hooks.py\ncontext local\ncall sp init", wrapper=wrapper)
+    assert run.one("call").rc < 0
+    assert "PermissionError" in run

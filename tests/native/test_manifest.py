@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The hook manifest: Python only where a handler is, and the same answers with it as without."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from slurmhooks import loader, manifest
+from tests.native.hosting import Host, Run
+from tests.native.test_spank import CALLBACKS
+
+SITE = """
+number = hook.spank.option("number", "N", usage="a number", type=int)
+plain = hook.spank.option("plain", "WORD", usage="any word", contexts=("local", "remote"))
+flag = hook.spank.option("flag", usage="100% a flag")
+
+@hook.spank.user_init
+def user_init(spank):
+    log.info("values", number=number.value, plain=plain.value, flag=flag.value)
+
+@hook.spank.init_post_opt(contexts="allocator")
+def post(spank):
+    log.info("post")
+"""
+
+
+def compile_manifest(host: Host) -> Path:
+    """Write the manifest that 'slurmhooks compile' would for a line with hooks.py."""
+    sources = [loader.Source(path=str(host.folder / "hooks.py"))]
+    line = manifest.Line(("hooks.py",), sources, [], loader.load(sources))
+    watched = [str(host.folder / name) for name in ("hooks.py", "absent.py", "")]
+    path = host.folder / "slurmhooks.manifest"
+    # The folder's own time must not change any more: the script and what is written for the test come first.
+    host.script("")
+    path.write_text("")
+    path.write_text(manifest.render([line], watched, host.build.slurm))
+    return path
+
+
+def launch(host: Host, context: str, calls: str) -> Run:
+    """Run some calls of one launch, and see at the end whether Python is there."""
+    return host.run(f"open sp $spank hooks.py\ncontext {context}\n{calls}\nmapped libpython")
+
+
+def has_python(run: Run) -> bool:
+    """Tell whether the process has started Python."""
+    return run.of("mapped")[-1]["found"] == 1
+
+
+@pytest.mark.parametrize("context", CALLBACKS)
+def test_no_handler_no_python(host: Host, context: str) -> None:
+    """A launch in which no handler waits maps no libpython, and every callback succeeds."""
+    host.site(
+        "hook.spank.task_exit(lambda spank: None)"
+        if context != "remote"
+        else "hook.spank.slurmd_exit(lambda spank: None)"
+    )
+    compile_manifest(host)
+    run = launch(host, context, "\n".join(f"call sp {name}" for name in CALLBACKS[context]))
+    assert {result.rc for result in run.of("call")} == {0}
+    assert not has_python(run)
+
+
+def test_options_without_python(each_host: Host) -> None:
+    """Options are registered from the manifest as Python would; one that needs no check starts no Python in srun."""
+    each_host.site(SITE)
+    calls = "call sp init\nshow\noption sp plain word\noption sp flag"
+    without = launch(each_host, "local", calls)
+    compile_manifest(each_host)
+    run = launch(each_host, "local", calls)
+    assert run.one("show").lists == without.one("show").lists
+    assert run.one("show").lists["option"] == ["number", "plain", "flag"]
+    assert {result.rc for result in run.of("option")} == {0}
+    assert has_python(without)
+    assert not has_python(run)
+
+
+def test_an_option_that_must_be_checked(host: Host) -> None:
+    """A value that needs its type or check starts Python in srun, and is refused before anything is submitted."""
+    host.site(SITE)
+    compile_manifest(host)
+    run = launch(host, "local", "call sp init\noption sp number 5\noption sp number many")
+    good, bad = run.of("option")
+    assert (good.rc, bad.rc < 0) == (0, True)
+    assert "--number: invalid literal" in run
+
+
+def test_values_reach_their_handlers(each_host: Host) -> None:
+    """What the user gave before Python started is there when it does, in order: the last value counts."""
+    each_host.site(SITE)
+    compile_manifest(each_host)
+    run = launch(
+        each_host,
+        "remote",
+        "call sp init\noption sp plain one\noption sp plain two\noption sp flag\noption sp number 3\n"
+        "call sp init_post_opt\ncall sp user_init",
+    )
+    assert run.said("values") == ["number=3 plain='two' flag=True"]
+    assert {result.rc for result in run.of("call")} == {0}
+
+
+@pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
+def test_a_remote_value_that_is_refused(host: Host, with_manifest: bool) -> None:
+    """What srun has not checked (a value in the environment) fails the tasks, with and without a manifest."""
+    host.site(SITE)
+    if with_manifest:
+        compile_manifest(host)
+    run = launch(
+        host,
+        "remote",
+        "call sp init\noption sp number many\ncall sp init_post_opt\nfork\ncall sp task_init_privileged\nend",
+    )
+    assert run.of("call")[-1].rc < 0
+    assert "--number: invalid literal" in run
+
+
+def test_python_is_started_before_tasks_are_forked(host: Host) -> None:
+    """One start serves all tasks of a node."""
+    host.site(
+        "import os\npid = os.getpid()\nhook.spank.task_init(lambda spank: log.info('loaded', here=pid == os.getpid()))"
+    )
+    compile_manifest(host)
+    run = launch(host, "remote", "call sp init\ncall sp init_post_opt\nfork\ncall sp task_init\nend")
+    assert run.said("loaded") == ["here=False"]
+
+
+def edit(host: Host, old: str, new: str) -> None:
+    """Replace a text in the manifest."""
+    path = host.folder / "slurmhooks.manifest"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def replace_by_folder(host: Host) -> None:
+    """Put a folder in the manifest's place."""
+    (host.folder / "slurmhooks.manifest").unlink()
+    (host.folder / "slurmhooks.manifest").mkdir()
+
+
+def replace_hook_file(host: Host) -> None:
+    """Put another file with the same content, size and times in the hook file's place."""
+    path = host.folder / "hooks.py"
+    times = [(place, place.stat()) for place in (path, host.folder)]
+    path.rename(host.folder / "old.py")
+    host.site(SITE)
+    for place, status in times:
+        os.utime(place, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+CHANGES: dict[str, Callable[[Host], object]] = {
+    "edited": lambda host: host.site(SITE + "# more\n"),
+    "touched": lambda host: os.utime(host.folder / "hooks.py", (1, 1)),
+    "replaced": replace_hook_file,
+    "appeared": lambda host: (host.folder / "absent.py").write_text(""),
+    "damaged": lambda host: edit(host, "call ", "called "),
+    "cut": lambda host: edit(host, "\nend\n", "\n"),
+    "garbage": lambda host: (host.folder / "slurmhooks.manifest").write_bytes(bytes(range(256)) * 10),
+    "empty": lambda host: (host.folder / "slurmhooks.manifest").write_text(""),
+    "another release": lambda host: edit(host, f"{host.build.slurm:#x}", "0x10000"),
+    "writable by all": lambda host: (host.folder / "slurmhooks.manifest").chmod(0o666),
+    "a folder": replace_by_folder,
+    "another line": lambda host: edit(host, "line hooks.py", "line hooks.py other"),
+}
+"""Ways in which a manifest stops to hold."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_manifest_that_does_not_hold(host: Host, change: str) -> None:
+    """It is as if there were none: Python starts, the answers are the same, and the log says what to run."""
+    host.site(SITE)
+    compile_manifest(host)
+    CHANGES[change](host)
+    run = launch(host, "remote", "call sp init\noption sp number 3\ncall sp user_init")
+    assert run.said("values") == ["number=3 plain=None flag=None"]
+    assert {result.rc for result in run.of("call")} == {0}
+    assert "run 'slurmhooks compile'" in run
+
+
+def test_damage_anywhere(each_host: Host) -> None:
+    """No byte of a manifest can make its reader crash, and one that is cut off never counts."""
+    each_host.site(SITE)
+    path = compile_manifest(each_host)
+    # A manifest of these files that stays true: nothing is watched.
+    kept = [row for row in path.read_text().splitlines() if not row.startswith(("file ", "absent "))]
+    (each_host.folder / "copy").write_text("\n".join([*kept, ""]))
+    (each_host.folder / "long").write_text("\n".join([kept[0], "line" + " word" * 200, "end", ""]))
+    result = each_host.run("damage_manifest $dir/copy").one("damage_manifest")
+    assert each_host.run("damage_manifest $dir/long").one("damage_manifest")["whole"] == 0
+    assert result["whole"] == 1
+    assert result["cut"] == 1  # only that the last line's end is gone
+
+
+def test_a_start_that_fails(host: Host) -> None:
+    """With a manifest, too, a callback that has a handler fails closed without Python, and one that has none passes."""
+    host.site("hook.spank.task_init(lambda spank: None)")
+    plugins = host.use_copy_of_plugins()
+    (plugins / "slurmhooks" / "libslurmhooks_core.so").unlink()
+    compile_manifest(host)
+    run = launch(host, "remote", "call sp init\ncall sp task_init\ncall sp task_exit\ncall sp exit")
+    assert [result.rc for result in run.of("call")] == [0, -3000, 0, 0]

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How Slurm opens plugins, and what they do until somebody needs Python."""
+
+from tests.native.hosting import Host
+
+
+def test_open_close_open_again(each_host: Host) -> None:
+    """A plugin works again after dlclose and dlopen, with the interpreter of the first time."""
+    each_host.site(
+        """
+        import sys
+        count = sys.modules.setdefault("count", [])
+
+        @hook.job_submit
+        def submit(job):
+            count.append(1)
+            log.info("count", n=len(count))
+        """
+    )
+    run = each_host.run(
+        """
+        open js $job_submit
+        job_submit js
+        close js
+        open js $job_submit
+        job_submit js
+        close js
+        balance
+        """
+    )
+    assert [result.rc for result in run.results[:6]] == [0] * 6
+    assert run.said("count") == ["n=1", "n=2"]
+    assert run.one("balance")["alive"] == 0
+
+
+def test_a_spank_plugin_given_by_bare_name(each_host: Host) -> None:
+    """Slurm opens it, closes it and opens it again: that starts no Python, and what follows works."""
+    each_host.site("hook.spank.init(lambda spank: log.info('init'))")
+    run = each_host.run(
+        """
+        peek $spank
+        mapped libpython
+        open sp $spank hooks.py
+        mapped libpython
+        context local
+        call sp init
+        mapped libpython
+        close sp
+        """
+    )
+    assert run.one("peek")["type"] == "spank"
+    assert [result["found"] for result in run.of("mapped")] == [0, 0, 1]
+    assert run.one("call").rc == 0
+    assert run.said("init") == [""]
+
+
+def test_reading_scrun_lua_starts_no_python(each_host: Host) -> None:
+    """scrun reads scrun.lua before it forks the process that stages."""
+    run = each_host.run(
+        """
+        lua $lua
+        mapped libpython
+        """
+    )
+    assert run.one("lua")["why"] is None
+    assert run.one("mapped")["found"] == 0
+
+
+def test_all_stubs_share_one_interpreter(each_host: Host) -> None:
+    """Handlers of the three points that are in one process see the same modules."""
+    each_host.site(
+        """
+        import sys
+
+        @hook.job_submit
+        def submit(job):
+            log.info("interpreter", id=id(sys.modules))
+
+        @hook.spank.init
+        def init(spank):
+            log.info("interpreter", id=id(sys.modules))
+
+        @hook.scrun.stage_in
+        def stage_in(container):
+            log.info("interpreter", id=id(sys.modules))
+        """
+    )
+    run = each_host.run(
+        """
+        open sp $spank hooks.py
+        context local
+        call sp init
+        open js $job_submit
+        job_submit js
+        lua $lua
+        stage_in bundle=/b
+        """
+    )
+    assert [run.one(name).rc for name in ("call", "job_submit", "stage_in")] == [0, 0, 0]
+    said = run.said("interpreter")
+    assert len(said) == 3
+    assert len(set(said)) == 1
+
+
+def test_two_lines_of_plugstack(host: Host) -> None:
+    """The same library on two lines: each line has its own handlers and arguments."""
+    host.site("hook.spank.init(lambda spank: log.info('one', args=spank.args))", "one.py")
+    host.site("hook.spank.init(lambda spank: log.info('two', args=spank.args))", "two.py")
+    run = host.run(
+        """
+        open first $spank one.py a
+        open second $spank two.py b c
+        context local
+        call first init
+        call second init
+        """
+    )
+    assert run.said("one") == ["args=('a',)"]
+    assert run.said("two") == ["args=('b', 'c')"]
+
+
+def test_closing_runs_fini(host: Host) -> None:
+    """slurmctld's unload of the plugin runs the fini handlers, and their failure is its result."""
+    host.site(
+        """
+        hook.job_submit.init(lambda: log.info("init"))
+
+        @hook.job_submit.fini
+        def fini():
+            raise Reject("not yet")
+        """
+    )
+    run = host.run(
+        """
+        open js $job_submit
+        close js
+        """
+    )
+    assert run.said("init") == [""]
+    assert run.one("open").rc == 0
+    assert run.one("close").rc != 0

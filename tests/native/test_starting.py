@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Installations that are damaged: Python does not start, and every entry point fails closed."""
+
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.native.hosting import Host
+from tests.native.test_spank import CALLBACKS
+
+CORE = Path("slurmhooks") / "libslurmhooks_core.so"
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    """Replace a text in a binary by one of the same length."""
+    assert len(old) == len(new)
+    raw = path.read_bytes()
+    assert old.encode() in raw
+    path.write_bytes(raw.replace(old.encode(), new.encode()))
+
+
+def no_core(host: Host) -> None:
+    """Delete the core library, as a half-done removal would."""
+    (host.plugins / CORE).unlink()
+
+
+def other_core(host: Host) -> None:
+    """Put the core library of another build in place."""
+    shutil.copy(host.build.other_core, host.plugins / CORE)
+
+
+def no_core_at_all(host: Host) -> None:
+    """Put something in place that is a library, but no core."""
+    shutil.copy(host.plugins / "job_submit_python.so", host.plugins / CORE)
+
+
+def empty_core(host: Host) -> None:
+    """Leave an empty file, as a full disk would."""
+    (host.plugins / CORE).write_bytes(b"")
+
+
+def no_libpython(host: Host) -> None:
+    """Let the core ask for a libpython that is not there, as after an upgrade of the distribution."""
+    library = sysconfig.get_config_var("INSTSONAME")
+    replace(host.plugins / CORE, library, library.replace("python3", "python9"))
+
+
+def no_standard_library(host: Host) -> None:
+    """Let the core look for Python's modules in a folder that is not there."""
+    folder = sysconfig.get_path("stdlib")
+    replace(host.plugins / CORE, folder + "\0", folder[:-1] + "X\0")
+
+
+def no_slurmhooks(host: Host) -> None:
+    """Take the compiled views away: Python starts, but our entry point cannot be imported."""
+    for path in (host.plugins / "slurmhooks").glob("_slurmhooks_*.so"):
+        path.unlink()
+
+
+DAMAGES: dict[Callable[[Host], None], str] = {
+    no_core: "cannot open",
+    other_core: "is of another build than this plugin",
+    no_core_at_all: "is of another build than this plugin",
+    empty_core: "cannot open",
+    no_libpython: "cannot open",
+    no_standard_library: "did not start",
+    no_slurmhooks: "ModuleNotFoundError",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: str(damage.__name__))
+def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], None]) -> None:
+    """All of job_submit, SPANK and scrun return their failure codes, the log says why, and the process lives on."""
+    host.site("")
+    host.use_copy_of_plugins()
+    damage(host)
+    calls = "".join(
+        f"context {context}\n" + "".join(f"call sp {name}\n" for name in names) for context, names in CALLBACKS.items()
+    )
+    run = host.run(
+        f"""
+        load js $job_submit
+        init js
+        job_submit js account=a
+        job_modify js account=a
+        fini js
+        open sp $spank hooks.py
+        {calls}
+        lua $lua
+        stage_in bundle=/b
+        stage_out
+        balance
+        """,
+        quiet=damage is not no_standard_library,  # CPython itself prints what it looked for
+    )
+    assert len(run.of("call")) == sum(map(len, CALLBACKS.values()))
+    assert {result["callback"] for result in run.of("call")} == {name for names in CALLBACKS.values() for name in names}
+    assert {result.rc for result in run.of("call")} == {-3000}
+    codes = [run.one(name).rc for name in ("init", "job_submit", "job_modify", "fini", "stage_in", "stage_out")]
+    assert codes == [-1] * 6
+    assert "please tell your administrators" in str(run.one("job_submit")["err_msg"])
+    assert DAMAGES[damage] in run
+    assert run.one("balance")["alive"] == 0
+
+
+def test_a_plugin_whose_init_fails_is_not_kept(host: Host) -> None:
+    """slurmctld ends then; what it prints last says what to do."""
+    host.use_copy_of_plugins()
+    no_core(host)
+    run = host.run("open js $job_submit")
+    assert run.one("open").rc == -1
+    assert "'slurmhooks install'" in run
+
+
+def test_a_failed_start_is_told_once_and_stays(host: Host) -> None:
+    """The first failure prints Python's version and search path; later ones refer to it, quickly."""
+    host.site("")
+    host.use_copy_of_plugins()
+    no_standard_library(host)
+    run = host.run("load js $job_submit\ninit js\ninit js", quiet=False)
+    assert [result.rc for result in run.of("init")] == [-1, -1]
+    version = ".".join(sysconfig.get_config_var("py_version").split(".")[:2])
+    assert f"Python {version}" in run
+    assert len([line for line in run.lines("ERROR") if "did not start:" in line]) == 1
+    assert "search path: " in run
+    assert "earlier in this process" in run
+
+
+def test_a_repair_needs_no_restart(host: Host) -> None:
+    """A core library that was missing is found once it is there: slurmctld need not be restarted."""
+    host.site("hook.job_submit(lambda job: log.info('ran'))")
+    plugins = host.use_copy_of_plugins()
+    (plugins / CORE).rename(plugins / "away")
+    run = host.run(
+        """
+        load js $job_submit
+        init js
+        rename $dir/plugins/away $dir/plugins/slurmhooks/libslurmhooks_core.so
+        init js
+        job_submit js
+        """
+    )
+    assert [result.rc for result in run.of("init")] == [-1, 0]
+    assert run.said("ran") == [""]
+
+
+def test_the_core_needs_nothing_of_the_callers_path(host: Host) -> None:
+    """The core finds its libpython by DT_RPATH, which LD_LIBRARY_PATH does not override."""
+    core = host.plugins / CORE
+    dynamic = subprocess.run(["readelf", "-d", core], stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert "(RPATH)" in dynamic
+    assert "(RUNPATH)" not in dynamic
+    stub = host.plugins / "spank_python.so"
+    assert (
+        "libpython" not in subprocess.run(["readelf", "-d", stub], stdout=subprocess.PIPE, text=True, check=True).stdout
+    )

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Text of users: bytes that are no UTF-8, NUL, control characters, formats, and a lot of it."""
+
+from tests.native.hosting import Host
+
+
+def test_job_submit(each_host: Host) -> None:
+    """What is no UTF-8 survives the way there and back; a NUL byte is refused, and nothing is written."""
+    each_host.site(
+        r"""
+        @hook.job_submit
+        def submit(job):
+            if job.name == "nul":
+                for assign in (
+                    lambda: setattr(job, "comment", "a\0b"),
+                    lambda: setattr(job, "argv", ["a\0b"]),
+                    lambda: job.environment.update(A="a\0b"),
+                    lambda: job.environment.update({"A\0": "b"}),
+                ):
+                    try:
+                        assign()
+                    except ValueError as error:
+                        log.info("refused", nul="NUL" in str(error))
+                return
+            log.info("read", account=job.account, argv=job.argv, env=dict(job.environment))
+            job.comment = job.account + "!"
+            job.argv = [*job.argv, "\udcfd"]
+            job.environment["B\udcfc"] = "\udcfb"
+        """
+    )
+    run = each_host.run(
+        r"""
+        open js $job_submit
+        job_submit js script=x account=\xc3\xa4\xff argv=\xfe environment=A\xfa=\xf9
+        job_submit js script=x name=nul argv=x environment=A=1
+        balance
+        """
+    )
+    odd, nul = run.of("job_submit")
+    assert odd["comment"] == "ä\udcff!"
+    assert odd.lists["argv"] == ["\udcfe", "\udcfd"]
+    assert odd.lists["environment"] == ["A\udcfa=\udcf9", "B\udcfc=\udcfb"]
+    assert run.said("read") == [r"account='ä\udcff' argv=['\udcfe'] env={'A\udcfa': '\udcf9'}"]
+    assert run.said("refused") == ["nul=True"] * 4
+    assert (nul.rc, nul["comment"], nul.lists["argv"], nul.lists["environment"]) == (0, None, ["x"], ["A=1"])
+    assert run.one("balance")["alive"] == 0
+
+
+def test_messages(each_host: Host) -> None:
+    """A text for the user may hold anything: percent signs, a NUL, surrogates, many lines, much of it."""
+    texts = [r"100%s %n %d", r"a\0b", r"\udcff", "one\\ntwo", "x" * 100_000, ""]
+    each_host.site(
+        f"texts = iter({[text.encode().decode('unicode_escape') for text in texts]!r})\n"
+        + "@hook.job_submit\ndef submit(job):\n    raise Reject(next(texts))\n"
+    )
+    run = each_host.run("open js $job_submit\n" + "job_submit js\n" * len(texts) + "balance")
+    messages = [result["err_msg"] for result in run.of("job_submit")]
+    assert messages == ["100%s %n %d", "a\\0b", "\udcff", "one\ntwo", "x" * 100_000, None]
+    assert all(result.rc for result in run.of("job_submit"))
+    assert run.one("balance")["alive"] == 0
+
+
+def test_logging(each_host: Host) -> None:
+    """Whatever a handler logs is one record a line, never a format, and never makes the handler fail."""
+    each_host.site(
+        r"""
+        class Odd:
+            def __str__(self):
+                return "odd\nlines"
+
+        @hook.spank.init
+        def init(spank):
+            log.info("100%s %n")
+            log.info("%d", "no number")
+            log.info("a\0b")
+            log.info("\udcff")
+            log.info("one\ntwo")
+            log.info(Odd())
+            log.error("x" * 100_000)
+            log.user("to the user %s")
+        """
+    )
+    run = each_host.run("open sp $spank hooks.py\ncontext remote\ncall sp init")
+    assert run.one("call").rc == 0
+    said = [line.removeprefix("slurmhooks: ") for line in run.lines("INFO") if "manifest" not in line]
+    assert said == ["100%s %n", "%d ('no number',)", "a\\0b", "?", "one", "two", "odd", "lines"]
+    assert len(run.lines("ERROR")[0]) > 100_000
+    assert run.lines("SPANK") == ["to the user %s"]
+
+
+def test_spank(each_host: Host) -> None:
+    """SPANK's environment, options and arguments carry bytes that are no UTF-8, and refuse NUL."""
+    each_host.site(
+        r"""
+        name = hook.spank.option("name", "NAME", usage="gr\u00f6\u00dfe")
+
+        @hook.spank.task_init
+        def task_init(spank):
+            spank.env["OPTION"] = name.value
+            spank.env["COPY"] = spank.env["RAW"] + spank.args[0]
+            for key, value in (("A\0", "b"), ("A", "b\0"), ("A=B", "c"), ("", "c")):
+                try:
+                    spank.env[key] = value
+                except ValueError:
+                    log.info("refused")
+        """
+    )
+    run = each_host.run(
+        r"""
+        job env=RAW=\xff
+        open sp $spank hooks.py \xfe
+        context remote
+        call sp init
+        option sp name \xfd
+        call sp task_init
+        show
+        """
+    )
+    assert sorted(map(str, run.one("show").lists["env"])) == ["COPY=\udcff\udcfe", "OPTION=\udcfd", "RAW=\udcff"]
+    assert run.one("show").lists["usage"] == ["größe"]
+    assert run.said("refused") == [""] * 4

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The main path of all three points, for valgrind."""
+
+from pathlib import Path
+
+from tests.native.building import Build
+from tests.native.hosting import Host, Run
+
+HERE = Path(__file__).parent
+COMMAND = [
+    "valgrind",
+    "--quiet",
+    "--error-exitcode=99",
+    "--leak-check=full",
+    "--show-leak-kinds=definite",
+    "--errors-for-leak-kinds=definite",
+    "--num-callers=30",
+    # Keep the names of libraries that were closed.
+    "--keep-debuginfo=yes",
+    f"--suppressions={HERE / 'valgrind.supp'}",
+]
+SITE = """
+greet = hook.spank.option("greet", "NAME", usage="who")
+
+@hook.job_submit
+def submit(job):
+    job.comment = f"was {job.comment}"
+    job.environment["NEW"] = "1"
+    del job.environment["OLD"]
+    job.argv = [*job.argv, "more"]
+    log.user("hello")
+    if job.account == "refuse":
+        raise Reject("no")
+    if job.account == "fail":
+        raise RuntimeError
+
+@hook.spank.task_init
+def task_init(spank):
+    spank.env["HELLO"] = greet.value
+    log.info("items", argv=spank.job_argv, ncpus=spank.job_ncpus, task=spank.task_global_id)
+
+@hook.scrun.stage_in
+def stage_in(container):
+    container.bundle = "/new"
+    container.allocator_command("true")
+"""
+SCRIPT = """
+    job argv=prog env=A=1
+    open sp $spank hooks.py
+    context remote
+    call sp init
+    option sp greet Ada
+    fork
+    call sp task_init
+    end
+    call sp task_init
+    close sp
+    open js $job_submit
+    threads 2
+    job_submit js script=x argv=run environment=OLD=1 comment=old
+    job_submit js script=x account=refuse environment=OLD=1
+    job_submit js script=x account=fail environment=OLD=1
+    end
+    close js
+    lua $lua
+    stage_in bundle=/b env=A=1
+    balance
+    """
+TIME_LIMIT = 300.0
+
+
+def run(build: Build, folder: Path) -> Run:
+    """Run the script; raises what Host.run() raises, valgrind's own words in it."""
+    host = Host(build, folder)
+    host.site(SITE)
+    return host.run(SCRIPT, wrapper=COMMAND, time_limit=TIME_LIMIT)

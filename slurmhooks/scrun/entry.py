@@ -6,6 +6,7 @@ Every function takes the address of a ``struct slurmhooks_container`` and answer
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import _slurmhooks_scrun as native
@@ -151,7 +152,30 @@ def _load() -> Registry | None:
     global _registry
     if _registry is None:
         try:
-            _registry = loader.load(site.of_config()[1])
+            _registry = loader.load(_sources())
         except (ConfigError, LoadError) as error:
             log.user(dispatch.report_findings(error.findings))
     return _registry
+
+
+def _sources() -> list[loader.Source]:
+    """Return what the configuration names.
+
+    One that only says which hook files there are is read without its model: importing pydantic takes longer than all
+    else that a container without handlers costs. Anything more, or anything wrong, is the model's to judge.
+    """
+    import tomllib
+
+    folder = site.directory()
+    try:
+        with open(os.path.join(folder, "slurmhooks.toml"), "rb") as file:
+            table = tomllib.load(file)
+    except (OSError, ValueError):
+        return site.of_config()[1]
+    hooks = table.get("hooks", {})
+    if set(table) - {"hooks"} or not isinstance(hooks, dict) or set(hooks) - {"paths", "modules"}:
+        return site.of_config()[1]
+    paths, modules = hooks.get("paths", []), hooks.get("modules", [])
+    if not all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in (paths, modules)):
+        return site.of_config()[1]
+    return [*loader.expand(paths, folder), *(loader.Source(module=name) for name in modules)]

@@ -183,7 +183,7 @@ def test_environments(each_host: Host) -> None:
             del spank.env["GONE"]
             log.info("remote", env=sorted(spank.env)[:2])
 
-        @hook.spank.init(contexts="local")
+        @hook.spank.init_post_opt(contexts="local")
         def local(spank):
             spank.env["FAKEHOST_TEST"] = "local"
             spank.job_control_env["CONTROL"] = "1"
@@ -196,7 +196,7 @@ def test_environments(each_host: Host) -> None:
         context remote
         call sp init
         context local
-        call sp init
+        call sp init_post_opt
         show
         getenv FAKEHOST_TEST
         """

@@ -184,7 +184,10 @@ LOG_CDEF = (
 
 def spank(compiler: list[str]) -> tuple[str, str]:
     """Return (cdef, source) of the SPANK view."""
-    source = '#include <stdlib.h>\n#include <sys/types.h>\n#include <unistd.h>\n#include <slurm/spank.h>\n#include "log_bridge.h"\n#include "spank/items.h"\n'
+    source = (
+        "#include <stdlib.h>\n#include <sys/types.h>\n#include <unistd.h>\n#include <slurm/spank.h>\n"
+        '#include "log_bridge.h"\n#include "spank/items.h"\n'
+    )
     headers = Headers(compiler, "#include <slurm/spank.h>\n")
     functions = [
         "const char *spank_strerror(int err);",

@@ -7,23 +7,28 @@ Every function takes the address of a ``struct slurmhooks_container`` and answer
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import _slurmhooks_scrun as native
 
 from slurmhooks import dispatch, loader, site
 from slurmhooks.errors import ConfigError, LoadError, SlurmhooksError
 from slurmhooks.log import ERROR, VERBOSE, log
-from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.scrun.model import Container
 from slurmhooks.values import strings_from_c, text_from_c
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmhooks.registry import Registry
+
+    Answer = tuple[int, bytes | None, int]
+
 ffi = native.ffi
 lib = native.lib
 
-Answer = tuple[int, bytes | None, int]
 FAILED = -1
 """SLURM_ERROR: scrun cancels the container's job."""
 

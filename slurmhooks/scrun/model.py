@@ -4,25 +4,26 @@
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from slurmhooks.scrun import cancel
 from slurmhooks.values import text_from_c, text_to_c
 from slurmhooks.view import FunctionMapping, nearest, stale
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, ClassVar, Protocol
+
     from slurmhooks.scrun.oci import Config
 
+    class Scrun(Protocol):
+        """The functions of scrun's ``slurm`` table; see entry.py and trial.py."""
+
+        def ask(self, function: str, argument: bytes) -> tuple[int, bytes]:
+            """Call one with a string; return its status and output."""
+
+
 CONFIG = "config.json"
-
-
-class Scrun(Protocol):
-    """The functions of scrun's ``slurm`` table; see entry.py and trial.py."""
-
-    def ask(self, function: str, argument: bytes) -> tuple[int, bytes]:
-        """Call one with a string; return its status and output."""
 
 
 class CommandResult:
@@ -268,4 +269,6 @@ class Container:
 
 
 def _shell_text(command: str | Sequence[str]) -> bytes:
+    import shlex
+
     return text_to_c("command", command if isinstance(command, str) else shlex.join(command))

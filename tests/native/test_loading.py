@@ -3,7 +3,6 @@
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 

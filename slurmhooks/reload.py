@@ -30,14 +30,18 @@ class Watch:
     kernel is asked whether anything happened at all (inotify), and only then the files.
     """
 
-    __slots__ = ("_fd", "_happened", "_seen")
+    __slots__ = ("_asked", "_fd", "_happened", "_seen")
 
-    def __init__(self, paths: Iterable[str]) -> None:
-        """Remember how they are now."""
+    def __init__(self, paths: Iterable[str], before: Watch | None = None) -> None:
+        """Remember how they are now, or how an earlier watch saw them: what changed since then counts as a change."""
         names = list(dict.fromkeys(paths))
         self._fd, self._happened = _notify(names)
+        self._asked = False
+        known = dict(before._seen) if before is not None else {}
         # After the kernel listens: a change in between is seen by both, not by none.
-        self._seen: list[tuple[str, Identity | None]] = [(path, loader.identity(path)) for path in names]
+        self._seen: list[tuple[str, Identity | None]] = [
+            (path, known[path] if path in known else loader.identity(path)) for path in names
+        ]
 
     @property
     def paths(self) -> list[str]:
@@ -47,9 +51,12 @@ class Watch:
     def changed(self) -> bool:
         """Return whether one is not as it was."""
         if self._happened is not None:
-            if not self._happened(0):
+            if self._happened(0):
+                os.read(self._fd, 1 << 16)
+            elif self._asked:
                 return False
-            os.read(self._fd, 1 << 16)
+            # The kernel does not tell of what an earlier watch has missed.
+            self._asked = True
         return any(loader.identity(path) != seen for path, seen in self._seen)
 
     def close(self) -> None:
@@ -144,30 +151,25 @@ class LiveSite:
             log.info("took up changed hooks: %d handlers", len(self.registry.all_handlers()))
 
     def _load(self) -> None:
-        # Taken before the files are read: what changes while they load is seen as a change afterwards.
-        paths = [*site.watched(self._path), *self._watch.paths]
-        try:
-            read, sources = site.of_config(self._path)
-            paths = site.watched(self._path, read, sources)
-            self._listen(paths)
-            self._forget((*self._packages, *read.hooks.modules))
-            registry = loader.load(sources)
-            findings = self._check(registry)
-            if findings:
-                raise LoadError(findings)
-        except (ConfigError, LoadError):
-            self._listen(paths)
-            raise
+        # Listening begins before anything is read: what changes meanwhile is seen as a change afterwards.
+        self._listen([*site.watched(self._path), *self._watch.paths])
+        read, sources = site.of_config(self._path)
+        self._listen(site.watched(self._path, read, sources), self._watch)
+        self._forget((*self._packages, *read.hooks.modules))
+        registry = loader.load(sources)
+        findings = self._check(registry)
+        if findings:
+            raise LoadError(findings)
         self.registry = registry
         self._packages = read.hooks.modules
         self._reload = read.job_submit.reload
         if self._packages:
             # Only now is it known of which files a package consists.
-            self._listen(site.watched(self._path, read, sources))
+            self._listen(site.watched(self._path, read, sources), self._watch)
 
-    def _listen(self, paths: Iterable[str]) -> None:
+    def _listen(self, paths: Iterable[str], before: Watch | None = None) -> None:
         self._watch.close()
-        self._watch = Watch(paths)
+        self._watch = Watch(paths, before)
 
     @staticmethod
     def _forget(packages: Iterable[str]) -> None:

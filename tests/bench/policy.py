@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# mypy: ignore-errors
 """A realistic policy: twelve reads, four writes, one look-up in the environment. policy.lua is the same in Lua."""
 
 from slurmhooks import Reject, hook

@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What handlers can do: environments, the task's command, the log, codes of refusals, questions to Slurm."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.spank.site import PLUGSTACK, Site, site
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+HEAD = "import json, os\nfrom slurmhooks import Reject, hook, log\nfrom slurmhooks.errors import SpankError\n"
+NOTE = """
+def note(**fields):
+    with open("/opt/spank/records", "a") as file:
+        file.write(json.dumps(fields) + "\\n")
+"""
+
+
+@pytest.fixture(scope="module")
+def lent(cluster: "Cluster") -> Iterator[Site]:
+    """A site; each test brings its hook file."""
+    with site(cluster) as made:
+        made.plugstack("required spank_python.so")
+        yield made
+
+
+def settle(lent: Site) -> None:
+    """Leave nothing of an earlier test."""
+    lent.root("scancel --user=alice")
+    lent.wait_until_idle()
+    lent.resume()
+
+
+def use(lent: Site, text: str) -> None:
+    """Have one hook file, and no records."""
+    settle(lent)
+    lent.hooks(hooks=HEAD + NOTE + text)
+    lent.plugstack("required spank_python.so")
+    lent.forget_records()
+
+
+def test_environment_of_a_job(lent: Site) -> None:
+    """Every callback before the program starts can set, change and delete what the program finds."""
+    use(
+        lent,
+        """
+for callback in ("init", "init_post_opt", "local_user_init", "user_init", "task_init_privileged", "task_init"):
+    def handler(spank):
+        spank.env[f"SET_{spank.callback}_{spank.context}"] = "yes"
+        spank.env.pop(f"DROP_{spank.callback}", None)
+        spank.env["TRAIL"] = spank.env.get("TRAIL", "") + spank.callback[0]
+    getattr(hook.spank, callback)(handler)
+""",
+    )
+    env = {f"DROP_{name}": "1" for name in ("init", "user_init", "task_init", "other")}
+    done = lent.shell("srun env", **env)
+    assert done.returncode == 0, done.stdout
+    found = {row for row in done.stdout.splitlines() if re.match("SET_|DROP_|TRAIL=", row)}
+    assert found == {
+        "SET_init_local=yes",
+        "SET_init_post_opt_local=yes",
+        "SET_local_user_init_local=yes",
+        "SET_init_remote=yes",
+        "SET_init_post_opt_remote=yes",
+        "SET_user_init_remote=yes",
+        "SET_task_init_privileged_remote=yes",
+        "SET_task_init_remote=yes",
+        "DROP_other=1",
+        "TRAIL=iiliiutt",
+    }
+
+
+def test_any_value(lent: Site) -> None:
+    """Values of any length and bytes come through both ways; what no process can hold is refused at once."""
+    use(
+        lent,
+        """
+LENGTHS = (0, 4094, 4095, 4096, 4097, 16384, 131000)
+
+@hook.spank.init_post_opt(contexts=["remote"])
+def lengths(spank):
+    for length in LENGTHS:
+        spank.env[f"LONG_{length}"] = "x" * length
+    spank.env["BYTES"] = "gr\\u00f6\\u00dfe \\udcff\\udc80 = % \\t"
+
+@hook.spank.task_init
+def back(spank):
+    names = set(spank.env)
+    note(
+        lengths=[len(spank.env[f"LONG_{length}"]) for length in LENGTHS],
+        same=[spank.env["BYTES"] == "gr\\u00f6\\u00dfe \\udcff\\udc80 = % \\t", spank.env["GIVEN"] == "\\udce4"],
+        listed=["LONG_16384" in names, "GIVEN" in names, dict(spank.env)["HOME"], "NO_SUCH" in spank.env],
+    )
+    for value in ("x" * 131072, "a\\0b"):
+        try:
+            spank.env["TOO"] = value
+        except ValueError as error:
+            note(refused=str(error))
+    for length in LENGTHS[2:]:
+        del spank.env[f"LONG_{length}"]
+""",
+    )
+    done = lent.shell(
+        "export GIVEN=$(printf '\\344'); srun sh -c"
+        ' \'printf %s "$BYTES" | od -An -tx1 | tr -d " \\n"; echo;'
+        " env | grep -c ^LONG; echo ${#LONG_4094} ${TOO-unset}'"
+    )
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.split("\n")[:3] == ["6772c3b6c39f6520ff80203d20252009", "2", "4094 unset"]
+    first, *refused = lent.records()
+    assert first["lengths"] == [0, 4094, 4095, 4096, 4097, 16384, 131000]
+    assert first["same"] == [True, True]
+    assert first["listed"] == [True, True, "/home/alice", False]
+    assert ["the limit is 131071" in refused[0]["refused"], "NUL" in refused[1]["refused"]] == [True, True]
+
+
+def test_environment_is_of_the_step(lent: Site) -> None:
+    """What one task's handler writes is for that task only; what the step's handlers write is for all."""
+    use(
+        lent,
+        """
+@hook.spank.user_init
+def step(spank):
+    spank.env["ALL"] = "all"
+
+@hook.spank.task_init
+def task(spank):
+    spank.env["MINE"] = str(spank.task_global_id)
+    if spank.task_global_id == 1:
+        spank.env["ONLY"] = "one"
+""",
+    )
+    done = lent.shell("srun -n3 sh -c 'echo $ALL $MINE $SLURM_PROCID ${ONLY-no}' | sort")
+    assert done.stdout == "all 0 0 no\nall 1 1 one\nall 2 2 no\n"
+
+
+def test_nothing_is_written_by_a_refusal(lent: Site) -> None:
+    """When a later handler refuses, or ignores its own bug, what was written before is not, or is, applied."""
+    use(
+        lent,
+        """
+@hook.spank.init_post_opt(contexts=["local"], order=1)
+def first(spank):
+    spank.env["FIRST"] = "1"
+
+@hook.spank.init_post_opt(contexts=["local"], order=2, on_error="ignore")
+def buggy(spank):
+    spank.env["SECOND"] = "2"
+    1 / 0
+
+@hook.spank.exit(contexts=["local"])
+def end(spank):
+    note(first=spank.env.get("FIRST"), second=spank.env.get("SECOND"))
+""",
+    )
+    done = lent.shell("srun sh -c 'echo $FIRST ${SECOND-unset}'")
+    assert done.returncode == 0
+    assert "1 unset\n" in done.stdout
+    assert re.search(r"handler hooks:buggy failed \(error [0-9a-f]{8}\)", done.stdout)
+    assert lent.records() == [{"first": "1", "second": None}]
+
+
+def test_job_control_environment(lent: Site) -> None:
+    """In prolog and epilog it is there as SPANK_*, whatever the length, and for handlers by its own name, to read."""
+    use(
+        lent,
+        """
+@hook.spank.init_post_opt(contexts=["local", "allocator"])
+def hand_on(spank):
+    spank.job_control_env["GREETING"] = "hello"
+    spank.job_control_env["LONG"] = "x" * 10000
+    spank.job_control_env["GONE"] = "x"
+
+@hook.spank.init_post_opt(contexts=["local", "allocator"], order=60)
+def again(spank):
+    del spank.job_control_env["GONE"]
+    spank.job_control_env["GREETING"] += " world"
+    note(place=spank.context, long=len(spank.job_control_env["LONG"]), gone="GONE" in spank.job_control_env)
+
+@hook.spank.job_prolog
+@hook.spank.job_epilog
+def use_it(spank):
+    control = spank.job_control_env
+    note(place=spank.callback, greeting=control.get("GREETING"), raw=spank.env.get("SPANK_GREETING"),
+         long=len(control["LONG"]), gone="GONE" in control, names=sorted(control))
+
+@hook.spank.init(contexts=["local"])
+@hook.spank.local_user_init
+@hook.spank.exit
+@hook.spank.job_prolog
+def too_late(spank):
+    try:
+        spank.job_control_env["LATE"] = "1"
+    except SpankError as error:
+        note(place="refused", where=[spank.callback, spank.context], code=error.code, text=str(error))
+""",
+    )
+    for command in ("srun true", "salloc -Q srun true", "sbatch -o /dev/null --wrap 'srun true'"):
+        lent.wait_until_idle()
+        lent.forget_records()
+        done = lent.shell(command)
+        assert done.returncode == 0, done.stdout
+        lent.wait_for_records(place="job_epilog")
+        records = lent.records()
+        context = "local" if command.startswith("srun") else "allocator"
+        assert {"place": context, "long": 10000, "gone": False} in records
+        for place in ("job_prolog", "job_epilog"):
+            found = [record for record in records if record["place"] == place]
+            assert found, command
+            assert found[0]["greeting"] == found[0]["raw"] == "hello world"
+            assert (found[0]["long"], found[0]["gone"]) == (10000, False)
+            assert {"GREETING", "LONG"} <= set(found[0]["names"])
+        refused = {tuple(record["where"]): record for record in records if record["place"] == "refused"}
+        assert ("init", "local") in refused
+        assert ("job_prolog", "job_script") in refused
+        assert all("srun forgets what init writes" in record["text"] for record in refused.values())
+
+
+def test_prepend_task_argv(lent: Site) -> None:
+    """A handler can put words before the task's command; before 23.11 it is told that Slurm cannot."""
+    use(
+        lent,
+        """
+@hook.spank.task_init_privileged
+def inner(spank):
+    spank.prepend_task_argv(["env", "INNER=1"])
+
+@hook.spank.task_init
+def outer(spank):
+    spank.prepend_task_argv(["env", "OUTER=a b"])
+    spank.prepend_task_argv(["nice", "-n1"])
+
+@hook.spank.user_init
+def elsewhere(spank):
+    try:
+        spank.prepend_task_argv(["env"])
+    except SpankError as error:
+        note(code=error.code, text=str(error))
+""",
+    )
+    done = lent.shell("srun sh -c 'echo $INNER $OUTER; nice'")
+    if lent.since < (23, 11):
+        assert done.returncode != 0
+        log = lent.cluster.log("slurmd")
+        assert "spank_prepend_task_argv: not available" in log
+        assert "it works in Slurm 23.11 and later (ESPANK_NOT_AVAIL)" in log
+    else:
+        assert done.stdout == "1 a b\n1\n"
+        assert lent.records()[0]["code"] == "ESPANK_NOT_TASK"
+        assert "it works in task_init_privileged and task_init" in lent.records()[0]["text"]
+
+
+def test_log_levels(lent: Site) -> None:
+    """Each level arrives where Slurm's own messages of that level do; log.user arrives without 'error:'."""
+    levels = ("error", "info", "verbose", "debug", "debug2", "debug3")
+    use(
+        lent,
+        f"""
+LEVELS = {levels!r}
+
+@hook.spank.init_post_opt(contexts=["remote"])
+@hook.spank.local_user_init
+@hook.spank.job_prolog
+def say(spank):
+    for level in LEVELS:
+        getattr(log, level)("%s in %s", level.upper(), spank.context, number=1)
+    log.user("for you in %s,\\nin two lines", spank.context)
+""",
+    )
+    quiet = lent.shell("srun true").stdout.splitlines()
+    assert "srun: error: slurmhooks: ERROR in local number=1" in quiet
+    assert "for you in local," in quiet
+    assert "in two lines" in quiet
+    assert "srun: slurmhooks: INFO in local number=1" in quiet
+    assert not [row for row in quiet if re.search("VERBOSE|DEBUG", row)]
+    loud = lent.shell("srun -vvvvv true").stdout
+    for level in levels:
+        assert f"slurmhooks: {level.upper()} in local number=1" in loud
+    log = lent.cluster.log("slurmd")
+    for context in ("remote", "job_script"):
+        for level in ("ERROR", "INFO", "VERBOSE", "DEBUG"):
+            assert f"slurmhooks: {level} in {context} number=1" in log
+        # SlurmdDebug is debug here.
+        assert f"DEBUG2 in {context}" not in log
+        assert f"for you in {context}," in log
+
+
+def test_codes_of_refusals(lent: Site) -> None:
+    """From 25.05 on, ESPANK_JOB_FAILURE in init fails the job and leaves the node in service; other codes drain it."""
+    use(
+        lent,
+        """
+@hook.spank.init(contexts=["remote"])
+@hook.spank.init_post_opt(contexts=["remote"])
+def refuse(spank):
+    where, _, code = spank.env.get("CODE", "").partition(":")
+    if where == spank.callback:
+        raise Reject("no", code=code or None)
+""",
+    )
+    for where in ("init", "init_post_opt"):
+        for code, drains in (("ESPANK_JOB_FAILURE", lent.since < (25, 5)), ("ESPANK_NODE_FAILURE", True), ("", True)):
+            done = lent.shell("sbatch --no-requeue -w n1 -o /dev/null --wrap true", CODE=f"{where}:{code}")
+            job = int(done.stdout.split()[-1])
+            state = lent.wait_for_job(job)
+            if drains:
+                lent.cluster.wait(lambda: lent.drained() != [], what=f"drained node after {where} {code}")
+                lent.resume()
+            else:
+                lent.wait_until_idle()
+                assert lent.drained() == []
+            # 22.05 drains the node, but counts the job as completed.
+            assert state == ("COMPLETED" if lent.since < (23, 2) else "FAILED"), (where, code)
+    log = lent.cluster.log("slurmd")
+    known = lent.since >= (25, 5)
+    assert ("Reject(code='ESPANK_JOB_FAILURE'): this release of Slurm has no such code" in log) != known
+    if known:
+        assert "Spank plugin failure, job failed" in lent.cluster.log("slurmctld")
+
+
+ASK = """
+import ctypes, subprocess
+
+@hook.spank.task_init
+def ask_command(spank):
+    name = f"{spank.job_array_id}_{spank.job_array_task_id}"
+    command = ["scontrol", "--oneliner", "show", "job", name]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = dict(word.split("=", 1) for word in text.split() if "=" in word)
+    note(how="scontrol", user=found["UserId"], comment=found.get("Comment"), state=found["JobState"],
+         array=[spank.job_array_id, spank.job_array_task_id], shown=found.get("ArrayTaskId"))
+
+@hook.spank.task_init
+def ask_library(spank):
+    # slurmstepd holds Slurm's library already. Not in user_init: Slurm holds a lock there that its calls want too.
+    slurm = ctypes.CDLL(None)
+    message = ctypes.c_void_p()
+    slurm.slurm_load_partitions.argtypes = [ctypes.c_long, ctypes.POINTER(ctypes.c_void_p), ctypes.c_uint16]
+    code = slurm.slurm_load_partitions(0, ctypes.byref(message), 0)
+    note(how="library", code=code, answered=bool(message))
+"""
+
+
+def test_ask_slurm(lent: Site) -> None:
+    """A handler may ask Slurm about its job, by a command or by the library, in a job array too."""
+    use(lent, ASK)
+    done = lent.shell("sbatch --parsable --no-requeue --array=2,5 --comment=asked -o /dev/null --wrap true")
+    job = int(done.stdout)
+    lent.cluster.wait(lambda: len([r for r in lent.records() if r["how"] == "library"]) == 2, what="two tasks")
+    records = lent.records()
+    found = sorted((record for record in records if record["how"] == "scontrol"), key=lambda record: record["shown"])
+    assert [record["array"] for record in found] == [[job, 2], [job, 5]]
+    assert [record["shown"] for record in found] == ["2", "5"]
+    assert {record["user"] for record in found} == {"alice(2001)"}
+    assert {record["comment"] for record in found} == {"asked"}
+    assert {(record["code"], record["answered"]) for record in records if record["how"] == "library"} == {(0, True)}
+
+
+LINE = """
+name = hook.spank.option("OPTION", "X", usage="of one line")
+
+@hook.spank.init
+@hook.spank.task_init
+def note_it(spank):
+    note(line="LINE", callback=spank.callback, context=spank.context, args=list(spank.args), value=name.value)
+"""
+
+
+def line(name: str) -> str:
+    """Return a hook file of one line of plugstack.conf."""
+    return HEAD + NOTE + LINE.replace("OPTION", f"opt-{name}").replace("LINE", name)
+
+
+@pytest.mark.parametrize("mode", ["python", "manifest"])
+def test_lines(lent: Site, mode: str) -> None:
+    """Each line of plugstack.conf has its own files, arguments and options, in the order of the lines."""
+    settle(lent)
+    lent.hooks(first=line("first"), second=line("second"))
+    lent.root("rm -rf /etc/slurm/more; mkdir /etc/slurm/more")
+    lent.cluster.put(line("third"), "/etc/slurm/more/third.py")
+    lent.cluster.put('[hooks]\npaths = ["hooks.d/first.py"]\n', "/etc/slurm/other.toml")
+    lent.plugstack(
+        "required spank_python.so config=other.toml",
+        "required spank_python.so hooks.d/sec*.py alpha b=c",
+        "optional spank_python.so failonerror /etc/slurm/more/*.py",
+    )
+    if mode == "manifest":
+        lent.compile()
+    lent.forget_records()
+    done = lent.shell("srun --opt-first=1 --opt-second=2 --opt-third=3 true")
+    assert done.returncode == 0, done.stdout
+    records = [record for record in lent.records() if record["callback"] == "task_init"]
+    args = [[], ["alpha", "b=c"], []]
+    assert [(record["line"], record["value"], record["args"]) for record in records] == [
+        ("first", "1", args[0]),
+        ("second", "2", args[1]),
+        ("third", "3", args[2]),
+    ]
+    assert [record["line"] for record in lent.records() if record["context"] == "local"] == ["first", "second", "third"]
+
+
+WRONG = {
+    "syntax": ("def oops(:\n", "required spank_python.so hooks.d/*.py"),
+    "argument": ("from slurmhooks import hook\n@hook.spank.init\ndef f(job): ...\n", "required spank_python.so"),
+    "missing": ("", "required spank_python.so hooks.d/no_such.py"),
+    "config": ("", "required spank_python.so config=broken.toml"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("required", [True, False])
+def test_a_line_that_cannot_be_loaded(lent: Site, name: str, required: bool) -> None:
+    """What cannot be loaded fails closed on a required line, and is left out on an optional one; the user is told."""
+    text, row = WRONG[name]
+    settle(lent)
+    lent.hooks(wrong=text)
+    lent.cluster.put("[hooks]\nwrong = 1\n", "/etc/slurm/broken.toml")
+    lent.plugstack(row if required else row.replace("required", "optional"))
+    done = lent.shell("srun echo RAN")
+    assert (done.returncode, "RAN\n" in done.stdout) == ((1, False) if required else (0, True)), done.stdout
+    assert re.search(r"slurmhooks: the hooks could not be loaded \(error [0-9a-f]{8}\); please tell", done.stdout)
+    assert "Traceback" not in done.stdout
+    lent.plugstack()
+    lent.resume()
+
+
+@pytest.mark.parametrize(
+    ("second", "rows"),
+    [
+        ("opt-same", ["required spank_python.so"]),
+        ("opt-same", ["required spank_python.so hooks.d/one.py", "required spank_python.so hooks.d/two.py"]),
+        ("opt_same", ["required spank_python.so hooks.d/one.py", "required spank_python.so hooks.d/two.py"]),
+        ("opt-other", ["required spank_python.so", "required spank_python.so"]),
+    ],
+    ids=["files", "lines", "variable", "line-twice"],
+)
+def test_two_options_of_one_name(lent: Site, second: str, rows: list[str]) -> None:
+    """Two options of one name, or of one variable, are refused, in one file as across lines."""
+    make = "from slurmhooks import hook\noption = hook.spank.option('{}', usage='x')\n".format
+    settle(lent)
+    lent.hooks(one=make("opt-same"), two=make(second))
+    lent.plugstack(*rows)
+    done = lent.shell("srun true")
+    assert done.returncode == 1, done.stdout
+    assert "init() failed" in done.stdout
+    lent.root(f": > {PLUGSTACK}")
+
+
+def test_slurmd(lent: Site) -> None:
+    """A refusal in slurmd's own init keeps slurmd from starting; without it, it starts."""
+    use(
+        lent,
+        """
+@hook.spank.init(contexts=["slurmd"])
+def refuse(spank):
+    if os.path.exists("/opt/spank/refuse"):
+        raise Reject("slurmd must not start here")
+""",
+    )
+    start = "slurmd -N n1 -C > /dev/null; timeout 5 slurmd -D -N n1 2>&1; echo rc=$?"
+    lent.root("touch /opt/spank/refuse")
+    said = lent.root(start)
+    lent.root("rm /opt/spank/refuse")
+    assert "rc=1" in said, said
+    assert "slurmd must not start here" in said + lent.cluster.log("slurmd")

@@ -29,8 +29,9 @@ Value = int | str | None
 class Result:
     """One line of results: a command, and what came of it."""
 
-    def __init__(self, line: str) -> None:
-        """Read a line."""
+    def __init__(self, line: str, sign: int) -> None:
+        """Read a line; the sign is that of SPANK's failures in this release."""
+        self._sign = sign
         self.command = line.split(" ", 1)[0]
         self.values: dict[str, Value] = {}
         self.lists: dict[str, list[Value]] = {name: [] for name in LISTS}
@@ -56,6 +57,11 @@ class Result:
         rc = self.values["rc"]
         assert isinstance(rc, int)
         return rc
+
+    @property
+    def failed(self) -> bool:
+        """Whether Slurm takes the return code of a SPANK call for a failure."""
+        return self.rc < 0 if self._sign < 0 else self.rc != 0
 
 
 def _unquote(text: str) -> str:
@@ -111,6 +117,8 @@ class Host:
     def __init__(self, build: Build, folder: Path) -> None:
         """Put scrun.lua into the folder; every site has one."""
         self.build = build
+        # Before 25.05 slurmstepd takes only negative codes for failures.
+        self.sign = -1 if build.slurm < 0x190500 else 1
         self.folder = folder
         self.plugins = build.plugins
         self._write_scrun_lua()
@@ -206,7 +214,7 @@ class Host:
             if first in LEVELS:
                 run.log.append((first, rest))
             elif first in commands:
-                run.results.append(Result(line))
+                run.results.append(Result(line, self.sign))
             elif line and "AddressSanitizer failed to allocate" not in line:  # as a handler has it on purpose
                 run.noise.append(line)
         everything = raw.decode("utf-8", "backslashreplace")

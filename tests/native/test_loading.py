@@ -89,7 +89,7 @@ def test_nothing_runs(host: Host, fault: str) -> None:
     arrange(host)
     run = host.run(SCRIPT)
     assert run.of("open")[0].rc != 0
-    assert [result.rc < 0 for result in run.of("call")] == [True, True]
+    assert [result.failed for result in run.of("call")] == [True, True]
     assert [run.one("stage_in").rc, run.one("stage_out").rc] == [-1, -1]
     assert cause in run
     for line in run.lines("SPANK"):
@@ -123,5 +123,5 @@ def test_an_unreadable_hook_file(host: Host) -> None:
     # Root reads everything: so without the capabilities that let it.
     wrapper = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
     run = host.run("open sp $spank hooks.py\ncontext local\ncall sp init", wrapper=wrapper)
-    assert run.one("call").rc < 0
+    assert run.one("call").failed
     assert "PermissionError" in run

@@ -42,7 +42,7 @@ format: venv ## rewrite Python and C sources in the house style
 	@$(BIN)/clang-format -i $(C_FILES)
 
 test: check ## check, then every test on real clusters of all supported releases
-	@$(BIN)/pytest -v tests/cluster
+	@scripts/cluster-tests $(BIN)/pytest
 
 demo: ## hooks in all three plugin points of a real Slurm, which this sets up itself
 	@scripts/need python3 git
@@ -51,8 +51,15 @@ demo: ## hooks in all three plugin points of a real Slurm, which this sets up it
 bench: venv ## measure what the hooks cost, on a real Slurm
 	@tests/cluster/bench
 
-docs: venv ## build the documentation
-	@$(BIN)/python docs/build.py
+# Sphinx has a stamp of its own: nothing else here needs it.
+.venv/.docs: .venv/.complete
+	@echo "setup: Sphinx"
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --quiet -e '.[docs]'
+	@touch $@
+
+docs: .venv/.docs ## build the documentation
+	@scripts/step sphinx $(BIN)/sphinx-build -n -W --keep-going -q -b html docs build/docs
+	@echo "file://$(CURDIR)/build/docs/index.html"
 
 clean: ## remove what was built here (the clusters' cache stays: tests/cluster/run)
 	@rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

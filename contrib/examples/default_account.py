@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Charge a job that names no account to the account of its user's group."""
+
+from slurmhooks import Reject, hook, log
+
+ACCOUNTS = {"physics": "phys", "chemistry": "chem"}
+"""Unix groups and their accounts; the first group that a user is in counts."""
+
+
+@hook.job_submit(order=10)
+def default_account(job):
+    """Fill in what is missing before other handlers look at it."""
+    if job.account is not None:
+        return
+    groups = job.groups
+    for group, account in ACCOUNTS.items():
+        if group in groups:
+            job.account = account
+            log.user("no --account given: charged to %s", account)
+            return
+    raise Reject("you are in no group that has an account: name one with --account", code="ESLURM_INVALID_ACCOUNT")

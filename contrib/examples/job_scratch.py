@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Make a scratch folder for each job in the prolog, and remove it in the epilog."""
+
+import os
+
+from slurmhooks import hook
+
+SCRATCH = "/scratch"
+"""Belongs to root, and nobody else may write to it: the folders in it are made and removed as root."""
+
+
+def folder(spank):
+    """Where the files of a job are."""
+    return f"{SCRATCH}/{spank.job_id}"
+
+
+@hook.spank.job_prolog
+def make(spank):
+    """A bug here drains the node: no job runs where its scratch folder is missing."""
+    os.mkdir(folder(spank), 0o700)
+    os.chown(folder(spank), spank.job_uid, spank.job_gid)
+
+
+@hook.spank.job_epilog(on_error="ignore")
+def remove(spank):
+    """A bug here would drain the node as well; leaving files behind is the lesser evil."""
+    from shutil import rmtree
+
+    rmtree(folder(spank))

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Keep interactive jobs, those of srun and salloc, out of some partitions."""
+
+from slurmhooks import Reject, hook
+
+BATCH_ONLY = {"night", "large"}
+
+
+@hook.job_submit
+def batch_only(job):
+    """A job without a script is interactive."""
+    if job.script is None and job.partition is not None:
+        refused = BATCH_ONLY.intersection(job.partition.split(","))
+        if refused:
+            raise Reject(f"partition {', '.join(sorted(refused))} takes batch jobs only: use sbatch")

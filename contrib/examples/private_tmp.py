@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Give each step a private TMPDIR on each of its nodes, and remove it when the step has ended."""
+
+import os
+
+from slurmhooks import hook
+
+place = ""  # set in slurmstepd, from which the tasks are forked
+
+
+@hook.spank.user_init
+def make(spank):
+    """Runs as the user. Nobody can foresee the name, so nobody can take it first."""
+    global place
+    place = f"/tmp/job-{spank.job_id}-{os.urandom(8).hex()}"
+    os.mkdir(place, 0o700)
+
+
+@hook.spank.task_init
+def use(spank):
+    """Runs in each task, just before its program."""
+    spank.env["TMPDIR"] = place
+
+
+@hook.spank.exit(contexts="remote")
+def remove(spank):
+    """Runs as root, when all tasks have ended; rmtree removes folders, never what a link leads to."""
+    from shutil import rmtree  # here, because every step pays for what stands at the top
+
+    if place:
+        rmtree(place, ignore_errors=True)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stage containers to a file system that the job's nodes share, and drop them when they have ended."""
+
+import os
+
+from slurmhooks import hook
+from slurmhooks.scrun import Staging, copy_tree, remove_tree, rootless
+
+SHARED = "/shared/containers"
+
+
+@hook.scrun.stage_in
+def stage_in(container):
+    """Give the job a copy of the bundle whose configuration a rootless runtime accepts."""
+    config = container.config
+    source = os.path.join(container.bundle, config.root.path)
+    with Staging(f"{SHARED}/{container.user_id}-{container.id}") as place:
+        config.root.path = f"{place}/rootfs"
+        copy_tree(source, config.root.path)
+        rootless(config, user_id=container.user_id, group_id=container.group_id)
+        container.bundle = place
+        container.root_path = config.root.path
+        container.save_config()
+
+
+@hook.scrun.stage_out
+def stage_out(container):
+    """Runs even after a stage_in that failed, and then with the bundle that the user gave."""
+    if container.bundle != container.orig_bundle:
+        remove_tree(container.bundle)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Configuration of Sphinx; `make docs` runs it."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import slurmhooks
+from docs import generate
+
+generate.main()
+
+project = "slurmhooks"
+author = "the slurmhooks contributors"
+copyright = "the slurmhooks contributors, GPL-2.0-or-later"  # noqa: A001 - Sphinx's name for it
+release = version = slurmhooks.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = [".gitignore"]
+html_theme = "furo"
+html_title = f"slurmhooks {release}"
+html_copy_source = False
+
+# Headings are targets, so that a page can link to a part of another.
+myst_heading_anchors = 3
+
+# The summary of a class stands in its docstring, its arguments in "Args:" there or in that of __init__.
+autoclass_content = "class"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_class_signature = "mixed"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+
+# Docstrings name what stands beside them in their module; on a page of another module Sphinx does not find it.
+nitpick_ignore = [
+    ("py:attr", "bundle"),
+    ("py:attr", "config"),
+    ("py:attr", "job_env"),
+    ("py:exc", "LoadError"),
+    ("py:func", "run"),
+    ("py:func", "running_module"),
+]
+
+
+def keep_colons(app: Any, what: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
+    """Keep napoleon from taking what is before a colon in the docstring of a property for its type."""
+    if what in ("attribute", "data", "property") and lines:
+        lines[0] = f": {lines[0]}"  # a type of no letters
+
+
+def setup(app: Any) -> None:
+    """Register what is above; Sphinx calls this."""
+    app.connect("autodoc-process-docstring", keep_colons, priority=1)

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write the pages below reference/ from the code: one row a hook, item, field, key and option.
+
+Needs slurmhooks alone, so that tests can look at the pages without Sphinx.
+"""
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from slurmhooks import cli, config, scrun, testing
+from slurmhooks.hook import HOOKS, HookSpec
+from slurmhooks.job_submit import constants, fields, model, rows, strings
+from slurmhooks.spank import callbacks
+from slurmhooks.spank import fields as spank_fields
+from slurmhooks.spank import model as spank_model
+
+FOLDER = Path(__file__).resolve().parent / "reference"
+
+VIEWS = {
+    "job": (model.Job, "The request, `job_desc_msg_t` of `slurm.h`."),
+    "record": (model.Record, "A job as slurmctld knows it, `job_record_t` and what it points to."),
+    "partition": (model.Partition, "What `partitions[name]` holds, `part_record_t`."),
+    "reservation": (model.Reservation, "What `reservations[name]` holds, `slurmctld_resv_t`."),
+}
+"""Each with the class whose rows are its fields."""
+
+
+def main() -> None:
+    """Write the pages; one that is as it should be is left alone, so that Sphinx builds only what has changed."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        path = FOLDER / f"{name}.md"
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every page, by its name."""
+    return {
+        "hooks": hooks_page(),
+        "spank-items": spank_page(),
+        "job-fields": fields_page(),
+        "constants": constants_page(),
+        "configuration": configuration_page(),
+        "command-line": command_line_page(),
+        "python": python_page(),
+        "testing": testing_page(),
+    }
+
+
+def table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a table of Markdown."""
+    found = [titles, ["---"] * len(titles), *lines]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in found)
+
+
+def code(words: Iterable[str], empty: str = "") -> str:
+    """Return words as code, separated by commas."""
+    return ", ".join(f"`{word}`" for word in words) or empty
+
+
+def doc(thing: object) -> str:
+    """Return the first paragraph of a docstring as one line, its literals in Markdown's spelling."""
+    return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split()).replace("``", "`")
+
+
+def page(*parts: str) -> str:
+    """Return a page of several parts."""
+    return "\n".join(["% Made by docs/generate.py.\n", *parts])
+
+
+# Hooks
+
+
+def hooks_page() -> str:
+    """Return the page of all hooks."""
+    plain = [spec for spec in HOOKS.values() if not spec.contexts]
+    spank = [spec for spec in HOOKS.values() if spec.contexts]
+    on_error = "What `on_error` may be stands with its default first."
+    return page(
+        "# Hooks\n",
+        f"A handler takes any subset of a hook's arguments, by their names.\n{on_error}\n",
+        "## job_submit and scrun\n",
+        table(("decorator", "Slurm's function", "arguments", "`on_error`"), map(_hook, plain)),
+        "## SPANK\n",
+        "Every one takes the argument `spank`, and `contexts=` to choose among the contexts in the table.\n",
+        table(
+            ("decorator", "Slurm's function", "contexts", "`on_error`"),
+            ([*_hook(spec)[:2], code(spec.contexts), _hook(spec)[3]] for spec in spank),
+        ),
+        "## SPANK: who runs it, when, and what a failure does\n",
+        'A failure is a `Reject`, or a bug with `on_error="fail"`, on a `required` line of `plugstack.conf`.\n',
+        table(
+            ("callback", "context", "in", "as", "when", "a failure"),
+            (
+                (f"`{it.callback}`", f"`{it.context}`", it.program, it.user, it.when, it.failure)
+                for it in callbacks.PLACES
+            ),
+        ),
+    )
+
+
+def _hook(spec: HookSpec) -> list[str]:
+    return [
+        f"`hook.{spec.name}`",
+        f"`{spec.function}`",
+        code(spec.arguments, "none"),
+        " or ".join(f'`"{word}"`' for word in spec.on_error),
+    ]
+
+
+# SPANK
+
+
+def spank_page() -> str:
+    """Return the page of what a SPANK handler can read."""
+    types = _annotations(inspect.getsource(spank_model.Spank))
+    return page(
+        "# SPANK items\n",
+        "Attributes of `spank`; those with parentheses are methods.\n"
+        "Reading one where Slurm does not offer it raises `SpankError`, which says where it is offered.\n",
+        table(("name", "type", "what", "where", "spank.h"), (_item(item, types) for item in spank_fields.ITEMS)),
+        "## Of slurmhooks' own\n",
+        "```{eval-rst}\n"
+        ".. autoclass:: slurmhooks.spank.model.Spank\n"
+        "   :members: step_name, prepend_task_argv, symbol_supported\n"
+        "   :no-index-entry:\n"
+        "\n"
+        ".. autoclass:: slurmhooks.spank.fields.ExitStatus\n"
+        "   :members: exit_code, signal, core_dumped\n"
+        "```\n",
+    )
+
+
+def _item(item: spank_fields.Item, types: dict[str, str]) -> list[str]:
+    if item.argument is None:
+        return [f"`{item.name}`", types[item.name], item.doc, item.where.text, f"`{item.item}`"]
+    return [f"`{item.name}({item.argument})`", "int", item.doc, item.where.text, f"`{item.item}`"]
+
+
+def _annotations(source: str) -> dict[str, str]:
+    """Return the annotations that a class has for type checkers, in words."""
+    found = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.AnnAssign))
+    return {
+        node.target.id: ast.unparse(node.annotation).replace(" | ", " or ")
+        for node in found
+        if isinstance(node.target, ast.Name)
+    }
+
+
+# job_submit
+
+
+def fields_page() -> str:
+    """Return the page of the fields of all job_submit views."""
+    return page(
+        "# Fields of job_submit\n",
+        "`None` is unset; see [](../values.md).\n"
+        "`UNLIMITED` stands above every number.\n"
+        "Where a column says *from* or *until*, other releases of Slurm lack the field; reading it there says so.\n",
+        *(part for name in VIEWS for part in _view(name)),
+    )
+
+
+def _view(name: str) -> Iterator[str]:
+    view, what = VIEWS[name]
+    read_only = "" if name == "job" else "\nAll of it is read-only, and needs a build with Slurm's sources."
+    yield f"## {name}\n\n{what}{read_only}\n"
+    titles = ("field", "type", "unit", "what", "access", "releases")
+    yield table(titles, (_field(row, name) for row in sorted(rows.rows(view).values(), key=lambda row: row.name)))
+    if view is model.Job:
+        own = {key: value for key, value in vars(model.Job).items() if isinstance(value, property)}
+        yield "and, not members of one value:\n"
+        yield table(("field", "what"), ((f"`{key}`", doc(value)) for key, value in own.items() if key[0] != "_"))
+
+
+def _field(row: rows.Field[Any], name: str) -> list[str]:
+    span = [f"{word} {release}" for word, release in (("from", row.since), ("until", row.until)) if release]
+    access = "read, write" if row.writable else "read"
+    if isinstance(row, rows.Computed) and row.private and name == "job":
+        access = "read; needs Slurm's sources"
+    return [f"`{row.name}`", type_of(row), row.unit, row.doc, access, " ".join(span)]
+
+
+def type_of(row: rows.Field[Any]) -> str:
+    """Return in words what a handler reads from a field."""
+    if isinstance(row, rows.Text | rows.Sluid):
+        return "str or None"
+    if isinstance(row, rows.Strings):
+        return "list of str"
+    if isinstance(row, rows.Bit | rows.Truth):
+        return "bool"
+    if isinstance(row, rows.Status):
+        return "ExitStatus or None"
+    if isinstance(row, rows.Number):
+        return f"int ({row.bits} bits), `UNLIMITED` or None"
+    if isinstance(row, rows.Tagged | rows.Offset | rows.Identity):
+        return f"int ({row.bits} bits) or None"
+    if isinstance(row, rows._Enumerated):
+        name = f"[`{row.kind.__name__}`](constants.md#{row.kind.__name__.lower()})"
+        return f"{name} or None" if row.optional else name
+    if isinstance(row, rows.Computed):
+        return "dict" if COMPUTED[row.name] == "dict" else "str or None"
+    assert isinstance(row, rows.Plain | rows.Time)
+    return f"int ({row.bits} bits)"
+
+
+def _computed_types() -> dict[str, str]:
+    """Return the types of computed fields, which their rows name for type checkers alone."""
+    found = (node for node in ast.walk(ast.parse(inspect.getsource(fields))) if isinstance(node, ast.Assign))
+    return {
+        ast.unparse(node.targets[0]): ast.unparse(node.value.args[0])
+        for node in found
+        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "Computed"
+    }
+
+
+COMPUTED = _computed_types()
+
+
+def constants_page() -> str:
+    """Return the page of all enumerations."""
+    parts = []
+    for name, kind in sorted(constants.KINDS.items()):
+        parts.append(f"## {name}\n\n{doc(kind)}\n")
+        parts.append(
+            table(("name", "number"), ((f"`{item}`", f"`{kind[item].value:#x}`") for item in kind.__members__))
+        )
+    return page(
+        "# Constants\n",
+        "From `slurmhooks.job_submit.constants`, in groups or one by one: `constants.MailType.MAIL_JOB_END` is\n"
+        "`constants.MAIL_JOB_END`.\n"
+        "In slurmctld, names and numbers are those of the running release, read from its headers when the plugin was\n"
+        "built; the ones below hold elsewhere.\n"
+        "Error codes are there too: `constants.ESLURM_INVALID_ACCOUNT`; `Reject` takes their names as text.\n",
+        *parts,
+    )
+
+
+# Configuration
+
+
+def configuration_page() -> str:
+    """Return the page of all keys of slurmhooks.toml."""
+    parts = []
+    for name, section in config.Config.model_fields.items():
+        kind = section.annotation
+        assert isinstance(kind, type)
+        assert issubclass(kind, config.Section)
+        parts.append(f"## [{name}]\n\n{_sentence(doc(kind).split(': ', 1)[-1])}\n")
+        lines = [
+            (f"`{key}`", _type(field.annotation), f"`{_default(field.default)}`", field.description or "")
+            for key, field in kind.model_fields.items()
+        ]
+        parts.append(table(("key", "type", "default", "what"), lines) if lines else "It has no keys yet.\n")
+    return page(
+        f"# Keys of {config.FILE_NAME}\n",
+        "The file stands beside `slurm.conf`.\n"
+        "An unknown key, or a value of another type, is an error that names the key.\n",
+        *parts,
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _type(annotation: Any) -> str:
+    words = {tuple[str, ...]: "list of texts", bool: "true or false", int: "number", str: "text"}
+    return words.get(annotation) or "one of " + code(annotation.__args__)
+
+
+def _default(value: Any) -> str:
+    return "[]" if value == () else str(value).lower() if isinstance(value, bool) else f'"{value}"'
+
+
+# Command line
+
+
+def command_line_page() -> str:
+    """Return the page of all verbs and their options."""
+    context = click.Context(cli.main)
+    parts = []
+    for name in cli.main.list_commands(context):
+        command = cli.main.get_command(context, name)
+        assert command is not None
+        parts.append(f"## slurmhooks {name}\n\n{inspect.cleandoc(command.help or '')}\n")
+        inner = click.Context(command, info_name=f"slurmhooks {name}")
+        parts.append(f"```text\n{command.get_usage(inner)}\n```\n")
+        lines = [_option(option) for option in command.params if isinstance(option, click.Option)]
+        lines += [
+            [f"`{argument.human_readable_name}`", "", ""]
+            for argument in command.params
+            if isinstance(argument, click.Argument)
+        ]
+        parts.append(table(("option", "what", "default"), lines) if lines else "It has no options.\n")
+    return page(
+        "# The command slurmhooks\n",
+        inspect.cleandoc(cli.main.help or "") + "\n",
+        "Every verb knows `--help`, and the command `--version`.\n",
+        *parts,
+    )
+
+
+def _option(option: click.Option) -> list[str]:
+    spelled = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+    if not option.is_flag and option.metavar is None and isinstance(option.type, click.Choice):
+        spelled += f" {code(map(str, option.type.choices))}"
+    default = ""
+    if option.show_default and option.default == sys.executable:
+        default = "the Python of this command"
+    elif option.show_default:
+        default = f"`{option.default}`"
+    return [spelled, (option.help or "") + (" Required." if option.required else ""), default]
+
+
+# Python
+
+
+def python_page() -> str:
+    """Return the page of what hook files import."""
+    return page(
+        "# Python interface\n",
+        "## slurmhooks\n",
+        _rst(
+            "module:: slurmhooks",
+            *_members("slurmhooks", "Reject", "SlurmhooksError", "SpankError", "StaleHandleError"),
+            "autodata:: slurmhooks.values.UNLIMITED",
+            "autoclass:: slurmhooks.hook.Decorator\n   :special-members: __call__",
+            "automethod:: slurmhooks.hook.SpankHooks.option",
+            "autoclass:: slurmhooks.hook.Option\n   :members: value, given, check",
+            "autoclass:: slurmhooks.log.Log\n   :members: error, info, verbose, debug, debug2, debug3, user",
+        ),
+        "## slurmhooks.job_submit\n",
+        "`job` and the read-only views; their fields stand in [](job-fields.md).\n",
+        _rst(
+            "autoclass:: slurmhooks.job_submit.model.Job",
+            "autoclass:: slurmhooks.job_submit.model.Record",
+            "autoclass:: slurmhooks.job_submit.model.Table",
+            "autoclass:: slurmhooks.job_submit.rows.ExitStatus\n   :members:",
+            "automodule:: slurmhooks.job_submit.slurmctld\n   :members:",
+        ),
+        "## slurmhooks.job_submit.strings\n",
+        _rst(
+            "automodule:: slurmhooks.job_submit.strings", *_members("slurmhooks.job_submit.strings", *strings.__all__)
+        ),
+        "## slurmhooks.scrun\n",
+        _rst("automodule:: slurmhooks.scrun", *_members("slurmhooks.scrun", *sorted(scrun.__all__))),
+    )
+
+
+def testing_page() -> str:
+    """Return the page of slurmhooks.testing."""
+    return page(
+        "# slurmhooks.testing\n",
+        _rst("automodule:: slurmhooks.testing", *_members("slurmhooks.testing", *testing.__all__)),
+    )
+
+
+MEMBERS = {"Container": "save_config, allocator_command, remote_command", "FakeSpank": "prepended_task_argv"}
+BARE = {"Config", "FakeContainer", "FakeJob", "FakeRecord", "FakeTable"}
+"""Classes whose members stand in tables, or come from what they stand in for."""
+
+
+def _members(module: str, *names: str) -> Iterator[str]:
+    """Return the directives that document some names of a module."""
+    for name in names:
+        thing = getattr(sys.modules[module], name)
+        # Views and models have their fields in tables, or by the hundred.
+        if not inspect.isclass(thing):
+            yield f"autofunction:: {module}.{name}"
+        elif name in MEMBERS:
+            yield f"autoclass:: {module}.{name}\n   :members: {MEMBERS[name]}"
+        elif name in BARE or issubclass(thing, Exception):
+            yield f"autoclass:: {module}.{name}"
+        else:
+            yield f"autoclass:: {module}.{name}\n   :members:"
+
+
+def _rst(*directives: str) -> str:
+    return "```{eval-rst}\n" + "".join(f".. {directive}\n\n" for directive in directives) + "```\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The documentation tells the truth, and its examples run."""
+
+import importlib.util
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import click
+import pytest
+
+from docs import generate
+from slurmhooks import cli, config, loader
+from slurmhooks.hook import CONTEXTS, HOOKS
+from slurmhooks.job_submit import constants, fields, model, rows
+from slurmhooks.spank import callbacks
+from slurmhooks.spank import fields as spank_fields
+from slurmhooks.spank.model import Spank
+from slurmhooks.testing import FakeContainer, FakeJob, FakeRecord, FakeSpank, run
+from slurmhooks.values import UNLIMITED
+
+PROJECT = Path(__file__).resolve().parents[2]
+DOCS = PROJECT / "docs"
+EXAMPLES = PROJECT / "contrib" / "examples"
+
+PAGES = {path.stem: path.read_text() for path in DOCS.glob("*.md")}
+REFERENCE = generate.pages()
+TEXT = "\n".join(PAGES.values())
+SOURCES = "\n".join(
+    path.read_text()
+    for folder in ("slurmhooks", "native", "tests/cluster")
+    for path in (PROJECT / folder).rglob("*")
+    if path.suffix in (".py", ".c", ".h")
+)
+
+
+def example(name: str) -> Path:
+    """Return an example's file."""
+    return EXAMPLES / f"{name}.py"
+
+
+@pytest.fixture
+def private_tmp() -> Iterator[ModuleType]:
+    """The example of that name as an imported module, which keeps its globals from call to call as in slurmstepd."""
+    spec = importlib.util.spec_from_file_location("private_tmp", example("private_tmp"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["private_tmp"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["private_tmp"]
+
+
+# The pages.
+
+
+def test_pages_are_in_a_toctree() -> None:
+    """Every page can be reached from the first one."""
+    listed = [
+        line.strip()
+        for text in (PAGES["index"], (DOCS / "reference" / "index.md").read_text())
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL)
+        for line in block.splitlines()
+        if line.strip() and not line.startswith(":")
+    ]
+    assert sorted(listed) == sorted([*(PAGES.keys() - {"index"}), "reference/index", *REFERENCE])
+
+
+def test_links_lead_somewhere() -> None:
+    """Every link to another page, and to a heading of it, has its target."""
+    pages = {**PAGES, **{f"reference/{name}": text for name, text in REFERENCE.items()}}
+    for source, text in pages.items():
+        for page, anchor in re.findall(r"\]\((?!https?:)([^)#]*)\.md(?:#([\w-]+))?\)", text):
+            target = os.path.normpath(os.path.join(os.path.dirname(source), page))
+            assert target in pages, f"{source}: {page}"
+            headings = re.findall(r"^#+ (.*)$", pages[target], re.MULTILINE)
+            slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            # Dots in the names of modules are left out by one renderer and not by the other: "-" stands for both.
+            slugs |= {re.sub(r"[^\w]", "-", heading.lower()) for heading in headings}
+            assert not anchor or anchor in slugs, f"{source}: {page}#{anchor}"
+
+
+def test_has_one_sentence_a_line() -> None:
+    """A line of prose ends where a sentence ends, so that a diff shows what has changed."""
+    for name, text in PAGES.items():
+        prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+        for line in prose.splitlines():
+            if not line.startswith("|"):
+                assert not re.search(r"[a-z`)]\. [A-Z]", line), f"{name}: {line}"
+
+
+def test_tables_are_whole() -> None:
+    """Each row of a table has as many cells as its head; Sphinx would drop what is too much."""
+    for name, text in {**PAGES, **REFERENCE}.items():
+        for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            rows_ = [re.sub(r"\\\||`[^`]*`", "", line).count("|") for line in block.splitlines()]
+            assert len(set(rows_)) == 1, f"{name}: {block}"
+
+
+def test_named_hooks_exist() -> None:
+    """Every ``hook.NAME`` in the pages can be written in a hook file."""
+    named = set(re.findall(r"\bhook\.((?:spank|scrun|job_submit|job_modify)\b(?:\.\w+)?)", TEXT))
+    assert named
+    assert named - {"spank", "scrun", "spank.option"} <= HOOKS.keys()
+
+
+def test_named_contexts_exist() -> None:
+    """Every context that an example or a page asks for is one of Slurm's."""
+    examples = "".join(path.read_text() for path in EXAMPLES.glob("*.py"))
+    for asked in re.findall(r"contexts=(\[[^]]*\]|\"\w+\")", TEXT + examples):
+        assert set(re.findall(r"\"(\w+)\"", asked)) <= set(CONTEXTS)
+
+
+def test_named_codes_exist() -> None:
+    """Every error code in pages and examples is one that Slurm has, as far as our own sources know it."""
+    names = set(re.findall(r"\b(ES(?:LURM|PANK)_[A-Z_]*[A-Z])\b", TEXT))
+    assert names
+    for name in names:
+        assert name in SOURCES or getattr(constants, name), name
+
+
+def test_named_attributes_exist() -> None:
+    """Every attribute of job, record, spank and container in pages is one."""
+    kinds: dict[str, Any] = {
+        "job": FakeJob(),
+        "record": FakeRecord(),
+        "spank": FakeSpank(),
+        "container": FakeContainer(),
+    }
+    for view, name in set(re.findall(r"(?<![\w/.])(job|record|spank|container)\.([a-z_]+)\b", TEXT)):
+        if name in ("h", "md"):  # a file
+            continue
+        known = dir(type(kinds[view])) + dir(kinds[view]) + list(getattr(kinds[view], "OTHERS", ()))
+        known += [*getattr(kinds[view], "TEXTS", ()), *getattr(kinds[view], "NUMBERS", ())]
+        assert name in known, f"{view}.{name}"
+
+
+def test_shown_configuration_is_valid() -> None:
+    """Every slurmhooks.toml in the pages is one: the model refuses keys that there are not."""
+    import tomllib
+
+    shown = [block for text in PAGES.values() for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
+    assert shown
+    for block in shown:
+        config.Config.model_validate(tomllib.loads(block))
+
+
+def test_shown_commands_exist() -> None:
+    """Every ``slurmhooks VERB --option`` in the pages exists."""
+    context = click.Context(cli.main)
+    blocks = "".join(re.findall(r"```(?:sh|console)\n(.*?)```", TEXT, re.DOTALL))
+    spans = "\n".join(re.findall(r"`([^`\n]+)`", TEXT))
+    found = re.findall(r"(?:^|/|# )slurmhooks (\w+)([^\n&]*)", f"{blocks}\n{spans}", re.MULTILINE)
+    assert {verb for verb, _ in found} >= set(cli.main.list_commands(context))
+    for verb, rest in found:
+        command = cli.main.get_command(context, verb)
+        assert command is not None, verb
+        known = {name for option in command.params for name in option.opts}
+        assert set(re.findall(r"--[a-z-]+", rest)) <= known | {"--help"}, f"{verb}{rest}"
+
+
+def test_named_environment_variables_exist() -> None:
+    """Every variable of ours or of Slurm's configuration that the pages name is read somewhere."""
+    for name in set(re.findall(r"\b(SLURMHOOKS_\w+|SLURM_CONF)\b", TEXT)):
+        assert name in SOURCES, name
+
+
+def test_names_files_that_exist() -> None:
+    """Every file of the project that the pages name is there."""
+    names = re.findall(r"(?:\{literalinclude\} \.\./|`)((?:contrib|tests|slurmhooks|native)/[\w./]+\.\w+)", TEXT)
+    assert names
+    assert [name for name in names if not (PROJECT / name).exists()] == []
+
+
+def test_is_silent_about_files_of_other_kinds() -> None:
+    """The pages promise nothing of what does not exist: Lua scripts do not run unchanged."""
+    assert "*.lua" not in TEXT
+    assert "slurmhooks try" not in TEXT
+
+
+# The reference.
+
+
+def first_cells(text: str) -> list[str]:
+    """Return what stands in the first column of the tables of a page."""
+    return re.findall(r"^\| `([^`]+)`", text, re.MULTILINE)
+
+
+def test_reference_has_every_hook() -> None:
+    """Each hook has a row, and each callback and context has one."""
+    cells = first_cells(REFERENCE["hooks"])
+    assert [cell for cell in cells if cell.startswith("hook.")] == [
+        f"hook.{name}" for name in sorted(HOOKS, key=lambda name: name.startswith("spank."))
+    ]
+    for place in callbacks.PLACES:
+        assert f"| `{place.callback}` | `{place.context}` |" in REFERENCE["hooks"]
+
+
+def test_reference_has_every_item() -> None:
+    """Each item of spank_item_t has a row, with its type."""
+    cells = [cell.partition("(")[0] for cell in first_cells(REFERENCE["spank-items"])]
+    assert cells == [item.name for item in spank_fields.ITEMS]
+    assert set(cells) <= set(dir(Spank))
+
+
+@pytest.mark.parametrize(
+    ("name", "view"),
+    [
+        ("job", fields.JobFields),
+        ("record", fields.RecordFields),
+        ("partition", fields.PartitionFields),
+        ("reservation", fields.ReservationFields),
+    ],
+)
+def test_reference_has_every_field(name: str, view: type) -> None:
+    """Each field of each view has a row that says what it is."""
+    section = REFERENCE["job-fields"].split(f"\n## {name}\n")[1].split("\n## ")[0]
+    cells = first_cells(section)
+    wanted = set(rows.rows(view)) | ({"argv", "environment", "spank_job_env"} if view is fields.JobFields else set())
+    assert len(cells) == len(set(cells))
+    assert set(cells) == wanted
+    for row in rows.rows(view).values():
+        assert row.doc in section
+    assert set(cells) <= set(dir(getattr(model, name.capitalize())))
+
+
+def test_reference_has_every_constant() -> None:
+    """Each member of each enumeration has a row."""
+    assert set(first_cells(REFERENCE["constants"])) == {
+        item for kind in constants.KINDS.values() for item in kind.__members__
+    }
+
+
+def test_reference_has_every_key() -> None:
+    """Each key of slurmhooks.toml has a row, below its section."""
+    for name, section in config.Config.model_fields.items():
+        part = REFERENCE["configuration"].split(f"\n## [{name}]\n")[1].split("\n## ")[0]
+        assert first_cells(part) == list(cast("type[config.Section]", section.annotation).model_fields)
+
+
+def test_reference_has_every_option() -> None:
+    """Each option of each verb has a row, below its verb, and no path of this machine is in it."""
+    context = click.Context(cli.main)
+    for verb in cli.main.list_commands(context):
+        command = cli.main.get_command(context, verb)
+        assert command is not None
+        part = REFERENCE["command-line"].split(f"\n## slurmhooks {verb}\n")[1].split("\n## ")[0]
+        assert first_cells(part) == [
+            option.opts[0] if isinstance(option, click.Option) else option.human_readable_name
+            for option in command.params
+        ]
+    assert str(PROJECT) not in "".join(REFERENCE.values())
+    assert sys.prefix not in "".join(REFERENCE.values())
+
+
+# The examples.
+
+
+def test_examples_are_short_and_shown() -> None:
+    """Each example fits a page, loads, and is in the documentation."""
+    for path in EXAMPLES.glob("*.py"):
+        assert len(path.read_text().splitlines()) <= 32, path
+        assert loader.load([loader.Source(path=str(path))]).all_handlers(), path
+        assert f"contrib/examples/{path.name}" in TEXT, path
+
+
+def test_default_account() -> None:
+    """The first group with an account counts; who names an account keeps it; who is in no such group must name one."""
+    job = FakeJob(groups={"users": 100, "chemistry": 7, "physics": 8})
+    assert run(example("default_account"), "job_submit", job=job).changes == {"account": "phys"}
+    assert run(example("default_account"), "job_submit", job=FakeJob(account="mine")).changes == {}
+    refused = run(example("default_account"), "job_submit", job=FakeJob(groups={"users": 100}))
+    assert refused.code == "ESLURM_INVALID_ACCOUNT"
+
+
+def test_partition_time_limits() -> None:
+    """Jobs without a time limit get the partition's; longer ones are refused."""
+    short = FakeJob(partition="debug,day")
+    result = run("contrib/examples/partition_time_limits.py", "job_submit", job=short)
+    assert result.accepted
+    assert result.changes == {"time_limit": 30}
+
+    long = FakeJob(partition="day", time_limit=UNLIMITED)
+    result = run("contrib/examples/partition_time_limits.py", "job_submit", job=long)
+    assert not result.accepted
+    assert result.text == "the longest time in day is 1-00:00:00"
+    assert result.code == "ESLURM_INVALID_TIME_LIMIT"
+
+
+@pytest.mark.parametrize(
+    ("asked", "partition", "wanted"),
+    [
+        ({"tres_per_node": "gres/gpu:a100:2"}, None, "gpu"),
+        ({"tres_per_node": "gres:gpu:2"}, None, "gpu"),
+        ({"tres_per_job": "gres/gpu:1"}, "debug", "debug"),
+        ({"tres_per_task": "cpu:4"}, None, None),
+        ({"tres_per_node": "gres/gpu:("}, None, None),
+    ],
+)
+def test_gpu_partition(asked: dict[str, str], partition: str | None, wanted: str | None) -> None:
+    """Whoever asks for a GPU and names no partition gets the one with GPUs."""
+    job = FakeJob(partition=partition, **asked)
+    assert run(example("gpu_partition"), "job_submit", job=job).accepted
+    assert job.partition == wanted
+
+
+def test_gpu_partition_is_for_gpus() -> None:
+    """Without a GPU the partition is refused, also as one of several."""
+    result = run(example("gpu_partition"), "job_submit", job=FakeJob(partition="debug,gpu"))
+    assert result.text == "partition gpu is for jobs that ask for GPUs: add --gpus=1"
+
+
+def test_no_interactive() -> None:
+    """A partition for batch jobs takes no job without a script."""
+    refused = run(example("no_interactive"), "job_submit", job=FakeJob(partition="debug,night"))
+    assert refused.text == "partition night takes batch jobs only: use sbatch"
+    assert run(example("no_interactive"), "job_submit", job=FakeJob(partition="night", script="#!/bin/sh\n")).accepted
+    assert run(example("no_interactive"), "job_submit", job=FakeJob()).accepted
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [("0-9", "0-9"), ("1-100", "1-100%50"), ("1-100%80", "1-100%80"), ("nonsense", "nonsense"), (None, None)],
+)
+def test_array_limits(given: str | None, wanted: str | None) -> None:
+    """Large arrays are throttled if their users do not do so; what is no array is left to Slurm."""
+    job = FakeJob(array_inx=given)
+    assert run(example("array_limits"), "job_submit", job=job).accepted
+    assert job.array_inx == wanted
+
+
+def test_array_limits_refuse() -> None:
+    """Arrays that are too large are refused, without counting task by task."""
+    result = run(example("array_limits"), "job_submit", job=FakeJob(array_inx="0-3999999,0-3999999"))
+    assert result.text == "a job array may have 1000 tasks, not 8000000"
+
+
+def test_comment_from_environment() -> None:
+    """The variable becomes the comment, unless the user gave one; srun sends no environment."""
+    script: dict[str, Any] = {"script": "#!/bin/sh\n", "environment": {"TICKET": "42"}}
+    assert run(example("comment_from_environment"), "job_submit", job=FakeJob(**script)).changes == {
+        "comment": "ticket 42"
+    }
+    assert run(example("comment_from_environment"), "job_submit", job=FakeJob(comment="x", **script)).changes == {}
+    assert run(example("comment_from_environment"), "job_submit", job=FakeJob()).changes == {}
+
+
+@pytest.mark.parametrize(
+    ("asked", "now", "uid", "accepted"),
+    [(120, 60, 1000, False), (30, 60, 1000, True), (120, 60, 0, True), (None, 60, 1000, True), (120, None, 1000, True)],
+)
+def test_no_extension(asked: int | None, now: int | None, uid: int, accepted: bool) -> None:
+    """Users may shorten a job; only root may extend it."""
+    job, record = FakeJob(time_limit=asked), FakeRecord(time_limit=now)
+    result = run(example("no_extension"), "job_modify", job=job, record=record, modify_uid=uid)
+    assert result.accepted is accepted
+
+
+def test_private_tmp(private_tmp: ModuleType) -> None:
+    """The folder is there for the tasks, for nobody else, and gone when the step has ended."""
+    assert run(private_tmp, "spank.user_init").accepted
+    step = FakeSpank("remote")
+    assert run(private_tmp, "spank.task_init", spank=step).accepted
+    folder = Path(step.env["TMPDIR"])
+    assert folder.stat().st_mode & 0o7777 == 0o700
+    (folder / "left behind").touch()
+    assert run(private_tmp, "spank.exit", spank=FakeSpank("remote")).accepted
+    assert not folder.exists()
+
+
+def test_private_tmp_of_an_extern_step(private_tmp: ModuleType) -> None:
+    """A step without tasks has no folder, and none is removed."""
+    assert private_tmp.place == ""
+    assert run(private_tmp, "spank.exit", spank=FakeSpank("remote")).accepted
+
+
+def test_option_choices() -> None:
+    """An abbreviation is taken, anything else is refused, and without the option nothing happens."""
+    assert run(example("option_choices"), "spank.task_init", options={"gpu-mode": "EX"}).changes == {
+        "env": {"SITE_GPU_MODE": "exclusive"}
+    }
+    refused = run(example("option_choices"), "spank.task_init", options={"gpu-mode": "none"})
+    assert refused.text == "--gpu-mode: 'none' is none of shared, exclusive"
+    assert refused.text in PAGES["options"]
+    assert run(example("option_choices"), "spank.task_init").changes == {}
+
+
+def test_job_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The prolog makes the job's folder for its owner, the epilog removes it; a second removal harms nobody."""
+    file = tmp_path / "job_scratch.py"
+    file.write_text(example("job_scratch").read_text().replace('"/scratch"', repr(str(tmp_path))))
+    owners = []
+    monkeypatch.setattr(os, "chown", lambda path, *owner: owners.append((path, *owner)))
+    job = FakeSpank("job_script", items={"job_id": 7, "job_uid": 1001, "job_gid": 1002})
+    assert run(file, "spank.job_prolog", spank=job).accepted
+    assert owners == [(str(tmp_path / "7"), 1001, 1002)]
+    (tmp_path / "7" / "left behind").touch()
+    assert run(file, "spank.job_epilog", spank=job).accepted
+    assert not (tmp_path / "7").exists()
+    again = run(file, "spank.job_epilog", spank=job)
+    assert again.accepted
+    assert "FileNotFoundError" in "\n".join(again.log)
+
+
+def test_scrun_staging(tmp_path: Path) -> None:
+    """The job gets a copy that a rootless runtime takes; the user's bundle stays as it was."""
+    bundle, shared = tmp_path / "bundle", tmp_path / "shared"
+    (bundle / "rootfs").mkdir(parents=True)
+    (bundle / "rootfs" / "a file").write_text("content")
+    written = {
+        "ociVersion": "1.0.2",
+        "root": {"path": "rootfs"},
+        "linux": {"cgroupsPath": "/x"},
+        "process": {"cwd": "/"},
+    }
+    (bundle / "config.json").write_text(json.dumps(written))
+    file = tmp_path / "scrun_staging.py"
+    file.write_text(example("scrun_staging").read_text().replace('"/shared/containers"', repr(str(shared))))
+
+    container = FakeContainer("box", bundle=bundle, user_id=1001)
+    assert run(file, "scrun.stage_in", container=container).accepted
+    assert container.bundle == str(shared / "1001-box")
+    assert container.root_path == str(shared / "1001-box" / "rootfs")
+    assert (shared / "1001-box" / "rootfs" / "a file").read_text() == "content"
+    staged = json.loads((shared / "1001-box" / "config.json").read_text())
+    assert "cgroupsPath" not in staged["linux"]
+    assert json.loads((bundle / "config.json").read_text()) == written
+
+    ended = FakeContainer("box", bundle=shared / "1001-box", orig_bundle=bundle, user_id=1001)
+    assert run(file, "scrun.stage_out", container=ended).accepted
+    assert not (shared / "1001-box").exists()
+    assert run(file, "scrun.stage_out", container=FakeContainer("box", bundle=bundle)).accepted
+    assert bundle.exists()

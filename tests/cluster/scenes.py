@@ -14,6 +14,7 @@ BUNDLE_PATH = "/opt/make_bundle.py"
 
 SCRUN = "scrun --root=/run/user/2001/scrun"
 CREATE = f"env SCRUN_ACCOUNT=physics {SCRUN} create"
+LAST_SCRUN_JOB = "scontrol --oneliner show jobs | grep JobName=scrun | tail -n 1 | tr ' ' '\\n'"
 CONTAINER_SAYS = "echo inside the container; cat /etc/staged"
 
 Run = Callable[[str, str], "subprocess.CompletedProcess[str]"]
@@ -165,8 +166,8 @@ def scenes(release: str) -> tuple[Scene, ...]:
                 ),
                 Step(f"timeout 10 {SCRUN} delete demo; ls -d /tmp/staged-* 2>&1", ("No such file",), fails=True),
                 Step(
-                    "scontrol --oneliner show jobs | grep JobName=scrun | tail -n 1 | tr ' ' '\\n'"
-                    " | grep -E '^(JobName|JobState|Comment)='",
+                    f"for i in $(seq 100); do {LAST_SCRUN_JOB} | grep -q =COMPLETED && break; sleep 0.1; done;"
+                    f" {LAST_SCRUN_JOB} | grep -E '^(JobName|JobState|Comment)='",
                     ("JobState=COMPLETED", "Comment=project"),
                 ),
             ),

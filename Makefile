@@ -59,7 +59,6 @@ bench: venv ## measure what the hooks cost, on a real Slurm
 
 docs: .venv/.docs ## build the documentation
 	@scripts/step sphinx $(BIN)/sphinx-build -n -W --keep-going -q -b html docs build/docs
-	@find build/docs -name '*.map' -delete # of no use to readers, and codespell reads build/ too
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
 clean: ## remove what was built here (the clusters' cache stays: tests/cluster/run)

@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LUA = "5.1"
 LUA_PACKAGES = ("liblua5.1-0-dev", "liblua5.1-0")
+APT_SECONDS = 120.0
 
 
 class Unavailable(Exception):  # noqa: N818 - not an error: the tests are skipped with this reason
@@ -135,8 +136,12 @@ def lua_environment() -> tuple[str, dict[str, str]]:
         folder = debian_packages(*LUA_PACKAGES)
     except Unavailable:
         return "none", {}
-    found = str(next(folder.glob("usr/lib/**/pkgconfig")))
-    return LUA, {"PKG_CONFIG_SYSROOT_DIR": str(folder), "PKG_CONFIG_LIBDIR": found}
+    # The package believes that it lies in /usr.
+    original = next(folder.glob(f"usr/lib/**/pkgconfig/lua{LUA}.pc"))
+    moved = folder / "pkgconfig"
+    moved.mkdir(exist_ok=True)
+    (moved / original.name).write_text(original.read_text().replace("prefix=/usr", f"prefix={folder}/usr"))
+    return LUA, {"PKG_CONFIG_PATH": str(moved)}
 
 
 def debian_packages(*names: str) -> Path:
@@ -161,18 +166,30 @@ def debian_packages(*names: str) -> Path:
 
 
 def fetch(package: str, folder: Path) -> None:
-    """Unpack a Debian package into a folder."""
+    """Unpack a Debian package into a folder.
+
+    Raises:
+        Unavailable: it cannot be fetched.
+    """
     # _apt, the user as whom apt fetches, may not write there; root itself then does, and apt warns.
-    command = ["apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", package]
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
-    except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"{package}: not installed, and fetching it took too long") from error
-    if done.returncode:
-        raise Unavailable(f"{package}: not installed, and cannot be fetched: {done.stderr.strip()}")
+    download = ["apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", package]
+    failure = apt(download, folder)
+    if failure and os.geteuid() == 0:  # a fresh machine has no package lists, an old one those of releases ago
+        failure = apt(["apt-get", "update", "-q"], folder) or apt(download, folder)
+    if failure:
+        raise Unavailable(f"{package}: not installed, and cannot be fetched: {failure}")
     for archive in folder.glob(f"{package}_*.deb"):
         subprocess.run(["dpkg-deb", "-x", str(archive), str(folder)], check=True)
         archive.unlink()
+
+
+def apt(command: list[str], folder: Path) -> str | None:
+    """Run apt-get in a folder; return what it says last if it fails."""
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=APT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"{' '.join(command)} took too long"
+    return (done.stderr.strip().splitlines() or ["no reason given"])[-1] if done.returncode else None
 
 
 def embeddable_python() -> str:

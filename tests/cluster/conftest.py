@@ -14,11 +14,13 @@ from typing import IO
 import pytest
 
 RUN = Path(__file__).parent / "run"
-NAME = "test"
+PREFIX = os.environ.get("SLURMHOOKS_TEST_PREFIX", "")
+"""Set it to run these tests twice at the same time."""
+NAME = f"{PREFIX}test"
 """The set of clusters that the fixture uses, so that tests leave people's own alone."""
 RELEASES = ("22.05", "24.11", "26.05")
 NODES = 2
-BARE_NAME = "selftest"
+BARE_NAME = f"{PREFIX}selftest"
 FIXTURES = {"cluster", "bare_cluster", "cluster_factory"}
 UNREACHABLE = 75
 MAKE_SECONDS = 1800.0
@@ -197,7 +199,7 @@ def bare_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def cluster_factory() -> Iterator[Callable[[str, str], Cluster]]:
     """Return a function that brings up one more bare cluster, of a release and a name, for this test."""
     with contextlib.ExitStack() as stack:
-        yield lambda release, name: stack.enter_context(_running(release, name, 1))
+        yield lambda release, name: stack.enter_context(_running(release, PREFIX + name, 1))
 
 
 def pytest_unconfigure() -> None:

@@ -122,6 +122,10 @@ def load(sources: Sequence[Source]) -> Registry:
             if handler is not None:
                 handlers.append(handler)
         options += _options(made, module, options)
+    if "structlog" in sys.modules or "logging" in sys.modules:
+        from slurmhooks import structured
+
+        structured.attach()
     findings += verify_options(options)
     if findings:
         raise LoadError(findings)

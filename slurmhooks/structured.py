@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sends what a site's code logs through structlog or logging to Slurm's log.
+
+Unconfigured, structlog prints on standard output, which is the job's in srun and nowhere in slurmctld; logging prints
+warnings on standard error, which is the job's too. Nothing here is imported unless a site's code imported one of them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from slurmhooks.log import DEBUG, DEBUG2, ERROR, INFO, log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import MutableMapping
+    from typing import Any
+
+WARNING = "warning: "
+"""Precedes the text of a warning, which goes to level info: Slurm before 23.11 has no level of that name."""
+
+
+def attach() -> None:
+    """Send the events of structlog and logging to Slurm's log, each if it was imported and nobody configured it.
+
+    Runs each time hook files have been loaded. Code that imports one of them later, in a handler for instance, calls it
+    itself.
+    """
+    if "structlog" in sys.modules:
+        _attach_structlog()
+    if "logging" in sys.modules:
+        _attach_logging()
+
+
+def _attach_structlog() -> None:
+    import structlog
+
+    if structlog.is_configured():
+        return
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.StackInfoRenderer(),
+            structlog.processors.format_exc_info,
+            _hand_over,
+        ],
+        logger_factory=structlog.ReturnLoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _hand_over(logger: object, method: str, event: MutableMapping[str, Any]) -> str:
+    """Write an event of structlog to Slurm's log; the last processor."""
+    del logger
+    text = str(event.pop("event", ""))
+    details = [str(event.pop(name)) for name in ("exception", "stack") if name in event]
+    level = _STRUCTLOG_LEVELS.get(method, INFO)
+    log.write(level, WARNING + text if method in ("warning", "warn") else text, (), dict(event))
+    for detail in details:
+        log.record(detail)
+    return ""
+
+
+_STRUCTLOG_LEVELS = {
+    "critical": ERROR,
+    "fatal": ERROR,
+    "exception": ERROR,
+    "error": ERROR,
+    "debug": DEBUG,
+}
+
+
+def _attach_logging() -> None:
+    import logging
+
+    if logging.root.handlers:
+        return
+    logging.root.addHandler(_handler())
+    # What is seen is decided by Slurm's own level.
+    logging.root.setLevel(1)
+
+
+def _handler() -> logging.Handler:
+    import logging
+
+    class SlurmHandler(logging.Handler):
+        """Writes records of logging to Slurm's log."""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            """Write one record; tracebacks go where only administrators read them."""
+            text = record.getMessage()
+            if record.levelno >= logging.ERROR:
+                level = ERROR
+            elif record.levelno >= logging.WARNING:
+                level, text = INFO, WARNING + text
+            elif record.levelno >= logging.INFO:
+                level = INFO
+            elif record.levelno >= logging.DEBUG:
+                level = DEBUG
+            else:
+                level = DEBUG2
+            log.write(level, f"{record.name}: {text}")
+            if record.exc_info:
+                log.record(logging.Formatter().formatException(record.exc_info))
+
+    return SlurmHandler()

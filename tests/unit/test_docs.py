@@ -267,7 +267,22 @@ def test_examples_are_short_and_shown() -> None:
     for path in EXAMPLES.glob("*.py"):
         assert len(path.read_text().splitlines()) <= 32, path
         assert loader.load([loader.Source(path=str(path))]).all_handlers(), path
-        assert f"contrib/examples/{path.name}" in TEXT, path
+        assert path.name == "hello.py" or f"contrib/examples/{path.name}" in TEXT, path
+
+
+def test_hello() -> None:
+    """The README's file: jobs name an account, a task is greeted, containers come from a shared folder."""
+    assert run(example("hello"), "job_submit", job=FakeJob()).code == "ESLURM_INVALID_ACCOUNT"
+    given = run(example("hello"), "job_submit", job=FakeJob(account="physics"))
+    assert given.changes == {"time_limit": 60}
+    assert given.user_messages == ["no --time given: limited to 60 minutes"]
+
+    spank = FakeSpank(items={"job_id": 7, "task_global_id": 3})
+    greeted = run(example("hello"), "spank.task_init", spank=spank, options={"greet": "Ada"})
+    assert greeted.changes == {"env": {"HELLO": "hello Ada, task 3 of job 7"}}
+
+    assert run(example("hello"), "scrun.stage_in", container=FakeContainer("c", bundle=Path("/shared/box"))).accepted
+    assert not run(example("hello"), "scrun.stage_in", container=FakeContainer("c", bundle=Path("/tmp/box"))).accepted
 
 
 def test_default_account() -> None:

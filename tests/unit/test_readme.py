@@ -8,12 +8,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 README = (PROJECT / "README.md").read_text()
 
 
-def test_shows_the_whole_first_hook_file() -> None:
-    """The hook file in the README is contrib/first_light/hooks.py, which is run on every release."""
-    shown = re.search(r"```python\n# /etc/slurm/hooks.d/first_light.py\n(.*?)```", README, re.DOTALL)
+def test_shows_a_whole_hook_file() -> None:
+    """The hook file in the README is contrib/examples/hello.py, and stands in its first screen."""
+    shown = re.search(r"```python\n# /etc/slurm/hooks.d/hello.py\n(.*?)```", README, re.DOTALL)
     assert shown is not None
+    assert README[: shown.end()].count("\n") < 40
 
-    file = (PROJECT / "contrib" / "first_light" / "hooks.py").read_text()
+    file = (PROJECT / "contrib" / "examples" / "hello.py").read_text()
 
     assert file.split("\n", 1)[1] == shown.group(1)
 

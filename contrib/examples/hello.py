@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Python at all three plugin points of Slurm."""
+
+from slurmhooks import Reject, hook, log
+
+greet = hook.spank.option("greet", "NAME", usage="who to greet")
+
+
+@hook.job_submit
+def limits(job):
+    """Runs in slurmctld, for each submission."""
+    if job.account is None:
+        raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
+    if job.time_limit is None:
+        job.time_limit = 60  # minutes
+        log.user("no --time given: limited to 60 minutes")
+
+
+@hook.spank.task_init
+def say_hello(spank):
+    """Runs in slurmstepd, for each task, as its user."""
+    if greet.value is not None:
+        spank.env["HELLO"] = f"hello {greet.value}, task {spank.task_global_id} of job {spank.job_id}"
+
+
+@hook.scrun.stage_in
+def shared_only(container):
+    """Runs in scrun, before a container is started."""
+    if not container.bundle.startswith("/shared/"):
+        raise Reject("unpack the container below /shared, where every node sees it")

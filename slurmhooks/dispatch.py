@@ -53,24 +53,45 @@ def run(handlers: Iterable[Handler], arguments: dict[str, object], view: View | 
             try:
                 result = handler.call(arguments)
                 if result is not None:
-                    raise HandlerError(
-                        f"a handler returns nothing; this one returned {result!r}. To refuse, raise Reject(text)"
-                    )
-            except Reject as reject:
-                return Outcome(passed=False, code=reject.code, text=reject.text)
+                    raise returned(result)
             except BaseException as error:  # noqa: BLE001 - whatever it is, SystemExit too, it must not end a daemon
-                text, error_id = report(handler, error)
-                if not handler.lenient:
-                    return Outcome(passed=False, text=text, error_id=error_id)
-                if view is not None:
-                    view.rollback(savepoint)
-                log.user(text)
+                outcome = judge(handler, error, view, savepoint)
+                if outcome is not None:
+                    return outcome
         if view is not None:
             view.commit()
     finally:
         if view is not None:
             view.close()
     return PASSED
+
+
+def judge(handler: Handler, error: BaseException, view: View | None = None, savepoint: object = None) -> Outcome | None:
+    """Say what a handler's exception comes to.
+
+    Args:
+        handler: that raised.
+        error: what it raised.
+        view: what it may have written to, or None.
+        savepoint: what the view was before it, for one whose bugs let the request pass.
+
+    Returns:
+        the outcome of the event, or None: it goes on with the next handler.
+    """
+    if isinstance(error, Reject):
+        return Outcome(passed=False, code=error.code, text=error.text)
+    text, error_id = report(handler, error)
+    if not handler.lenient:
+        return Outcome(passed=False, text=text, error_id=error_id)
+    if view is not None:
+        view.rollback(savepoint)
+    log.user(text)
+    return None
+
+
+def returned(result: object) -> HandlerError:
+    """Return the error for what a handler returned that is not None."""
+    return HandlerError(f"a handler returns nothing; this one returned {result!r}. To refuse, raise Reject(text)")
 
 
 def guarded(

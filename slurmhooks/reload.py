@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -47,6 +48,11 @@ class Watch:
     def paths(self) -> list[str]:
         """What is watched."""
         return [path for path, _ in self._seen]
+
+    @property
+    def fd(self) -> int:
+        """The kernel's descriptor, to be read from when something may have changed; -1: ask :meth:`changed`."""
+        return self._fd if self._asked else -1
 
     def changed(self) -> bool:
         """Return whether one is not as it was."""
@@ -106,6 +112,16 @@ def _is_local(folder: str) -> bool:
     return kind in LOCAL
 
 
+def settle() -> None:
+    """Leave what lives as long as the handlers out of garbage collection, which slurmctld would have to wait for.
+
+    Called once handlers were loaded, when nothing refers to the ones before them any more.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
 class LiveSite:
     """The handlers that the configuration names, as they were when they last loaded without a fault.
 
@@ -138,6 +154,11 @@ class LiveSite:
         self._load()
         # The queue of the kernel is the parent's, and one of its threads may be asking at the moment of the fork.
         os.register_at_fork(after_in_child=lambda: self._watch.close())
+
+    @property
+    def watching(self) -> int:
+        """When to call :meth:`refresh`: when this descriptor can be read from; -1: before each event; -2: never."""
+        return self._watch.fd if self._reload else -2
 
     def refresh(self) -> None:
         """Load again if anything changed; a fault leaves the last good handlers in force and is logged once."""

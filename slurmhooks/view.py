@@ -28,18 +28,22 @@ def stale(view: object) -> StaleHandleError:
     )
 
 
-class StagedMapping(MutableMapping[str, str]):
+class Staged(MutableMapping[str, str]):
     """A mutable mapping of text to text whose writes wait until all handlers have passed.
 
-    The base is asked only on use. Subclasses say how to read the base and how to apply one write.
+    The base is asked only on use. Subclasses say how to read the base and how to apply one write, and where the two
+    attributes are.
+
+    Attributes:
+        _alive: the call is not over.
+        _staged: what was written, by name; None is deleted.
     """
 
-    __slots__ = ("_alive", "_staged")
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        """Start without writes."""
-        self._staged: dict[str, str | None] = {}
-        self._alive = True
+    if TYPE_CHECKING:
+        _alive: bool
+        _staged: dict[str, str | None]
 
     def _load(self, name: str) -> str | None:
         """Return the base's value, or None."""
@@ -149,6 +153,17 @@ class StagedMapping(MutableMapping[str, str]):
     def close(self) -> None:
         """Refuse every later use."""
         self._alive = False
+
+
+class StagedMapping(Staged):
+    """One whose attributes are Python's."""
+
+    __slots__ = ("_alive", "_staged")
+
+    def __init__(self) -> None:
+        """Start without writes."""
+        self._staged: dict[str, str | None] = {}
+        self._alive = True
 
 
 class FunctionMapping(StagedMapping):

@@ -24,6 +24,8 @@ void event_lock_reset(void)
     event_lock = fresh;
 }
 
+#define MOST_ARGUMENTS 16
+
 /* Log the current exception, one record a line, and clear it. */
 static void log_exception(const struct slurmhooks_entry *entry)
 {
@@ -75,18 +77,26 @@ static PyObject *find(struct slurmhooks_entry *entry)
     return entry->cached;
 }
 
-static PyObject *pack(const intptr_t *arguments, int count)
+/* Call a function with numbers. RET new, or NULL with an exception. */
+static PyObject *call_function(PyObject *function, const intptr_t *arguments, int count)
 {
-    PyObject *py_tuple = PyTuple_New(count);
+    PyObject *py_result = NULL;
+    /* One in front for a bound method's self. */
+    PyObject *py_numbers[1 + MOST_ARGUMENTS] = {NULL};
+    int made = 0;
 
-    for (int i = 0; py_tuple && i < count; i++) {
-        PyObject *py_number = PyLong_FromSsize_t(arguments[i]);
-        if (!py_number)
-            Py_CLEAR(py_tuple);
-        else
-            PyTuple_SET_ITEM(py_tuple, i, py_number);
+    if (count > MOST_ARGUMENTS) {
+        PyErr_Format(PyExc_TypeError, "%d arguments are more than the %d that an entry point has", count,
+                     MOST_ARGUMENTS);
+        return NULL;
     }
-    return py_tuple;
+    while (made < count && (py_numbers[1 + made] = PyLong_FromSsize_t(arguments[made])))
+        made++;
+    if (made == count)
+        py_result = PyObject_Vectorcall(function, py_numbers + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    while (made)
+        Py_DECREF(py_numbers[made--]);
+    return py_result;
 }
 
 /* Read (rc, message, detail). RET 0, or -1 with an exception. */
@@ -138,21 +148,17 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
     }
     PyEval_RestoreThread(state);
     PyObject *py_function = find(entry); /* borrowed */
-    PyObject *py_arguments = py_function ? pack(arguments, count) : NULL;
-    PyObject *py_result = py_arguments ? PyObject_CallObject(py_function, py_arguments) : NULL;
+    PyObject *py_result = py_function ? call_function(py_function, arguments, count) : NULL;
     if (py_result)
         rc = unpack(py_result, answer);
     if (rc)
         log_exception(entry);
     Py_XDECREF(py_result);
-    Py_XDECREF(py_arguments);
     /* A child that the handler forked has no other thread state than this; see fork.c. */
-    if (known || fork_generation() != before) {
+    if (known || fork_generation() != before || (entry->keeps_thread && !thread_state_keep(state)))
         PyEval_SaveThread();
-    } else {
-        PyThreadState_Clear(state);
-        PyThreadState_DeleteCurrent();
-    }
+    else
+        thread_state_drop(state);
     return rc;
 }
 

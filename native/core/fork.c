@@ -61,6 +61,7 @@ static void after_in_child(void)
 {
     pthread_mutex_unlock(&making);
     event_lock_reset();
+    thread_state_forked();
     generation++;
     if (python_forks)
         return;

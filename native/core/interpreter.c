@@ -148,6 +148,13 @@ static int join_running(const char *directory)
     return rc;
 }
 
+static int ours;
+
+int interpreter_is_ours(void)
+{
+    return ours;
+}
+
 int interpreter_start(void)
 {
     static enum { NOT_YET, RUNNING, FAILED } state = NOT_YET;
@@ -180,6 +187,7 @@ int interpreter_start(void)
         return -1;
     }
     PyEval_SaveThread();
+    ours = 1;
     state = RUNNING;
     return 0;
 }

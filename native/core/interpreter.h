@@ -12,6 +12,9 @@
  */
 int interpreter_start(void);
 
+/* Whether it is this library that has started Python, which then runs as long as the process. */
+int interpreter_is_ours(void);
+
 /* Keep some freed blocks for the next thread (arena.c). Called once, before Python starts. */
 void arena_install(void);
 
@@ -21,6 +24,15 @@ int fork_install(void);
 /* Make a thread state for the calling thread; safe against a fork in another one. The caller does not hold the GIL.
  * RET NULL if memory is short. */
 PyThreadState *thread_state_new(void);
+
+/* Keep the calling thread's state until the thread ends. RET 0; -1: it has to be dropped. The caller holds the GIL. */
+int thread_state_keep(PyThreadState *state);
+
+/* End the calling thread's state, and let go of the GIL. */
+void thread_state_drop(PyThreadState *state);
+
+/* In a forked child: its only thread state stays; see fork.c. */
+void thread_state_forked(void);
 
 /* How often this process has been forked off since Python started: differs if a fork has happened in between. */
 unsigned fork_generation(void);

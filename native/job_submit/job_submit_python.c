@@ -60,7 +60,7 @@ static int finish(int failed, struct slurmhooks_answer *answer, char **err_msg)
 
 extern int init(void)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.job_submit.entry", "init", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.job_submit.entry", "init", NULL, 0};
     struct slurmhooks_answer answer;
 
     return finish(STUB_CALL(&entry, &answer, SLURM_VERSION_NUMBER), &answer, NULL);
@@ -68,7 +68,7 @@ extern int init(void)
 
 extern int fini(void)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.job_submit.entry", "fini", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.job_submit.entry", "fini", NULL, 0};
     struct slurmhooks_answer answer;
 
     return finish(STUB_CALL(&entry, &answer, SLURM_VERSION_NUMBER), &answer, NULL);
@@ -76,7 +76,7 @@ extern int fini(void)
 
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.job_submit.entry", "job_submit", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.job_submit.entry", "job_submit", NULL, 1};
     struct slurmhooks_answer answer;
 
     return finish(STUB_CALL(&entry, &answer, (intptr_t)job_desc, submit_uid), &answer, err_msg);
@@ -84,7 +84,7 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_
 
 static int modify(job_desc_msg_t *job_desc, void *job_record, uint32_t modify_uid, char **err_msg)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.job_submit.entry", "job_modify", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.job_submit.entry", "job_modify", NULL, 1};
     struct slurmhooks_answer answer;
 
     return finish(STUB_CALL(&entry, &answer, (intptr_t)job_desc, (intptr_t)job_record, modify_uid), &answer, err_msg);

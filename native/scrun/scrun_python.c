@@ -108,7 +108,7 @@ static const char **read_environment(lua_State *L, int table)
 
 static int stage_in(lua_State *L)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_in", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_in", NULL, 0};
     struct slurmhooks_answer answer;
     struct slurmhooks_container container = {
         .id = luaL_optstring(L, 1, NULL),
@@ -134,7 +134,7 @@ static int stage_in(lua_State *L)
 
 static int stage_out(lua_State *L)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_out", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_out", NULL, 0};
     struct slurmhooks_answer answer;
     struct slurmhooks_container container = {
         .id = luaL_optstring(L, 1, NULL),

@@ -2,22 +2,27 @@
 """All that native/job_submit may call, in slurmctld as SlurmUser.
 
 Every function takes addresses and numbers as ints and answers (return code for Slurm, text for the user or None, 0).
+The two that run for every request are compiled (native/job_submit/event.c) and armed here with what they run.
 """
 
 from __future__ import annotations
 
+import os
+
 from slurmhooks import dispatch
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import model, native
+from slurmhooks.job_submit.bases import native_view
 from slurmhooks.log import log
-from slurmhooks.reload import LiveSite
+from slurmhooks.reload import LiveSite, settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from slurmhooks.outcome import Outcome
-    from slurmhooks.registry import Registry
+    from slurmhooks.registry import Handler, Registry
 
 ffi = native.ffi
 lib = native.lib
@@ -54,6 +59,9 @@ def _init() -> Answer:
     except (ConfigError, LoadError) as error:
         dispatch.report_findings(error.findings, "slurmctld does not start until this is mended")
         return FAILED, None, 0
+    _arm()
+    # In a child the descriptor is closed, and its number may be another file's.
+    os.register_at_fork(after_in_child=lambda: [event.watch(-1) for event in EVENTS.values()])
     return _finish(dispatch.run(_site.registry.handlers("job_submit.init"), {}))
 
 
@@ -85,66 +93,92 @@ def fini(version: int) -> Answer:
     return answer[0], None, 0
 
 
-def job_submit(desc: int, submit_uid: int) -> Answer:
-    """Run the handlers of a submission.
-
-    Args:
-        desc: address of the job_desc_msg_t.
-        submit_uid: who submits.
-    """
+def _refresh() -> None:
+    """Take up what changed since the last event, and tell the events."""
     try:
-        return _event("job_submit", desc, 0, submit_uid)
-    except BaseException as error:  # noqa: BLE001 - a bug of slurmhooks itself: fail closed, and say so
-        return dispatch.bug("job_submit", error, FAILED)
+        _site.refresh()
+    finally:
+        _arm()
 
 
-def job_modify(desc: int, record: int, modify_uid: int) -> Answer:
-    """Run the handlers of an update.
-
-    Args:
-        desc: address of the job_desc_msg_t.
-        record: address of the job_record_t.
-        modify_uid: who updates.
-    """
-    try:
-        return _event("job_modify", desc, record, modify_uid)
-    except BaseException as error:  # noqa: BLE001 - a bug of slurmhooks itself: fail closed, and say so
-        return dispatch.bug("job_modify", error, FAILED)
+_armed: Registry | None = None
+"""What the events run."""
 
 
-def _event(hook: str, desc: int, record: int, uid: int) -> Answer:
-    _messages.clear()
-    _site.refresh()
+def _arm() -> None:
+    """Tell the events what to run, and how to see that files may have changed."""
+    global _armed
     registry = _site.registry
-    handlers = registry.handlers(hook)
-    if not handlers:
-        return SUCCESS
-    modify = hook == "job_modify"
-    struct = ffi.cast("job_desc_msg_t *", desc)
-    owner = native.owner(struct, record, uid)
-    job = native.Job(struct, desc, modify=modify, owner=owner if modify else None)
-    arguments: dict[str, object] = {"job": job, "modify_uid" if modify else "submit_uid": uid}
-    others: list[model._View | model.Table] = []
-    wanted = registry.wanted(hook) & native.PRIVATE_ARGUMENTS
-    if wanted:
+    for hook, event in EVENTS.items():
+        event.watch(_site.watching)
+        if registry is _armed:
+            continue
+        others = sorted(registry.wanted(hook) & native.PRIVATE_ARGUMENTS)
+        names = ["job", f"{hook.removeprefix('job_')}_uid", *others]
+        handlers = tuple(
+            (handler.function, tuple(map(names.index, handler.names)), handler.lenient, handler)
+            for handler in registry.handlers(hook)
+        )
+        event.arm(handlers, _preparation(others) if others or hook == "job_modify" else None)
+    if registry is not _armed:
+        _armed = registry
+        settle()
+
+
+def _preparation(others: list[str]) -> Callable[..., tuple[object, ...]]:
+    """Return what makes the arguments of handlers that are not in the request itself.
+
+    Args:
+        others: their names.
+    """
+
+    def prepare(desc: int, record: int, uid: int = -1) -> tuple[object, ...]:
+        modify = uid != -1
+        if not modify:
+            record, uid = 0, record
+        owner = native.owner(ffi.cast("job_desc_msg_t *", desc), record, uid)
         views = native.views
-        assert views is not None
+        if views is None:  # no handler takes any then; see _check()
+            return (owner,)
         makers: dict[str, Callable[[], model._View | model.Table]] = {
             "record": lambda: views.record(record),
             "partitions": lambda: views.partitions(owner, uid),
             "jobs": views.jobs,
             "reservations": views.reservations,
         }
-        for name in wanted:
-            arguments[name] = view = makers[name]()
-            others.append(view)
-    if not others:
-        return _finish(dispatch.run(handlers, arguments, job))
-    try:
-        return _finish(dispatch.run(handlers, arguments, job))
-    finally:
-        for view in others:
-            view.close()
+        return (owner if modify else None, *(makers[name]() for name in others))
+
+    return prepare
+
+
+def _judge(
+    handler: Handler, error: BaseException | None, result: object, job: model.Job, savepoint: object
+) -> Answer | None:
+    """Say what a handler's exception, or that it returned something, comes to; None: the next handler runs."""
+    outcome = dispatch.judge(handler, dispatch.returned(result) if error is None else error, job, savepoint)
+    return None if outcome is None else _finish(outcome)
+
+
+def _event(hook: str) -> Any:
+    """Return the compiled function of a hook, which runs nothing yet."""
+    return native_view.Event(
+        job_type=native.Job,
+        modify=hook == "job_modify",
+        stored=native.STORED,
+        messages=_messages,
+        refresh=_refresh,
+        judge=_judge,
+        answer=lambda: _finish(dispatch.PASSED),
+        bug=lambda error: dispatch.bug(hook, error, FAILED),
+        success=SUCCESS,
+    )
+
+
+job_submit = _event("job_submit")
+"""Run the handlers of a submission; takes the address of the job_desc_msg_t, and who submits."""
+job_modify = _event("job_modify")
+"""Run the handlers of an update; takes the addresses of job_desc_msg_t and job_record_t, and who updates."""
+EVENTS = {"job_submit": job_submit, "job_modify": job_modify}
 
 
 def _finish(outcome: Outcome) -> Answer:

@@ -4,26 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from slurmhooks.errors import StaleHandleError
+from slurmhooks.job_submit import bases
 from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
 from slurmhooks.job_submit.rows import Computed, Field
 from slurmhooks.values import ENCODING, ERRORS, text_from_c, text_to_c
-from slurmhooks.view import StagedMapping, nearest, stale
-
-native_view: Any = None
-"""The compiled base; None where nothing is compiled, as on the laptop where a site tests its hooks."""
-with suppress(ModuleNotFoundError):
-    import _slurmhooks_view
-
-    native_view = _slurmhooks_view
+from slurmhooks.view import Staged, nearest, stale
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-SLOTS = ("_struct", "_writes")
+    from collections.abc import Container, Iterable
 
 NEEDS_SOURCES = (
     "this build has only Slurm's public headers; to have them, run 'slurmhooks build --slurm-source DIR' with the"
@@ -37,42 +28,11 @@ class Arrays(Protocol):
     def read(self, struct: Any, name: str) -> list[bytes]:
         """Return the strings of an array member."""
 
-    def find(self, struct: Any, name: str, prefix: bytes) -> bytes | None:
-        """Return what follows a prefix in the first string of an array member that begins with it, or None."""
-
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """Replace an array member and the counter beside it."""
 
 
-if TYPE_CHECKING or native_view is None:
-
-    class Base:
-        """What native/job_submit/view.c offers, where nothing is compiled: holds a struct and staged values."""
-
-        __slots__ = SLOTS
-
-        def __init__(self, struct: Any, address: int = 0) -> None:
-            """Hold a struct; only compiled fields need its address."""
-            _set_struct(self, struct)
-            _set_writes(self, {})
-
-        def _replace(self, writes: dict[str, Any]) -> None:
-            """Put other staged values in place."""
-            _set_writes(self, writes)
-
-        def _end(self) -> None:
-            """Refuse every later use."""
-            for name in SLOTS:
-                object.__delattr__(self, name)
-
-    # The slots' own descriptors: an assignment would go through the __setattr__ of the bound class, for every event.
-    _set_struct = vars(Base)["_struct"].__set__
-    _set_writes = vars(Base)["_writes"].__set__
-else:
-    Base = native_view.View
-
-
-class _View(Base):
+class _View(bases.View):
     """A view of one C struct."""
 
     __slots__ = ()
@@ -80,9 +40,9 @@ class _View(Base):
     _missing: ClassVar[dict[str, Field[Any]]] = {}
     _release: ClassVar[str] = ""
 
-    def __getattr__(self, name: str) -> Any:
+    def _explain(self, name: str) -> Any:
         """Explain an attribute that does not exist, or a view that is over."""
-        if name in SLOTS:
+        if name in bases.SLOTS:
             raise stale(self)
         what = type(self).__name__.lower()
         row = self._missing.get(name)
@@ -99,7 +59,7 @@ class _View(Base):
         self._living()
         if name not in self._missing and hasattr(type(self), name):
             raise AttributeError(f"{type(self).__name__.lower()}.{name} is read-only")
-        self.__getattr__(name)
+        self._explain(name)
 
     def _living(self) -> None:
         self._struct  # noqa: B018 - raises if the call is over
@@ -125,71 +85,54 @@ class _View(Base):
         self._end()
 
 
-class Environment(StagedMapping):
-    """An environment array of the request as a mapping; read on use, changed once all handlers have passed."""
+FROZEN = (
+    None,
+    "an update of a job carries no environment, so none can be set",
+    "only batch jobs carry their environment in the request; that of srun and salloc cannot be set",
+)
+"""Why an environment cannot be changed: Slurm would ignore what is put there. Indices are native/job_submit's too."""
+CHANGEABLE, OF_AN_UPDATE, OF_NO_BATCH_JOB = range(len(FROZEN))
 
-    __slots__ = ("_arrays", "_base", "_frozen", "_member", "_search", "_struct")
 
-    def __init__(self, arrays: Arrays, struct: Any, member: str, frozen: str | None = None) -> None:
-        """View one member.
+class Variables(Staged):
+    """An environment array of the request as a mapping; read on use, changed once all handlers have passed.
 
-        Args:
-            arrays: how to get at it.
-            struct: that it is a member of.
-            member: its name.
-            frozen: why it cannot be changed, or None.
-        """
-        super().__init__()
-        self._arrays = arrays
-        self._search: Callable[[Any, str, bytes], bytes | None] | None = getattr(arrays, "find", None)
-        self._struct = struct
-        self._member = member
-        self._frozen = frozen
-        self._base: dict[str, str] | None = None
+    Attributes:
+        _base: all that is in the array, once somebody asked for all.
+        _frozen: why it cannot be changed, an index into FROZEN.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _base: dict[str, str] | None
+        _frozen: int
+
+        def _items(self) -> list[bytes]:
+            """Return the texts of the array."""
+
+        def _store(self, items: list[bytes], /) -> None:
+            """Replace the array and the counter beside it."""
 
     def _check(self, name: object, value: object = "") -> None:
         super()._check(name, value)
-        if self._frozen is not None:
-            raise ValueError(self._frozen)
-
-    def _read(self) -> dict[str, str]:
-        if self._base is None:
-            self._base = {}
-            for item in self._arrays.read(self._struct, self._member):
-                name, equals, value = text_from_c(item).partition("=")
-                if equals:
-                    self._base.setdefault(name, value)  # the first of two counts, as for getenv()
-        return self._base
-
-    def _find(self, name: object) -> str | None:
-        """Do as the base class, in one call: the one look-up of a handler should not cost more than its other reads."""
-        if not self._alive:
-            raise stale(self)
-        if not isinstance(name, str):
-            return None
-        staged = self._staged
-        if name in staged:
-            return staged[name]
-        if self._base is not None:
-            return self._base.get(name)
-        # C would take the name to end at a NUL byte, and find "B=C" of A=B=C under the name A=B.
-        return None if not name or "\0" in name or "=" in name else self._load(name)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return a value, or the default if it is not set; the base class would raise a KeyError on the way."""
-        value = self._find(name)
-        return default if value is None else value
-
-    def _load(self, name: str) -> str | None:
-        find = self._search
-        if find is None:
-            return self._read().get(name)
-        # One variable is looked for in C: most handlers want one or two of a hundred.
-        value = find(self._struct, self._member, (name + "=").encode(ENCODING, ERRORS))
-        return None if value is None else value.decode(ENCODING, ERRORS)
+        reason = FROZEN[self._frozen]
+        if reason is not None:
+            raise ValueError(reason)
 
     def _names(self) -> Iterable[str]:
         return self._read()
+
+    def _read(self) -> dict[str, str]:
+        base = self._base
+        if base is None:
+            base = {}
+            for item in self._items():
+                name, equals, value = text_from_c(item).partition("=")
+                if equals:
+                    base.setdefault(name, value)  # the first of two counts, as for getenv()
+            self._base = base
+        return base
 
     def commit(self) -> None:
         """Replace the array if anything was written; what was not keeps its place, also if it is no NAME=value."""
@@ -197,16 +140,48 @@ class Environment(StagedMapping):
             return
         changes = {name.encode(ENCODING, ERRORS): value for name, value in self._staged.items()}
         items = []
-        for item in self._arrays.read(self._struct, self._member):
+        for item in self._items():
             name, equals, _ = item.partition(b"=")
             if not equals or name not in changes:
                 items.append(item)
         for name, value in changes.items():
             if value is not None:
                 items.append(name + b"=" + value.encode(ENCODING, ERRORS))
-        self._arrays.write(self._struct, self._member, items)
+        self._store(items)
         self._staged = {}
         self._base = None
+
+
+class Environment(Variables):
+    """The same for stand-ins; native.py has that of slurmctld."""
+
+    __slots__ = ("_alive", "_arrays", "_base", "_frozen", "_member", "_staged", "_struct")
+
+    def __init__(self, arrays: Arrays, struct: Any, member: str, frozen: int = CHANGEABLE) -> None:
+        """View one member.
+
+        Args:
+            arrays: how to get at it.
+            struct: that it is a member of.
+            member: its name.
+            frozen: why it cannot be changed.
+        """
+        self._alive = True
+        self._arrays = arrays
+        self._base: dict[str, str] | None = None
+        self._frozen = frozen
+        self._member = member
+        self._staged: dict[str, str | None] = {}
+        self._struct = struct
+
+    def _load(self, name: str) -> str | None:
+        return self._read().get(name)
+
+    def _items(self) -> list[bytes]:
+        return self._arrays.read(self._struct, self._member)
+
+    def _store(self, items: list[bytes], /) -> None:
+        self._arrays.write(self._struct, self._member, items)
 
 
 class Words(MutableSequence[str]):
@@ -261,7 +236,7 @@ class Words(MutableSequence[str]):
             return "<Words of a call that is over>"
 
 
-class Job(JobFields, _View):
+class Job(JobFields, bases.Request, _View):
     """``job``: the request that slurmctld is about to take; what handlers write is applied once all have passed.
 
     Attributes:
@@ -271,26 +246,10 @@ class Job(JobFields, _View):
         argv: the script's name and arguments, a list that may be changed.
     """
 
-    __slots__ = ("_argv", "_environment", "_modify", "_owner", "_spank_job_env")
+    __slots__ = ()
 
     _arrays: ClassVar[Arrays]
     _writers: ClassVar[dict[str, Callable[[Any, Any], None]]] = {}
-
-    def __init__(self, struct: Any, address: int = 0, *, modify: bool = False, owner: int | None = None) -> None:
-        """Wrap a struct; for the entry point.
-
-        Args:
-            struct: the ``job_desc_msg_t``, as the backend reads it.
-            address: the same, for compiled fields.
-            modify: it is an update of a job.
-            owner: whose job it is, if the request does not say; updates do not.
-        """
-        Base.__init__(self, struct, address)
-        _set_modify(self, modify)
-        _set_owner(self, owner)
-        _set_argv(self, None)
-        _set_environment(self, None)
-        _set_spank_job_env(self, None)
 
     @property
     def environment(self) -> Environment:
@@ -324,13 +283,11 @@ class Job(JobFields, _View):
             (_set_environment if slot == "_environment" else _set_spank_job_env)(self, found)
         return found
 
-    def _frozen(self, member: str) -> str | None:
-        """Return why an environment cannot be changed: Slurm would ignore what is put there."""
+    def _frozen(self, member: str) -> int:
+        """Return why an environment cannot be changed; native/job_submit/variables.c says the same."""
         if self._modify:
-            return "an update of a job carries no environment, so none can be set"
-        if member == "environment" and self.script is None:
-            return "only batch jobs carry their environment in the request; that of srun and salloc cannot be set"
-        return None
+            return OF_AN_UPDATE
+        return OF_NO_BATCH_JOB if member == "environment" and self.script is None else CHANGEABLE
 
     @property
     def argv(self) -> Words:
@@ -378,10 +335,14 @@ class Job(JobFields, _View):
 
     def commit(self) -> None:
         """Apply the writes; for dispatch. Values were checked when they were written: nothing here refuses one."""
-        struct, writers, modify = self._struct, self._writers, self._modify
+        self._commit_others(())
+
+    def _commit_others(self, applied: Container[str]) -> None:
+        """Apply the writes but those to some members, which native/job_submit/event.c has applied."""
         for member, raw in self._writes.items():
-            # "" in a request means nothing; in an update it clears, as scontrol's own requests do.
-            writers[member](struct, None if raw == b"" and not modify else raw)
+            if member not in applied:
+                # "" in a request means nothing; in an update it clears, as scontrol's own requests do.
+                self._writers[member](self._struct, None if raw == b"" and not self._modify else raw)
         if self._argv is not None:
             self._arrays.write(self._struct, "argv", self._argv)
         for mapping in (self._environment, self._spank_job_env):
@@ -396,11 +357,10 @@ class Job(JobFields, _View):
         super().close()
 
 
-_set_argv = vars(Job)["_argv"].__set__
-_set_environment = vars(Job)["_environment"].__set__
-_set_modify = vars(Job)["_modify"].__set__
-_set_owner = vars(Job)["_owner"].__set__
-_set_spank_job_env = vars(Job)["_spank_job_env"].__set__
+# An assignment would go to the row of that name.
+_set_argv = vars(bases.Request)["_argv"].__set__
+_set_environment = vars(bases.Request)["_environment"].__set__
+_set_spank_job_env = vars(bases.Request)["_spank_job_env"].__set__
 
 
 class Record(RecordFields, _View):

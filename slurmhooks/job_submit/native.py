@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import _slurmhooks_job_submit as public
 
 from slurmhooks.job_submit import model
-from slurmhooks.job_submit.rows import Field, Number, Plain, Text, bind
+from slurmhooks.job_submit.bases import native_view
+from slurmhooks.job_submit.rows import Field, Gres, Identity, Number, Plain, Text, Time, bind, rows
 from slurmhooks.values import NO_VAL, UNLIMITED, text_from_c, text_to_c
 
 try:
@@ -29,8 +30,17 @@ NEEDS_SOURCES = model.NEEDS_SOURCES
 ARRAYS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
 """The arrays of strings of a request, each with the counter that must follow it."""
 
-KINDS: dict[type, str] = {Text: "text", Number: "number", Plain: "plain"}
-"""The rows that native/job_submit/view.c knows how to read."""
+KINDS: dict[type, str] = {
+    Gres: "text",
+    Identity: "identity",
+    Number: "number",
+    Plain: "plain",
+    Text: "text",
+    Time: "time",
+}
+"""The rows that native/job_submit/field.c knows how to read."""
+ENCODED_IN_PYTHON = (Gres,)
+"""Those of them that it does not know how to write."""
 
 ffi = public.ffi
 lib = public.lib
@@ -54,10 +64,7 @@ class CffiBackend:
         self._type = module.ffi.typeof(struct)
         self._computed = computed or {}
         self.string = module.ffi.string
-        places = {name: field.offset for name, field in self._type.fields}
-        self._places = {name: (places[name], places[count]) for name, count in ARRAYS.items() if name in places}
-        """Where the arrays are, and their counters."""
-        self._offsets = {name: field.offset for name, field in self._type.fields if field.type.cname == "char *"}
+        self._members = dict(self._type.fields)
 
     def has(self, path: str) -> bool:
         """See rows.Backend."""
@@ -72,8 +79,8 @@ class CffiBackend:
         return True
 
     def write_text(self, struct: Any, member: str, raw: bytes | None) -> None:
-        """See rows.Backend: the old text is freed, the new one copied, in one call."""
-        lib.slurmhooks_set_text(struct, self._offsets[member], ffi.NULL if raw is None else raw)
+        """See rows.Backend; native/job_submit/field.c writes all texts, see stored()."""
+        raise NotImplementedError(member)
 
     def strings(self, struct: Any, member: str, count: str) -> list[bytes]:
         """See rows.Backend."""
@@ -88,24 +95,51 @@ class CffiBackend:
         return self._computed.get(name)
 
     def compiled(self, row: Field[Any], member: str) -> Any:
-        """See rows.Backend: text and unsigned numbers that are members of the struct itself."""
-        field = dict(self._type.fields).get(member)
-        if field is None or model.native_view is None:
+        """See rows.Backend: text and numbers that are members of the struct itself."""
+        kind = KINDS.get(type(row))
+        writable = row.writable and not isinstance(row, ENCODED_IN_PYTHON)
+        return None if kind is None else self._field(kind, member, writable, row.doc)
+
+    def stored(self, view: type) -> dict[str, Any]:
+        """Return, for the members that handlers can write, what writes them; those in Python are left out."""
+        found = {}
+        for row in rows(view).values():
+            member = next((path for path in row.members if self.has(path)), None)
+            if not row.writable or member is None:
+                continue
+            field = self._field("text" if isinstance(row, Text) else "plain", member, True, row.doc)
+            if field is not None:
+                found[member] = field
+            elif isinstance(row, Text):
+                raise TypeError(f"{member}: no char * of the struct itself")
+        return found
+
+    def _field(self, kind: str, member: str, writable: bool, doc: str) -> Any:
+        """Return the compiled field of a member, or None if it is of a type that native/job_submit does not know."""
+        found = self._members.get(member)
+        if found is None:
             return None
-        kind, size = KINDS.get(type(row)), self._ffi.sizeof(field.type)
-        if kind is None or field.type.cname != ("char *" if kind == "text" else f"uint{size * 8}_t"):
+        size = self._ffi.sizeof(found.type)
+        known = {"text": ("char *",), "time": ("time_t",), "identity": ("uid_t", "gid_t", f"uint{size * 8}_t")}
+        if found.type.cname not in known.get(kind, (f"uint{size * 8}_t", "time_t")):
             return None
-        return model.native_view.Field(kind, member, field.offset, size, row.writable, UNLIMITED, row.doc)
+        return native_view.Field(kind, member, found.offset, size, writable, UNLIMITED, doc)
+
+    def mapping(self, type_: type, name: str, script: Any, doc: str | None) -> Any:
+        """Return the field that hands an environment array out.
+
+        Args:
+            type_: as what; a class below native_view.Variables.
+            name: of the member.
+            script: the field that tells batch jobs, or None if srun and salloc have this array, too.
+            doc: what it is.
+        """
+        array, count = (self._members[member].offset for member in (name, ARRAYS[name]))
+        return native_view.Mapping(type_, name, array, count, script, doc)
 
     def read(self, struct: Any, name: str) -> list[bytes]:
         """See model.Arrays."""
         return self.strings(struct, name, ARRAYS[name])
-
-    def find(self, struct: Any, name: str, prefix: bytes) -> bytes | None:
-        """See model.Arrays."""
-        array, count = self._places[name]
-        found = lib.slurmhooks_find(struct, array, count, prefix, len(prefix))
-        return self.string(found) if found else None
 
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """See model.Arrays: all strings are copied before the old ones are freed."""
@@ -235,8 +269,29 @@ def _functions(users: Users) -> dict[str, Callable[[Any], Any]]:
 
 
 _desc = CffiBackend(public, "job_desc_msg_t", _functions(Users() if private is None else Associations(private)))
-Job = bind(model.Job, _desc)
-Job._arrays = _desc
+
+
+class Environment(native_view.Variables, model.Variables):  # type: ignore[misc]
+    """An environment array of a request: looked up in C, changed in Python."""
+
+    __slots__ = ()
+
+
+def _job() -> type[model.Job]:
+    """Return the class of requests."""
+    made: Any = bind(model.Job, _desc)
+    made._arrays = _desc
+    made._cast = staticmethod(lambda address: ffi.cast("job_desc_msg_t *", address))
+    # Only a batch job's environment is of use: that of the others does not come from the request.
+    for name, script in (("environment", vars(made)["script"]), ("spank_job_env", None)):
+        type.__setattr__(made, name, _desc.mapping(Environment, name, script, vars(model.Job)[name].__doc__))
+    job: type[model.Job] = made
+    return job
+
+
+Job = _job()
+STORED = _desc.stored(model.Job)
+"""What native/job_submit writes by itself: the compiled field of each such member."""
 
 
 class PrivateViews:
@@ -244,12 +299,20 @@ class PrivateViews:
 
     def __init__(self, module: Any) -> None:
         """Bind the classes to the private structs."""
+        self._module = module
         self._ffi = module.ffi
         self._lib = module.lib
         functions = {"script": self._script, "user_name": self._user_name}
-        self.record_class = bind(model.Record, CffiBackend(module, "job_record_t", functions))
-        self.partition_class = bind(model.Partition, CffiBackend(module, "part_record_t"))
-        self.reservation_class = bind(model.Reservation, CffiBackend(module, "slurmctld_resv_t"))
+        self.record_class = self._bind(model.Record, "job_record_t", functions)
+        self.partition_class = self._bind(model.Partition, "part_record_t")
+        self.reservation_class = self._bind(model.Reservation, "slurmctld_resv_t")
+
+    def _bind(self, view: type, struct: str, computed: Mapping[str, Callable[[Any], Any]] | None = None) -> Any:
+        """Return the class of a struct's views."""
+        ffi = self._ffi
+        made: Any = bind(view, CffiBackend(module=self._module, struct=struct, computed=computed))
+        made._cast = staticmethod(lambda address: ffi.cast(f"{struct} *", address))
+        return made
 
     def _text(self, found: Any) -> str | None:
         if not found:
@@ -272,14 +335,13 @@ class PrivateViews:
         user_id: int = self._ffi.cast("job_record_t *", record).user_id
         return user_id
 
-    def _view(self, made: type, struct: str, pointer: Any) -> Any:
-        """Return the view of a struct, of which there is a pointer of any type or an address."""
-        address = pointer if isinstance(pointer, int) else int(self._ffi.cast("uintptr_t", pointer))
-        return made(self._ffi.cast(f"{struct} *", pointer), address)
+    def _view(self, made: Any, pointer: Any) -> Any:
+        """Return the view of a struct, of which there is a pointer of any type."""
+        return made(None, int(self._ffi.cast("uintptr_t", pointer)))
 
     def record(self, address: int) -> model.Record:
         """Return the view of a ``job_record_t``."""
-        view: model.Record = self._view(self.record_class, "job_record_t", address)
+        view: model.Record = self.record_class(None, address)
         return view
 
     def partitions(self, user_id: int, submit_uid: int) -> model.Table:
@@ -290,11 +352,11 @@ class PrivateViews:
             if not isinstance(name, str) or "\0" in name:
                 return None
             found = lib.slurmhooks_find_partition(ffi.new("char[]", text_to_c("name", name)), user_id, submit_uid)
-            return self._view(self.partition_class, "part_record_t", found) if found else None
+            return self._view(self.partition_class, found) if found else None
 
         def everything() -> dict[Any, Any]:
             items = self._fill(lambda array, size: lib.slurmhooks_partitions(array, size, user_id, submit_uid))
-            views = [self._view(self.partition_class, "part_record_t", item) for item in items]
+            views = [self._view(self.partition_class, item) for item in items]
             return {view.name: view for view in views}
 
         return model.Table(find, everything)
@@ -309,11 +371,11 @@ class PrivateViews:
             if not isinstance(job_id, int) or not 0 < job_id < NO_VAL[32]:
                 return None
             found = lib.slurmhooks_find_job(job_id)
-            return self._view(self.record_class, "job_record_t", found) if found else None
+            return self._view(self.record_class, found) if found else None
 
         def everything() -> dict[Any, Any]:
             items = self._fill(lib.slurmhooks_jobs)
-            views = [self._view(self.record_class, "job_record_t", item) for item in items]
+            views = [self._view(self.record_class, item) for item in items]
             return {view.job_id: view for view in views}
 
         return model.Table(find, everything)
@@ -324,14 +386,14 @@ class PrivateViews:
 
         def everything() -> dict[Any, Any]:
             items = self._fill(lib.slurmhooks_reservations)
-            views = [self._view(self.reservation_class, "slurmctld_resv_t", item) for item in items]
+            views = [self._view(self.reservation_class, item) for item in items]
             return {view.name: view for view in views}
 
         def find(name: Any) -> Any:
             if not isinstance(name, str) or "\0" in name:
                 return None
             found = lib.slurmhooks_find_reservation(ffi.new("char[]", text_to_c("name", name)))
-            return self._view(self.reservation_class, "slurmctld_resv_t", found) if found else None
+            return self._view(self.reservation_class, found) if found else None
 
         return model.Table(find, everything)
 

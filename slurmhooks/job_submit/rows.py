@@ -61,6 +61,9 @@ class Backend(Protocol):
     def computed(self, name: str) -> Callable[[Any], Any] | None:
         """Return the function from a view to a computed field, or None if this build has it not."""
 
+    def compiled(self, row: Field[Any], member: str) -> Any:
+        """Return the compiled descriptor of a row, or None if it has to be one in Python."""
+
 
 MEM_PER_CPU = 1 << 63
 """slurm.h: the bit of pn_min_memory that makes it a value for each CPU."""
@@ -599,7 +602,7 @@ def bind(view: type[View], backend: Backend) -> type[View]:
     """Return the class whose fields read and write the structs of a backend.
 
     The class's instances hold the struct in ``_struct`` and staged raw values, by member, in ``_writes``. Rows without
-    a member in this release are left out; ``view.__getattr__`` explains them.
+    a member in this release are left out; ``view._explain`` explains them.
     """
     bound: dict[str, Any] = {"__slots__": (), "__doc__": view.__doc__}
     setters: dict[str, tuple[str, Callable[[object], Any]]] = {}
@@ -615,8 +618,7 @@ def bind(view: type[View], backend: Backend) -> type[View]:
             missing[name] = row
             bound[name] = _Missing()
             continue
-        in_c = getattr(backend, "compiled", None)
-        compiled = in_c and in_c(row, member)
+        compiled = backend.compiled(row, member)
         bound[name] = property(getter, doc=row.doc) if compiled is None else compiled
         if not row.writable:
             continue
@@ -645,7 +647,7 @@ def bind(view: type[View], backend: Backend) -> type[View]:
 
 
 class _Missing:
-    """Makes an attribute look as if it did not exist, so that ``__getattr__`` explains it."""
+    """Makes an attribute look as if it did not exist, so that ``_explain`` explains it."""
 
     __slots__ = ()
 

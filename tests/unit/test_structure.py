@@ -25,8 +25,7 @@ TIERS = (
 POINTS = ("spank", "job_submit", "scrun")
 
 BROAD = {
-    "dispatch.py": 2,  # a handler's bug, and a bug of an entry point
-    "job_submit/entry.py": 2,  # its two calls, without the cost of a closure
+    "dispatch.py": 2,  # a handler's bug, and a bug of an entry point  # its two calls, without the cost of a closure
     "loader.py": 1,  # a hook file that cannot be imported
     "scrun/trees.py": 1,  # hands what a thread raised to the one who waits for it
     "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event
@@ -143,7 +142,7 @@ def test_only_entry_and_native_need_compiled_code() -> None:
     """Importing slurmhooks needs neither Slurm nor what is compiled for it."""
     allowed = {*(f"slurmhooks.{point}.entry" for point in POINTS), "slurmhooks.job_submit.native"}
     # Have a stand-in of their own for where nothing is compiled.
-    optional = {"slurmhooks.job_submit.constants", "slurmhooks.job_submit.model"}
+    optional = {"slurmhooks.job_submit.bases", "slurmhooks.job_submit.constants"}
     for name, path in modules().items():
         for statement in statements(parsed(path)):
             if isinstance(statement, ast.Import):

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Event: what slurmctld's calls of job_submit and job_modify run into (slurmhooks.job_submit.entry).
+ *
+ * The same steps as slurmhooks.dispatch.run, without a frame of Python as long as handlers pass. What a handler's
+ * exception comes to, and the answer with texts for the user, is Python's to say.
+ */
+#include "view.h"
+
+#include <sys/ioctl.h>
+
+/* Most arguments that a handler can have: those of hook.job_modify. */
+#define MOST 8
+
+struct event {
+    PyObject_HEAD vectorcallfunc call;
+    char modify;
+    PyTypeObject *job_type; /* what handlers get as job */
+    PyObject *py_stored;    /* the compiled field of each member that can be written */
+    PyObject *py_messages;  /* the texts for the user of the running call */
+    PyObject *py_refresh;   /* refresh(): take up changed files, and arm the event anew */
+    PyObject *py_judge;     /* judge(handler, error, job, savepoint): the answer, or None to go on */
+    PyObject *py_answer;    /* answer(): of an event that passed, with messages */
+    PyObject *py_bug;       /* bug(error): the answer to an error that is no handler's */
+    PyObject *py_success;   /* the answer of an event that passed without messages */
+    PyObject *py_handlers;  /* (function, (place of each argument ...), lenient, handler) of each */
+    PyObject *py_prepare;   /* prepare(desc, record, uid): (owner, other arguments ...); None: not needed */
+    PyObject *py_spare;     /* a job that nobody kept, for the next event */
+    int fd;                 /* inotify's: readable if a file may have changed; -1: ask refresh(); -2: never */
+};
+
+/* What the current event has. */
+struct running {
+    struct request *job;
+    PyObject *py_others; /* what prepare() returned, or NULL */
+    PyObject *arguments[MOST];
+    Py_ssize_t count;
+};
+
+static bool may_have_changed(const struct event *event)
+{
+    int bytes = 0;
+
+    return event->fd == -1 || (event->fd >= 0 && (ioctl(event->fd, FIONREAD, &bytes) || bytes));
+}
+
+static struct request *make_job(struct event *event, PyObject *address)
+{
+    void *pointer = PyLong_AsVoidPtr(address);
+
+    if (!pointer) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "an event without a request");
+        return NULL;
+    }
+    struct request *job = (struct request *)event->py_spare;
+    event->py_spare = NULL;
+    if (!job)
+        job = (struct request *)event->job_type->tp_alloc(event->job_type, 0);
+    if (job) {
+        job->view.address = pointer;
+        job->modify = event->modify;
+    }
+    return job;
+}
+
+/* Make what handlers can take. RET 0, or -1 with an exception; end() in both cases. */
+static int begin(struct event *event, struct running *running, PyObject *const *given, Py_ssize_t count)
+{
+    running->job = make_job(event, given[0]);
+    if (!running->job)
+        return -1;
+    running->arguments[0] = (PyObject *)running->job;
+    running->arguments[1] = given[count - 1];
+    running->count = 2;
+    if (event->py_prepare == Py_None)
+        return 0;
+    running->py_others = PyObject_Vectorcall(event->py_prepare, given, (size_t)count, NULL);
+    if (!running->py_others)
+        return -1;
+    if (!PyTuple_Check(running->py_others) || !PyTuple_GET_SIZE(running->py_others) ||
+        PyTuple_GET_SIZE(running->py_others) > MOST - 1) {
+        PyErr_SetString(PyExc_TypeError, "prepare() returns a tuple");
+        return -1;
+    }
+    Py_XSETREF(running->job->py_owner, Py_NewRef(PyTuple_GET_ITEM(running->py_others, 0)));
+    for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(running->py_others); i++)
+        running->arguments[running->count++] = PyTuple_GET_ITEM(running->py_others, i);
+    return 0;
+}
+
+/* End all views. Keeps the current exception. */
+static void end(struct event *event, struct running *running)
+{
+    PyObject *py_type, *py_value, *py_traceback;
+
+    PyErr_Fetch(&py_type, &py_value, &py_traceback);
+    for (Py_ssize_t i = 2; i < running->count; i++) {
+        PyObject *py_result = PyObject_CallMethod(running->arguments[i], "close", NULL);
+        if (!py_result)
+            PyErr_WriteUnraisable(running->arguments[i]);
+        Py_XDECREF(py_result);
+    }
+    Py_CLEAR(running->py_others);
+    if (running->job) {
+        request_end(running->job);
+        if (Py_REFCNT(running->job) == 1 && !event->py_spare)
+            event->py_spare = (PyObject *)running->job;
+        else
+            Py_DECREF(running->job);
+    }
+    PyErr_Restore(py_type, py_value, py_traceback);
+}
+
+/* Call one handler with what it takes. RET new, or NULL with its exception. */
+static PyObject *call_handler(PyObject *bound, const struct running *running)
+{
+    PyObject *py_places = PyTuple_GET_ITEM(bound, 1); /* borrowed */
+    /* One in front for a bound method's self. */
+    PyObject *arguments[1 + MOST] = {NULL};
+    Py_ssize_t count = PyTuple_GET_SIZE(py_places);
+
+    for (Py_ssize_t i = 0; i < count; i++) {
+        arguments[1 + i] = running->arguments[PyLong_AsLong(PyTuple_GET_ITEM(py_places, i))];
+        if (!arguments[1 + i]) {
+            PyErr_SetString(PyExc_SystemError, "prepare() returned too few arguments");
+            return NULL;
+        }
+    }
+    return PyObject_Vectorcall(PyTuple_GET_ITEM(bound, 0), arguments + 1,
+                               (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+}
+
+/* The current exception as an object, cleared. RET new; NULL only if there is none. */
+static PyObject *take_exception(void)
+{
+    PyObject *py_type, *py_value, *py_traceback;
+
+    PyErr_Fetch(&py_type, &py_value, &py_traceback);
+    PyErr_NormalizeException(&py_type, &py_value, &py_traceback);
+    if (py_value && py_traceback)
+        PyException_SetTraceback(py_value, py_traceback);
+    Py_XDECREF(py_type);
+    Py_XDECREF(py_traceback);
+    return py_value;
+}
+
+/* Run a handler. RET new: Py_None to go on, an answer to stop with; NULL with an exception that is not the handler's.
+ */
+static PyObject *run_handler(struct event *event, PyObject *bound, const struct running *running)
+{
+    PyObject *py_job = (PyObject *)running->job, *py_savepoint = Py_NewRef(Py_None);
+
+    if (PyTuple_GET_ITEM(bound, 2) == Py_True) {
+        Py_SETREF(py_savepoint, PyObject_CallMethod(py_job, "savepoint", NULL));
+        if (!py_savepoint)
+            return NULL;
+    }
+    PyObject *py_result = call_handler(bound, running);
+    if (py_result != Py_None) {
+        PyObject *py_error = py_result ? Py_NewRef(Py_None) : take_exception();
+        PyObject *py_verdict =
+            PyObject_CallFunctionObjArgs(event->py_judge, PyTuple_GET_ITEM(bound, 3), py_error,
+                                         py_result ? py_result : Py_None, py_job, py_savepoint, NULL);
+        Py_XDECREF(py_error);
+        Py_XSETREF(py_result, py_verdict);
+    }
+    Py_DECREF(py_savepoint);
+    return py_result;
+}
+
+/* Apply what was written; as model.Job.commit. RET 0 or -1. */
+static int commit(struct event *event, struct request *job)
+{
+    PyObject *py_member, *py_raw, *py_writes = job->view.py_writes;
+    Py_ssize_t position = 0;
+    bool others = job->py_argv || variables_changed(job->py_environment) || variables_changed(job->py_spank_job_env);
+
+    while (py_writes && PyDict_Next(py_writes, &position, &py_member, &py_raw)) {
+        /* "" in a request means nothing; in an update it clears, as scontrol's own requests do. */
+        bool empty = !job->modify && PyBytes_CheckExact(py_raw) && !PyBytes_GET_SIZE(py_raw);
+        PyObject *py_field = PyDict_GetItemWithError(event->py_stored, py_member); /* borrowed */
+        if (!py_field && PyErr_Occurred())
+            return -1;
+        if (!py_field)
+            others = true;
+        else if (field_store((struct field *)py_field, job->view.address, empty ? Py_None : py_raw))
+            return -1;
+    }
+    if (!others)
+        return 0;
+    PyObject *py_result = PyObject_CallMethod((PyObject *)job, "_commit_others", "O", event->py_stored);
+    Py_XDECREF(py_result);
+    return py_result ? 0 : -1;
+}
+
+static PyObject *run_handlers(struct event *event, PyObject *handlers, const struct running *running)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(handlers); i++) {
+        PyObject *py_verdict = run_handler(event, PyTuple_GET_ITEM(handlers, i), running);
+        if (py_verdict != Py_None)
+            return py_verdict;
+        Py_DECREF(py_verdict);
+    }
+    if (commit(event, running->job))
+        return NULL;
+    return PyList_GET_SIZE(event->py_messages) ? PyObject_CallNoArgs(event->py_answer) : Py_NewRef(event->py_success);
+}
+
+static PyObject *run(struct event *event, PyObject *const *given, Py_ssize_t count)
+{
+    struct running running = {0};
+
+    if (count != (event->modify ? 3 : 2)) {
+        PyErr_Format(PyExc_TypeError, "an event does not have %zd arguments", count);
+        return NULL;
+    }
+    if (PyList_GET_SIZE(event->py_messages) &&
+        PyList_SetSlice(event->py_messages, 0, PyList_GET_SIZE(event->py_messages), NULL))
+        return NULL;
+    if (may_have_changed(event)) {
+        PyObject *py_result = PyObject_CallNoArgs(event->py_refresh);
+        Py_XDECREF(py_result);
+        if (!py_result)
+            return NULL;
+    }
+    if (!PyTuple_GET_SIZE(event->py_handlers))
+        return Py_NewRef(event->py_success);
+    PyObject *py_handlers = Py_NewRef(event->py_handlers);
+    PyObject *py_answer = begin(event, &running, given, count) ? NULL : run_handlers(event, py_handlers, &running);
+    end(event, &running);
+    Py_DECREF(py_handlers);
+    return py_answer;
+}
+
+static PyObject *event_call(PyObject *self, PyObject *const *arguments, size_t count, PyObject *names)
+{
+    struct event *event = (struct event *)self;
+    (void)names;
+
+    PyObject *py_answer = run(event, arguments, PyVectorcall_NARGS(count));
+    if (py_answer)
+        return py_answer;
+    PyObject *py_error = take_exception();
+    py_answer = PyObject_CallOneArg(event->py_bug, py_error);
+    Py_DECREF(py_error);
+    return py_answer;
+}
+
+/* RET 0, or -1: not what run_handlers() relies on. */
+static int verify(PyObject *handlers)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(handlers); i++) {
+        PyObject *py_bound = PyTuple_GET_ITEM(handlers, i), *py_places;
+        if (!PyTuple_Check(py_bound) || PyTuple_GET_SIZE(py_bound) != 4)
+            return -1;
+        py_places = PyTuple_GET_ITEM(py_bound, 1);
+        if (!PyTuple_Check(py_places) || PyTuple_GET_SIZE(py_places) > MOST)
+            return -1;
+        for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(py_places); j++) {
+            PyObject *py_place = PyTuple_GET_ITEM(py_places, j);
+            long place = PyLong_Check(py_place) ? PyLong_AsLong(py_place) : -1;
+            if (place < 0 || place >= MOST)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *event_arm(PyObject *self, PyObject *arguments)
+{
+    struct event *event = (struct event *)self;
+    PyObject *py_handlers, *py_prepare;
+
+    if (!PyArg_ParseTuple(arguments, "O!O", &PyTuple_Type, &py_handlers, &py_prepare))
+        return NULL;
+    if (verify(py_handlers)) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_TypeError, "a handler is (function, places of its arguments, lenient, handler)");
+        return NULL;
+    }
+    Py_SETREF(event->py_handlers, Py_NewRef(py_handlers));
+    Py_SETREF(event->py_prepare, Py_NewRef(py_prepare));
+    Py_RETURN_NONE;
+}
+
+static PyObject *event_watch(PyObject *self, PyObject *argument)
+{
+    long fd = PyLong_AsLong(argument);
+
+    if (fd == -1 && PyErr_Occurred())
+        return NULL;
+    ((struct event *)self)->fd = (int)fd;
+    Py_RETURN_NONE;
+}
+
+static int event_init(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"job_type", "modify", "stored", "messages", "refresh",
+                            "judge",    "answer", "bug",    "success",  NULL};
+    struct event *event = (struct event *)self;
+    PyObject *py_type, *py_stored, *py_messages, *py_refresh, *py_judge, *py_answer, *py_bug, *py_success;
+    int modify;
+
+    if (event->py_handlers) {
+        PyErr_SetString(PyExc_TypeError, "an event is made once");
+        return -1;
+    }
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!pO!O!OOOOO!", names, &PyType_Type, &py_type, &modify,
+                                     &PyDict_Type, &py_stored, &PyList_Type, &py_messages, &py_refresh, &py_judge,
+                                     &py_answer, &py_bug, &PyTuple_Type, &py_success))
+        return -1;
+    if (!PyType_IsSubtype((PyTypeObject *)py_type, &request_type)) {
+        PyErr_SetString(PyExc_TypeError, "an event's job is a Request");
+        return -1;
+    }
+    event->py_handlers = PyTuple_New(0);
+    if (!event->py_handlers)
+        return -1;
+    event->call = event_call;
+    event->modify = (char)modify;
+    event->fd = -1;
+    event->job_type = (PyTypeObject *)Py_NewRef(py_type);
+    event->py_stored = Py_NewRef(py_stored);
+    event->py_messages = Py_NewRef(py_messages);
+    event->py_refresh = Py_NewRef(py_refresh);
+    event->py_judge = Py_NewRef(py_judge);
+    event->py_answer = Py_NewRef(py_answer);
+    event->py_bug = Py_NewRef(py_bug);
+    event->py_success = Py_NewRef(py_success);
+    event->py_prepare = Py_NewRef(Py_None);
+    return 0;
+}
+
+static void event_dealloc(PyObject *self)
+{
+    struct event *event = (struct event *)self;
+
+    Py_CLEAR(event->job_type);
+    Py_CLEAR(event->py_stored);
+    Py_CLEAR(event->py_messages);
+    Py_CLEAR(event->py_refresh);
+    Py_CLEAR(event->py_judge);
+    Py_CLEAR(event->py_answer);
+    Py_CLEAR(event->py_bug);
+    Py_CLEAR(event->py_success);
+    Py_CLEAR(event->py_handlers);
+    Py_CLEAR(event->py_prepare);
+    Py_CLEAR(event->py_spare);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyMethodDef event_methods[] = {
+    {"arm", event_arm, METH_VARARGS, "arm(handlers, prepare): what the next events run."},
+    {"watch", event_watch, METH_O, "watch(fd): readable when files may have changed; -1: ask refresh(), -2: never."},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject event_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_slurmhooks_view.Event",
+    .tp_doc = "What runs the handlers of one hook, called with addresses and numbers; see native/job_submit/event.c.",
+    .tp_basicsize = sizeof(struct event),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = PyType_GenericNew,
+    .tp_init = event_init,
+    .tp_dealloc = event_dealloc,
+    .tp_vectorcall_offset = offsetof(struct event, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_methods = event_methods,
+};

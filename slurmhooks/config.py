@@ -46,6 +46,12 @@ class Spank(Section):
 class Scrun(Section):
     """``[scrun]``: for scrun."""
 
+    lua: str | None = Field(
+        default=None,
+        min_length=1,
+        description="the site's own scrun.lua under another name, to run after the handlers; relative to this file",
+    )
+
 
 class Log(Section):
     """``[log]``: what goes to Slurm's log."""

@@ -123,8 +123,9 @@ end
 
 local function number_of(value)
    if value ~= value or value == math.huge or value == -math.huge then error("JSON has no " .. tostring(value), 0) end
-   if value == math.floor(value) and value > -2 ^ 53 and value < 2 ^ 53 then return format("%.0f", value) end
    if math.type and math.type(value) == "integer" then return format("%d", value) end
+   -- Whole numbers as such, also large ones: readers of memory limits take no exponent.
+   if value == math.floor(value) and value > -1e19 and value < 1e19 then return format("%.0f", value) end
    local short = format("%.14g", value)
    return tonumber(short) == value and short or format("%.17g", value)
 end

@@ -15,7 +15,10 @@ from slurmhooks.reload import LiveSite
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
+    from slurmhooks.config import Config
+    from slurmhooks.loader import Source
     from slurmhooks.outcome import Outcome
     from slurmhooks.registry import Registry
 
@@ -25,6 +28,7 @@ lib = native.lib
 Answer = tuple[int, bytes | None, int]
 SUCCESS: Answer = (lib.SLURM_SUCCESS, None, 0)
 FAILED = int(lib.SLURM_ERROR)
+ENDS = "slurmctld does not start until this is mended"
 
 _messages: list[str] = []
 """Texts for the user of the running call; calls come one at a time."""
@@ -44,17 +48,28 @@ def init(version: int) -> Answer:
         version: SLURM_VERSION_NUMBER of the build.
     """
     model._View._release = f"{version >> 16 & 0xFF}.{version >> 8 & 0xFF:02d}.{version & 0xFF}"
-    answer = dispatch.guarded("job_submit init", _init, FAILED)
-    return answer[0], None, 0
+    return dispatch.guarded("job_submit init", _init, FAILED)[0], None, 0
 
 
 def _init() -> Answer:
     try:
         _site.start()
     except (ConfigError, LoadError) as error:
-        dispatch.report_findings(error.findings, "slurmctld does not start until this is mended")
+        dispatch.report_findings(error.findings, ENDS)
         return FAILED, None, 0
-    return _finish(dispatch.run(_site.registry.handlers("job_submit.init"), {}))
+    answer = _without_user("job_submit.init")
+    if answer[0]:
+        log.record(f"a job_submit.init handler failed: {ENDS}")
+    return answer
+
+
+def _without_user(hook: str) -> Answer:
+    """Run handlers in a call that no user waits for: what they say to one goes to the log."""
+    answer = _finish(dispatch.run(_site.registry.handlers(hook), {}))
+    if answer[1]:
+        text = answer[1].decode("utf-8", "replace")
+        (log.error if answer[0] else log.info)("%s: %s", hook, text)
+    return answer
 
 
 def _check(registry: Registry) -> list[str]:
@@ -69,7 +84,15 @@ def _check(registry: Registry) -> list[str]:
     return findings
 
 
-_site = LiveSite(_check)
+def _scripts(read: Config, path: Path) -> list[Source]:
+    if read.job_submit.lua is None:
+        return []
+    from slurmhooks.lua import job_submit
+
+    return job_submit.sources(read, path)
+
+
+_site = LiveSite(_check, scripts=_scripts)
 
 
 def fini(version: int) -> Answer:
@@ -79,10 +102,7 @@ def fini(version: int) -> Answer:
         version: SLURM_VERSION_NUMBER of the build.
     """
     del version
-    answer = dispatch.guarded(
-        "job_submit fini", lambda: _finish(dispatch.run(_site.registry.handlers("job_submit.fini"), {})), FAILED
-    )
-    return answer[0], None, 0
+    return dispatch.guarded("job_submit fini", lambda: _without_user("job_submit.fini"), FAILED)[0], None, 0
 
 
 def job_submit(desc: int, submit_uid: int) -> Answer:

@@ -62,4 +62,7 @@ if loadlib then
    end
 end
 
-return wrap, proxy, function(loader) loaders[#loaders + 1] = loader end
+local getinfo = debug.getinfo
+
+return wrap, proxy, function(loader) loaders[#loaders + 1] = loader end,
+   function(defined) return getinfo(defined, "S").linedefined end, as_function

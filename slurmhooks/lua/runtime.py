@@ -46,6 +46,16 @@ class LuaRaise(Exception):  # noqa: N818 - not an error of ours: what a function
     """
 
 
+class Integer:
+    """A number that Slurm hands over by ``lua_pushinteger``: an integer in a Lua that has them."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        """Keep the number."""
+        self.value = value
+
+
 def to_text(raw: object) -> str:
     """Return the text of a string of Lua; of another value, as Lua's tostring would show numbers."""
     return raw.decode(ENCODING, ERRORS) if isinstance(raw, bytes) else str(raw)
@@ -63,6 +73,7 @@ class State:
         version: of Lua, as ``[lua] version`` names it.
         globals: the table of globals; keys and texts in it are bytes.
         unpack: how this Lua calls unpack: ``unpack`` or ``table.unpack``.
+        has_integers: numbers may be integers, as in 5.3 and later.
     """
 
     def __init__(self, version: str | None = None) -> None:
@@ -89,13 +100,16 @@ class State:
         with open(PRELUDE, "rb") as file:
             source = file.read()
         prelude = self._lua.compile(source, name=b"=slurmhooks")
-        self._wrap, self._proxy, self._append_loader = prelude(self._prepare, as_function)
+        self._wrap, self._proxy, self._append_loader, self._line_of, self._as_function = prelude(
+            self._prepare, as_function
+        )
         self._items = self._module.as_itemgetter
         self._loadfile: Any = self.globals[b"loadfile"]
         self.unpack = "unpack" if self.globals[b"unpack"] is not None else "table.unpack"
         path, cpath = library.search_paths(self.version)
         self.globals[b"package"][b"path"] = to_bytes(path)
         self.globals[b"package"][b"cpath"] = to_bytes(cpath)
+        self.has_integers = self.globals[b"math"][b"type"] is not None
         self._append_loader(self.function(self._load_json))
 
     def function(self, function: Callable[..., object]) -> Any:
@@ -143,11 +157,26 @@ class State:
             return value
         if isinstance(value, int):
             return float(value)
+        if isinstance(value, Integer):
+            return value.value
         if isinstance(value, (list, tuple)):
             return self._lua.table_from([self.value(item) for item in value])
         if isinstance(value, dict):
             return self._lua.table_from({self.value(key): self.value(item) for key, item in value.items()})
         return value
+
+    def mapping(self, values: Mapping[Any, Any]) -> Any:
+        """Return a new table of values as Lua has them."""
+        return self._lua.table_from(values)
+
+    def raw_function(self, function: Callable[..., Any]) -> Any:
+        """Return a function of Lua that calls one of Python, with values as Lua has them; it must not raise."""
+        return self._as_function(function)
+
+    def line_of(self, function: Any) -> int:
+        """Return the line that defines a function of Lua; 0 if there is none."""
+        line = self._line_of(function)
+        return line if isinstance(line, int) and line > 0 else 0
 
     def table(self, values: Mapping[str, object] | None = None) -> Any:
         """Return a new table with some values."""

@@ -60,6 +60,33 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:
         raise LoadError(error.findings) from error
 
 
+def fails_on_error(args: Sequence[str]) -> bool:
+    """Tell whether an error in a Lua script fails what it is called for: ``failonerror`` before the GLOB."""
+    pattern = split_plugstack(args)[1]
+    return "failonerror" in (args if pattern is None else args[: list(args).index(pattern)])
+
+
+def lua_version() -> str | None:
+    """Return ``[lua] version`` of the configuration; None if it does not say.
+
+    Raises:
+        LoadError: the configuration is wrong.
+    """
+    try:
+        with open(os.path.join(directory(), "slurmhooks.toml"), "rb") as file:
+            if b"lua" not in file.read():
+                # Importing the model takes longer than all else.
+                return None
+    except OSError:
+        return None
+    from slurmhooks import config
+
+    try:
+        return config.read(config.default_path()).lua.version
+    except ConfigError as error:
+        raise LoadError(error.findings) from error
+
+
 def split_plugstack(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
     """Take the arguments on a line of plugstack.conf apart.
 

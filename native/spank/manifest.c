@@ -149,7 +149,7 @@ static int add_call(const struct record *record, struct manifest_line *line)
     return 0;
 }
 
-/* option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE; ARGINFO is empty where HAS_ARG is 0 */
+/* option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE; ARGINFO is empty where there is none */
 static int add_option(const struct record *record, struct manifest_line *line)
 {
     uint64_t has_arg, contexts, checked;
@@ -163,7 +163,7 @@ static int add_option(const struct record *record, struct manifest_line *line)
     line->options = grown;
     grown[line->option_count++] = (struct manifest_option){
         .name = record->words[4],
-        .arginfo = has_arg ? record->words[5] : NULL,
+        .arginfo = *record->words[5] ? record->words[5] : NULL,
         .usage = record->words[6],
         .has_arg = (int)has_arg,
         .contexts = (unsigned)contexts,
@@ -205,7 +205,7 @@ static int take(const struct record *record, struct manifest_line **lines)
     if (!strcmp(what, "option"))
         return add_option(record, *lines);
     /* What Python needs to load the line; see slurmhooks/manifest.py. */
-    return !strcmp(what, "source") || !strcmp(what, "module") ? 0 : -1;
+    return !strcmp(what, "source") || !strcmp(what, "module") || !strcmp(what, "lua") ? 0 : -1;
 }
 
 /* slurmhooks-manifest 1 0xVERSION, of this very Slurm */

@@ -89,10 +89,12 @@ static int option_callback(int value, const char *argument, int remote)
 
     if (!line || keep(value, argument, remote))
         return FAILED;
-    int checked = line->manifest && line->manifest->options[index].checked;
+    /* The manifest does not know what a Lua script registers while it runs; Python does, and runs already. */
+    int known = line->manifest && index < line->manifest->option_count;
+    int checked = known && line->manifest->options[index].checked;
     /* In slurmstepd Slurm only logs our answer; Python checks when it starts, and fails task_init_privileged. */
     line->to_check |= checked && remote;
-    if (line->manifest && (remote || !checked))
+    if (known && (remote || !checked))
         return 0;
     return tell_waiting();
 }

@@ -36,6 +36,8 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     loaded.load(sysconfdir)
     if loaded.findings:
         raise Findings([*loaded.findings, "the manifest was not written"])
+    for text in loaded.disabled:
+        note(text)
     # An upgrade of the package may read hook files in another way.
     watched = [*loaded.watched, _version.__file__]
     # First: a new __pycache__ changes the folder of the hook files, which is watched.
@@ -56,7 +58,8 @@ def slurm_number(version: str) -> int:
 
 def byte_code(loaded: _load.Loaded) -> None:
     """Compile the hook files, where their folder may be written."""
-    for path in sorted({source.path for line in loaded.lines for source in line.sources if source.path is not None}):
+    sources = [source for line in loaded.lines for source in line.sources if not source.scripted]
+    for path in sorted({source.path for source in sources if source.path is not None}):
         try:
             py_compile.compile(path, doraise=True)
         except (OSError, py_compile.PyCompileError) as error:

@@ -114,7 +114,7 @@ def test_handlers_come_first(host: Host) -> None:
 def test_a_bad_script_ends_scrun_at_the_start(host: Host, script: str, why: str) -> None:
     """What is wrong with the script is said when scrun reads it, before there is a job."""
     own(host, script)
-    assert re.search(why, host.run("lua $lua").one("lua")["why"])
+    assert re.search(why, str(host.run("lua $lua").one("lua")["why"]))
 
 
 @pytest.mark.parametrize(

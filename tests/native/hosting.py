@@ -16,11 +16,13 @@ from tests.native.building import SANITIZED, Build
 
 HERE = Path(__file__).parent
 TIME_LIMIT = 240.0
-"""Seconds: long enough for a virtual machine that is not served for a while; what hangs hangs for ever."""
-"""Seconds until a script counts as hanging; nothing here takes more than a few."""
+"""Seconds until a script counts as hanging; nothing here takes more than a few, unless the machine stands still."""
 
 LEVELS = ("ERROR", "INFO", "VERBOSE", "DEBUG", "DEBUG2", "DEBUG3", "SPANK", "SYSLOG", "FATAL")
-LISTS = ("argv", "environment", "spank_job_env", "env", "control_env", "option", "arginfo", "usage", "has_arg")
+LISTS = (
+    *("argv", "environment", "spank_job_env", "env", "control_env", "option", "arginfo", "usage", "has_arg"),
+    *("calls", "contexts", "checked"),
+)
 WORD = re.compile(r' (\w+)=(?:"([^"]*)"|(\S+))')
 ERROR_ID = re.compile(r"error ([0-9a-f]{8})")
 
@@ -239,5 +241,5 @@ def _commands() -> list[str]:
     return [
         *("peek", "open", "load", "init", "fini", "close", "call", "option", "show", "job_submit", "job_modify"),
         *("lua", "stage_in", "stage_out", "fork", "clone", "repeat", "getenv", "balance", "mapped"),
-        "damage_manifest",
+        *("damage_manifest", "read_manifest", "manifest_line"),
     ]

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from slurmhooks.config import Config
     from slurmhooks.loader import Source
 
+MODE = "init_failure_mode="
+MODES = ("node", "job")
+"""What a failure to load in slurmstepd is the fault of; the stub reads it, native/spank/lines.c."""
+
 
 def directory() -> str:
     """Return the folder of slurm.conf."""
@@ -44,7 +48,8 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:
     """Return what the arguments on a line of plugstack.conf name, and those that are left for handlers.
 
     Args:
-        args: ``[config=FILE] [failonerror] [GLOB ARGS...]``; without a GLOB the configuration says what to load.
+        args: ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``; without a GLOB the configuration
+            says what to load.
 
     Raises:
         LoadError: a file does not exist, or the configuration is wrong.
@@ -92,13 +97,18 @@ def split_plugstack(args: Sequence[str]) -> tuple[str | None, str | None, list[s
 
     Returns:
         the value of ``config=`` or None, the GLOB or None, and the arguments for handlers.
+
+    Raises:
+        LoadError: ``init_failure_mode=`` has a value that Slurm has not.
     """
     rest = list(args)
     config = None
-    while rest and (rest[0].startswith("config=") or rest[0] == "failonerror"):
+    while rest and (rest[0].startswith(("config=", MODE)) or rest[0] == "failonerror"):
         word = rest.pop(0)
         if word.startswith("config="):
             config = word.removeprefix("config=")
+        elif word.startswith(MODE) and word.removeprefix(MODE) not in MODES:
+            raise LoadError([f"plugstack.conf: {word}: it can be {' or '.join(MODE + name for name in MODES)}"])
     return config, rest[0] if rest else None, rest[1:]
 
 

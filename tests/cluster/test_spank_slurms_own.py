@@ -136,10 +136,9 @@ def test_heterogeneous_job(lent: Site, mode: str) -> None:
     assert count(output, "local_user_init:") == 1
     assert count(output, r"exit: counts=\[4, 5\]") == 1
 
-    def ended() -> bool:
-        return sum(record["callback"] == "exit" for record in lent.records()) >= 3
-
-    lent.cluster.wait(ended, what="end of three steps")
+    lent.cluster.wait(
+        lambda: sum(record["callback"] == "exit" for record in lent.records()) >= 3, what="end of three steps"
+    )
     tasks = [record for record in lent.records() if record["callback"] == "task_init"]
     assert sorted(str(record["counts"]) for record in tasks) == ["[4, 5]", "[4, 5]", "[4, None]"]
     assert {record["uid"] for record in tasks} == {ALICE}

@@ -86,7 +86,8 @@ def build(flavour: Flavour) -> Build:
         python = embeddable_python()
         command = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", str(tree), str(ROOT / "native")]
         command += [f"--prefix={tree / 'plugins'}", f"-Dpython={python}", f"-Dpython_paths={python_paths(python)}"]
-        command += [f"-Dslurm_include={include}", f"-Dlua={lua}", "-Dfakehost=true", "-Dvariants=false", *flavour.options]
+        command += [f"-Dslurm_include={include}", f"-Dlua={lua}", "-Dfakehost=true", "-Dvariants=false"]
+        command += flavour.options
         # Meson caches what it found: changed options mean a fresh start.
         stamp = tree / "configured.json"
         wanted = json.dumps(command, indent=1)

@@ -13,6 +13,8 @@ from slurmhooks.cli._findings import Finding, Findings
 from slurmhooks.cli._progress import note
 
 PLUGIN = "spank_python.so"
+ASKED_AT_START = ("job_prolog", "job_epilog")
+"""slurmd asks its plugins only once whether they have these."""
 
 
 @click.command("compile")
@@ -76,10 +78,19 @@ def choose_variant(folder: Path, letters: str) -> str:
     if not (folder / variant).exists():
         raise Finding(f"{folder / variant} is missing: run 'slurmhooks install' again")
     target = folder / PLUGIN
+    # A plugin that no 'slurmhooks compile' has chosen offers all.
+    before = offers(target.resolve().stem.partition("-")[2]) if target.is_symlink() else ASKED_AT_START
     if not (target.is_symlink() and os.readlink(target) == str(variant)):
         temporary = folder / f".{PLUGIN}.{os.getpid()}"
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(variant)
         temporary.replace(target)
-    extra = [name for name, letter in manifest.VARIANT_LETTERS.items() if letter in letters]
+    extra = offers(letters)
+    if any(name in extra and name not in before for name in ASKED_AT_START):
+        note("restart slurmd: it asks only at its start whether there are job_prolog and job_epilog to call")
     return f"offers {', '.join(extra)} to Slurm" if extra else "offers Slurm no callback that costs"
+
+
+def offers(letters: str) -> list[str]:
+    """Return the callbacks that a variant has and others have not."""
+    return [name for name, letter in manifest.VARIANT_LETTERS.items() if letter in letters]

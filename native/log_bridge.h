@@ -11,6 +11,7 @@ extern void slurm_verbose(const char *format, ...);
 extern void slurm_debug(const char *format, ...);
 extern void slurm_debug2(const char *format, ...);
 extern void slurm_debug3(const char *format, ...);
+extern void slurm_debug4(const char *format, ...);
 extern void slurm_spank_log(const char *format, ...);
 
 static void slurmhooks_log(int level, const char *text)
@@ -22,6 +23,7 @@ static void slurmhooks_log(int level, const char *text)
     case 3: slurm_debug("%s", text); break;
     case 4: slurm_debug2("%s", text); break;
     case 5: slurm_debug3("%s", text); break;
+    case 7: slurm_debug4("%s", text); break;
     default: slurm_spank_log("%s", text);
     }
 }

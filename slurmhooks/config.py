@@ -37,6 +37,17 @@ class JobSubmit(Section):
     """``[job_submit]``: for slurmctld."""
 
     reload: bool = Field(default=True, description="take up changed hook files without a restart of slurmctld")
+    lua: str | None = Field(
+        default=None, min_length=1, description="a job_submit.lua to run beside the hook files; relative to this file"
+    )
+    lua_on_error: Literal["accept", "reject"] | None = Field(
+        default=None,
+        description="what an error in its functions does to the request; by default as in Slurm: accept before 26.05",
+    )
+    lua_order: int = Field(
+        default=50,
+        description="when it runs among the handlers, low first; before those of hook files of the same order",
+    )
 
 
 class Spank(Section):
@@ -45,6 +56,20 @@ class Spank(Section):
 
 class Scrun(Section):
     """``[scrun]``: for scrun."""
+
+    lua: str | None = Field(
+        default=None,
+        min_length=1,
+        description="the site's own scrun.lua under another name, to run after the handlers; relative to this file",
+    )
+
+
+class Lua(Section):
+    """``[lua]``: for Lua scripts."""
+
+    version: Literal["5.1", "5.2", "5.3", "5.4", "5.5", "luajit", "luajit2.0", "luajit2.1"] | None = Field(
+        default=None, description="which Lua runs them; by default that of Slurm's own Lua plugins"
+    )
 
 
 class Log(Section):
@@ -62,6 +87,7 @@ class Config(Section):
     job_submit: JobSubmit = JobSubmit()
     spank: Spank = Spank()
     scrun: Scrun = Scrun()
+    lua: Lua = Lua()
     log: Log = Log()
 
 

@@ -246,7 +246,10 @@ class Option(_Of[Value]):
         contexts: where it is known.
         sequence: counts options in the order of definition.
         owner: name of the module that made it, see :func:`running_module`.
+        scripted: it is of a Lua script, see slurmhooks.lua.
     """
+
+    scripted = False
 
     __slots__ = (
         "_checks",
@@ -299,6 +302,11 @@ class Option(_Of[Value]):
     def given(self) -> bool:
         """Whether the user gave the option, on the command line or by its environment variable."""
         return self._given
+
+    @property
+    def has_arg(self) -> int:
+        """``has_arg`` of ``struct spank_option``: 0 none, 1 required, 2 optional."""
+        return 0 if self.arginfo is None else 2 if self.optional else 1
 
     @property
     def checked(self) -> bool:

@@ -24,18 +24,38 @@ if TYPE_CHECKING:
 PACKAGE = "slurmhooks_site"
 """Hook files are modules of this name, a dot and their stem, so that a site's files never shadow anything."""
 
+LUA = ".lua"
+
 Identity = tuple[int, int, int, int]
 
 
 class Source:
-    """One thing to load: a hook file or an installed module."""
+    """One thing to load: a hook file or an installed module.
 
-    __slots__ = ("module", "path")
+    Attributes:
+        path: of a file.
+        module: of an installed module.
+        read: for a file in another language, returns its handlers or raises LoadError.
+    """
 
-    def __init__(self, *, path: str | None = None, module: str | None = None) -> None:
-        """Name one of the two."""
+    __slots__ = ("module", "path", "read")
+
+    def __init__(
+        self,
+        *,
+        path: str | None = None,
+        module: str | None = None,
+        read: Callable[[str], list[Handler]] | None = None,
+    ) -> None:
+        """Name one of the first two."""
         self.path = path
         self.module = module
+        self.read = read
+
+    @property
+    def scripted(self) -> bool:
+        """Whether it is a Lua script, for slurmhooks.lua."""
+        return self.path is not None and self.path.endswith(LUA)
 
 
 def expand(patterns: Iterable[str], base: str) -> list[Source]:
@@ -48,7 +68,8 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
     found: dict[str, None] = {}
     for pattern in patterns:
         names = _matches(os.path.join(base, pattern))
-        found.update(dict.fromkeys(os.path.realpath(name) for name in names))
+        # A Lua script by the name that it is called in its messages.
+        found.update(dict.fromkeys(name if name.endswith(LUA) else os.path.realpath(name) for name in names))
     return [Source(path=name) for name in found]
 
 
@@ -92,9 +113,15 @@ def load(sources: Sequence[Source]) -> Registry:
     seen: set[int] = set()
     made = Collection()
     for source in sources:
-        unfit = _unfit(source.path) if source.path is not None else None
-        if unfit is not None:
-            findings.append(unfit)
+        reason = unfit(source.path) if source.path is not None else None
+        if reason is not None:
+            findings.append(reason)
+            continue
+        if source.path is not None and source.read is not None:
+            try:
+                handlers += source.read(source.path)
+            except LoadError as error:
+                findings += error.findings
             continue
         collection = Collection()
         collecting(collection)
@@ -132,7 +159,7 @@ def load(sources: Sequence[Source]) -> Registry:
     return Registry(handlers, options)
 
 
-def _unfit(path: str) -> str | None:
+def unfit(path: str) -> str | None:
     """Return why a hook file must not be run, or None."""
     try:
         mode = os.stat(path).st_mode

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER = range(7)
+DEBUG4 = 7
+"""Known to Lua scripts only; Slurm's next level below debug3."""
 LEVELS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
 """Slurm's names of the levels; their indices are what native/log_bridge.h takes."""
 
@@ -108,6 +110,14 @@ class Log:
                 self._sink(level, PREFIX + line)
             else:
                 self._print(LEVELS[level], line)
+
+    def plain(self, level: int, line: str) -> None:
+        """Log a line as it is, without what our own begin with; for scripts whose lines administrators know."""
+        line = line.replace("\0", "\\0")
+        if self._sink is not None:
+            self._sink(level, line)
+        else:
+            self._print((*LEVELS, "debug4")[level], line)
 
     @staticmethod
     def _print(level: str, text: str) -> None:

@@ -10,6 +10,7 @@ unusual in a word as ``%XX``::
     line ARG...                             a line of plugstack.conf, by its arguments; what follows is of this line
     source PATH                             a hook file to load
     module NAME                             an installed module to load
+    lua VERSION                             the Lua that its scripts run on
     call CALLBACK CONTEXTS                  there are handlers; bit n of CONTEXTS: spank_context_t n
     option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
     end
@@ -49,16 +50,25 @@ class Line:
         sources: what it loads.
         rest: the arguments that handlers see.
         registry: what was found.
+        lua: the version of Lua that its scripts run on; None if it has none.
     """
 
-    __slots__ = ("args", "registry", "rest", "sources")
+    __slots__ = ("args", "lua", "registry", "rest", "sources")
 
-    def __init__(self, args: Sequence[str], sources: Sequence[Source], rest: Sequence[str], registry: Registry) -> None:
-        """Keep the four; see the class."""
+    def __init__(
+        self,
+        args: Sequence[str],
+        sources: Sequence[Source],
+        rest: Sequence[str],
+        registry: Registry,
+        lua: str | None = None,
+    ) -> None:
+        """Keep what was found; see the class."""
         self.args = tuple(args)
         self.sources = list(sources)
         self.rest = list(rest)
         self.registry = registry
+        self.lua = lua
 
 
 def default_path() -> str:
@@ -86,6 +96,7 @@ def render(lines: Iterable[Line], watched: Iterable[str], slurm_version: int) ->
             _row("source", source.path) if source.path else _row("module", source.module or "")
             for source in line.sources
         ]
+        rows += [_row("lua", line.lua)] if line.lua is not None else []
         rows += [_row("call", name, str(contexts)) for name, contexts in calls(line.registry).items()]
         rows += [_option(option) for option in line.registry.options]
     return "\n".join([*rows, "end", ""])
@@ -114,25 +125,47 @@ def sources(args: Sequence[str], path: str | None = None) -> tuple[list[Source],
         args: the arguments on the line of plugstack.conf.
         path: the manifest; by default the one beside slurm.conf.
     """
+    rows = _rows_of(args, path)
+    if rows is None:
+        return None
+    found = [
+        Source(path=words[1]) if words[0] == "source" else Source(module=words[1])
+        for words in rows
+        if words[0] in ("source", "module")
+    ]
+    return found, _rest(args)
+
+
+def of_scripts(args: Sequence[str], path: str | None = None) -> tuple[str | None, list[str]]:
+    """Return the version of Lua for the scripts of a line, and the names of its options in the stub's order.
+
+    Args:
+        args: its arguments.
+        path: the manifest; by default the one beside slurm.conf.
+    """
+    rows = _rows_of(args, path) or []
+    version = next((words[1] for words in rows if words[0] == "lua"), None)
+    return version, [words[4] for words in rows if words[0] == "option"]
+
+
+def _rows_of(args: Sequence[str], path: str | None) -> list[list[str]] | None:
+    """Return the records of a line, None if it is not there."""
     try:
         with open(path or default_path(), encoding="utf-8", errors="surrogateescape") as file:
             rows = file.read().split("\n")
     except OSError:
         return None
-    found: list[Source] = []
-    rest: list[str] | None = None
+    found: list[list[str]] | None = None
     inside = False
     for row in rows:
         words = [_decode(word) for word in row.split(" ")]
         if words[0] == "line":
             inside = words[1:] == list(args)
             if inside:
-                rest = _rest(args)
-        elif inside and words[0] == "source":
-            found.append(Source(path=words[1]))
-        elif inside and words[0] == "module":
-            found.append(Source(module=words[1]))
-    return None if rest is None else (found, rest)
+                found = found or []
+        elif inside and found is not None:
+            found.append(words)
+    return found
 
 
 def write(text: str, path: str) -> None:
@@ -160,11 +193,9 @@ def _rest(args: Sequence[str]) -> list[str]:
 
 
 def _option(option: Option) -> str:
-    from slurmhooks.spank.options import has_arg
-
     return _row(
         "option",
-        str(has_arg(option)),
+        str(option.has_arg),
         str(_bits(option.contexts)),
         str(int(option.checked)),
         option.name,

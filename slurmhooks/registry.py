@@ -32,7 +32,10 @@ class Handler:
         label: ``module:qualname``, for messages.
         path: the file that defines it.
         line: the line that defines it.
+        scripted: it stands for a Lua script's, see slurmhooks.lua, and dispatch does not run it.
     """
+
+    scripted = False
 
     __slots__ = ("contexts", "function", "label", "lenient", "line", "names", "order", "path", "spec")
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from slurmhooks.loader import Identity
+    from slurmhooks.config import Config
+    from slurmhooks.loader import Identity, Source
 
 
 LOCAL = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"})
@@ -129,14 +130,21 @@ class LiveSite:
         registry: the handlers in force.
     """
 
-    def __init__(self, check: Callable[[Registry], list[str]], path: Path | None = None) -> None:
+    def __init__(
+        self,
+        check: Callable[[Registry], list[str]],
+        path: Path | None = None,
+        scripts: Callable[[Config, Path], list[Source]] | None = None,
+    ) -> None:
         """Load nothing yet.
 
         Args:
             check: returns what else is wrong with a set of handlers in this process.
             path: the configuration file; by default slurmhooks.toml beside slurm.conf.
+            scripts: returns what the configuration names in other languages; it comes before the hook files.
         """
         self._check = check
+        self._scripts = scripts
         self._path = path or config.default_path()
         self._packages: tuple[str, ...] = ()
         self._reload = True
@@ -175,6 +183,8 @@ class LiveSite:
         # Listening begins before anything is read: what changes meanwhile is seen as a change afterwards.
         self._listen([*site.watched(self._path), *self._watch.paths])
         read, sources = site.of_config(self._path)
+        if self._scripts is not None:
+            sources = [*self._scripts(read, self._path), *sources]
         self._listen(site.watched(self._path, read, sources), self._watch)
         self._forget((*self._packages, *read.hooks.modules))
         registry = loader.load(sources)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from slurmhooks.config import Config
     from slurmhooks.loader import Source
 
+MODE = "init_failure_mode="
+MODES = ("node", "job")
+"""What a failure to load in slurmstepd is the fault of; the stub reads it, native/spank/lines.c."""
+
 
 def directory() -> str:
     """Return the folder of slurm.conf."""
@@ -44,7 +48,8 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:
     """Return what the arguments on a line of plugstack.conf name, and those that are left for handlers.
 
     Args:
-        args: ``[config=FILE] [failonerror] [GLOB ARGS...]``; without a GLOB the configuration says what to load.
+        args: ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``; without a GLOB the configuration
+            says what to load.
 
     Raises:
         LoadError: a file does not exist, or the configuration is wrong.
@@ -60,18 +65,50 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:
         raise LoadError(error.findings) from error
 
 
+def fails_on_error(args: Sequence[str]) -> bool:
+    """Tell whether an error in a Lua script fails what it is called for: ``failonerror`` before the GLOB."""
+    pattern = split_plugstack(args)[1]
+    return "failonerror" in (args if pattern is None else args[: list(args).index(pattern)])
+
+
+def lua_version() -> str | None:
+    """Return ``[lua] version`` of the configuration; None if it does not say.
+
+    Raises:
+        LoadError: the configuration is wrong.
+    """
+    try:
+        with open(os.path.join(directory(), "slurmhooks.toml"), "rb") as file:
+            if b"lua" not in file.read():
+                # Importing the model takes longer than all else.
+                return None
+    except OSError:
+        return None
+    from slurmhooks import config
+
+    try:
+        return config.read(config.default_path()).lua.version
+    except ConfigError as error:
+        raise LoadError(error.findings) from error
+
+
 def split_plugstack(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
     """Take the arguments on a line of plugstack.conf apart.
 
     Returns:
         the value of ``config=`` or None, the GLOB or None, and the arguments for handlers.
+
+    Raises:
+        LoadError: ``init_failure_mode=`` has a value that Slurm has not.
     """
     rest = list(args)
     config = None
-    while rest and (rest[0].startswith("config=") or rest[0] == "failonerror"):
+    while rest and (rest[0].startswith(("config=", MODE)) or rest[0] == "failonerror"):
         word = rest.pop(0)
         if word.startswith("config="):
             config = word.removeprefix("config=")
+        elif word.startswith(MODE) and word.removeprefix(MODE) not in MODES:
+            raise LoadError([f"plugstack.conf: {word}: it can be {' or '.join(MODE + name for name in MODES)}"])
     return config, rest[0] if rest else None, rest[1:]
 
 

@@ -33,6 +33,7 @@ void command_stage_out(const struct line *line);
 
 /* manifest.c */
 void command_damage_manifest(const struct line *line);
+void command_read_manifest(const struct line *line);
 
 /* process.c */
 void command_fork(const struct line *line, struct block block);

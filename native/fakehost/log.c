@@ -33,6 +33,7 @@ LOG_FUNCTION(slurm_verbose, "VERBOSE")
 LOG_FUNCTION(slurm_debug, "DEBUG")
 LOG_FUNCTION(slurm_debug2, "DEBUG2")
 LOG_FUNCTION(slurm_debug3, "DEBUG3")
+LOG_FUNCTION(slurm_debug4, "DEBUG4")
 LOG_FUNCTION(slurm_spank_log, "SPANK")
 
 /* Two names: a fortified build calls the second. */

@@ -28,6 +28,7 @@ static const struct command commands[] = {
     {"option", 3, command_option, NULL},
     {"show", 1, command_show, NULL},
     {"damage_manifest", 2, command_damage_manifest, NULL},
+    {"read_manifest", 2, command_read_manifest, NULL},
     {"job_submit", 2, command_job_submit, NULL},
     {"job_modify", 2, command_job_modify, NULL},
 #ifdef FAKEHOST_LUA

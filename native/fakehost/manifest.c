@@ -17,17 +17,43 @@ struct kept {
 /* What was read is never given back, as in the stub; kept here so that it does not count as lost. */
 static struct kept *last;
 
-/* Parse a copy that ends where its memory ends, for AddressSanitizer. RET whether it was taken for a manifest. */
-static int parse(const char *text, size_t size)
+/* Parse a copy that ends where its memory ends, for AddressSanitizer. RET what was kept. */
+static struct kept *keep(const char *text, size_t size, const char **why)
 {
-    const char *why;
     struct kept *kept = malloc(sizeof(*kept));
 
     *kept = (struct kept){last, malloc(size + 1), NULL};
     memcpy(kept->text, text, size);
-    kept->lines = manifest_parse(kept->text, size, &why);
+    kept->lines = manifest_parse(kept->text, size, why);
     last = kept;
-    return kept->lines != NULL;
+    return kept;
+}
+
+static int parse(const char *text, size_t size)
+{
+    const char *why;
+
+    return keep(text, size, &why)->lines != NULL;
+}
+
+static void show_line(const struct manifest_line *line)
+{
+    FILE *result = output_begin("manifest_line");
+
+    for (int i = 0; i < line->argc; i++)
+        output_text(result, "argv", line->argv[i]);
+    for (int i = 0; i < CALLBACK_COUNT; i++)
+        output_number(result, "calls", line->calls[i]);
+    for (int i = 0; i < line->option_count; i++) {
+        const struct manifest_option *option = &line->options[i];
+        output_text(result, "option", option->name);
+        output_text(result, "arginfo", option->arginfo);
+        output_text(result, "usage", option->usage);
+        output_number(result, "has_arg", option->has_arg);
+        output_number(result, "contexts", option->contexts);
+        output_number(result, "checked", option->checked);
+    }
+    output_end(result);
 }
 
 static char *read_file(const struct line *line, size_t *size)
@@ -64,5 +90,22 @@ void command_damage_manifest(const struct line *line)
     output_number(result, "cut", cut);
     output_number(result, "changed", changed);
     output_end(result);
+    free(text);
+}
+
+/* Show what a file comes to as a manifest, the last line of plugstack.conf first. */
+void command_read_manifest(const struct line *line)
+{
+    const char *why;
+    size_t size;
+    char *text = read_file(line, &size);
+    struct kept *kept = keep(text, size, &why);
+    FILE *result = output_begin("read_manifest");
+
+    output_number(result, "taken", kept->lines != NULL);
+    output_text(result, "why", why);
+    output_end(result);
+    for (const struct manifest_line *one = kept->lines; one; one = one->next)
+        show_line(one);
     free(text);
 }

@@ -198,6 +198,11 @@ void variables_end(PyObject **slot)
         Py_CLEAR(*slot);
 }
 
+bool variables_over(PyObject *variables)
+{
+    return PyObject_TypeCheck(variables, &variables_type) && !((struct variables *)variables)->address;
+}
+
 bool variables_changed(PyObject *variables)
 {
     PyObject *py_staged = variables ? ((struct variables *)variables)->py_staged : NULL;
@@ -314,7 +319,7 @@ PyObject *mapping_read(PyObject *self, struct request *request)
     PyObject **slot = (PyObject **)((char *)request + mapping->slot);
     struct variables *variables = (struct variables *)*slot;
 
-    if (variables && variables->address)
+    if (variables && !variables_over(*slot))
         return Py_NewRef(variables);
     int why = frozen(mapping, request);
     if (why < 0)

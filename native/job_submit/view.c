@@ -234,12 +234,33 @@ static void request_dealloc(PyObject *self)
     Py_TYPE(self)->tp_free(self);
 }
 
+static PyObject *request_get_mapping(PyObject *self, void *closure)
+{
+    PyObject *py_mapping = *(PyObject **)((char *)self + (size_t)closure); /* borrowed */
+
+    return Py_NewRef(py_mapping && !variables_over(py_mapping) ? py_mapping : Py_None);
+}
+
+static int request_set_mapping(PyObject *self, PyObject *value, void *closure)
+{
+    PyObject **slot = (PyObject **)((char *)self + (size_t)closure);
+
+    Py_XSETREF(*slot, Py_XNewRef(value));
+    return 0;
+}
+
+static PyGetSetDef request_getset[] = {
+    {"_environment", request_get_mapping, request_set_mapping, "the mapping, once it was asked for",
+     (void *)offsetof(struct request, py_environment)},
+    {"_spank_job_env", request_get_mapping, request_set_mapping, "the mapping, once it was asked for",
+     (void *)offsetof(struct request, py_spank_job_env)},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMemberDef request_members[] = {
     {"_argv", T_OBJECT, offsetof(struct request, py_argv), 0, "staged words"},
-    {"_environment", T_OBJECT, offsetof(struct request, py_environment), 0, "the mapping, once it was asked for"},
     {"_modify", T_BOOL, offsetof(struct request, modify), READONLY, "whether it is an update"},
     {"_owner", T_OBJECT, offsetof(struct request, py_owner), READONLY, "whose job it is"},
-    {"_spank_job_env", T_OBJECT, offsetof(struct request, py_spank_job_env), 0, "the mapping, once it was asked for"},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -254,5 +275,6 @@ PyTypeObject request_type = {
     .tp_dealloc = request_dealloc,
     .tp_traverse = request_traverse,
     .tp_clear = request_clear,
+    .tp_getset = request_getset,
     .tp_members = request_members,
 };

@@ -78,6 +78,9 @@ PyObject *mapping_read(PyObject *mapping, struct request *request);
 /* Refuse every later use of an environment, and drop it if somebody else holds it. */
 void variables_end(PyObject **slot);
 
+/* Whether an environment is the one of a call that is over, kept for the next; a stand-in's never is. */
+bool variables_over(PyObject *variables);
+
 /* Whether something is staged in an environment. */
 bool variables_changed(PyObject *variables);
 

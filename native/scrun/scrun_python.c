@@ -58,6 +58,9 @@ static int ask_protected(lua_State *L)
     return 0;
 }
 
+/* Where a handler moved the bundle in this stage_in; NULL if none did. */
+static char *moved_bundle;
+
 static int ask(struct slurmhooks_container *container, const char *function, const char *argument, int *status,
                char **output, size_t *length)
 {
@@ -75,9 +78,31 @@ static int ask(struct slurmhooks_container *container, const char *function, con
         text = text ? text : "error of unknown kind";
         copy_text(text, strlen(text), output, length);
         rc = -1;
+    } else if (!strcmp(function, "set_bundle_path")) {
+        free(moved_bundle);
+        moved_bundle = strdup(argument);
     }
     lua_settop(L, top);
     return rc;
+}
+
+/*
+ * Call the function of the site's own scrun.lua, which is upvalue 1, with the first arguments of this call.
+ *
+ * IN thread  a Lua thread for this call alone, see struct slurmhooks_container
+ * OUT  one value on L: its result, or the error
+ * RET true if it failed
+ */
+static int call_site(lua_State *L, lua_State *thread, int count)
+{
+    luaL_checkstack(L, count + 1, "for the site's own function");
+    lua_pushvalue(L, lua_upvalueindex(1));
+    for (int i = 1; i <= count; i++)
+        lua_pushvalue(L, i);
+    lua_xmove(L, thread, count + 1);
+    int failed = lua_pcall(thread, count, 1, 0);
+    lua_xmove(thread, L, 1);
+    return failed;
 }
 
 static int read_answer(int failed, struct slurmhooks_answer *answer)
@@ -125,10 +150,23 @@ static int stage_in(lua_State *L)
     };
 
     turns_begin_in(&container.cancelled);
-    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container), &answer);
-    if (turns_end_in())
+    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container), &answer), failed = 0;
+    int site = !rc && !container.cancelled && lua_isfunction(L, lua_upvalueindex(1));
+    if (site) {
+        if (moved_bundle) {
+            lua_pushstring(L, moved_bundle);
+            lua_replace(L, 2);
+        }
+        failed = call_site(L, container.lua, 8);
+    }
+    if (turns_end_in()) {
         rc = FAILED;
-    lua_pushnumber(L, rc);
+        site = 0;
+    }
+    if (site && failed)
+        return lua_error(L);
+    if (!site)
+        lua_pushnumber(L, rc);
     return 1;
 }
 
@@ -152,20 +190,28 @@ static int stage_out(lua_State *L)
     };
 
     turns_begin_out();
-    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container), &answer);
+    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container), &answer), failed = 0;
+    /* Also after a failure of Python's: what the script staged in is to come back. */
+    int site = lua_isfunction(L, lua_upvalueindex(1));
+    if (site)
+        failed = call_site(L, container.lua, 10);
     watchdog_start(container.spool_dir);
     turns_end_out();
-    lua_pushnumber(L, rc);
+    if (failed)
+        return lua_error(L);
+    if (!site || rc)
+        lua_pushnumber(L, rc);
     return 1;
 }
 
 /* Only defines the functions: scrun reads scrun.lua before it forks the process that will call them,
- * so Python starts at the first call. */
+ * so Python starts at the first call. Its arguments are the two functions of the site's own script, or nothing. */
 __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
 {
-    lua_pushcfunction(L, stage_in);
-    lua_setglobal(L, "slurm_scrun_stage_in");
-    lua_pushcfunction(L, stage_out);
+    lua_settop(L, 2);
+    lua_pushcclosure(L, stage_out, 1);
     lua_setglobal(L, "slurm_scrun_stage_out");
+    lua_pushcclosure(L, stage_in, 1);
+    lua_setglobal(L, "slurm_scrun_stage_in");
     return 0;
 }

@@ -29,6 +29,23 @@ static char **copy(int argc, char *argv[])
     return made;
 }
 
+/* As slurmhooks/site.py takes a line apart, which also refuses other values: the first word that is none of these is
+ * the GLOB, and all behind it belongs to handlers. */
+static enum failure_mode mode_of(int argc, char *argv[])
+{
+    enum failure_mode mode = FAILURE_UNSET;
+
+    for (int i = 0; i < argc; i++) {
+        if (!strcmp(argv[i], "init_failure_mode=job"))
+            mode = FAILURE_JOB;
+        else if (!strcmp(argv[i], "init_failure_mode=node"))
+            mode = FAILURE_NODE;
+        else if (strncmp(argv[i], "config=", strlen("config=")) && strcmp(argv[i], "failonerror"))
+            break;
+    }
+    return mode;
+}
+
 struct line *line_of(int argc, char *argv[], const char **why)
 {
     *why = NULL;
@@ -39,6 +56,7 @@ struct line *line_of(int argc, char *argv[], const char **why)
     if (!words)
         return NULL;
     lines[count] = (struct line){.number = count, .argc = argc, .argv = words};
+    lines[count].mode = mode_of(argc, words);
     lines[count].manifest = manifest_find(argc, argv, why);
     if (lines[count].manifest)
         *why = NULL;

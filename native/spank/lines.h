@@ -11,11 +11,15 @@
 #define MOST_LINES 64
 #define MOST_OPTIONS 256
 
+/* Whose fault it is that slurmstepd cannot load a site's hooks; values of the argument init_failure_mode=. */
+enum failure_mode { FAILURE_UNSET, FAILURE_NODE, FAILURE_JOB };
+
 struct line {
     int number;
     int argc;
     char **argv;                          /* a copy: Slurm's may go away before its options do */
     const struct manifest_line *manifest; /* NULL: only Python knows this line */
+    enum failure_mode mode;               /* what the site has chosen, as an argument */
     int to_check;                         /* slurmstepd was given a value that Python must check */
 };
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manifest.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <slurm/slurm_version.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,47 +31,58 @@ static int hex(char digit)
     return -1;
 }
 
-/* Undo %XX in place. RET 0, or -1 if a % is followed by something else, or stands for NUL. */
-static int decode(char *word)
+/*
+ * Take the next row apart, in place: blanks between words, %XX undone. One pass, and none of libc's functions: each
+ * would cost its look-up by the dynamic linker in every sbatch and srun.
+ *
+ * IN/OUT rest  the start of the row, then of the one behind it, or the NUL that ends the text
+ * RET 0, or -1 if there are too many words, or a % is followed by something else than the digits of a byte but NUL
+ */
+static int next_row(char **rest, struct record *record)
 {
-    char *to = word;
+    const char *from = *rest;
+    char *to = *rest;
 
-    for (const char *from = word; *from; from++) {
-        if (*from != '%') {
+    record->count = 1;
+    record->words[0] = to;
+    for (; *from && *from != '\n'; from++) {
+        if (*from == ' ') {
+            if (record->count == MOST_WORDS)
+                return -1;
+            *to++ = '\0';
+            record->words[record->count++] = to;
+        } else if (*from == '%') {
+            int high = hex(from[1]), low = high < 0 ? -1 : hex(from[2]);
+            if (low < 0 || !(high * 16 + low))
+                return -1;
+            *to++ = (char)(high * 16 + low);
+            from += 2;
+        } else {
             *to++ = *from;
-            continue;
         }
-        int high = hex(from[1]), low = high < 0 ? -1 : hex(from[2]);
-        if (low < 0 || !(high * 16 + low))
-            return -1;
-        *to++ = (char)(high * 16 + low);
-        from += 2;
     }
+    *rest = (char *)from + (*from != '\0');
     *to = '\0';
-    return 0;
-}
-
-static int split(char *text, struct record *record)
-{
-    record->count = 0;
-    for (char *rest = text, *word; (word = strsep(&rest, " "));) {
-        if (record->count == MOST_WORDS || decode(word))
-            return -1;
-        record->words[record->count++] = word;
-    }
     return 0;
 }
 
 /* RET 0, or -1 if the word is not a plain number that fits. */
 static int number(const char *word, uint64_t most, uint64_t *value)
 {
-    char *end;
+    uint64_t sum = 0;
 
-    if (!isdigit((unsigned char)*word))
+    if (!*word)
         return -1;
-    errno = 0;
-    *value = strtoull(word, &end, 10);
-    return errno || *end || *value > most ? -1 : 0;
+    for (; *word; word++) {
+        if (*word < '0' || *word > '9')
+            return -1;
+        uint64_t digit = (uint64_t)(*word - '0');
+        if (digit > most || sum > (most - digit) / 10)
+            return -1;
+        sum = sum * 10 + digit;
+    }
+    *value = sum;
+    return 0;
 }
 
 static int callback_of(const char *name)
@@ -115,16 +124,11 @@ static int check_absent(const struct record *record)
 
 static struct manifest_line *add_line(const struct record *record, struct manifest_line *before)
 {
-    struct manifest_line *line = calloc(1, sizeof(*line));
+    struct manifest_line *line = calloc(1, sizeof(*line) + (size_t)record->count * sizeof(*line->argv));
 
     if (!line)
         return NULL;
     line->argc = record->count - 1;
-    line->argv = calloc((size_t)line->argc + 1, sizeof(*line->argv));
-    if (!line->argv) {
-        free(line);
-        return NULL;
-    }
     for (int i = 0; i < line->argc; i++)
         line->argv[i] = record->words[i + 1];
     line->next = before;
@@ -145,7 +149,7 @@ static int add_call(const struct record *record, struct manifest_line *line)
     return 0;
 }
 
-/* option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE; ARGINFO is empty where HAS_ARG is 0 */
+/* option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE; ARGINFO is empty where there is none */
 static int add_option(const struct record *record, struct manifest_line *line)
 {
     uint64_t has_arg, contexts, checked;
@@ -159,7 +163,7 @@ static int add_option(const struct record *record, struct manifest_line *line)
     line->options = grown;
     grown[line->option_count++] = (struct manifest_option){
         .name = record->words[4],
-        .arginfo = has_arg ? record->words[5] : NULL,
+        .arginfo = *record->words[5] ? record->words[5] : NULL,
         .usage = record->words[6],
         .has_arg = (int)has_arg,
         .contexts = (unsigned)contexts,
@@ -172,7 +176,6 @@ static void free_lines(struct manifest_line *lines)
 {
     while (lines) {
         struct manifest_line *next = lines->next;
-        free(lines->argv);
         free(lines->options);
         free(lines);
         lines = next;
@@ -202,43 +205,60 @@ static int take(const struct record *record, struct manifest_line **lines)
     if (!strcmp(what, "option"))
         return add_option(record, *lines);
     /* What Python needs to load the line; see slurmhooks/manifest.py. */
-    return !strcmp(what, "source") || !strcmp(what, "module") ? 0 : -1;
+    return !strcmp(what, "source") || !strcmp(what, "module") || !strcmp(what, "lua") ? 0 : -1;
+}
+
+/* slurmhooks-manifest 1 0xVERSION, of this very Slurm */
+static int check_header(const struct record *record)
+{
+    unsigned version = 0;
+
+    if (record->count != 3 || strcmp(record->words[0], "slurmhooks-manifest") || strcmp(record->words[1], "1") ||
+        record->words[2][0] != '0' || record->words[2][1] != 'x')
+        return -1;
+    for (const char *digits = record->words[2] + 2; *digits; digits++) {
+        int value = *digits >= 'a' && *digits <= 'f' ? *digits - 'a' + 10 : hex(*digits);
+        if (value < 0 || version > (UINT32_MAX >> 4))
+            return -1;
+        version = version * 16 + (unsigned)value;
+    }
+    return version == SLURM_VERSION_NUMBER ? 0 : -1;
 }
 
 struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
 {
     struct manifest_line *lines = NULL;
-    char *rest = text, *row;
+    struct record record;
+    char *rest = text;
     int ended = 0, rc = 0;
 
     *why = "it is damaged";
-    if (memchr(text, '\0', size))
-        return NULL;
     text[size] = '\0';
-    char header[64];
-    snprintf(header, sizeof(header), "slurmhooks-manifest 1 %#x", (unsigned)SLURM_VERSION_NUMBER);
-    row = strsep(&rest, "\n");
-    if (!rest)
+    if (next_row(&rest, &record) || !*rest)
         return NULL;
-    if (strcmp(row, header)) {
+    if (check_header(&record)) {
         *why = "it is of another version of slurmhooks or Slurm";
         return NULL;
     }
-    while (!ended && !rc && (row = strsep(&rest, "\n"))) {
-        struct record record;
-        if (!*row || *row == '#')
-            continue;
-        if (!strcmp(row, "end")) {
-            ended = 1;
+    while (*rest && !ended && !rc) {
+        if (*rest == '#') {
+            while (*rest && *rest != '\n')
+                rest++;
+            rest += *rest != '\0';
             continue;
         }
-        rc = split(row, &record);
-        if (!rc)
+        rc = next_row(&rest, &record);
+        if (rc || (record.count == 1 && !*record.words[0]))
+            continue;
+        if (record.count == 1 && !strcmp(record.words[0], "end"))
+            ended = 1;
+        else
             rc = take(&record, &lines);
     }
     if (rc > 0)
         *why = "a file that it was made from has changed";
-    if (rc || !ended) {
+    /* Nothing may follow the end, and a NUL within ends the text too early. */
+    if (rc || !ended || rest != text + size) {
         free_lines(lines);
         return NULL;
     }
@@ -246,15 +266,20 @@ struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
     return lines;
 }
 
-/* Beside slurm.conf, as Slurm itself finds its other files. */
-static int manifest_path(char *buffer, size_t size)
+/* Beside slurm.conf, as Slurm itself finds its other files. RET a path, or NULL if it is too long. */
+static const char *manifest_path(char *buffer, size_t size)
 {
     const char *conf = getenv("SLURM_CONF");
     const char *slash = conf ? strrchr(conf, '/') : NULL;
-    int length = slash ? snprintf(buffer, size, "%.*s/" FILE_NAME, (int)(slash - conf), conf)
-                       : snprintf(buffer, size, "%s/" FILE_NAME, SLURMHOOKS_SYSCONFDIR);
 
-    return length < 0 || (size_t)length >= size ? -1 : 0;
+    if (!slash)
+        return SLURMHOOKS_SYSCONFDIR "/" FILE_NAME;
+    size_t folder = (size_t)(slash - conf) + 1;
+    if (folder + sizeof(FILE_NAME) > size)
+        return NULL;
+    memcpy(buffer, conf, folder);
+    memcpy(buffer + folder, FILE_NAME, sizeof(FILE_NAME));
+    return buffer;
 }
 
 /* Whoever can write it can switch hooks off: only those who could do so anyway. */
@@ -281,7 +306,7 @@ static char *read_whole(const char *path, size_t *size, const char **why)
     if (status.st_size <= 0 || status.st_size > LARGEST)
         goto done;
     *size = (size_t)status.st_size;
-    text = malloc(*size + 1);
+    text = calloc(1, *size + 1);
     for (size_t have = 0; text && have < *size;) {
         ssize_t got = read(fd, text + have, *size - have);
         if (got <= 0) {
@@ -305,11 +330,12 @@ const struct manifest_line *manifest_find(int argc, char *argv[], const char **w
     static const char *reason;
 
     if (!read_before) {
-        char path[4096];
+        char buffer[4096];
+        const char *path = manifest_path(buffer, sizeof(buffer));
         size_t size = 0;
         read_before = 1;
         reason = "its path is too long";
-        char *text = manifest_path(path, sizeof(path)) ? NULL : read_whole(path, &size, &reason);
+        char *text = path ? read_whole(path, &size, &reason) : NULL;
         lines = text ? manifest_parse(text, size, &reason) : NULL;
         if (!lines)
             free(text);

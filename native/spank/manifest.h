@@ -40,12 +40,12 @@ struct manifest_option {
 
 /* What one line of plugstack.conf comes to. */
 struct manifest_line {
-    int argc;
-    char **argv;
     unsigned calls[CALLBACK_COUNT]; /* bit n: there is a handler in spank_context_t n */
     struct manifest_option *options;
     int option_count;
     struct manifest_line *next;
+    int argc;
+    char *argv[]; /* NULL behind the last */
 };
 
 /*

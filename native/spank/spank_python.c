@@ -25,6 +25,34 @@ SPANK_PLUGIN(python, 1)
 #define FAILED (-ESPANK_ERROR)
 #define BIT(context) (1u << (context))
 
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+/* Slurm reads it when init() has failed, in place of what init() returned. */
+int slurm_spank_init_failure_mode = ESPANK_NODE_FAILURE;
+
+/*
+ * What a failure to start comes to: what the handler named as its code, what the site has chosen, or the answer itself.
+ * In init_post_opt, too, where Slurm does not look at the variable: with a manifest Python is not started before.
+ */
+static int by_mode(const struct line *line, enum callback which, unsigned context, int rc)
+{
+    int named = rc == ESPANK_NODE_FAILURE || rc == ESPANK_JOB_FAILURE;
+
+    if (rc && !named && line->mode != FAILURE_UNSET && context == S_CTX_REMOTE &&
+        (which == CALLBACK_init || which == CALLBACK_init_post_opt))
+        rc = line->mode == FAILURE_JOB ? ESPANK_JOB_FAILURE : ESPANK_NODE_FAILURE;
+    if (rc && which == CALLBACK_init)
+        slurm_spank_init_failure_mode = rc;
+    return rc;
+}
+#else
+static int by_mode(const struct line *line, enum callback which, unsigned context, int rc)
+{
+    if (line->mode != FAILURE_UNSET && which == CALLBACK_init && context == S_CTX_SLURMD)
+        slurm_info("slurmhooks: init_failure_mode is ignored: it takes Slurm 25.05 or later");
+    return rc;
+}
+#endif
+
 /* Options that the user gave and that Python has not seen yet, because it has not started. */
 struct given {
     int value;
@@ -89,10 +117,12 @@ static int option_callback(int value, const char *argument, int remote)
 
     if (!line || keep(value, argument, remote))
         return FAILED;
-    int checked = line->manifest && line->manifest->options[index].checked;
+    /* The manifest does not know what a Lua script registers while it runs; Python does, and runs already. */
+    int known = line->manifest && index < line->manifest->option_count;
+    int checked = known && line->manifest->options[index].checked;
     /* In slurmstepd Slurm only logs our answer; Python checks when it starts, and fails task_init_privileged. */
     line->to_check |= checked && remote;
-    if (line->manifest && (remote || !checked))
+    if (known && (remote || !checked))
         return 0;
     return tell_waiting();
 }
@@ -163,8 +193,12 @@ static const char *missing_callbacks(void)
 
 static int fits(const struct manifest_line *manifest)
 {
+    /* All variants have the others (meson.build): to look them up would cost each launch something. */
+    static const unsigned optional = BIT(CALLBACK_job_prolog) | BIT(CALLBACK_job_epilog) | BIT(CALLBACK_user_init) |
+                                     BIT(CALLBACK_task_post_fork) | BIT(CALLBACK_task_exit);
+
     for (int i = 0; i < CALLBACK_COUNT; i++)
-        if (manifest->calls[i] && !exported(i))
+        if (manifest->calls[i] && optional & BIT(i) && !exported(i))
             return 0;
     return 1;
 }
@@ -195,17 +229,10 @@ static void say_why(const char *why, unsigned context)
         slurm_info(text, why);
 }
 
-static int callback(enum callback which, const char *name, spank_t spank, int argc, char *argv[])
+static int answer(struct line *line, enum callback which, const char *name, spank_t spank, const char *why)
 {
-    const char *why;
     unsigned context = spank_context();
-    struct line *line = line_of(argc, argv, &why);
 
-    if (!line) {
-        slurm_error("slurmhooks: more than %d lines of plugstack.conf name this plugin, or memory is short",
-                    MOST_LINES);
-        return FAILED;
-    }
     if (which == CALLBACK_init && line->manifest && !fits(line->manifest)) {
         line->manifest = NULL;
         why = "it is for another variant of this plugin";
@@ -221,6 +248,19 @@ static int callback(enum callback which, const char *name, spank_t spank, int ar
         (which == CALLBACK_init_post_opt && context == S_CTX_REMOTE && tasks_need_python(line, spank)))
         return ask_callback(line, name, spank, NULL);
     return 0;
+}
+
+static int callback(enum callback which, const char *name, spank_t spank, int argc, char *argv[])
+{
+    const char *why;
+    struct line *line = line_of(argc, argv, &why);
+
+    if (!line) {
+        slurm_error("slurmhooks: more than %d lines of plugstack.conf name this plugin, or memory is short",
+                    MOST_LINES);
+        return FAILED;
+    }
+    return by_mode(line, which, spank_context(), answer(line, which, name, spank, why));
 }
 
 /* One function a documented callback. */

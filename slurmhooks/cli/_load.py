@@ -24,6 +24,7 @@ class Loaded:
         lines: the lines of plugstack.conf, for SPANK.
         findings: what is wrong, each thing once.
         watched: the files and folders that the handlers depend on.
+        disabled: Lua scripts that are left out wherever they fail as here, each with the reason.
     """
 
     def __init__(self) -> None:
@@ -31,6 +32,7 @@ class Loaded:
         self.lines: list[Line] = []
         self.findings: list[str] = []
         self.watched: list[str] = []
+        self.disabled: list[str] = []
 
     def load(self, sysconfdir: Path) -> None:
         """Load everything that the configuration below ``sysconfdir`` names."""
@@ -65,9 +67,28 @@ class Loaded:
             path = path if name is None else Path(site.directory(), name)
             read, sources = site.of_config(path)
             self.watched += site.watched(path, read, sources)
-        registry = loader.load(sources)
+        registry = loader.load([source for source in sources if not source.scripted])
+        scripts = [source for source in sources if source.scripted]
+        version = None
+        if scripts:
+            version, registry = self._add_scripts(registry, scripts, args)
         self.watched += [handler.path for handler in registry.all_handlers()]
-        self.lines.append(Line(args, sources, rest, registry))
+        self.lines.append(Line(args, sources, rest, registry, version))
+
+    def _add_scripts(
+        self, registry: Registry, scripts: list[loader.Source], args: tuple[str, ...]
+    ) -> tuple[str, Registry]:
+        """Return the version of Lua and the handlers of a line with its scripts; those that fail are findings."""
+        from slurmhooks.lua import library
+        from slurmhooks.lua import spank as lua
+
+        self.watched.append(str(config.default_path()))
+        try:
+            version = library.choose(site.lua_version())
+        except library.NoLuaError as error:
+            raise LoadError([f"{scripts[0].path}: {error}"]) from error
+        extended = lua.extend(registry, scripts, site.fails_on_error(args), version, self.disabled.append)
+        return version, extended
 
     def all_registries(self) -> list[Registry]:
         """Return the handlers of the configuration and of each line."""

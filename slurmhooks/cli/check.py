@@ -25,7 +25,7 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     """
     loaded = _load.Loaded()
     loaded.load(sysconfdir)
-    findings = list(loaded.findings)
+    findings = [*loaded.findings, *loaded.disabled]
     folder = plugin_dir or _site.installed_in(sysconfdir)
     record = _native.BuildRecord.load(folder) if folder else None
     if record is None:

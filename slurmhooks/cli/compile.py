@@ -13,6 +13,8 @@ from slurmhooks.cli._findings import Finding, Findings
 from slurmhooks.cli._progress import note
 
 PLUGIN = "spank_python.so"
+ASKED_AT_START = ("job_prolog", "job_epilog")
+"""slurmd asks its plugins only once whether they have these."""
 
 
 @click.command("compile")
@@ -36,6 +38,8 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     loaded.load(sysconfdir)
     if loaded.findings:
         raise Findings([*loaded.findings, "the manifest was not written"])
+    for text in loaded.disabled:
+        note(text)
     # An upgrade of the package may read hook files in another way.
     watched = [*loaded.watched, _version.__file__]
     # First: a new __pycache__ changes the folder of the hook files, which is watched.
@@ -56,7 +60,8 @@ def slurm_number(version: str) -> int:
 
 def byte_code(loaded: _load.Loaded) -> None:
     """Compile the hook files, where their folder may be written."""
-    for path in sorted({source.path for line in loaded.lines for source in line.sources if source.path is not None}):
+    sources = [source for line in loaded.lines for source in line.sources if not source.scripted]
+    for path in sorted({source.path for source in sources if source.path is not None}):
         try:
             py_compile.compile(path, doraise=True)
         except (OSError, py_compile.PyCompileError) as error:
@@ -73,10 +78,19 @@ def choose_variant(folder: Path, letters: str) -> str:
     if not (folder / variant).exists():
         raise Finding(f"{folder / variant} is missing: run 'slurmhooks install' again")
     target = folder / PLUGIN
+    # A plugin that no 'slurmhooks compile' has chosen offers all.
+    before = offers(target.resolve().stem.partition("-")[2]) if target.is_symlink() else ASKED_AT_START
     if not (target.is_symlink() and os.readlink(target) == str(variant)):
         temporary = folder / f".{PLUGIN}.{os.getpid()}"
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(variant)
         temporary.replace(target)
-    extra = [name for name, letter in manifest.VARIANT_LETTERS.items() if letter in letters]
+    extra = offers(letters)
+    if any(name in extra and name not in before for name in ASKED_AT_START):
+        note("restart slurmd: it asks only at its start whether there are job_prolog and job_epilog to call")
     return f"offers {', '.join(extra)} to Slurm" if extra else "offers Slurm no callback that costs"
+
+
+def offers(letters: str) -> list[str]:
+    """Return the callbacks that a variant has and others have not."""
+    return [name for name, letter in manifest.VARIANT_LETTERS.items() if letter in letters]

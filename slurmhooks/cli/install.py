@@ -14,6 +14,7 @@ from slurmhooks.cli._findings import Finding, Findings
 TEMPLATE = "scrun.lua.in"
 # Tells a scrun.lua that may be replaced from one that a person wrote.
 MARK = "Made by 'slurmhooks install'"
+OWN_SCRIPT = "scrun.site.lua"
 RISK = "what they put there runs as root in slurmd"
 ABSOLUTE = click.Path(path_type=Path)
 
@@ -133,7 +134,11 @@ def render_scrun_lua(template: Path, plugin_dir: Path, folder: Path) -> str:
         return f"{target}: written"
     other = folder / "scrun.lua.slurmhooks"
     _replace(other, content, 0o644)
-    return f"{target} is not ours and was left alone: take over the lines of {other}, or replace it by that file"
+    return (
+        f"{target} is not ours and was left alone. Handlers of scrun need {other} in its place; it runs the site's own"
+        f" script too: mv {target} {folder / OWN_SCRIPT}; mv {other} {target}; and in {folder / 'slurmhooks.toml'}:\n"
+        f'      [scrun]\n      lua = "{OWN_SCRIPT}"'
+    )
 
 
 def show_settings(settings: list[_site.Setting]) -> None:

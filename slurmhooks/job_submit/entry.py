@@ -19,8 +19,11 @@ from slurmhooks.reload import LiveSite, settle
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from typing import Any
 
+    from slurmhooks.config import Config
+    from slurmhooks.loader import Source
     from slurmhooks.outcome import Outcome
     from slurmhooks.registry import Handler, Registry
 
@@ -30,6 +33,7 @@ lib = native.lib
 Answer = tuple[int, bytes | None, int]
 SUCCESS: Answer = (lib.SLURM_SUCCESS, None, 0)
 FAILED = int(lib.SLURM_ERROR)
+ENDS = "slurmctld does not start until this is mended"
 
 _messages: list[str] = []
 """Texts for the user of the running call; calls come one at a time."""
@@ -49,20 +53,31 @@ def init(version: int) -> Answer:
         version: SLURM_VERSION_NUMBER of the build.
     """
     model._View._release = f"{version >> 16 & 0xFF}.{version >> 8 & 0xFF:02d}.{version & 0xFF}"
-    answer = dispatch.guarded("job_submit init", _init, FAILED)
-    return answer[0], None, 0
+    return dispatch.guarded("job_submit init", _init, FAILED)[0], None, 0
 
 
 def _init() -> Answer:
     try:
         _site.start()
     except (ConfigError, LoadError) as error:
-        dispatch.report_findings(error.findings, "slurmctld does not start until this is mended")
+        dispatch.report_findings(error.findings, ENDS)
         return FAILED, None, 0
     _arm()
     # In a child the descriptor is closed, and its number may be another file's.
     os.register_at_fork(after_in_child=lambda: [event.watch(-1) for event in EVENTS.values()])
-    return _finish(dispatch.run(_site.registry.handlers("job_submit.init"), {}))
+    answer = _without_user("job_submit.init")
+    if answer[0]:
+        log.record(f"a job_submit.init handler failed: {ENDS}")
+    return answer
+
+
+def _without_user(hook: str) -> Answer:
+    """Run handlers in a call that no user waits for: what they say to one goes to the log."""
+    answer = _finish(dispatch.run(_site.registry.handlers(hook), {}))
+    if answer[1]:
+        text = answer[1].decode("utf-8", "replace")
+        (log.error if answer[0] else log.info)("%s: %s", hook, text)
+    return answer
 
 
 def _check(registry: Registry) -> list[str]:
@@ -77,7 +92,15 @@ def _check(registry: Registry) -> list[str]:
     return findings
 
 
-_site = LiveSite(_check)
+def _scripts(read: Config, path: Path) -> list[Source]:
+    if read.job_submit.lua is None:
+        return []
+    from slurmhooks.lua import job_submit
+
+    return job_submit.sources(read, path)
+
+
+_site = LiveSite(_check, scripts=_scripts)
 
 
 def fini(version: int) -> Answer:
@@ -87,10 +110,7 @@ def fini(version: int) -> Answer:
         version: SLURM_VERSION_NUMBER of the build.
     """
     del version
-    answer = dispatch.guarded(
-        "job_submit fini", lambda: _finish(dispatch.run(_site.registry.handlers("job_submit.fini"), {})), FAILED
-    )
-    return answer[0], None, 0
+    return dispatch.guarded("job_submit fini", lambda: _without_user("job_submit.fini"), FAILED)[0], None, 0
 
 
 def _refresh() -> None:

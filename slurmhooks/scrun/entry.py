@@ -177,8 +177,11 @@ def _sources() -> list[loader.Source]:
             table = tomllib.load(file)
     except (OSError, ValueError):
         return site.of_config()[1]
-    hooks = table.get("hooks", {})
-    if set(table) - {"hooks"} or not isinstance(hooks, dict) or set(hooks) - {"paths", "modules"}:
+    # [scrun] lua is scrun.lua's own affair; see native/scrun/scrun_site.lua.
+    hooks, own = table.get("hooks", {}), table.get("scrun", {})
+    if set(table) - {"hooks", "scrun"} or not isinstance(hooks, dict) or set(hooks) - {"paths", "modules"}:
+        return site.of_config()[1]
+    if not isinstance(own, dict) or set(own) - {"lua"} or not isinstance(own.get("lua", ""), str):
         return site.of_config()[1]
     paths, modules = hooks.get("paths", []), hooks.get("modules", [])
     if not all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in (paths, modules)):

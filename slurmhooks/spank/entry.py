@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from slurmhooks.hook import Option
     from slurmhooks.outcome import Outcome
 
 ffi = native.ffi
@@ -34,14 +35,40 @@ FAILED: Answer = (SIGN * lib.ESPANK_ERROR, None, 0)
 
 
 class Line:
-    """One line of plugstack.conf: the same library serves several, told apart by their arguments."""
+    """One line of plugstack.conf: the same library serves several, told apart by their arguments.
 
-    __slots__ = ("args", "registry")
+    Attributes:
+        args: for handlers.
+        registry: the handlers.
+    """
 
-    def __init__(self, args: list[str], registry: Registry) -> None:
-        """Keep the arguments for handlers and the handlers."""
+    __slots__ = ("_names", "_registered", "args", "registry")
+
+    def __init__(self, args: list[str], registry: Registry, names: list[str]) -> None:
+        """Keep what was loaded.
+
+        Args:
+            args: see the class.
+            registry: see the class.
+            names: of its options as the manifest has them, for a line with Lua scripts; else empty.
+        """
         self.args = args
         self.registry = registry
+        self._names = names or [option.name for option in registry.options]
+        self._registered: list[Option] = []
+
+    def option(self, index: int) -> Option | None:
+        """Return an option by its number in the stub; None if its script could not be loaded in this process."""
+        if index >= len(self._names):
+            return self._registered[index - len(self._names)]
+        name = self._names[index]
+        same = self.registry.options[index : index + 1]
+        return next((option for option in (*same, *self.registry.options) if option.name == name), None)
+
+    def add(self, option: Option) -> int:
+        """Remember an option that a running script registers; return its number in the stub."""
+        self._registered.append(option)
+        return len(self._names) + len(self._registered) - 1
 
 
 _lines: dict[tuple[str, ...], Line | None] = {}
@@ -116,7 +143,11 @@ def callback(
             and not options.register(line.registry, pointer, _context, option_callback, base)
         ):
             return FAILED
-        return _callback(name_text, pointer, line)
+
+        def register(option: Option) -> int:
+            return options.add(option, pointer, base + line.add(option), option_callback)
+
+        return _callback(name_text, pointer, line, register)
 
     return _answer(f"spank {name_text}", body)
 
@@ -138,7 +169,16 @@ def option(argc: int, argv: int, known: int, index: int, argument: int, remote: 
         if line is None:
             return FAILED
         text = text_from_c(ffi.string(ffi.cast("char *", argument))) if argument else None
-        accepted = options.take(line.registry.options[index], text, "remote" if remote else "local")
+        given = line.option(index)
+        if given is None:
+            log.error("an option is not taken: the Lua script that has it could not be loaded here")
+            return FAILED
+        if given.scripted:
+            from slurmhooks.lua.spank_options import LuaOption
+
+            assert isinstance(given, LuaOption)
+            return given.take(text, bool(remote)), None, 0
+        accepted = options.take(given, text, "remote" if remote else "local")
         return SUCCESS if accepted else (SIGN * lib.ESPANK_BAD_ARG, None, 0)
 
     return _answer("spank option", body)
@@ -171,7 +211,14 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
 
             found = manifest.sources(args)
         sources, rest = site.of_plugstack(args) if found is None else found
-        return Line(rest, loader.load(sources))
+        registry = loader.load([source for source in sources if not source.scripted])
+        scripts = [source for source in sources if source.scripted]
+        if not scripts:
+            return Line(rest, registry, [])
+        from slurmhooks.lua import spank as lua
+
+        version, names = manifest.of_scripts(args) if known else (site.lua_version(), [])
+        return Line(rest, lua.extend(registry, scripts, site.fails_on_error(args), version), names)
     except LoadError as error:
         log.user(dispatch.report_findings(error.findings))
         return None
@@ -191,7 +238,7 @@ def _never_called(registry: Registry, missing: list[str]) -> bool:
     return bool(lost)
 
 
-def _callback(name: str, handle: Any, line: Line) -> Answer:
+def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], int]) -> Answer:
     if _context == "job_script":
         options.of_script(line.registry, handle)
     if name == "task_init_privileged":
@@ -200,10 +247,18 @@ def _callback(name: str, handle: Any, line: Line) -> Answer:
         if refused is not None:
             return _finish(refused)
     handlers = [handler for handler in line.registry.handlers(f"spank.{name}") if _context in handler.contexts]
-    if not handlers:
-        return SUCCESS
-    view = Spank(native, handle, _context, name, line.args)
-    return _finish(dispatch.run(handlers, {"spank": view}, view))
+    own = [handler for handler in handlers if not handler.scripted]
+    answer = SUCCESS
+    if own:
+        view = Spank(native, handle, _context, name, line.args)
+        answer = _finish(dispatch.run(own, {"spank": view}, view))
+    if answer != SUCCESS or len(own) == len(handlers):
+        return answer
+    from slurmhooks.lua import spank as lua
+    from slurmhooks.lua.spank_handle import View
+
+    scripts = [handler for handler in handlers if handler.scripted]
+    return lua.run(scripts, View(native, handle, _context, name, line.args), register), None, 0
 
 
 def _finish(outcome: Outcome) -> Answer:

@@ -58,6 +58,10 @@ class Options:
         for index, option in enumerate(registry.options):
             if context not in option.contexts:
                 continue
+            if option.scripted:
+                # Of two scripts' options of one name Slurm takes the first, and says so.
+                self.add(option, handle, base + index, callback)
+                continue
             shared = variable(option)
             if shared in self._registered:
                 log.error(
@@ -76,6 +80,17 @@ class Options:
                 return False
         return True
 
+    def add(self, option: Option, handle: Any, value: int, callback: int) -> int:
+        """Register one option with Slurm and return its code.
+
+        Args:
+            option: which.
+            handle: the ``spank_t``.
+            value: its number.
+            callback: see :meth:`register`.
+        """
+        return int(self._lib.spank_option_register(handle, self._struct(option, value, callback)))
+
     def _struct(self, option: Option, value: int, callback: int) -> Any:
         """Return the ``struct spank_option``; Slurm copies it, but promises that nowhere, so it is kept."""
         struct = self._ffi.new("struct spank_option *")
@@ -84,7 +99,7 @@ class Options:
                 string = self._ffi.new("char[]", text.encode())
                 self._keep.append(string)
                 setattr(struct, member, string)
-        struct.has_arg = has_arg(option)
+        struct.has_arg = option.has_arg
         struct.val = value
         struct.cb = self._ffi.cast("int (*)(int, const char *, int)", callback)
         self._keep.append(struct)
@@ -147,8 +162,3 @@ def variable(option: Option) -> str:
     # isalnum(3) of the C locale.
     name = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else "_" for byte in option.name.encode())
     return f"_SLURM_SPANK_OPTION_python_{name}"
-
-
-def has_arg(option: Option) -> int:
-    """Return ``has_arg`` of ``struct spank_option``: 0 none, 1 required, 2 optional."""
-    return 0 if option.arginfo is None else 2 if option.optional else 1

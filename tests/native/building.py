@@ -38,17 +38,27 @@ class Flavour:
 
 PLAIN = Flavour("plain")
 SANITIZED = Flavour("sanitized", ("-Db_sanitize=address,undefined", "-Dallocator=malloc"))
-VALGRIND = Flavour("valgrind", ("-Dallocator=malloc",))
 
 
 @dataclass(frozen=True)
 class Build:
-    """What one flavour has made."""
+    """What one flavour has made.
+
+    Attributes:
+        flavour: which.
+        plugins: the folder with the plugins.
+        host: the program that opens them.
+        other_core: a core library of another build.
+        malloc_core: one with which Python takes each object from malloc().
+        include: the folder with Slurm's headers.
+        has_lua: whether there is a plugin for scrun.
+    """
 
     flavour: Flavour
     plugins: Path
     host: Path
     other_core: Path
+    malloc_core: Path
     include: Path
     has_lua: bool
 
@@ -76,7 +86,8 @@ def build(flavour: Flavour) -> Build:
         python = embeddable_python()
         command = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", str(tree), str(ROOT / "native")]
         command += [f"--prefix={tree / 'plugins'}", f"-Dpython={python}", f"-Dpython_paths={python_paths(python)}"]
-        command += [f"-Dslurm_include={include}", f"-Dlua={lua}", "-Dfakehost=true", *flavour.options]
+        command += [f"-Dslurm_include={include}", f"-Dlua={lua}", "-Dfakehost=true", "-Dvariants=false"]
+        command += flavour.options
         # Meson caches what it found: changed options mean a fresh start.
         stamp = tree / "configured.json"
         wanted = json.dumps(command, indent=1)
@@ -86,8 +97,8 @@ def build(flavour: Flavour) -> Build:
             stamp.write_text(wanted)
         run([ninja(), "-C", str(tree), "install"], environment)
     fakehost = tree / "fakehost"
-    library = fakehost / "libother_core.so"
-    return Build(flavour, tree / "plugins", fakehost / "fakehost", library, include, lua != "none")
+    cores = (fakehost / "libother_core.so", fakehost / "libmalloc_core.so")
+    return Build(flavour, tree / "plugins", fakehost / "fakehost", *cores, include, lua != "none")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.native import under_valgrind
-from tests.native.building import PLAIN, SANITIZED, VALGRIND, Build, BuildError, Flavour, Unavailable, build
+from tests.native.building import PLAIN, SANITIZED, Build, BuildError, Flavour, Unavailable, build
 from tests.native.hosting import Host, Run
 
 _builds: dict[Flavour, Build | str] = {}
@@ -67,7 +67,7 @@ def valgrind_run(
     def run() -> Run:
         if not shutil.which("valgrind"):
             pytest.skip("valgrind is not installed: apt-get install valgrind")
-        return under_valgrind.run(built(VALGRIND), folder)
+        return under_valgrind.run(built(PLAIN), folder)
 
     with ThreadPoolExecutor(1) as beside:
         yield beside.submit(run)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The main path of all three points, for valgrind."""
 
+import shutil
 from pathlib import Path
 
 from tests.native.building import Build
 from tests.native.hosting import Host, Run
 
 HERE = Path(__file__).parent
+CORE = Path("slurmhooks", "libslurmhooks_core.so")
 COMMAND = [
     "valgrind",
     "--quiet",
@@ -72,5 +74,6 @@ TIME_LIMIT = 300.0
 def run(build: Build, folder: Path) -> Run:
     """Run the script; raises what Host.run() raises, valgrind's own words in it."""
     host = Host(build, folder)
+    shutil.copy(build.malloc_core, host.use_copy_of_plugins() / CORE)
     host.site(SITE)
     return host.run(SCRIPT, wrapper=COMMAND, time_limit=TIME_LIMIT)

@@ -88,6 +88,8 @@ def test_a_wrong_configuration_is_a_load_error(write: Write) -> None:
         ("config=x", ("x", None, [])),
         ("config=x failonerror", ("x", None, [])),
         ("failonerror config=x *.py", ("x", "*.py", [])),
+        ("init_failure_mode=job failonerror a.py", (None, "a.py", [])),
+        ("a.py init_failure_mode=rest", (None, "a.py", ["init_failure_mode=rest"])),
         ("a.py failonerror config=x", (None, "a.py", ["failonerror", "config=x"])),
     ],
 )
@@ -115,3 +117,9 @@ def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.Monke
         for name in site.modules_below(["watched_package"]):
             del sys.modules[name]
     assert site.watched(path) == [str(path)]
+
+
+def test_a_wrong_init_failure_mode(write: Write) -> None:
+    """A value that Slurm has not is refused, with those that it has."""
+    with pytest.raises(LoadError, match="init_failure_mode=jobs: it can be init_failure_mode=node or"):
+        site.of_plugstack(["init_failure_mode=jobs"])

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from . import cluster, install, places, rootfs
+from . import cluster, extras, install, places, rootfs
 from .enter import USAGE
 from .enter import main as enter
 from .errors import LabError
@@ -67,6 +67,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--fresh", action="store_true", help="discard every change made to the cluster's files")
     made = verb("install", "build the working tree in the cluster and switch it on; it may be up or down")
     made.add_argument("--force", action="store_true", help="even if this very tree is installed")
+    made = verb("add", "install Debian packages in this cluster alone; it may be up or down")
+    made.add_argument("packages", metavar="PACKAGE", nargs="+")
     verb("restart", "stop and start the daemons, keeping jobs")
     for name, whose in (("exec", "root"), ("as", "USER (root, alice or bob)")):
         about = f"run a command as {whose}, with its own streams and exit code"
@@ -111,6 +113,8 @@ def main(arguments: Sequence[str]) -> int:
             cluster.up(release, options.nodes, options.fresh)
         case "install":
             install.install(release, options.force)
+        case "add":
+            extras.add(release, options.packages)
         case "restart":
             cluster.restart(release)
         case "put":

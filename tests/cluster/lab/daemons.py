@@ -19,7 +19,7 @@ START_LOG = f"{LOGS}/start.log"
 READY_STATES = {"idle", "mixed", "allocated", "completing"}
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
-GRACE_SECONDS = 5.0
+GRACE_SECONDS = 30.0
 ENVIRONMENT = {"PATH": PATH, "LANG": "C.UTF-8", "HOME": "/root", "USER": "root", "LOGNAME": "root"}
 
 

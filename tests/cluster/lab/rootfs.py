@@ -209,16 +209,16 @@ class _Maker:
 
     def packages(self, keeper: namespace.Keeper) -> None:
         self.report.say("packages")
-        proxies = _proxies()
-        proxies["DEBIAN_FRONTEND"] = "noninteractive"
+        env = proxies()
+        env["DEBIAN_FRONTEND"] = "noninteractive"
         try:
-            self.report.inside("apt-get update", keeper, ["apt-get", "-qq", "update"], proxies)
+            self.report.inside("apt-get update", keeper, ["apt-get", "-qq", "update"], env)
         except LabError as error:
             raise UnreachableError(str(error)) from error
         # What a run that was cut off may have left half done.
-        self.report.inside("dpkg --configure", keeper, ["dpkg", "--configure", "-a"], proxies)
+        self.report.inside("dpkg --configure", keeper, ["dpkg", "--configure", "-a"], env)
         command = ["apt-get", "-qq", "-y", "install", *_packages(self.release).split()]
-        self.report.inside("apt-get install", keeper, command, proxies)
+        self.report.inside("apt-get install", keeper, command, env)
         self.stamp("packages", _packages(self.release))
         self.changed = True
 
@@ -267,7 +267,7 @@ class _Maker:
         os.makedirs(self.root + work)
         command = f"cd {work} && apt-get -qq source --download-only --tar-only slurm-wlm={debian}"
         try:
-            report.inside("apt-get source", keeper, ["sh", "-c", command], _proxies())
+            report.inside("apt-get source", keeper, ["sh", "-c", command], proxies())
         except LabError:
             self.stamp("no-source", debian)
             report.say(
@@ -372,7 +372,8 @@ def _copy_same_path(root: str, path: str) -> None:
     shutil.copyfile(path, root + path)
 
 
-def _proxies() -> dict[str, str]:
+def proxies() -> dict[str, str]:
+    """Return the variables that say how this machine reaches the network."""
     names = ("http_proxy", "https_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY")
     return {name: os.environ[name] for name in names if name in os.environ}
 

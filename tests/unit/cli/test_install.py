@@ -119,6 +119,7 @@ def test_scrun_lua_of_a_person_is_left_alone(run: Run, machine: Machine, build: 
     assert (machine.etc / "scrun.lua").read_text() == "-- mine\n"
     assert str(plugins) in (machine.etc / "scrun.lua.slurmhooks").read_text()
     assert "is not ours and was left alone" in result.output
+    assert '[scrun]\n      lua = "scrun.site.lua"' in result.output
 
 
 def test_what_remains_is_said_until_it_is_done(run: Run, machine: Machine, build: Path, plugins: Path) -> None:

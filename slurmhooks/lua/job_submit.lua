@@ -1,0 +1,82 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- What stands between slurmctld's calls and a job_submit.lua: run once in each new state, before the script.
+local find_partition, find_job, find_reservation, write_field, write_variable, request, variables = ...
+local error, getmetatable, next, rawget, select, setmetatable, tonumber, type =
+   error, getmetatable, next, rawget, select, setmetatable, tonumber, type
+local raw_next, raw_pairs = next, pairs
+local slurm = slurm
+
+-- Tables of slurmctld's records: looked up on use, listed only for a script that walks through one.
+local lists = setmetatable({}, { __mode = "k" })
+
+local function list(find)
+   local made = setmetatable({}, {
+      __index = function(_, name)
+         local reader = find(name)
+         if reader then return setmetatable({}, { __index = reader }) end
+      end,
+   })
+   lists[made] = { find = find }
+   return made
+end
+
+local function walked(made, entry)
+   local shown = {}
+   for name, reader in raw_next, entry.find() do shown[name] = setmetatable({}, { __index = reader }) end
+   for name, value in raw_next, made do shown[name] = value end
+   return shown
+end
+
+function pairs(made)
+   local entry = lists[made]
+   if entry then return raw_next, walked(made, entry), nil end
+   if _VERSION == "Lua 5.1" and type(made) ~= "table" then
+      error("bad argument #1 to 'pairs' (table expected, got " .. (made == nil and "nil" or type(made)) .. ")", 2)
+   end
+   return raw_pairs(made)
+end
+
+function next(made, ...)
+   local entry = lists[made]
+   if not entry then return raw_next(made, ...) end
+   if select("#", ...) == 0 or (...) == nil then entry.shown = walked(made, entry) end
+   return raw_next(entry.shown or {}, ...)
+end
+
+local partitions = list(find_partition)
+if slurm then
+   slurm.jobs = list(find_job)
+   slurm.reservations = list(find_reservation)
+end
+
+local function writer(write)
+   return function(_, name, value)
+      local wrong = write(name, value)
+      if wrong then error(wrong, 2) end
+   end
+end
+
+local environment = setmetatable({}, { __index = variables, __newindex = writer(write_variable) })
+local desc = { __index = request, __newindex = writer(write_field), _job_desc = request }
+
+-- Names that scripts of the years before metatables call.
+function _get_job_req_field_name(pointer, name) return pointer and pointer[name] end
+function _get_job_env_field_name(pointer, name) return pointer and environment[name] end
+function _set_job_req_field(table, name, value) table[name] = value end
+function _set_job_env_field(table, name, value) table[name] = value end
+function _get_part_rec_field(pointer, name) return pointer and pointer[name] end
+
+local function result(value) return tonumber(value) or false end
+
+local function job_submit(uid)
+   if not slurm_job_submit then return 0 end
+   return (result(slurm_job_submit(setmetatable({}, desc), partitions, uid)))
+end
+
+local function job_modify(record, uid)
+   if not slurm_job_modify then return 0 end
+   local known = setmetatable({}, { __index = record, _job_rec_ptr = record })
+   return (result(slurm_job_modify(setmetatable({}, desc), known, partitions, uid)))
+end
+
+return job_submit, job_modify, environment

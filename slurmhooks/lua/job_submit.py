@@ -1,0 +1,529 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A site's job_submit.lua as handlers, run as Slurm's own job_submit/lua runs it.
+
+One state a script; it lives until the script changes, so its globals last from call to call. What it writes to the
+request waits until all handlers have passed, as theirs does, and they read what it wrote.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks import loader
+from slurmhooks.errors import LoadError, Reject, StaleHandleError
+from slurmhooks.hook import HOOKS
+from slurmhooks.job_submit import constants, slurmctld
+from slurmhooks.job_submit.rows import Computed, Text, _member
+from slurmhooks.log import ERROR, INFO, log
+from slurmhooks.lua import job_fields, slurm_table
+from slurmhooks.lua.job_fields import Reader, Release
+from slurmhooks.lua.library import NoLuaError
+from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, to_bytes, to_text
+from slurmhooks.registry import Handler
+from slurmhooks.values import text_to_c
+
+native: Any = None
+"""The compiled views; None outside of slurmctld, where a test hands records over."""
+with suppress(ModuleNotFoundError):
+    from slurmhooks.job_submit import native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from slurmhooks.config import Config
+
+GLUE = os.path.join(os.path.dirname(__file__), "job_submit.lua")
+PLUGIN = "job_submit/lua"
+FUNCTIONS = ("slurm_job_submit", "slurm_job_modify")
+
+NUMBERS = (
+    "ALLOC_SID_ADMIN_HOLD ALLOC_SID_USER_HOLD INFINITE INFINITE64 MAIL_INVALID_DEPEND MAIL_JOB_BEGIN MAIL_JOB_END"
+    " MAIL_JOB_FAIL MAIL_JOB_REQUEUE MAIL_JOB_TIME100 MAIL_JOB_TIME80 MAIL_JOB_TIME50 MAIL_JOB_STAGE_OUT MEM_PER_CPU"
+    " NICE_OFFSET JOB_SHARED_NONE JOB_SHARED_OK JOB_SHARED_USER JOB_SHARED_MCS NO_VAL64 NO_VAL NO_VAL16 NO_VAL8"
+    " SHARED_FORCE"
+)
+FLAGS: dict[str, Release] = {
+    **dict.fromkeys(
+        ("GRES_DISABLE_BIND", "GRES_ENFORCE_BIND", "KILL_INV_DEP", "NO_KILL_INV_DEP", "SPREAD_JOB", "USE_MIN_NODES"),
+        (22, 5),
+    ),
+    **dict.fromkeys(("GRES_ALLOW_TASK_SHARING", "GRES_MULT_TASKS_PER_SHARING", "GRES_ONE_TASK_PER_SHARING"), (23, 11)),
+    "STEPMGR_ENABLED": (24, 5),
+    **dict.fromkeys(("SPREAD_SEGMENTS", "CONSOLIDATE_SEGMENTS", "EXPEDITED_REQUEUE"), (25, 11)),
+}
+OLD_ERRORS = (
+    "ESLURM_ACCESS_DENIED ESLURM_ACCOUNTING_POLICY ESLURM_INVALID_ACCOUNT ESLURM_INVALID_LICENSES"
+    " ESLURM_INVALID_NODE_COUNT ESLURM_INVALID_TIME_LIMIT ESLURM_JOB_MISSING_SIZE_SPECIFICATION"
+    " ESLURM_MISSING_TIME_LIMIT"
+)
+"""What scripts had before 23.02 gave them all error codes."""
+
+RUNTIME_ERROR = "ESLURM_LUA_FUNC_FAILED_RUNTIME_ERROR"
+
+
+def sources(read: Config, path: Path) -> list[loader.Source]:
+    """Return the script that the configuration names, for the loader; none if it names none.
+
+    Args:
+        read: the configuration.
+        path: its file.
+    """
+    if read.job_submit.lua is None:
+        return []
+    options = Options(read.lua.version, read.job_submit.lua_on_error, read.job_submit.lua_order)
+    return [loader.Source(path=os.path.join(path.parent, read.job_submit.lua), read=lambda name: load(name, options))]
+
+
+class Options:
+    """What slurmhooks.toml says about a script.
+
+    Attributes:
+        version: of Lua, or None for Slurm's own.
+        on_error: ``accept``, ``reject``, or None for what the release of Slurm does.
+        order: among the handlers.
+    """
+
+    def __init__(self, version: str | None = None, on_error: str | None = None, order: int = 50) -> None:
+        """Keep what it says."""
+        self.version = version
+        self.on_error = on_error
+        self.order = order
+
+    def key(self) -> tuple[object, ...]:
+        """Return what makes two of them the same."""
+        return self.version, self.on_error, self.order
+
+
+_loaded: dict[str, tuple[object, Script]] = {}
+"""The scripts in force: one that did not change keeps its state when other files do."""
+
+
+def load(path: str, options: Options | None = None, release: Release | None = None) -> list[Handler]:
+    """Return the two handlers of a script, loaded anew only if it changed.
+
+    Args:
+        path: of the script.
+        options: see the class.
+        release: of Slurm; by default that of the process.
+
+    Raises:
+        LoadError: it cannot be loaded; an earlier one is still what it was.
+    """
+    options = options or Options()
+    release = release or running_release()
+    identity = (loader.identity(path), options.key(), release)
+    known = _loaded.get(path)
+    if known is None or known[0] != identity:
+        try:
+            script = Script(path, options, release)
+        except (ScriptError, NoLuaError) as error:
+            text = str(error)
+            log.plain(ERROR, f"{PLUGIN}: {text}" + (", using previous script" if known else ""))
+            trace = error.traceback if isinstance(error, ScriptError) else []
+            raise LoadError(["\n    ".join([text, *trace])]) from None
+        _loaded[path] = (identity, script)
+    return _loaded[path][1].handlers()
+
+
+def running_release() -> Release:
+    """Return the release of Slurm in this process; the newest that is known where there is none."""
+    compiled = getattr(constants, "_compiled", None)
+    number = compiled.lib.SLURM_VERSION_NUMBER if compiled is not None else 26 << 16 | 5 << 8
+    return number >> 16 & 0xFF, number >> 8 & 0xFF
+
+
+def table_constants(release: Release) -> dict[str, object]:
+    """Return what job_submit/lua of a release puts into the table ``slurm``, but for functions."""
+    found: dict[str, object] = {}
+    if release >= (23, 2):
+        codes = constants.ESLURM
+        if not isinstance(codes, type):
+            codes = {}  # type: ignore[assignment]  # outside slurmctld there are no numbers
+        found.update((code.name, float(code)) for code in codes)  # type: ignore[attr-defined]
+        found["EINPROGRESS"] = 115.0
+    else:
+        for name in OLD_ERRORS.split():
+            code = getattr(constants, name)
+            if not isinstance(code, str):
+                found[name] = float(code)
+    for name in NUMBERS.split():
+        found[name] = float(getattr(constants, name))
+    found["MAIL_JOB_TIME890"] = float(constants.MailType.MAIL_JOB_TIME90)  # so spelled in slurm_lua.c
+    for name, since in FLAGS.items():
+        if since <= release:
+            found[name] = float(getattr(constants, name))
+    found["CLUSTER_NAME"] = _cluster_name()
+    return found
+
+
+def _cluster_name() -> str | None:
+    try:
+        return slurmctld.cluster_name()
+    except NotImplementedError:
+        return None
+
+
+class Request:
+    """The request of the running call, as the metatable of ``job_desc`` reads it."""
+
+    __slots__ = ("_readers", "_rest", "_struct", "_writes")
+
+    def __init__(self, rest: Callable[[Any], Any]) -> None:
+        """Take what knows the rarer fields."""
+        self._rest = rest
+        self.end()
+
+    def begin(self, readers: dict[bytes, Any], job: Any) -> None:
+        """Read this request from now on."""
+        self._readers = readers
+        self._struct = job._struct
+        self._writes = job._writes
+
+    def end(self) -> None:
+        """Read none."""
+        self._readers = _OVER
+        self._struct = self._writes = None
+
+    def __getitem__(self, name: Any) -> Any:
+        """Return what Lua gets."""
+        read = self._readers.get(name)
+        return self._rest(name) if read is None else read(self._struct, self._writes)
+
+
+class _Over(dict[bytes, Any]):
+    """Stands for the fields of a request that is over."""
+
+    def get(self, name: object, default: object = None) -> Any:
+        """Refuse."""
+        raise StaleHandleError("this job_desc was used after the call that it was made for")
+
+
+_OVER = _Over()
+
+
+class Finder:
+    """Looks records of slurmctld up for Lua; called without a name it returns all of them."""
+
+    def __init__(self, script: Script, kind: str, table: str) -> None:
+        """Say which."""
+        self._script = script
+        self._table = table
+        self._getters = job_fields.getters(kind, script.release)
+
+    def __call__(self, *name: Any) -> Any:
+        """Return the reader of a record, or a table of readers."""
+        table = self._script.table(self._table)
+        if not name:
+            return self._script.state.mapping({to_bytes(str(key)): self._reader(view) for key, view in table.items()})
+        if not isinstance(name[0], bytes):
+            return None
+        view = table.get(to_text(name[0]))
+        return None if view is None else self._reader(view)
+
+    def _reader(self, view: Any) -> Any:
+        return self._script.state.items(Reader(self._getters, view, self._script.state.value))
+
+
+class Script:
+    """One job_submit.lua, loaded.
+
+    Attributes:
+        path: the file.
+        release: of Slurm, whose ways it follows.
+        state: of Lua.
+    """
+
+    def __init__(self, path: str, options: Options, release: Release) -> None:
+        """Load it.
+
+        Raises:
+            ScriptError: it cannot be loaded, with the text that Slurm logs.
+            NoLuaError: there is no such Lua.
+        """
+        self.path = path
+        self.release = release
+        self._options = options
+        self._said: list[str] = []
+        self._bindings: dict[type, tuple[Any, Any]] = {}
+        self._job: Any = None
+        self._encoders: dict[bytes, Any] = {}
+        self._tables: tuple[Any, ...] = ()
+        self._opened: dict[str, Any] = {}
+        self._uid = 0
+        self.state = state = State(options.version)
+        try:
+            chunk = state.load(path)
+        except ScriptError as error:
+            raise ScriptError(f"{path}: {error.text}", error.traceback) from None
+        table = slurm_table.install(state, table_constants(release), self._said.append)
+        if release >= (24, 11):
+            table[b"get_qos_priority"] = state.function(self._qos_priority)
+        if release >= (26, 5):
+            slurm_table.install_conversions(state, table)
+        self._request = Request(self._rest)
+        request = state.items(self._request)
+        with open(GLUE, encoding="utf-8") as file:
+            glue = state.compile(file.read(), "=slurmhooks")
+        self._submit, self._modify, self._environment = state.call(
+            glue,
+            *(
+                state.raw_function(Finder(self, kind, name))
+                for kind, name in (("part", "partitions"), ("job_rec", "jobs"), ("reservation", "reservations"))
+            ),
+            state.raw_function(self._write),
+            state.raw_function(self._write_variable),
+            request,
+            state.items(Variables(self)),
+        )
+        self._record_getters = job_fields.getters("job_rec", release)
+        self._lines = self._run(chunk)
+
+    def _run(self, chunk: Any) -> dict[str, int]:
+        """Run the script's top level; return the lines of its functions."""
+        try:
+            result = self.state.call(chunk)
+        except ScriptError as error:
+            raise ScriptError(f"{self.path}: {error.text}", error.traceback) from None
+        first = result[0] if isinstance(result, tuple) else result
+        code = int(slurm_table.number(first))
+        if code:
+            raise ScriptError(f"{self.path}: returned {code} on load", [])
+        found = {name: self.state.globals[name.encode()] for name in FUNCTIONS}
+        missing = [name for name, value in found.items() if self.state.type_of(value) != "function"]
+        for name in missing:
+            log.plain(ERROR, f"{PLUGIN}: {self.path}: missing required function {name}")
+        if missing:
+            raise ScriptError(f"{self.path}: required function(s) not present", [])
+        return {name: self.state.line_of(value) for name, value in found.items()}
+
+    def handlers(self) -> list[Handler]:
+        """Return the script's two functions as handlers."""
+        made = []
+        # In slurmctld records are looked up when the script asks for them; elsewhere they must be handed over.
+        tables = TABLES if native is None else ()
+        for hook, function, names in (
+            ("job_submit", self.job_submit, ("job", "submit_uid", *tables)),
+            ("job_modify", self.job_modify, ("job", "record", "modify_uid", *tables)),
+        ):
+            name = f"slurm_{hook}"
+            label = f"{os.path.basename(self.path)}:{name}"
+            made.append(
+                Handler(
+                    function, names, HOOKS[hook], self._options.order, False, (), label, self.path, self._lines[name]
+                )
+            )
+        return made
+
+    def job_submit(self, job: Any, submit_uid: int, *tables: Any) -> None:
+        """Run the script's function for a submission; for the dispatcher."""
+        self._call("job_submit", job, tables, self._submit, float(submit_uid))
+
+    def job_modify(self, job: Any, record: Any, modify_uid: int, *tables: Any) -> None:
+        """Run the script's function for an update; for the dispatcher."""
+        reader = self.state.items(Reader(self._record_getters, record, self.state.value))
+        self._call("job_modify", job, tables, self._modify, reader, float(modify_uid))
+
+    def _call(self, hook: str, job: Any, tables: tuple[Any, ...], function: Any, *arguments: Any) -> None:
+        binding = self._bindings.get(type(job)) or self._bind(type(job))
+        self._job = job
+        self._encoders = binding[1]
+        self._tables = tables
+        self._uid = int(arguments[-1])
+        request = self._request
+        request.begin(binding[0], job)
+        try:
+            result = self.state.call(function, *arguments)
+        except ScriptError as error:
+            self._failed(hook, error)
+            return
+        finally:
+            request.end()
+            self._job = None
+            for table in self._opened.values():
+                table.close()
+            self._opened.clear()
+        self._answer(hook, result)
+
+    def _answer(self, hook: str, result: Any) -> None:
+        """Pass on what the function returned, and what it said."""
+        if result is False:
+            log.plain(INFO, f"{hook}/lua: {self.path}: non-numeric return code")
+            result = 0
+        if self._said:
+            self._tell(hook)
+        code = int(result)
+        if code:
+            raise Reject(code=code)
+
+    def _tell(self, hook: str) -> None:
+        said = list(self._said)
+        self._said.clear()
+        if hook == "job_modify" and self.release < (23, 2):
+            text = "\n".join(said)
+            log.plain(ERROR, f'Use of log.user() in job_modify is not supported. Message discarded: ("{text}")')
+            return
+        for text in said:
+            log.user(text)
+
+    def _failed(self, hook: str, error: ScriptError) -> None:
+        """Do what the release does when a function fails, or what the configuration says instead."""
+        log.plain(ERROR, f"{hook}/lua: {self.path}: {error.text}")
+        for line in error.traceback:
+            log.info("%s", line)
+        refuses = self.release >= (26, 5)
+        if self._options.on_error is not None:
+            refuses = self._options.on_error == "reject"
+        if not refuses:
+            self._tell(hook)
+            return
+        self._said.clear()
+        raise Reject(error.text, code=RUNTIME_ERROR if self.release >= (26, 5) else None)
+
+    def _bind(self, kind: Any) -> tuple[Any, Any]:
+        """Return how the fields of a class of requests are read and written."""
+        backend = kind._arrays
+        readers = job_fields.readers(backend.string, lambda row: _member(row, backend), self.release)
+        known = job_fields.names("job_desc", self.release)
+        encoders = {}
+        for name in job_fields.writable(self.release):
+            row = known[name]
+            member = _member(row, backend)
+            if member is not None:
+                encoders[name.encode()] = (member, isinstance(row, Text), job_fields.encoder(row, backend))
+        self._bindings[kind] = readers, encoders
+        return readers, encoders
+
+    def table(self, name: str) -> Any:
+        """Return slurmctld's records of some kind."""
+        job = self._job
+        if job is None:
+            raise StaleHandleError(f"{name} was used outside of a call")
+        if native is None:
+            return self._tables[TABLES.index(name)]
+        found = self._opened.get(name)
+        if found is None:
+            if native.views is None:
+                raise LuaRaise(f"{name}: {native.NEEDS_SOURCES}")
+            if name == "partitions":
+                found = native.views.partitions(native._owner(job), self._uid)
+            else:
+                found = getattr(native.views, name)()
+            self._opened[name] = found
+        return found
+
+    def _rest(self, name: Any) -> Any:
+        """Return a field that is no plain member of the request."""
+        if name == b"environment":
+            return self._environment
+        if not isinstance(name, bytes):
+            return None
+        text = to_text(name)
+        if text in job_fields.ARRAYS:
+            items = self._job._words() if text == "argv" else self._job._arrays.read(self._job._struct, text)
+            return self.state.value({float(index): item for index, item in enumerate(items)}) if items else None
+        row = job_fields.names("job_desc", self.release).get(text)
+        if not isinstance(row, Computed):
+            return None
+        found = getattr(self._job, text)
+        return None if found is None else to_bytes(found)
+
+    def _write(self, name: Any, value: Any) -> bytes | None:
+        """Stage a field; return the error for Lua if the value is none that fits."""
+        encoder = self._encoders.get(name)
+        if encoder is None:
+            if self._job is None:
+                return b"this job_desc was used after the call that it was made for"
+            key = slurm_table.as_string(self.state, name)
+            if key is None:
+                return self._misfit(2, "string", name)
+            log.plain(ERROR, f"_set_job_field: unrecognized field: {to_text(key)}")
+            return None
+        member, is_text, encode = encoder
+        if is_text:
+            raw = slurm_table.as_string(self.state, value)
+            if raw is None:
+                return self._misfit(3, "string", value)
+            self._job._writes[member] = encode(raw)
+            return None
+        number = slurm_table.as_number(value)
+        if number is None:
+            return self._misfit(3, "number", value)
+        self._job._writes[member] = encode(number)
+        return None
+
+    def _misfit(self, position: int, wanted: str, value: Any) -> bytes:
+        """Return what luaL_argerror says in this version."""
+        kind, callee = self.state.type_of(value), NEWINDEX.get(self.state.version, "?")
+        return f"bad argument #{position} to '{callee}' ({wanted} expected, got {kind})".encode()
+
+    def has_environment(self, function: str, end: str) -> bool:
+        """Tell whether the request carries an environment; log what Slurm logs if not."""
+        struct = self._job._struct
+        if struct.environment:
+            return True
+        if self._job.script is not None:
+            log.plain(ERROR, f"{PLUGIN}: {function}: job_desc->environment is NULL.")
+        else:
+            log.plain(INFO, f"job_desc->environment only accessible for batch jobs.{end}")
+        return False
+
+    def variable(self, name: bytes) -> bytes | None:
+        """Return a variable of the request's environment."""
+        if not self.has_environment("_job_env_field", ""):
+            return None
+        mapping = self._job._environment
+        if mapping is not None:
+            found = mapping.get(to_text(name))
+            return None if found is None else to_bytes(found)
+        value: bytes | None = self._job._arrays.find(self._job._struct, "environment", name + b"=")
+        return value
+
+    def _write_variable(self, name: Any, value: Any) -> bytes | None:
+        key = slurm_table.as_string(self.state, name)
+        if key is None:
+            return self._misfit(2, "string", name)
+        if not self.has_environment("_set_job_env_field", " "):
+            return None
+        raw = slurm_table.as_string(self.state, value)
+        if raw is None:
+            return self._misfit(3, "string", value)
+        try:
+            self._job.environment[to_text(key)] = to_text(raw)
+        except ValueError as error:
+            return to_bytes(str(error))
+        return None
+
+    def _qos_priority(self, *arguments: Any) -> object:
+        name = slurm_table.c_text(self.state, arguments[-1] if arguments else None)
+        try:
+            text_to_c("name", name)
+            found = slurmctld.qos_priority(name)
+        except NotImplementedError as error:
+            raise LuaRaise(str(error)) from None
+        if found is None:
+            log.plain(ERROR, f"Invalid QOS name: {name}")
+            return ()
+        return found
+
+
+TABLES = ("partitions", "jobs", "reservations")
+NEWINDEX = {"5.2": "__newindex", "5.3": "__newindex", "5.4": "newindex", "5.5": "newindex"}
+"""What luaL_argerror calls the function that assigns, in each version."""
+
+
+class Variables:
+    """What Lua reads of ``job_desc.environment``."""
+
+    __slots__ = ("_script",)
+
+    def __init__(self, script: Script) -> None:
+        """Ask this script's request."""
+        self._script = script
+
+    def __getitem__(self, name: Any) -> bytes | None:
+        """Return a variable."""
+        key = slurm_table.as_string(self._script.state, name)
+        return None if key is None else self._script.variable(key)

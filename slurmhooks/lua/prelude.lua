@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- Run once in each new state, before anything of a site: what runtime.py gives to scripts as real functions of Lua.
+local prepare, as_function = ...
+local error, ipairs, pcall, select, setmetatable, type = error, ipairs, pcall, select, setmetatable, type
+local loaders = package.searchers or package.loaders
+
+python = nil
+package.loaded.python = nil
+
+local level
+
+local function finish(wrong, ...)
+   if wrong then error(wrong, level) end
+   return ...
+end
+
+local function wrap(callable)
+   local f = as_function(callable)
+   return function(...) return finish(f(...)) end
+end
+
+-- Where the caller of a wrapped function stands depends on what this Lua keeps of a tail call.
+for candidate = 2, 4 do
+   level = candidate
+   local function wrapped(...) return finish(...) end
+   local _, text = pcall(function() local result = wrapped("x") return result end)
+   if text ~= "x" then break end
+end
+
+-- A table that is read and written by Python: item access of an object, which costs no call of a Lua function.
+local function proxy(reader, write, fields)
+   local meta = fields or {}
+   meta.__index = reader
+   if write then
+      local f = as_function(write)
+      meta.__newindex = function(self, name, value)
+         local wrong = f(name, value)
+         if wrong then error(wrong, 2) end
+      end
+   end
+   return setmetatable({}, meta)
+end
+
+-- C modules: Python is asked first, which makes Lua's functions known to them or says why it cannot.
+prepare = as_function(prepare)
+for i = 3, 4 do
+   local original = loaders[i]
+   if original then
+      loaders[i] = function(name)
+         local why = prepare(name, i == 4, package.cpath)
+         if why then return why end
+         return original(name)
+      end
+   end
+end
+local loadlib = package.loadlib
+if loadlib then
+   package.loadlib = function(path, symbol)
+      local why = prepare(path)
+      if why then return nil, why, "open" end
+      return loadlib(path, symbol)
+   end
+end
+
+local getinfo = debug.getinfo
+
+return wrap, proxy, function(loader) loaders[#loaders + 1] = loader end,
+   function(defined) return getinfo(defined, "S").linedefined end, as_function

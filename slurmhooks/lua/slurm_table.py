@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The table ``slurm`` that every Lua plugin of Slurm gives to its script: log functions, helpers, error codes."""
+
+from __future__ import annotations
+
+from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, VERBOSE, log
+from slurmhooks.lua.runtime import Integer, LuaRaise, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from slurmhooks.lua.runtime import State
+
+LEVELS = (INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, DEBUG4)
+"""By the number that scripts give to ``slurm.log``; a larger one is as the last."""
+
+SHORTHANDS = ("info", "verbose", "debug", "debug2", "debug3", "debug4")
+
+RESULTS = {"SUCCESS": 0, "ERROR": -1, "FAILURE": -1}
+
+MAX_DEPTH = 16
+"""How deeply a table may be nested that becomes JSON or YAML, as slurm_lua.c counts."""
+
+
+def install(state: State, constants: Mapping[str, object], user: Callable[[str], None] | None) -> Any:
+    """Make the table, and have it as the global ``slurm``.
+
+    Args:
+        state: of the script.
+        constants: what else the plugin and the release put into it.
+        user: takes the messages of ``slurm.log_user``; None where scripts have no such function.
+
+    Returns:
+        the table.
+    """
+    table = state.table({**constants, **RESULTS})
+
+    def write(*args: object) -> None:
+        level = int(number(args[-2])) if len(args) > 1 else 0
+        if level >= 0:
+            log.plain(LEVELS[min(level, len(LEVELS) - 1)], f"lua: {c_text(state, args[-1] if args else None)}")
+
+    def error(*args: object) -> None:
+        log.plain(ERROR, f"lua: {c_text(state, args[-1] if args else None)}")
+
+    functions: dict[str, Callable[..., object]] = {"log": write, "error": error, "time_str2mins": _minutes(state)}
+    if user is not None:
+        functions["user_msg"] = lambda *args: user(c_text(state, args[-1] if args else None))
+    for name, function in functions.items():
+        table[name.encode()] = state.function(function)
+    lines = {f"log_{name}": f"log ({level}, " for level, name in enumerate(SHORTHANDS)}
+    lines["log_error"] = "error ("
+    if user is not None:
+        lines["log_user"] = "user_msg ("
+    for name, call in lines.items():
+        # As Slurm compiles them: the chunk's text is its name in messages about a wrong format.
+        source = f"slurm.{call}string.format({state.unpack}({{...}})))"
+        table[name.encode()] = state.compile(source, source)
+    state.globals[b"slurm"] = table
+    return table
+
+
+def c_text(state: State, value: object) -> str:
+    """Return the text that C reads where a script gives a value, as ``lua_tostring`` and ``%s`` do."""
+    raw = as_string(state, value)
+    return "(null)" if raw is None else to_text(raw)
+
+
+def as_string(state: State, value: object) -> bytes | None:
+    """Return a value as a string of C; None if Lua makes none of it."""
+    if isinstance(value, bytes):
+        return value.partition(b"\0")[0]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    shown = str(value) if isinstance(value, int) and state.has_integers else f"{value:.14g}"
+    if state.has_integers and isinstance(value, float) and shown.lstrip("-").isdigit():
+        shown += ".0"
+    return shown.encode()
+
+
+def number(value: object) -> float:
+    """Return a value as ``lua_tonumber`` does: 0 for what is none."""
+    found = as_number(value)
+    return 0.0 if found is None else found
+
+
+def as_number(value: object) -> float | None:
+    """Return the number that Lua takes a value for, which may be a string; None if it is none."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return float(value)
+    if not isinstance(value, bytes):
+        return None
+    text = value.decode("latin-1").strip().lower()
+    try:
+        return float.fromhex(text) if "0x" in text else None if "_" in text or "n" in text else float(text)
+    except (ValueError, OverflowError):
+        return None
+
+
+def time_str2mins(raw: bytes | None) -> int:
+    """Return what Slurm's function of that name does, as a C int: -2 for what is no time, -1 for no limit."""
+    if not raw:
+        return -2
+    text = raw.decode("latin-1")
+    if text.upper() in ("-1", "INFINITE", "UNLIMITED"):
+        return -1
+    seconds = _seconds(text)
+    return -2 if seconds is None else int((seconds + 59) / 60)
+
+
+def _seconds(text: str) -> int | None:
+    """Return what parse_time.c makes of a time; it counts groups of digits, and asks little of where they stand."""
+    if not _is_timespec(text):
+        return None
+    if "-" in text:
+        days, hours, minutes, seconds = (*_scan(text, "-::"), 0, 0, 0, 0)[:4]
+        return days * 86400 + hours * 3600 + minutes * 60 + seconds
+    found = _scan(text, "::")
+    first, second, third = (*found, 0, 0, 0)[:3]
+    return first * 3600 + second * 60 + third if len(found) == 3 else first * 60 + second
+
+
+def _is_timespec(text: str) -> bool:
+    groups = dashes = colons = 0
+    before = ""
+    for sign in text:
+        if sign in "0123456789":
+            groups += not before.isdigit()
+        elif sign == "-":
+            dashes += 1
+            if colons:
+                return False
+        elif sign == ":":
+            colons += 1
+        else:
+            return False
+        before = sign
+    return groups > 0 and dashes <= 1 and colons <= 2 and (not colons or groups > colons + dashes)
+
+
+def _scan(text: str, signs: str) -> list[int]:
+    """Return the numbers that sscanf finds, with these signs between them."""
+    found = []
+    at = 0
+    for sign in (*signs, None):
+        end = at + (text[at : at + 1] == "-")
+        while text[end : end + 1].isdigit():
+            end += 1
+        if not text[at:end].strip("-"):
+            break
+        found.append(int(text[at:end]))
+        if sign is None or text[end : end + 1] != sign:
+            break
+        at = end + 1
+    return found
+
+
+def _minutes(state: State) -> Callable[..., object]:
+    return lambda *args: time_str2mins(as_string(state, args[-1] if args else None))
+
+
+def install_conversions(state: State, table: Any) -> None:
+    """Add what 26.05 brought: ``to_json``, ``from_json``, ``to_yaml``, ``from_yaml``."""
+    for kind, mime in (("json", "application/json"), ("yaml", "application/x-yaml")):
+        table[f"to_{kind}".encode()] = state.function(_dumper(state, mime))
+        table[f"from_{kind}".encode()] = state.function(_parser(state, mime))
+
+
+def _dumper(state: State, mime: str) -> Callable[..., object]:
+    def dump(*args: object) -> str:
+        import json
+
+        # JSON is YAML too.
+        try:
+            return json.dumps(plain(state, args[-1] if args else None), ensure_ascii=False, separators=(",", ":"))
+        except (TypeError, ValueError) as error:
+            raise LuaRaise(f"Conversion to {mime} failed: {error}") from None
+
+    return dump
+
+
+def _parser(state: State, mime: str) -> Callable[..., object]:
+    def parse(*args: object) -> object:
+        import json
+
+        raw = as_string(state, args[-1] if args else None)
+        if raw is None:
+            raise LuaRaise(f"Conversion from {mime} failed: it takes a string")
+        text = to_text(raw)
+        try:
+            return _exact(json.loads(text))
+        except ValueError as error:
+            if mime.endswith("json"):
+                raise LuaRaise(f"Conversion from {mime} failed: {error}") from None
+        return _exact(_from_yaml(text, mime))
+
+    return parse
+
+
+def _from_yaml(text: str, mime: str) -> object:
+    try:
+        import yaml  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        raise LuaRaise(f"Conversion from {mime} failed: the Python package yaml (PyYAML) is not installed") from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise LuaRaise(f"Conversion from {mime} failed: {error}") from None
+
+
+def _exact(value: object) -> object:
+    """Mark what stays an integer in a Lua that has them."""
+    if isinstance(value, dict):
+        return {str(key): _exact(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_exact(item) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Integer(value)
+    return value
+
+
+def plain(state: State, value: Any, depth: int = 0) -> Any:
+    """Return a value of Lua as lists, dicts, texts and numbers.
+
+    Raises:
+        ValueError: it holds what has no such form, or is nested too deeply.
+    """
+    if depth > MAX_DEPTH:
+        raise ValueError("the table is nested too deeply")
+    if isinstance(value, bytes):
+        return to_text(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if state.type_of(value) != "table":
+        raise ValueError(f"a {state.type_of(value)} has no such form")
+    items = [(key, plain(state, item, depth + 1)) for key, item in value.items()]
+    if [key for key, _ in items] == list(range(1, len(items) + 1)):
+        return [item for _, item in items]
+    return {c_text(state, key): item for key, item in items}

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Scripts of spank-lua, as handlers: one state a script, kept for all callbacks of a process.
+
+A line of plugstack.conf runs its Python handlers first, then its scripts, the last of the GLOB first as in spank-lua.
+"""
+
+from __future__ import annotations
+
+import os
+
+from slurmhooks import loader
+from slurmhooks.errors import LoadError
+from slurmhooks.hook import HOOKS
+from slurmhooks.log import ERROR, INFO, VERBOSE, log
+from slurmhooks.lua import spank_handle, spank_options
+from slurmhooks.lua.library import NoLuaError
+from slurmhooks.lua.runtime import LuaRaise, ScriptError, State
+from slurmhooks.registry import Handler, Registry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from slurmhooks.loader import Source
+    from slurmhooks.lua.spank_handle import Register, View
+    from slurmhooks.lua.spank_options import LuaOption
+
+PREFIX = "slurm_spank_"
+SLURMD_INIT = "slurmd_init"
+"""Slurm calls it no more since 20.02, but init; scripts still have it."""
+CALLBACKS = (*(name.removeprefix("spank.") for name in HOOKS if name.startswith("spank.")), SLURMD_INIT)
+LONGEST_FIRST = sorted(CALLBACKS, key=len, reverse=True)
+
+
+class Script:
+    """One script, loaded.
+
+    Attributes:
+        path: of its file, as it was found.
+        names: of the callbacks that it has, or may come to have: its text names them.
+        options: of its table ``spank_options``.
+    """
+
+    def __init__(self, path: str, version: str | None, fatal: bool) -> None:
+        """Run the script's top level.
+
+        Args:
+            path: of its file.
+            version: of Lua.
+            fatal: an error in a callback fails it (``failonerror``).
+
+        Raises:
+            ScriptError: it cannot be loaded.
+            NoLuaError: there is no such Lua.
+        """
+        self.path = path
+        self.fatal = fatal
+        self._state = State(version)
+        spank_handle.install(self._state)
+        self._handle = spank_handle.Handle(self._state, path)
+        self.names = frozenset(_names_in(path))
+        chunk = self._state.load(path)
+        self._state.call(chunk)
+        self.names |= frozenset(name for name in CALLBACKS if self.defines(name))
+        self.options: list[LuaOption] = []
+
+    @property
+    def name(self) -> str:
+        """The file's name, for messages."""
+        return os.path.basename(self.path)
+
+    def read_options(self) -> None:
+        """Read ``spank_options``.
+
+        Raises:
+            LuaRaise: something in it is missing or wrong.
+        """
+        self.options = spank_options.options_of(self._state, self.path)
+
+    def defines(self, name: str) -> bool:
+        """Tell whether the script has a callback now."""
+        return self._function(name) is not None
+
+    def line_of(self, name: str) -> int:
+        """Return the line on which a callback begins; 0 if there is none."""
+        function = self._function(name)
+        if self._state.type_of(function) != "function":
+            return 0
+        source = "return debug.getinfo(..., 'S').linedefined"
+        return int(self._state.call(self._state.compile(source, "=slurmhooks"), function))
+
+    def run(self, name: str, view: View, register: Register) -> int:
+        """Run a callback; return 0, or -1 for a failure.
+
+        Args:
+            name: without ``slurm_spank_``.
+            view: the handle.
+            register: see spank_handle.Handle.
+        """
+        function = self._function(name)
+        if function is None:
+            return 0
+        self._handle.view, self._handle.register = view, register
+        try:
+            if self._state.type_of(function) != "function":
+                raise ScriptError(f"attempt to call a {self._state.type_of(function)} value", [])
+            code = spank_options.returned(self._state.call(function, self._handle.table()))
+        except ScriptError as error:
+            log.plain(ERROR, f"spank/lua: {PREFIX}{name}: {error.text}")
+            code = -1 if self.fatal else 0
+        finally:
+            self._handle.view = self._handle.register = None
+        return -1 if code < 0 else 0
+
+    def _function(self, name: str) -> Any:
+        return self._state.globals[(PREFIX + name).encode()]
+
+
+class LuaHandler(Handler):
+    """One callback of a script."""
+
+    __slots__ = ("script",)
+
+    scripted = True
+
+    def __init__(self, script: Script, name: str, contexts: tuple[str, ...]) -> None:
+        """Stand for a callback.
+
+        Args:
+            script: which has it.
+            name: the callback, without ``slurm_spank_``.
+            contexts: where it may run.
+        """
+        label = f"{script.name}:{PREFIX}{name}"
+        super().__init__(
+            script.run, ("spank",), HOOKS[f"spank.{name}"], 50, not script.fatal, contexts, label, script.path, 0
+        )
+        self.script = script
+
+    @property
+    def where(self) -> str:
+        """File and line, for messages."""
+        return f"{self.path}:{self.script.line_of(self.spec.name.removeprefix('spank.'))}"
+
+
+def extend(
+    registry: Registry,
+    sources: Sequence[Source],
+    fatal: bool,
+    version: str | None,
+    disabled: Callable[[str], None] | None = None,
+) -> Registry:
+    """Return the handlers and options of a line of plugstack.conf together with those of its scripts.
+
+    Args:
+        registry: what its hook files hold.
+        sources: the scripts, in the order of the GLOB.
+        fatal: ``failonerror``: a script that fails ends it all; else it is left out.
+        version: of Lua.
+        disabled: takes what is wrong with a script that is left out; by default it is logged.
+
+    Raises:
+        LoadError: a script fails and must not, or there is no Lua.
+    """
+    scripts = list(_load(sources, fatal, version, disabled))
+    log.plain(VERBOSE, f"spank/lua: Loaded {len(scripts)} plugins in this context")
+    handlers = [handler for script in scripts for handler in handlers_of(script)]
+    options = [option for script in scripts for option in script.options]
+    return Registry([*registry.all_handlers(), *handlers], [*registry.options, *options])
+
+
+def handlers_of(script: Script) -> list[LuaHandler]:
+    """Return the callbacks that a script has, or may come to have."""
+    in_slurmd = SLURMD_INIT in script.names or "slurmd_exit" in script.names
+    found = []
+    for name in script.names:
+        if name == SLURMD_INIT:
+            if "init" not in script.names:
+                found.append(LuaHandler(script, "init", ("slurmd",)))
+            continue
+        contexts = HOOKS[f"spank.{name}"].contexts
+        if name == "init" and not in_slurmd:
+            contexts = tuple(context for context in contexts if context != "slurmd")
+        found.append(LuaHandler(script, name, contexts))
+    return found
+
+
+def run(handlers: Iterable[Handler], view: View, register: Register) -> int:
+    """Run the scripts of one callback, all of them; return 0, or -1 if one failed.
+
+    Args:
+        handlers: in the order in which they run.
+        view: the handle.
+        register: registers an option with Slurm and returns its code.
+    """
+    code = 0
+    for handler in handlers:
+        assert isinstance(handler, LuaHandler)
+        code = min(code, handler.script.run(view.callback, view, register))
+        if view.callback == "init" and view.context == "slurmd":
+            code = min(code, handler.script.run(SLURMD_INIT, view, register))
+    return code
+
+
+def _load(
+    sources: Sequence[Source], fatal: bool, version: str | None, disabled: Callable[[str], None] | None
+) -> Iterable[Script]:
+    for source in reversed(sources):
+        path = source.path
+        assert path is not None
+        if not os.path.exists(path):
+            log.plain(VERBOSE, f"spank/lua: No files found in {path}")
+            continue
+        wrong = loader.unfit(path)
+        try:
+            if wrong is not None:
+                raise ScriptError(wrong, [])
+            script = Script(path, version, fatal)
+            try:
+                script.read_options()
+            except LuaRaise as error:
+                raise ScriptError(f"{path}: load_spank_options: {error}", []) from None
+        except NoLuaError as error:
+            raise LoadError([f"{path}: {error}"]) from None
+        except ScriptError as error:
+            if fatal:
+                log.plain(ERROR, f"spank/lua: Fatal: {error.text}")
+                raise LoadError([error.text]) from None
+            text = f"spank/lua: Disabling {os.path.basename(path)}: {error.text}"
+            if disabled is None:
+                log.plain(INFO, text)
+            else:
+                disabled(text)
+            continue
+        yield script
+
+
+def _names_in(path: str) -> list[str]:
+    """Return the callbacks that the text of a script names outside of comments on lines of their own."""
+    try:
+        with open(path, "rb") as file:
+            rows = file.read().split(b"\n")
+    except OSError:
+        return []
+    text = b"\n".join(row for row in rows if not row.lstrip().startswith(b"--"))
+    found = []
+    for name in LONGEST_FIRST:
+        full = (PREFIX + name).encode()
+        if full in text:
+            found.append(name)
+            text = text.replace(full, b"")
+    return found

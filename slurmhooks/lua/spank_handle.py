@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a spank-lua script sees: the handle that its callbacks get, the global table SPANK, and os.exit."""
+
+from __future__ import annotations
+
+import os
+
+from slurmhooks.errors import SpankError
+from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, ERROR, INFO, USER, VERBOSE, log
+from slurmhooks.lua import spank_options
+from slurmhooks.lua.runtime import LuaRaise, to_bytes, to_text
+from slurmhooks.lua.slurm_table import as_number, as_string, number
+from slurmhooks.spank.fields import ITEMS, ExitStatus
+from slurmhooks.spank.model import Spank
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from slurmhooks.lua.runtime import State
+    from slurmhooks.lua.spank_options import LuaOption
+
+    Register = Callable[[LuaOption], int]
+
+BY_ITEM = {item.item: item for item in ITEMS}
+LEVELS = (ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER)
+"""By the number that SPANK._log_msg takes, from -1 on."""
+LOGS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
+CORE_FLAG = 0x80
+"""What WCOREDUMP() leaves of a wait status."""
+
+
+class View(Spank):
+    """The handle of one callback, as spank-lua uses it: at once, and with Slurm's own codes."""
+
+    def strerror(self, code: int) -> str:
+        """Return Slurm's text for a code."""
+        return self._text(self._lib.spank_strerror(code)) or f"error {code}"
+
+    def number_of(self, name: str) -> int:
+        """Return the number of a code by its name, which may be one."""
+        return int(getattr(self._lib, name, self._lib.ESPANK_ERROR))
+
+    def environment(self) -> dict[str, str]:
+        """Return S_JOB_ENV."""
+        if self.context != "remote":
+            return self.job_env
+        return {name: value for name, _, value in (entry.partition("=") for entry in self._strings_of_item())}
+
+    def get(self, control: bool, name: str) -> str | None:
+        """Return a variable of the job's environment, or of the job control environment."""
+        return self._job_control_getenv(name) if control else self._getenv(name)
+
+    def set(self, control: bool, name: bytes, value: bytes, overwrite: int) -> int:
+        """Set a variable; return Slurm's code."""
+        function = self._lib.spank_job_control_setenv if control else self._lib.spank_setenv
+        return int(function(self._handle, name, value, overwrite))
+
+    def unset(self, control: bool, name: bytes) -> int:
+        """Unset a variable; return Slurm's code."""
+        function = self._lib.spank_job_control_unsetenv if control else self._lib.spank_unsetenv
+        return int(function(self._handle, name))
+
+    def getopt(self, name: bytes, has_arg: int) -> tuple[int, bytes | None]:
+        """Return Slurm's code and the argument of an option that the user gave; None: given without one."""
+        struct = self._ffi.new("struct spank_option *")
+        texts = [self._ffi.new("char[]", name), self._ffi.new("char[]", b"-")]
+        struct.name, struct.usage = texts
+        struct.has_arg = has_arg
+        argument = self._ffi.new("char **")
+        code = int(self._lib.spank_option_getopt(self._handle, struct, argument))
+        return code, None if code or argument[0] == self._ffi.NULL else self._ffi.string(argument[0])
+
+
+class Handle:
+    """The methods of the handle, made once a state; they speak to the callback that is running.
+
+    Attributes:
+        view: of the running callback; None outside of one.
+        register: takes an option of the running callback, returns Slurm's code.
+    """
+
+    def __init__(self, state: State, path: str) -> None:
+        """Make the methods for a script.
+
+        Args:
+            state: of the script.
+            path: of the script.
+        """
+        self.view: View | None = None
+        self.register: Register | None = None
+        self._state = state
+        self._path = path
+        methods: dict[str, Callable[..., object]] = {
+            "remote": self._remote,
+            "register_option": self._register_option,
+            "get_item": self._get_item,
+            "getopt": self._getopt,
+        }
+        for prefix, control in (("", False), ("job_control_", True)):
+            methods[f"{prefix}getenv"] = self._getenv(f"{prefix}getenv", control)
+            methods[f"{prefix}setenv"] = self._setenv(f"{prefix}setenv", control)
+            methods[f"{prefix}unsetenv"] = self._unsetenv(f"{prefix}unsetenv", control)
+        self._methods = {name.encode(): state.function(method) for name, method in methods.items()}
+
+    def table(self) -> Any:
+        """Return the table for the running callback."""
+        view = self._living()
+        values = {"context": view.context, "args": list(view.args), "slurm_version": view.slurm_version}
+        table = self._state.table(values)
+        for name, method in self._methods.items():
+            table[name] = method
+        return table
+
+    def _living(self) -> View:
+        if self.view is None:
+            raise LuaRaise("the spank handle is good in the callback that it was given to, and nowhere else")
+        return self.view
+
+    def _self(self, arguments: tuple[object, ...]) -> View:
+        """Return the view, if a method was called as one."""
+        kind = self._state.type_of(arguments[0]) if arguments else "no value"
+        if kind != "table":
+            raise LuaRaise(f"Invalid argument expected table got {kind}")
+        return self._living()
+
+    def _string(self, arguments: tuple[object, ...], index: int, method: str) -> bytes:
+        """Return an argument that Lua takes for a string."""
+        value = arguments[index] if len(arguments) > index else None
+        text = as_string(self._state, value)
+        if text is None:
+            kind = self._state.type_of(value) if len(arguments) > index else "no value"
+            raise LuaRaise(f"bad argument #{index} to '{method}' (string expected, got {kind})")
+        return text
+
+    def _failed(self, view: View, code: int | str) -> tuple[None, str]:
+        return None, view.strerror(view.number_of(code) if isinstance(code, str) else code)
+
+    def _answer(self, view: View, code: int) -> object:
+        return self._failed(view, code) if code else True
+
+    def _remote(self, *arguments: object) -> object:
+        view = self._self(arguments)
+        return "error" if view.context == "error" else "yes" if view.context == "remote" else "no"
+
+    def _get_item(self, *arguments: object) -> object:
+        view = self._self(arguments)
+        name = to_text(as_string(self._state, arguments[1] if len(arguments) > 1 else None) or b"(null)")
+        item = BY_ITEM.get(name)
+        if item is None:
+            raise LuaRaise(f"Invalid spank item {name}")
+        try:
+            if item.argument is not None:
+                wanted = as_number(arguments[2] if len(arguments) > 2 else None)
+                if wanted is None:
+                    kind = self._state.type_of(arguments[2]) if len(arguments) > 2 else "no value"
+                    raise LuaRaise(f"bad argument #2 to 'get_item' (number expected, got {kind})")
+                if not 0 <= wanted < 1 << 32:
+                    return self._failed(view, "ESPANK_NOEXIST")
+                return getattr(view, item.name)(int(wanted))
+            value: Any = view.environment() if name == "S_JOB_ENV" else getattr(view, item.name)
+        except SpankError as error:
+            return self._failed(view, error.code)
+        if isinstance(value, ExitStatus):
+            core = None if value.signal is None else value.raw & CORE_FLAG
+            return value.raw, value.exit_code, value.signal, core
+        if name == "S_JOB_STEPID" and value >= 1 << 31:
+            # Scripts compare it with -5 for a batch step.
+            return value - (1 << 32)
+        return value
+
+    def _getenv(self, method: str, control: bool) -> Callable[..., object]:
+        def getenv(*arguments: object) -> object:
+            view = self._self(arguments)
+            name = self._string(arguments, 1, method)
+            try:
+                value = view.get(control, to_text(name))
+            except SpankError as error:
+                return self._failed(view, error.code)
+            return self._failed(view, "ESPANK_ENV_NOEXIST") if value is None else value
+
+        return getenv
+
+    def _setenv(self, method: str, control: bool) -> Callable[..., object]:
+        def setenv(*arguments: object) -> object:
+            view = self._self(arguments)
+            name = self._string(arguments, 1, method)
+            value = self._string(arguments, 2, method)
+            overwrite = spank_options.flag(arguments[3] if len(arguments) > 3 else None)
+            return self._answer(view, view.set(control, name, value, overwrite))
+
+        return setenv
+
+    def _unsetenv(self, method: str, control: bool) -> Callable[..., object]:
+        def unsetenv(*arguments: object) -> object:
+            view = self._self(arguments)
+            return self._answer(view, view.unset(control, self._string(arguments, 1, method)))
+
+        return unsetenv
+
+    def _table(self, arguments: tuple[object, ...], function: str) -> LuaOption:
+        table = arguments[1] if len(arguments) > 1 else None
+        if self._state.type_of(table) != "table":
+            raise LuaRaise(f"Expected table argument to {function}")
+        return spank_options.read(self._state, self._path, table)
+
+    def _register_option(self, *arguments: object) -> object:
+        view = self._self(arguments)
+        option = self._table(arguments, "spank_option_register")
+        assert self.register is not None
+        return self._answer(view, self.register(option))
+
+    def _getopt(self, *arguments: object) -> object:
+        view = self._self(arguments)
+        option = self._table(arguments, "spank_option_getopt")
+        code, argument = view.getopt(to_bytes(option.name), option.has_arg)
+        if code == view.number_of("ESPANK_ERROR"):
+            return None, "Option unused"
+        if code:
+            return self._failed(view, code)
+        if option.has_arg == 2 and argument in (b"", b"(null)"):
+            argument = None
+        return True if argument is None else argument
+
+
+def install(state: State) -> None:
+    """Give a script the global table SPANK, and an os.exit that ends this process without a detour.
+
+    The C function would run what Slurm does at exit, this plugin's own callbacks among it, in the middle of a callback.
+    """
+
+    def message(*arguments: object) -> object:
+        level = int(number(arguments[0] if arguments else None))
+        text = as_string(state, arguments[1] if len(arguments) > 1 else None)
+        if text is None:
+            log.plain(ERROR, "spank/lua: SPANK._log_msg: the message is no string")
+        elif -1 <= level < len(LEVELS) - 1:
+            log.plain(LEVELS[level + 1], to_text(text))
+        return -1 if level == -1 else ()
+
+    def leave(code: object) -> None:
+        os._exit(1 if code is False else 0 if code is None or code is True else int(number(code)) & 0xFF)
+
+    spank = state.table({"SUCCESS": 0, "FAILURE": -1})
+    spank[b"_log_msg"] = state.function(message)
+    for level, name in enumerate(LOGS, -1):
+        # The chunk's text is its name in messages about a wrong format.
+        source = f"SPANK._log_msg ({level}, string.format({state.unpack}({{...}})))"
+        spank[f"log_{name}".encode()] = state.compile(source, source)
+    state.globals[b"SPANK"] = spank
+    source = "local leave = ... os.exit = function(code) io.stdout:flush() io.stderr:flush() leave(code) end"
+    state.call(state.compile(source, "=slurmhooks"), state.function(leave))

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The options of spank-lua scripts: tables in Lua, options of srun, sbatch and salloc for everybody else."""
+
+from __future__ import annotations
+
+from slurmhooks.hook import Option
+from slurmhooks.log import DEBUG, ERROR, log
+from slurmhooks.lua.runtime import LuaRaise, ScriptError, to_bytes, to_text
+from slurmhooks.lua.slurm_table import as_string, number
+from slurmhooks.registry import OPTION_NAME_LIMIT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmhooks.lua.runtime import State
+
+CONTEXTS = ("local", "remote", "allocator")
+"""Where spank-lua registers options; prolog and epilog ask for them by ``spank:getopt``."""
+
+FAILED = -1
+
+
+class LuaOption(Option):
+    """An option that a script has described in a table.
+
+    Attributes:
+        callback: name of the global function that Slurm's callback calls, or None.
+        number: ``val`` of the table, for the callback.
+        has_arg: as the script gave it, whatever it said of an arginfo.
+    """
+
+    __slots__ = ("_has_arg", "_path", "_state", "callback", "number")
+
+    scripted = True
+
+    def __init__(self, state: State, path: str, table: Any) -> None:
+        """Read a table.
+
+        Args:
+            state: of the script.
+            path: of the script.
+            table: as spank-lua(8) describes it.
+
+        Raises:
+            LuaRaise: something is missing or wrong.
+        """
+        name = _text(state, table, "name")
+        usage = _text(state, table, "usage")
+        arginfo = as_string(state, table[b"arginfo"])
+        if not 1 <= len(to_bytes(name)) <= OPTION_NAME_LIMIT:
+            raise LuaRaise(f"option name {name!r}: it must have 1 to {OPTION_NAME_LIMIT} bytes")
+        super().__init__(name, None if arginfo is None else to_text(arginfo), usage, False, str, CONTEXTS, 0, path)
+        self._state = state
+        self._path = path
+        self._has_arg = flag(table[b"has_arg"])
+        self.number = number(table[b"val"])
+        callback = as_string(state, table[b"cb"])
+        self.callback = None if callback is None else to_text(callback)
+        if table[b"cb"] is not None and (callback is None or state.type_of(state.globals[callback]) != "function"):
+            shown = state.type_of(table[b"cb"]) if callback is None else self.callback
+            raise LuaRaise(f"Unable to find spank option cb function {shown}")
+
+    @property
+    def has_arg(self) -> int:
+        """See the class."""
+        return self._has_arg
+
+    @property
+    def checked(self) -> bool:
+        """Whether the script must run when the user gives the option."""
+        return self.callback is not None
+
+    def take(self, text: str | None, remote: bool) -> int:
+        """Call the script's callback with what the user gave; return what it returns, -1 if it fails.
+
+        Args:
+            text: the argument; None if there is none.
+            remote: whether this is slurmstepd.
+        """
+        if not self._has_arg or (self._has_arg == 2 and text in ("", "(null)")):
+            # slurmstepd gets one of these for an argument that nobody gave.
+            text = None
+        if self.callback is None:
+            return 0
+        shown = "nil" if text is None else text
+        log.plain(DEBUG, f"spank/lua: {self._path}: callback {self.callback} for option {self.name} optarg={shown}")
+        function = self._state.globals[to_bytes(self.callback)]
+        try:
+            if self._state.type_of(function) != "function":
+                raise ScriptError(f"attempt to call a {self._state.type_of(function)} value", [])
+            result = self._state.call(function, self.number, None if text is None else to_bytes(text), remote)
+        except ScriptError as error:
+            log.plain(ERROR, f"Failed to call lua callback function {self.callback}: {error.text}")
+            return FAILED
+        return returned(result)
+
+
+def options_of(state: State, path: str) -> list[LuaOption]:
+    """Return the options of a script's global table ``spank_options``, in the order of its list.
+
+    Raises:
+        LuaRaise: something is missing or wrong.
+    """
+    table = state.globals[b"spank_options"]
+    if table is None:
+        return []
+    if state.type_of(table) != "table":
+        raise LuaRaise(f"spank_options must be a table, not a {state.type_of(table)}")
+    # The manifest counts on the order, which Lua leaves open for keys that are texts.
+    items = sorted(table.items(), key=lambda item: (isinstance(item[0], bytes), item[0]))
+    return [read(state, path, item) for _, item in items]
+
+
+def read(state: State, path: str, table: Any) -> LuaOption:
+    """Return the option that a table of a script describes.
+
+    Raises:
+        LuaRaise: something is missing or wrong.
+    """
+    if state.type_of(table) != "table":
+        raise LuaRaise(f"a spank option must be a table, not a {state.type_of(table)}")
+    return LuaOption(state, path, table)
+
+
+def flag(value: object) -> int:
+    """Return what a script means by ``has_arg`` or ``overwrite``: its manual says boolean, its examples use numbers."""
+    return 1 if value is True else _whole(number(value))
+
+
+def returned(result: object) -> int:
+    """Return what Slurm gets for the result of a script's function: 0 for what is no number."""
+    first = result[0] if isinstance(result, tuple) else result
+    return _whole(number(first))
+
+
+def _whole(value: float) -> int:
+    """Return a number as C makes an int of it."""
+    if value != value or abs(value) >= 1 << 31:
+        return -1 << 31
+    return int(value)
+
+
+def _text(state: State, table: Any, field: str) -> str:
+    raw = as_string(state, table[field.encode()])
+    if raw is None:
+        raise LuaRaise(f'Required field "{field}" missing from spank option table')
+    return to_text(raw)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A real slurmdbd with a real database behind it, for what only accounting knows: accounts, QOS, associations."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+PACKAGES = ("slurmdbd", "mariadb-server-core")
+"""Debian's; the second has the server alone."""
+MAKE_SECONDS = 900.0
+
+CONF = """\
+AuthType=auth/@AUTH@
+DbdHost=ctl
+DbdPort=@PORT@
+SlurmUser=slurm
+LogFile=/var/log/slurm/slurmdbd.log
+PidFile=/run/slurmdbd/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=slurm
+"""
+
+START = """\
+set -e
+# In memory, and nobody asks who connects: it lives for one test, in a network of its own.
+install -d -o mysql -g mysql /run/mysqld /dev/shm/mysql
+install -d -o slurm -g slurm /run/slurmdbd
+server="mariadbd --no-defaults --user=mysql --datadir=/dev/shm/mysql --innodb-buffer-pool-size=64M
+    --innodb-log-file-size=16M --innodb-flush-log-at-trx-commit=0 --innodb-lock-wait-timeout=900"
+# What mariadb-install-db does; it is here without what it needs of the client's package.
+cd /usr/share/mariadb 2>/dev/null || cd /usr/share/mysql
+{ printf "create database mysql;\\nuse mysql;\\n"; cat *_system_tables.sql *_system_tables_data.sql; } |
+    $server --bootstrap >/var/log/slurm/mariadbd.log 2>&1
+setsid $server --socket=/run/mysqld/mysqld.sock --skip-networking --skip-grant-tables \\
+    </dev/null >>/var/log/slurm/mariadbd.log 2>&1 &
+timeout 30 sh -c 'until [ -S /run/mysqld/mysqld.sock ]; do sleep 0.05; done'
+slurmdbd
+timeout 30 sh -c 'until sacctmgr -n list cluster >/dev/null 2>&1; do sleep 0.05; done'
+"""
+
+LINES = """\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=ctl
+AccountingStoragePort=@PORT@
+AccountingStorageEnforce=@ENFORCE@
+"""
+
+
+def start(cluster: "Cluster", *commands: str, enforce: str = "associations,limits,qos", more: str = "") -> None:
+    """Have a cluster keep accounts, from empty ones.
+
+    Args:
+        cluster: fresh, as its slurmctld must not have run without accounting under this name.
+        commands: of sacctmgr, without ``-i``; ``CLUSTER`` stands for the cluster's name.
+        enforce: AccountingStorageEnforce.
+        more: lines for slurm.conf.
+    """
+    port = "17" + cluster.release.replace(".", "")[1:]
+    auth = "munge" if cluster.release == "22.05" else "slurm"
+    name = f"cluster{cluster.release.replace('.', '')}"
+    cluster.tool("add", *PACKAGES, timeout=MAKE_SECONDS)
+    cluster.put(CONF.replace("@AUTH@", auth).replace("@PORT@", port), "/etc/slurm/slurmdbd.conf", 0o600)
+    cluster.root("sh", "-c", "chown slurm: /etc/slurm/slurmdbd.conf", check=True)
+    cluster.root("sh", "-c", "id -u mysql >/dev/null 2>&1 || useradd --system mysql", check=True)
+    lines = LINES.replace("@PORT@", port).replace("@ENFORCE@", enforce)
+    cluster.put(f"JobSubmitPlugins=python\n{lines}{more}", "/etc/slurm/local.conf")
+    cluster.root("sh", "-c", START, check=True, timeout=120)
+    asked = [f"add cluster {name}", *(command.replace("CLUSTER", name) for command in commands)]
+    script = "\n".join("sacctmgr -i " + command for command in asked)
+    # slurmctld keeps an id of the cluster there, from before there was a database to give it one.
+    script += "\nrm -f /var/lib/slurm/slurmctld/clustername"
+    cluster.root("sh", "-ec", script, check=True)
+    cluster.restart()

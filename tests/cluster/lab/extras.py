@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Add Debian packages to one cluster, leaving the root file system that others use as it is."""
+
+import hashlib
+import os
+import shutil
+
+from . import cluster, namespace, places, rootfs
+from .errors import LabError, UnreachableError
+from .releases import Release
+from .steps import Reporter
+
+DOWNLOADS = "/opt/downloads"
+"""Where packages are, seen from inside."""
+
+
+def add(release: Release, packages: list[str]) -> None:
+    """Have packages installed in the cluster, up or down; they are downloaded once, and kept.
+
+    Raises:
+        UnreachableError: the mirror cannot be reached.
+        LabError: the packages do not install.
+    """
+    places.need_root()
+    rootfs.make(release)
+    directory = places.cluster(release.name)
+    with places.locked(directory, f"add {release.name}"):
+        report = Reporter(f"add {release.name}", os.path.join(directory, "add.log"))
+        kept = _download(release, sorted(set(packages)))
+        with cluster.entered(release) as (keeper, _):
+            for name in sorted(os.listdir(kept)):
+                _copy(keeper, os.path.join(kept, name), f"{DOWNLOADS}/{name}")
+            # Questions have an answer, and no daemon starts: see rootfs.py.
+            command = f"exec dpkg --install {DOWNLOADS}/*.deb"
+            report.inside("dpkg", keeper, ["sh", "-c", command], {"DEBIAN_FRONTEND": "noninteractive"})
+        report.say(f"{len(os.listdir(kept))} packages: {' '.join(packages)} and what they need")
+
+
+def _copy(keeper: namespace.Keeper, source: str, target: str) -> None:
+    with open(source, "rb") as file:
+        content = file.read()
+    namespace.call(keeper, lambda: cluster.write(target, content, 0o644, (0, 0)))
+
+
+def _download(release: Release, packages: list[str]) -> str:
+    """Return the folder that has the packages, and what they need beyond the root file system."""
+    key = hashlib.sha256(" ".join((rootfs.ident(release), *packages)).encode()).hexdigest()[:12]
+    kept = os.path.join(places.cache(), "debs", release.name, key)
+    with places.locked(kept, f"download for {release.name}"):
+        if not os.path.isdir(kept + ".layer") and os.listdir(kept):
+            return kept
+        # Made in a layer of its own: apt writes lists and caches, and the root file system is not ours to change.
+        layer = kept + ".layer"
+        shutil.rmtree(layer, ignore_errors=True)
+        for name in ("upper", "work", "merged"):
+            os.makedirs(os.path.join(layer, name))
+        lower = os.path.relpath(places.rootfs(release.name), layer)
+
+        def attach() -> str:
+            os.chdir(layer)
+            namespace.mount("overlay", "merged", "overlay", 0, f"lowerdir={lower},upperdir=upper,workdir=work")
+            return os.path.join(layer, "merged")
+
+        report = Reporter(f"add {release.name}", kept + ".log")
+        with open(report.log, "w", encoding="ascii"):
+            pass
+        report.say("downloading packages")
+        keeper = namespace.start(f"slurmhooks packages {release.name}", attach, isolated=False, lasting=False)
+        get = ["apt-get", "-qq", "-y", "-o", f"Dir::Cache::Archives={DOWNLOADS}"]
+        try:
+            report.inside("mkdir", keeper, ["mkdir", "-p", f"{DOWNLOADS}/partial"])
+            report.inside("apt-get update", keeper, [*get, "update"], rootfs.proxies())
+            report.inside("apt-get install", keeper, [*get, "--download-only", "install", *packages], rootfs.proxies())
+        except LabError as error:
+            raise UnreachableError(str(error)) from error
+        finally:
+            namespace.end(keeper)
+        found = layer + "/upper" + DOWNLOADS
+        for name in os.listdir(found):
+            if name.endswith(".deb"):
+                os.rename(os.path.join(found, name), os.path.join(kept, name))
+        shutil.rmtree(layer)
+    return kept

@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""job_submit as long as slurmctld lives: start, reload, many callers at once, every kind of job, neighbours, end."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.conftest import UP_SECONDS, Cluster
+from tests.cluster.job_submit_site import HOOKS_D, TOML, Site
+
+STAYS = "the hooks that were loaded before stay in force"
+ENDS = "slurmctld does not start until this is mended"
+CONF_LINES = "JobSubmitPlugins={plugins}\nScronParameters=enable\n"
+
+LUA = """
+function slurm_job_submit(job, partitions, uid)
+    if job.name ~= "stacked" then return slurm.SUCCESS end
+    slurm.log_user("lua saw %s", tostring(job.comment))
+    if job.comment == "lua refuses" then return slurm.ERROR end
+    job.comment = (job.comment or "") .. "+lua"
+    return slurm.SUCCESS
+end
+function slurm_job_modify(job, record, partitions, uid)
+    return slurm.SUCCESS
+end
+"""
+
+
+@pytest.fixture(scope="module")
+def module_site(cluster: Cluster) -> Site:
+    """The cluster, with Slurm's crontabs enabled and an empty set of hooks."""
+    made = Site(cluster)
+    # The commands would read the same hook files, and refuse broken ones before slurmctld is asked.
+    cluster.put("", "/etc/slurm/plugstack.conf")
+    cluster.put(LUA, "/etc/slurm/job_submit.lua")
+    made.reset()
+    made.conf(CONF_LINES.format(plugins="python"))
+    return made
+
+
+@pytest.fixture
+def site(module_site: Site) -> Iterator[Site]:
+    """The same for each test: no hooks, no jobs."""
+    module_site.reset()
+    yield module_site
+    assert "error: slurmhooks: job_submit raised" not in module_site.logged()
+
+
+# Reload
+
+
+def test_a_change_is_in_force_at_the_next_call(site: Site) -> None:
+    """Twenty contents of one size, written within a second or two over each other or moved into place: each is used."""
+    script = f"""
+    for number in 11 12 13 14 15 16 17 18 19 20; do
+        for way in over move; do
+            text="from slurmhooks import hook, Reject
+    @hook.job_submit
+    def say(job):
+        raise Reject('$way $number')"
+            printf '%s\\n' "$text" > /tmp/new.py
+            if [ $way = over ]; then cat /tmp/new.py > {HOOKS_D}/say.py; else mv /tmp/new.py {HOOKS_D}/say.py; fi
+            sbatch --wrap true 2>&1 | grep -q "$way $number" || {{ echo "missed $way $number"; exit 1; }}
+        done
+    done
+    """
+    site.shell(script, user="root")
+
+
+def test_added_and_removed_files_are_taken_up(site: Site) -> None:
+    """A file counts from the call after it appears until the call after it is gone."""
+    site.hooks("@hook.job_submit\ndef first(job): log.user('first')\n", "a.py")
+    assert "second" not in site.said("sbatch", "--test-only", "--wrap=true")
+    site.hooks("@hook.job_submit\ndef second(job): log.user('second')\n", "b.py")
+    assert re.search("first.*second", site.said("sbatch", "--test-only", "--wrap=true"), re.DOTALL)
+    site.cluster.root("rm", f"{HOOKS_D}/a.py", check=True)
+    said = site.said("sbatch", "--test-only", "--wrap=true")
+    assert "first" not in said
+    assert "second" in said
+
+
+def test_a_changed_package_is_taken_up(site: Site) -> None:
+    """A module inside a package under [hooks] modules, changed twice within a second or two, is imported anew."""
+    place = site.shell("ls -d /opt/slurmhooks/lib/python3.*/site-packages", user="root").strip() + "/sitehooks"
+    site.cluster.put("from sitehooks import rules\n", f"{place}/__init__.py")
+    rule = "from slurmhooks import hook, Reject\n@hook.job_submit\ndef rule(job):\n    raise Reject('rule {}')\n"
+    site.cluster.put(rule.format(1), f"{place}/rules.py")
+    site.cluster.put('[hooks]\nmodules = ["sitehooks"]\n', TOML)
+    assert "rule 1" in site.refused()
+    for number in (2, 3):
+        site.cluster.put(rule.format(number), f"{place}/rules.py")
+        assert f"rule {number}" in site.refused()
+    site.cluster.root("rm", "-r", place, check=True)
+    assert "rule 3" in site.refused()
+    assert STAYS in site.logged()
+
+
+def test_a_changed_configuration_is_taken_up(site: Site) -> None:
+    """Other paths in slurmhooks.toml count at the next call; a key that does not exist leaves what was."""
+    site.hooks("@hook.job_submit\ndef first(job): raise Reject('first')\n")
+    assert "first" in site.refused()
+    site.cluster.put(
+        "from slurmhooks import hook, Reject\n@hook.job_submit\ndef other(job): raise Reject('other')\n",
+        "/etc/slurm/other.d/other.py",
+    )
+    site.cluster.put('[hooks]\npaths = ["other.d/*.py"]\n', TOML)
+    assert "other" in site.refused()
+    site.cluster.put(f'[hooks]\npahts = ["{HOOKS_D}/*.py"]\n', TOML)
+    assert "other" in site.refused()
+    assert f"{TOML}: hooks.pahts: unknown key" in site.logged()
+    site.cluster.root("rm", TOML, check=True)
+    site.submit()
+
+
+BROKEN = {
+    "syntax": ("def broken(:\n", "SyntaxError"),
+    "raises": ("raise RuntimeError('while loading')\n", "RuntimeError: while loading"),
+    "exits": ("raise SystemExit(0)\n", "SystemExit"),
+    "argument": ("@hook.job_submit\ndef broken(jbo): pass\n", "jbo"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_file_leaves_the_last_good_set(site: Site, kind: str) -> None:
+    """Also the good files beside it stay as they were; the log says it once, and what is mended counts again."""
+    source, words = BROKEN[kind]
+    site.hooks("@hook.job_submit\ndef good(job): raise Reject('good 1')\n", "a.py")
+    assert "good 1" in site.refused()
+    site.hooks("@hook.job_submit\ndef good(job): raise Reject('good 2')\n", "a.py")
+    site.hooks(source, "b.py")
+    for _ in range(3):
+        assert "good 1" in site.refused()
+    logged = site.logged()
+    assert logged.count(STAYS) == 1, logged
+    assert f"{HOOKS_D}/b.py:" in logged
+    assert words in logged
+    site.cluster.root("rm", f"{HOOKS_D}/b.py", check=True)
+    assert "good 2" in site.refused()
+
+
+# Start and end
+
+
+@pytest.mark.parametrize("what", ["file", "configuration", "init refuses", "init raises"])
+def test_what_is_broken_at_start_is_fatal(site: Site, what: str) -> None:
+    """slurmctld does not start, and its log says what is wrong, where, and that this is why."""
+    bad = {
+        "file": ("raise RuntimeError('at start')\n", f"{HOOKS_D}/life.py:8: RuntimeError: at start"),
+        "configuration": ("", f"{TOML}: hooks.paths"),
+        "init refuses": ("@hook.job_submit.init\ndef start(): raise Reject('no scratch here')\n", "no scratch here"),
+        "init raises": ("@hook.job_submit.init\ndef start(): 1 / 0\n", "ZeroDivisionError"),
+    }
+    source, words = bad[what]
+    site.hooks(source)
+    if what == "configuration":
+        site.cluster.put("[hooks]\npaths = 7\n", TOML)
+    done = site.cluster.call("restart", timeout=UP_SECONDS)
+    logged = site.logged()
+    site.reset()
+    site.cluster.restart()
+    assert done.returncode != 0
+    assert "fatal:" in logged
+    assert words in logged, logged
+    assert ENDS in logged
+
+
+def test_init_and_fini(site: Site) -> None:
+    """init handlers run before slurmctld answers anybody, fini handlers when it ends; both once, in order."""
+    site.hooks("""
+        @hook.job_submit.init
+        def start(): tell(event="init"); log.user("nobody is there"); log.info("logged at start")
+        @hook.job_submit.init(order=1)
+        def earlier(): tell(event="earlier")
+        @hook.job_submit
+        def submit(job): tell(event="submit")
+        @hook.job_submit.fini
+        def end(): tell(event="fini")
+    """)
+    site.cluster.restart()
+    assert [line["event"] for line in site.told()] == ["earlier", "init"]
+    assert "nobody" not in site.said("sbatch", "--test-only", "--wrap=true")
+    logged = site.logged()
+    assert "slurmhooks: logged at start" in logged
+    assert "slurmhooks: nobody is there" in logged
+    site.cluster.restart()
+    assert [line["event"] for line in site.told()] == ["submit", "fini", "earlier", "init"]
+
+
+def test_init_that_may_fail(site: Site) -> None:
+    """With on_error="ignore" a bug in an init handler does not keep slurmctld from starting."""
+    site.hooks("@hook.job_submit.init(on_error='ignore')\ndef start(): 1 / 0\n")
+    site.cluster.restart()
+    site.submit()
+    assert "ZeroDivisionError" in site.logged()
+
+
+def test_queued_jobs_outlive_a_restart(site: Site) -> None:
+    """What handlers gave a job is still there, and job_modify reads it."""
+    site.hooks("""
+        @hook.job_submit
+        def give(job): job.comment, job.admin_comment = "given", "by us"
+        @hook.job_modify
+        def see(job): raise Reject("refused")
+    """)
+    job_id = site.submit()
+    site.cluster.restart()
+    assert site.show(job_id)["Comment"] == "given"
+    assert site.show(job_id)["AdminComment"] == "by us"
+    assert site.run("scontrol", "update", f"jobid={job_id}", "comment=other").returncode != 0
+    assert site.show(job_id)["Comment"] == "given"
+
+
+@pytest.mark.parametrize("how", ["scontrol reconfigure", "SIGHUP"])
+def test_reconfigure(site: Site, how: str) -> None:
+    """Handlers answer before and after, and slurmctld goes on with the jobs that it has."""
+    site.hooks("@hook.job_submit\ndef say(job): log.user('still here')\n")
+    job_id = site.submit()
+    _reconfigure(site, how)
+    assert "still here" in site.said("sbatch", "--test-only", "--wrap=true")
+    assert site.show(job_id)["JobState"] == "PENDING"
+    site.hooks("@hook.job_submit\ndef say(job): log.user('reloaded')\n")
+    assert "reloaded" in site.said("sbatch", "--test-only", "--wrap=true")
+
+
+@pytest.mark.parametrize("how", ["scontrol reconfigure", "SIGHUP"])
+def test_reconfigure_with_broken_hooks(site: Site, how: str) -> None:
+    """slurmctld stays, with the handlers that it had."""
+    site.hooks("@hook.job_submit\ndef say(job): raise Reject('good')\n")
+    assert "good" in site.refused()
+    site.hooks("def broken(:\n")
+    _reconfigure(site, how)
+    assert "good" in site.refused()
+    assert "SyntaxError" in site.logged()
+
+
+def _reconfigure(site: Site, how: str) -> None:
+    before = site.logged().count("econfigur")
+    if how == "SIGHUP":
+        site.shell("kill -HUP $(cat /run/slurmctld.pid)", user="root")
+    else:
+        site.said("scontrol", "reconfigure", user="root")
+    site.cluster.wait(lambda: site.logged().count("econfigur") > before, what="reconfiguration")
+    site.cluster.wait(lambda: "UP" in site.said("scontrol", "ping"), what="slurmctld that answers")
+
+
+# Callers
+
+
+def test_many_at_once(site: Site) -> None:
+    """Calls of many RPC threads, and updates between them, do not mix: each user reads their own messages only."""
+    site.hooks("""
+        import time
+        @hook.job_submit
+        def slow(job):
+            log.user("one %s", job.name)
+            job.comment = job.name
+            time.sleep(0.01)            # lets go of Python's lock
+            assert job.comment == job.name
+            log.user("two %s", job.name)
+        @hook.job_modify
+        def modify(job):
+            job.comment = f"{job.comment} modified"
+    """)
+    script = """
+    one() {
+        sbatch --hold --output=/dev/null --job-name=j$1 --wrap true > said.$1 2>&1
+        job=$(sed -n 's/Submitted batch job //p' said.$1)
+        scontrol update jobid=$job comment=j$1
+    }
+    rm -f said.*
+    for number in $(seq 30); do one $number & done
+    wait
+    for number in $(seq 30); do
+        grep -o -E '(one|two) j[0-9]+' said.$number | tr '\\n' ' '; echo "of j$number"
+    done
+    squeue -h -o '%j %k'
+    """
+    lines = site.shell(script).splitlines()
+    assert lines[:30] == [f"one j{number} two j{number} of j{number}" for number in range(1, 31)]
+    assert sorted(lines[30:]) == sorted(f"j{number} j{number} modified" for number in range(1, 31))
+
+
+def _private(site: Site) -> bool:
+    return site.release < (26, 0)
+
+
+MESSENGER = """
+@hook.job_submit
+def submit(job):
+    log.user("first line\\nsecond line")
+    if job.comment == "refuse":
+        raise Reject("third line", code="ESLURM_INVALID_QOS")
+@hook.job_modify
+def modify(job):
+    log.user("first of update")
+    if job.comment == "refuse":
+        raise Reject("second of update", code="ESLURM_INVALID_QOS")
+"""
+
+
+@pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
+def test_messages_of_a_submission(site: Site, command: str) -> None:
+    """All lines reach the user in order, whether the job is accepted or not; a refusal has its code and text."""
+    site.hooks(MESSENGER)
+    tail = ["--wrap=true"] if command == "sbatch" else ["true"]
+    done = site.run(command, *tail)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"(\w+) line", done.stderr) == ["first", "second"]
+    done = site.run(command, "--comment=refuse", *tail)
+    assert done.returncode == 1
+    assert re.findall(r"(\w+) line", done.stderr) == ["first", "second", "third"]
+    assert "Invalid qos" in done.stderr
+
+
+def test_messages_of_an_update(site: Site) -> None:
+    """The same for scontrol; 22.05 cannot show them to anybody, and the log has them instead."""
+    site.hooks(MESSENGER)
+    job_id = site.submit()
+    accepted = site.run("scontrol", "update", f"jobid={job_id}", "comment=x")
+    refused = site.run("scontrol", "update", f"jobid={job_id}", "comment=refuse")
+    assert accepted.returncode == 0, accepted.stderr
+    assert refused.returncode == 1
+    assert "Invalid qos" in refused.stderr
+    seen = [re.findall(r"(\w+) of update", done.stdout + done.stderr) for done in (accepted, refused)]
+    if site.release < (23, 2):
+        assert seen == [[], []]
+        lines = [line for line in site.logged().splitlines() if "not shown to the user" in line or "of update" in line]
+        assert re.findall(r"(\w+) of update", "\n".join(lines)) == ["first", "first", "second"]
+        assert "not shown to the user by this release of Slurm" in lines[0]
+    else:
+        assert seen == [["first"], ["first", "second"]]
+
+
+# Kinds of jobs
+
+
+@pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
+def test_test_only(site: Site, command: str) -> None:
+    """--test-only asks the handlers too, shows their messages or refusal, and leaves no job."""
+    site.hooks(MESSENGER)
+    tail = ["--wrap=true"] if command == "sbatch" else ["true"]
+    if command != "salloc":
+        assert "second line" in site.said(command, "--test-only", *tail)
+        done = site.run(command, "--test-only", "--comment=refuse", *tail)
+        assert done.returncode != 0
+        assert "third line" in done.stderr
+    assert site.said("squeue", "-h") == ""
+
+
+def test_het_jobs(site: Site) -> None:
+    """Each component is a call of its own with its offset; what is written counts for that component."""
+    site.hooks("""
+        @hook.job_submit
+        def component(job):
+            tell(offset=job.het_job_offset, tasks=job.num_tasks)
+            job.comment = f"component {job.het_job_offset} of {job.num_tasks} tasks"
+    """)
+    job_id = site.submit("-n2", ":", "-n1", ":", "-n3")
+    assert site.told() == [{"offset": 0, "tasks": 2}, {"offset": 1, "tasks": 1}, {"offset": 2, "tasks": 3}]
+    shown = site.said("scontrol", "show", "job", "-o", job_id)
+    assert re.findall(r"Comment=(component \d of \d tasks)", shown) == [
+        "component 0 of 2 tasks",
+        "component 1 of 1 tasks",
+        "component 2 of 3 tasks",
+    ]
+
+
+@pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
+def test_a_refused_component(site: Site, command: str) -> None:
+    """It refuses the whole job: no component stays, and none behind it is asked."""
+    site.hooks("""
+        @hook.job_submit
+        def component(job):
+            tell(offset=job.het_job_offset)
+            if job.het_job_offset == 1:
+                raise Reject("not the second")
+    """)
+    tail = ["--wrap=true"] if command == "sbatch" else ["true"]
+    done = site.run(command, "-n1", ":", "-n1", ":", "-n1", *tail)
+    assert done.returncode != 0
+    assert "not the second" in done.stderr
+    assert site.told() == [{"offset": 0}, {"offset": 1}]
+    assert site.said("squeue", "-h") == ""
+
+
+def test_array_jobs(site: Site) -> None:
+    """One call for the whole array, whose indices may be changed; an update of one task tells which."""
+    private = _private(site)
+    site.hooks(f"""
+        @hook.job_submit
+        def array(job):
+            tell(array_inx=job.array_inx)
+            job.array_inx = "0-3%2"
+        @hook.job_modify
+        def task(job{", record" if private else ""}):
+            tell({"task=record.array_task_id" if private else "task=None"}, job_id=job.job_id_str)
+    """)
+    job_id = site.submit("--array=0-9")
+    assert site.told() == [{"array_inx": "0-9"}]
+    assert site.show(job_id)["ArrayTaskId"] == "0-3%2"
+    done = site.run("scontrol", "update", f"jobid={job_id}_1", "comment=one")
+    assert done.returncode == 0, done.stderr
+    told = site.told()
+    assert told[-1]["job_id"] == f"{job_id}_1"
+    if private:
+        assert told[-1]["task"] == 1
+
+
+def test_scrontab(site: Site) -> None:
+    """Jobs of a crontab pass the handlers, who can tell them; a refusal refuses the crontab.
+
+    What handlers say reaches the user of one that is accepted; of one that is refused, scrontab prints no message.
+    """
+    if site.run("sh", "-c", "command -v scrontab").returncode != 0:
+        pytest.skip("Debian's Slurm of this release has no scrontab")
+    site.hooks("""
+        @hook.job_submit
+        def cron(job):
+            tell(cron=job.cron_job, script=job.script.splitlines()[-1])
+            if job.name == "refuse":
+                raise Reject("no such crontab", code="ESLURM_INVALID_QOS")
+            job.comment = "from a crontab"
+            log.user("welcome, crontab")
+    """)
+    table = "/home/alice/table"
+    site.cluster.put("#SCRON --job-name=nightly\n0 0 1 1 * true\n", table)
+    assert "welcome, crontab" in site.shell(f"scrontab {table}")
+    assert site.told() == [{"cron": True, "script": "true"}]
+    shown = site.said("scontrol", "show", "job", "-o")
+    assert "JobName=nightly" in shown
+    assert "Comment=from a crontab" in shown
+    site.cluster.put("#SCRON --job-name=refuse\n0 0 1 1 * true\n", table)
+    done = site.run("scrontab", table)
+    assert done.returncode != 0
+    assert "Invalid qos" in done.stdout + done.stderr
+    assert "JobName=refuse" not in site.said("scontrol", "show", "job", "-o")
+    site.shell("scrontab -r")
+
+
+# Neighbours
+
+STACKED = """
+@hook.job_submit
+def stacked(job):
+    if job.name == "stacked":
+        log.user("python saw %s", job.comment)
+        if job.comment == "python refuses":
+            raise Reject("python refuses")
+        job.comment = f"{job.comment}+python"
+"""
+
+
+@pytest.mark.parametrize(("first", "second"), [("lua", "python"), ("python", "lua")])
+def test_stacked_plugins(site: Site, first: str, second: str) -> None:
+    """Beside job_submit/lua, in either order: each sees what the one before wrote, all messages reach the user."""
+    site.hooks(STACKED)
+    site.conf(CONF_LINES.format(plugins=f"{first},{second}"))
+    said = site.said("sbatch", "--hold", "--job-name=stacked", "--comment=user", "--wrap=true")
+    seen = re.findall(r"(\w+) saw (\S+)", said)
+    # job_submit/lua puts its own message in place of those before it.
+    assert seen[-1] == (second, f"user+{first}")
+    if second == "python":
+        assert seen[0] == (first, "user")
+    job_id = re.findall(r"batch job (\d+)", said)[0]
+    assert site.show(job_id)["Comment"] == f"user+{first}+{second}"
+    refused = site.refused("--job-name=stacked", f"--comment={first} refuses")
+    assert f"{first} saw {first} refuses" in refused
+    assert f"{second} saw" not in refused
+    site.conf(CONF_LINES.format(plugins="python"))

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What Slurm's own tests check of C plugins, with handlers: the same must come out."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.spank.site import HERE, HOOKS_D, Site, job_id_of, site
+from tests.cluster.test_spank_failures import ROWS, Result
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+ALICE = 2001
+COUNTING = (HERE / "counting.py").read_text()
+MODES = ("python", "manifest")
+
+
+@pytest.fixture(scope="module")
+def lent(cluster: "Cluster") -> Iterator[Site]:
+    """A site; each test brings its hook file."""
+    with site(cluster) as made:
+        made.plugstack("required spank_python.so")
+        yield made
+
+
+def use(lent: Site, text: str, mode: str = "python", line: str = "required spank_python.so") -> None:
+    """Have one hook file, with a manifest or without, and no records."""
+    lent.root("scancel --user=alice")
+    lent.wait_until_idle()
+    lent.resume()
+    lent.hooks(hooks=text)
+    lent.plugstack(line)
+    lent.forget_records()
+    if mode == "manifest":
+        lent.compile()
+
+
+def batch(lent: Site, script: str, options: str) -> tuple[int, str, str]:
+    """Submit a script and wait for it.
+
+    Returns:
+        the job's id, sbatch's output and the job's.
+    """
+    lent.root("rm -f /home/alice/job.out")
+    lent.cluster.put(f"#!/bin/sh\n{script}\n", "/home/alice/job.sh", mode=0o755)
+    done = lent.shell(f"cd; sbatch -o job.out {options} job.sh")
+    assert done.returncode == 0, done.stdout
+    found = job_id_of(done.stdout)
+    assert found is not None
+    lent.wait_until_idle()
+    lent.wait_for_job(found)
+    return found, done.stdout, lent.root("cat /home/alice/job.out")
+
+
+def count(text: str, pattern: str) -> int:
+    """Return how often a pattern occurs."""
+    return len(re.findall(pattern, text))
+
+
+# test7.11: options.
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_options_in_help(lent: Site, mode: str) -> None:
+    """srun knows both options; salloc and sbatch do not know the one that is for steps."""
+    use(lent, COUNTING, mode)
+    for command, step in (("srun", 1), ("salloc", 0), ("sbatch", 0)):
+        text = lent.shell(f"{command} --help").stdout
+        assert count(text, "--count-step=") == step, command
+        assert count(text, "--count-job=") == 1, command
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_options_travel(lent: Site, mode: str) -> None:
+    """What sbatch is given is known to the batch step, the srun inside and its step; what srun is given, from there."""
+    use(lent, COUNTING, mode)
+    _, submitted, output = batch(lent, "srun --count-step=5 true", "--count-job=4 -n1")
+    assert count(submitted, "taken: count-job=4") == 1
+    assert count(submitted, r"exit: counts=\[4, None\]") == 1
+    assert "error:" not in output
+    assert count(output, "taken: count-job=4") == 1
+    assert count(output, "taken: count-step=5") == 1
+    assert count(output, r"local_user_init: counts=\[4, 5\]") == 1
+    assert count(output, r"exit: counts=\[4, 5\]") == 1
+    for text in (submitted, output):
+        assert count(text, "control: upper case lower None") == 1
+
+    lent.wait_for_records(callback="exit", step="0")
+    lent.wait_for_records(callback="exit", step="batch")
+    tasks = {str(record["counts"]): record for record in lent.records() if record["callback"] == "task_init"}
+    assert set(tasks) == {"[4, None]", "[4, 5]"}
+    assert {record["uid"] for record in tasks.values()} == {ALICE}
+    assert tasks["[4, None]"]["argv"][0].endswith(("/slurm_script", "/job.sh"))
+    assert tasks["[4, 5]"]["argv"] == ["true"]
+    ends = {record["step"]: record["counts"] for record in lent.records() if record["callback"] == "exit"}
+    assert ends["batch"] == [4, None]
+    assert ends["0"] == [4, 5]
+    (prolog,) = [record for record in lent.records() if record["callback"] == "job_prolog"]
+    assert prolog["control"] == ["upper case", "lower", None]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_value_is_refused(lent: Site, mode: str) -> None:
+    """Each command ends at once, with the text of the check."""
+    use(lent, COUNTING, mode)
+    for command in ("sbatch --wrap true", "salloc true", "srun true"):
+        name, _, rest = command.partition(" ")
+        zero = lent.shell(f"{name} --count-job=0 {rest}")
+        assert zero.returncode != 0
+        assert re.search(f"{name}: error: .*--count-job: a number other than zero is required", zero.stdout)
+        assert "Traceback" not in zero.stdout
+        text = lent.shell(f"{name} --count-job=NaN {rest}")
+        assert text.returncode != 0
+        assert re.search(f"{name}: error: .*--count-job: invalid literal for int", text.stdout)
+    assert lent.records() == []
+
+
+# test38.6: heterogeneous jobs.
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_heterogeneous_job(lent: Site, mode: str) -> None:
+    """Each component has its options, its calls and its step, in sbatch, in srun and on the nodes."""
+    use(lent, COUNTING, mode)
+    _, submitted, output = batch(
+        lent, "srun --mpi=none --count-step=5 --het-group=0,1 true", "--count-job=4 -w n1 -n1 : -w n2 -n1"
+    )
+    assert count(submitted, r"exit: counts=\[4, None\]") == 1
+    assert count(submitted, "taken: count-job=4") >= 1
+    assert "error:" not in output
+    assert count(output, "taken: count-job=4") == 2
+    assert count(output, "taken: count-step=5") == 2
+    assert count(output, "local_user_init:") == 1
+    assert count(output, r"exit: counts=\[4, 5\]") == 1
+
+    lent.cluster.wait(
+        lambda: sum(record["callback"] == "exit" for record in lent.records()) >= 3, what="end of three steps"
+    )
+    tasks = [record for record in lent.records() if record["callback"] == "task_init"]
+    assert sorted(str(record["counts"]) for record in tasks) == ["[4, 5]", "[4, 5]", "[4, None]"]
+    assert {record["uid"] for record in tasks} == {ALICE}
+    ends = [(record["step"], record["counts"]) for record in lent.records() if record["callback"] == "exit"]
+    assert sorted(ends) == [("0", [4, 5]), ("0", [4, 5]), ("batch", [4, None])]
+
+
+# test7.21: what SPANK and Slurm say of a job array.
+
+ASKING = """
+import json, subprocess
+from slurmhooks import hook
+
+@hook.spank.task_init
+def ask(spank):
+    asked = subprocess.run(["/usr/bin/scontrol", "--oneliner", "show", "job", str(spank.job_id)],
+                           capture_output=True, text=True)
+    # Of the first task's id Slurm tells the whole array.
+    (row,) = [row for row in asked.stdout.splitlines() if f"JobId={spank.job_id} " in row]
+    told = dict(word.split("=", 1) for word in row.split() if "=" in word)
+    fields = {"step": spank.step_name, "job": spank.job_id, "array": spank.job_array_id,
+              "task": spank.job_array_task_id, "exit": asked.returncode,
+              "told": [told.get(name) for name in ("JobId", "ArrayJobId", "ArrayTaskId", "JobState")]}
+    with open("/opt/spank/records", "a") as file:
+        file.write(json.dumps(fields) + "\\n")
+"""
+
+
+@pytest.mark.parametrize("options", ["", "--array=1-2"], ids=["job", "array"])
+def test_job_array(lent: Site, options: str) -> None:
+    """In each step the ids are those that Slurm itself tells a handler that asks while it runs."""
+    use(lent, ASKING)
+    first, _, _ = batch(lent, "srun echo IT_RAN", f"{options} -n1 -W")
+    records: list[dict[str, Any]] = lent.records()
+    tasks = [1, 2] if options else [None]
+    assert sorted((str(record["task"]), record["step"]) for record in records) == [
+        (str(task), step) for task in tasks for step in ("0", "batch")
+    ]
+    for record in records:
+        assert record["exit"] == 0
+        assert record["array"] == (first if options else None)
+        task = str(record["task"]) if options else None
+        assert record["told"] == [str(record["job"]), str(first) if options else None, task, "RUNNING"]
+    assert len({record["job"] for record in records}) == len(tasks)
+
+
+# test7.24: what a refusal comes to.
+
+FAILURES = """
+srun   init                 local     1 - -
+srun   init_post_opt        local     1 - -
+srun   local_user_init      local     1 - fails
+srun   user_init            remote    1 - fails
+srun   task_init_privileged remote    1 - fails
+srun   task_post_fork       remote    1 - fails
+srun   task_init            remote    1 - fails
+srun   task_exit            remote    0 - -
+srun   exit                 local     0 - -
+salloc init                 allocator 1 - -
+salloc init_post_opt        allocator 1 - -
+salloc init                 local     1 - fails
+salloc init_post_opt        local     1 - fails
+salloc local_user_init      local     1 - fails
+salloc user_init            remote    1 - fails
+salloc task_init_privileged remote    1 - fails
+salloc task_post_fork       remote    1 - fails
+salloc task_init            remote    1 - fails
+salloc task_exit            remote    0 - -
+salloc exit                 local     0 - -
+salloc exit                 allocator 0 - -
+sbatch init                 allocator 1 - -
+sbatch init_post_opt        allocator 1 - -
+sbatch init                 local     0 - fails
+sbatch init_post_opt        local     0 - fails
+sbatch local_user_init      local     0 - fails
+sbatch user_init            remote    0 drains fails
+sbatch task_init_privileged remote    0 - fails
+sbatch task_post_fork       remote    0 drains fails
+sbatch task_init            remote    0 - fails
+sbatch task_exit            remote    0 - -
+sbatch exit                 local     0 - -
+sbatch exit                 allocator 0 - -
+"""
+"""Command, callback, context, exit code, node drained, job failed; of sbatch without ``--wait``, so 0 if it submits."""
+
+
+@pytest.mark.parametrize("row", FAILURES.strip().splitlines(), ids=lambda row: "-".join(row.split()[:3]))
+def test_matrix_of_failures(row: str) -> None:
+    """test_spank_failures.py plays each cell of Slurm's own matrix, and expects what stands there."""
+    command, callback, context, code, drains, fails = row.split()
+    (found,) = [r.result for r in ROWS if (r.command, r.callback, r.context) == (command, callback, context)]
+    assert isinstance(found, Result)
+    assert found.exit == int(code)
+    assert found.drains == (drains == "drains")
+    assert (found.job in ("FAILED", "CANCELLED")) == (fails == "fails")
+
+
+# test_147_1: contain_spank.
+
+CONTAINED = """
+import os
+from slurmhooks import hook
+
+def leave(spank):
+    with open("/opt/private/" + spank.callback, "w") as file:
+        file.write(str(os.getpid()))
+
+for callback in ("user_init", "task_post_fork", "task_exit"):
+    getattr(hook.spank, callback)(leave)
+"""
+PRIVATE = "/opt/private"
+
+
+@pytest.fixture
+def contained(cluster: "Cluster") -> Iterator[Site]:
+    """A site whose jobs have a folder of their own, and whose step handlers run inside."""
+    if cluster.release == "22.05":
+        pytest.skip("SlurmdParameters=contain_spank came with 24.05")
+    new = cluster.release == "26.05"
+    kind, plugin = ("NamespaceType", "namespace/tmpfs") if new else ("JobContainerType", "job_container/tmpfs")
+    before = cluster.root("cat", "/etc/slurm/job_container.conf").stdout
+    rows = f"AutoBasePath=true\nBasePath=/var/spool/own\nDirs={PRIVATE}\n"
+    cluster.put(rows, "/etc/slurm/job_container.conf")
+    conf = {"PrologFlags": "contain", "SlurmdParameters": "config_overrides,contain_spank", kind: plugin}
+    try:
+        with site(cluster, **conf) as made:
+            made.root(f"mkdir -p {PRIVATE}; chmod 1777 {PRIVATE}; rm -f {PRIVATE}/*; touch {PRIVATE}/of_the_host")
+            yield made
+    finally:
+        cluster.put(before, "/etc/slurm/job_container.conf")
+        cluster.root("rm", "-rf", PRIVATE)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_contain_spank(contained: Site, mode: str) -> None:
+    """Three callbacks write where the job can see it and the host cannot."""
+    use(contained, CONTAINED, mode)
+    _, _, output = batch(contained, f"srun true\nls {PRIVATE}", "-n1")
+    assert sorted(output.split()) == ["task_exit", "task_post_fork", "user_init"]
+    assert contained.root(f"ls {PRIVATE}").split() == ["of_the_host"]
+
+
+# test_147_2: slurm_spank_init_failure_mode.
+
+FAILS_IN = """
+from slurmhooks import Reject, hook
+
+@hook.spank.init(contexts=["remote"])
+def refuse(spank):
+    raise Reject("refused in init")
+"""
+LOADS_NOWHERE_BUT_LOCALLY = """
+from slurmhooks import hook
+
+with open("/proc/self/comm") as file:
+    if file.read().strip() == "slurmstepd":
+        raise OSError("a file server is gone")
+
+@hook.spank.task_init
+def task(spank):
+    pass
+"""
+NAMES_ITS_CODE = FAILS_IN.replace('"refused in init"', '"refused in init", code="ESPANK_NODE_FAILURE"')
+CASES = {
+    "default": (FAILS_IN, "", "node"),
+    "node": (FAILS_IN, "init_failure_mode=node", "node"),
+    "job": (FAILS_IN, "init_failure_mode=job", "job"),
+    "job, before a glob": (FAILS_IN, f"init_failure_mode=job {HOOKS_D}/hooks.py", "job"),
+    "an argument of handlers": (FAILS_IN, f"{HOOKS_D}/hooks.py init_failure_mode=job", "node"),
+    "job, but a handler says node": (NAMES_ITS_CODE, "init_failure_mode=job", "node"),
+    "hook file that does not load": (LOADS_NOWHERE_BUT_LOCALLY, "init_failure_mode=job", "job"),
+}
+"""Hook file, arguments on the line of plugstack.conf, and whose fault a failure is then."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", CASES)
+def test_init_failure_mode(lent: Site, case: str, mode: str) -> None:
+    """The site chooses whether a batch step that cannot start drains the node and is requeued, or fails the job."""
+    if lent.since < (25, 5):
+        pytest.skip("Slurm has the choice from 25.05 on; test_init_failure_mode_of_old_releases")
+    text, arguments, fault = CASES[case]
+    use(lent, text, mode, f"required spank_python.so {arguments}")
+    done = lent.shell("sbatch -w n1 -o /dev/null --wrap 'srun true'")
+    job = job_id_of(done.stdout)
+    assert job is not None, done.stdout
+    if fault == "node":
+        lent.cluster.wait(lambda: lent.job(job)["Restarts"] == "1", timeout=60, what="requeue of the job")
+        lent.cluster.wait(lambda: "n1" in lent.drained(), what="drain of the node")
+        assert lent.job(job)["JobState"] == "PENDING"
+    else:
+        assert lent.wait_for_job(job) == "FAILED"
+        assert lent.job(job)["Restarts"] == "0"
+        lent.wait_until_idle()
+        assert lent.drained() == []
+
+
+def test_init_failure_mode_of_old_releases(lent: Site) -> None:
+    """Before 25.05 slurmd says at its start that the choice is ignored, and it is: the node is drained."""
+    if lent.since >= (25, 5):
+        pytest.skip("this release has the choice; test_init_failure_mode")
+    use(lent, FAILS_IN, line="required spank_python.so init_failure_mode=job")
+    lent.cluster.restart()
+    assert "init_failure_mode is ignored: it takes Slurm 25.05 or later" in lent.cluster.log("n1")
+    lent.shell("sbatch -w n1 --no-requeue -o /dev/null --wrap 'srun true'")
+    lent.cluster.wait(lambda: "n1" in lent.drained(), what="drain of the node")
+
+
+def test_a_wrong_init_failure_mode(lent: Site) -> None:
+    """A value that Slurm has not ends every command, with the values that it has."""
+    use(lent, COUNTING, line="required spank_python.so init_failure_mode=jobs")
+    done = lent.shell("srun true")
+    assert done.returncode != 0
+    found = lent.cluster.root("slurmhooks", "check")
+    assert found.returncode == 1
+    assert "init_failure_mode=jobs: it can be init_failure_mode=node or init_failure_mode=job" in found.stderr

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A site's own scrun.lua behind ours, in a real Lua state."""
+
+import re
+import tomllib
+
+import pytest
+
+from tests.native.hosting import Host
+
+SITE = """
+local loaded = 0
+function slurm_scrun_stage_in(id, bundle, spool_dir, config_file, job_id, user_id, group_id, job_env)
+   slurm.log_info("site in %s %s %s %s %d %d %d %s %s", id, bundle, spool_dir, config_file, job_id, user_id, group_id,
+      tostring(job_env[0]), tostring(job_env[2]))
+   if id == "refused" then return slurm.ERROR end
+   if id == "broken" then error("no such thing") end
+   if id == "silent" then return end
+   slurm.log_info("site moved %s", slurm.set_bundle_path("/of/site"))
+   return slurm.SUCCESS
+end
+function slurm_scrun_stage_out(id, bundle, orig_bundle, root_path, orig_root_path, spool_dir, config_file, job_id, ...)
+   local user_id, group_id = ...
+   slurm.log_info("site out %s %s %s %s %s %s %s %d %d %d", id, bundle, orig_bundle, tostring(root_path),
+      orig_root_path, spool_dir, config_file, job_id, user_id, group_id)
+   return id == "refused" and slurm.ERROR or slurm.SUCCESS
+end
+slurm.log_info("site loaded")
+"""
+
+
+@pytest.fixture(autouse=True)
+def _needs_lua(host: Host) -> None:
+    """Skip where there are no headers of Lua."""
+    if not host.build.has_lua:
+        pytest.skip("no headers of Lua 5.1: install liblua5.1-0-dev")
+
+
+def own(host: Host, script: str = SITE, hooks: str = "") -> None:
+    """Write the site's own script, and hook files."""
+    if hooks:
+        host.site(hooks)
+    (host.folder / "site.lua").write_text(script)
+    text = '[scrun]\nlua = "site.lua"\n'
+    host.config(text + ('[hooks]\npaths = ["hooks.py"]\n' if hooks else ""))
+
+
+def test_arguments_and_results(each_host: Host) -> None:
+    """The script gets scrun's own arguments, and what it returns or raises is what scrun gets."""
+    own(each_host)
+    run = each_host.run(
+        """
+        lua $lua
+        stage_in id=box bundle=/b env=A=1 env=B=2 env=C=3
+        stage_out id=box
+        stage_in id=refused bundle=/b
+        stage_out id=refused
+        stage_in id=silent bundle=/b
+        stage_in id=broken bundle=/b
+        """
+    )
+    assert run.one("lua")["why"] is None
+    box, refused, silent, broken = run.of("stage_in")
+    assert (box.rc, box["bundle"]) == (0, "/of/site")
+    assert (refused.rc, silent.rc, broken.rc) == (-1, 0, -1)
+    assert [out.rc for out in run.of("stage_out")] == [0, -1]
+    texts = [text for _, text in run.log]
+    assert texts[0] == "site loaded"
+    assert "site in box /b /spool /spool/config.json 4711 2001 2002 A=1 C=3" in texts
+    assert "site moved /orig/bundle" in texts
+    where = "/orig/bundle nil /orig/root /spool /spool/config.json 4711 2001 2002"
+    assert f"site out box /of/site {where}" in texts
+    assert any(re.search(r"site\.lua:7: no such thing$", text) for text in texts)
+
+
+def test_handlers_come_first(host: Host) -> None:
+    """Python handlers run before the script: it sees the bundle as they left it, and does not run if one refuses."""
+    own(
+        host,
+        hooks="""
+        @hook.scrun.stage_in
+        def move(container):
+            log.info("python in", bundle=container.bundle)
+            container.bundle = "/of/python"
+            if container.id == "no":
+                raise Reject("not this one")
+
+        @hook.scrun.stage_out
+        def out(container):
+            log.info("python out", bundle=container.bundle)
+            raise Reject("cannot")
+        """,
+    )
+    run = host.run("lua $lua\nstage_in id=no bundle=/b\nstage_in id=silent bundle=/b\nstage_out id=silent")
+    no, yes = run.of("stage_in")
+    assert (no.rc, no["bundle"], yes.rc, yes["bundle"]) == (-1, "/b", 0, "/of/python")
+    assert not any(text.startswith("site in no") for _, text in run.log)
+    assert any(text.startswith("site in silent /of/python /spool") for _, text in run.log)
+    # What was staged in comes back, whatever handlers say; scrun hears of their failure.
+    assert any(text.startswith("site out silent /of/python") for _, text in run.log)
+    assert run.one("stage_out").rc == -1
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("x = = 1\n", r"site\.lua:1: unexpected symbol"),
+        ("error('not today')\n", r"site\.lua:1: not today"),
+        ("function slurm_scrun_stage_in() end\n", "site.lua: missing required function slurm_scrun_stage_out"),
+        (f"{SITE}\nreturn 5\n", "site.lua: returned 5 on load"),
+        ("-- Made by 'slurmhooks install': of ours\n", "names the scrun.lua that slurmhooks made"),
+    ],
+)
+def test_a_bad_script_ends_scrun_at_the_start(host: Host, script: str, why: str) -> None:
+    """What is wrong with the script is said when scrun reads it, before there is a job."""
+    own(host, script)
+    assert re.search(why, str(host.run("lua $lua").one("lua")["why"]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '[hooks]\npaths = ["a"]\n',
+        '[scrun]\nlua = "site.lua"\n',
+        "[ scrun ] # ours\r\n  lua='site.lua' # theirs\r\n",
+        '["scrun"]\n"lua" = "site.lua"\n',
+        '# [scrun]\n# lua = "other.lua"\n[scrun] \n\nlua\t=\t"site.lua"\n[log]\nlevel = "info"\n',
+        '[job_submit]\nlua = "job_submit.lua"\n[lua]\nversion = "5.1"\n',
+        '[lua]\nlua = "x"\n[scrun]\n',
+        'scrun = {lua = "site.lua"}\n',
+        'scrun.lua = "site.lua"\n',
+        '[scrun]\nlua = """site.lua"""\n',
+        '[scrun]\nlua = "s\\u0069te.lua"\n',
+        '[scrun]\nlua = ""\n',
+        '[hooks]\npaths = [\n "a", # [scrun]\n]\n[scrun]\nlua = "site.lua"\n',
+    ],
+)
+def test_the_configuration_is_never_misread(host: Host, text: str) -> None:
+    """What our scrun.lua takes for the script's name is what slurmhooks.toml says; a spelling beyond it is refused."""
+    own(host)
+    host.config(text)
+    named = tomllib.loads(text).get("scrun", {}).get("lua")
+    run = host.run("lua $lua")
+    why = run.one("lua")["why"]
+    if why is not None:
+        assert named is not None
+        assert isinstance(why, str)
+        assert "write the name of scrun's Lua script as [scrun] and" in why
+    else:
+        assert ("site loaded" in run) == (named == "site.lua")
+
+
+def test_json_where_the_machine_has_none(host: Host) -> None:
+    """A script's `require 'json'` finds a module; the machine's own one goes first."""
+    script = """
+    package.path = "./?.lua"
+    local json = require 'json'
+    local text = '{"a":[],"b":{},"c":[1,2.5,null,"x\\\\u00e9\\\\n"],"limit":9223372036854771712}'
+    slurm.log_info("json %s %s", tostring(json.mine), json.encode(json.decode(text)))
+    """
+    own(host, script + SITE)
+    assert 'json nil {"a":[],"b":{},"c":[1,2.5,null,"x\u00e9\\n"],"limit":9223372036854771712}' in host.run("lua $lua")
+    other = "mine = true, decode = tostring, encode = tostring"
+    own(host, f"package.preload.json = function() return {{ {other} }} end\n" + script + SITE)
+    assert "json true {" in host.run("lua $lua")

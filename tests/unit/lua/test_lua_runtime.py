@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One state of Lua, in every version that lupa has."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks.lua import library
+from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, to_bytes, to_text
+
+VERSIONS = [version for version in library.VERSIONS if library._find(version) is not None]
+
+
+class Reader(dict[bytes, object]):
+    """What a proxy reads: nil for what it does not have."""
+
+    def __missing__(self, name: bytes) -> None:
+        return None
+
+
+@pytest.fixture(params=VERSIONS)
+def state(request: pytest.FixtureRequest) -> State:
+    """Return a state of each version."""
+    return State(request.param)
+
+
+def run(state: State, source: str) -> Any:
+    """Run a script that is called /etc/site.lua."""
+    return state.call(state.compile(source, "@/etc/site.lua"))
+
+
+def test_lupa_has_what_the_issue_promises() -> None:
+    """5.1 to 5.4 and LuaJIT can be chosen."""
+    assert {"5.1", "5.2", "5.3", "5.4", "luajit"} <= set(VERSIONS)
+
+
+def test_a_version_that_is_not_there_is_refused_with_those_that_are() -> None:
+    """The message says what to write instead."""
+    with pytest.raises(library.NoLuaError, match=r"5\.9 here; it has: 5\.1"):
+        State("5.9")
+
+
+def test_text_keeps_every_byte(state: State) -> None:
+    """Text that is no UTF-8 comes back as it was, both ways."""
+    assert to_bytes(to_text(b"caf\xe9 \xc3\xa9")) == b"caf\xe9 \xc3\xa9"
+    state.globals[b"text"] = state.value(to_text(b"\xff\xfe"))
+    assert run(state, "return #text, text") == (2, b"\xff\xfe")
+
+
+def test_numbers_are_those_of_lua_pushnumber(state: State) -> None:
+    """A whole number reads as a float where Lua has integers too, and %d takes it."""
+    state.globals[b"n"] = state.value(60)
+    shown = run(state, "return tostring(n), string.format('%d', n)")
+    assert shown == (b"60" if state.version in ("5.1", "5.2") or "jit" in state.version else b"60.0", b"60")
+
+
+def test_a_function_is_one_of_lua(state: State) -> None:
+    """type() says function; several results come as several; an exception is not needed to say nil."""
+    state.globals[b"f"] = state.function(lambda *args: (len(args), None, "x"))
+    assert run(state, "return type(f), f(1, nil, 3)") == (b"function", 3, None, b"x")
+    assert run(state, "return select('#', f())") == 3
+
+
+def test_an_error_of_a_function_is_the_callers(state: State) -> None:
+    """LuaRaise is caught by pcall, and stands with file and line of the call in what an administrator reads."""
+
+    def refuse() -> None:
+        raise LuaRaise("not this way")
+
+    state.globals[b"f"] = state.function(refuse)
+    with pytest.raises(ScriptError) as caught:
+        run(state, "\n\nlocal x = f()\nreturn x")
+    assert caught.value.text == "/etc/site.lua:3: not this way"
+    assert any("/etc/site.lua:3" in line for line in caught.value.traceback)
+    assert run(state, "local ok, text = pcall(function() local x = f() return x end)\nreturn ok, text") == (
+        False,
+        b"/etc/site.lua:1: not this way",
+    )
+
+
+def test_a_proxy_reads_and_writes_through_python(state: State) -> None:
+    """It is a table that has nothing to iterate over; a refused write is an error at its line."""
+    written: list[tuple[object, object]] = []
+
+    def write(name: bytes, value: object) -> bytes | None:
+        if value is None:
+            return b"no nil"
+        written.append((name, value))
+        return None
+
+    state.globals[b"job"] = state.proxy(Reader({b"name": b"n"}), write, _job="marker")
+    assert (
+        run(state, "return type(job), job.name, job.other, next(job), getmetatable(job)._job")
+        == (
+            b"table",
+            b"n",
+            None,
+            None,
+            "marker",
+        )
+        or run(state, "return getmetatable(job)._job") is not None
+    )
+    run(state, "job.comment = 'c'")
+    assert written == [(b"comment", b"c")]
+    with pytest.raises(ScriptError, match=r"^/etc/site\.lua:2: no nil$"):
+        run(state, "\njob.comment = nil")
+
+
+def test_a_script_reaches_nothing_of_python(state: State) -> None:
+    """Neither a table ``python``, nor attributes of an object that it was given by way of a metatable."""
+    state.globals[b"job"] = state.proxy(Reader())
+    assert run(state, "return python, package.loaded.python") == (None, None)
+    assert run(state, "return getmetatable(job).__index.__class__") is None
+    state.globals[b"thing"] = object()
+    with pytest.raises(AttributeError, match="scripts cannot reach '__class__'"):
+        run(state, "return thing.__class__")
+
+
+def test_a_script_that_cannot_be_read_says_why(state: State, tmp_path: Path) -> None:
+    """A missing file and a wrong one are both ScriptError, with file and line."""
+    with pytest.raises(ScriptError, match="cannot open .*nothing.lua"):
+        state.load(str(tmp_path / "nothing.lua"))
+    wrong = tmp_path / "wrong.lua"
+    wrong.write_text("#!/usr/bin/lua\n\nx = = 1\n")
+    with pytest.raises(ScriptError, match=r"wrong\.lua:3: unexpected symbol"):
+        state.load(str(wrong))
+
+
+def test_an_error_that_is_no_text_is_one_all_the_same(state: State) -> None:
+    """``error({})`` and ``error()`` are failures, not results."""
+    for what in ("{}", "nil", ""):
+        with pytest.raises(ScriptError):
+            run(state, f"error({what})")
+
+
+def test_modules_of_the_site_are_found(state: State, write: Callable[..., Path]) -> None:
+    """``require`` searches where the machine's own Lua does, and package.path may be extended."""
+    folder = write("modules/site_rules.lua", "return { limit = 7 }").parent
+    assert b"/usr/share/lua/" in run(state, "return package.path")
+    assert run(state, f"package.path = '{folder}/?.lua;' .. package.path\nreturn require('site_rules').limit") == 7
+
+
+def test_json_is_there_where_the_site_has_none(state: State) -> None:
+    """A document comes back as it was: null, empty arrays and objects, numbers, escapes."""
+    text = '{"a":[1,2.5,-300,null,{},[]],"b":"\\u00fc\\ud83d\\ude00\\n\\"","c":{},"d":[],"e":true}'
+    state.globals[b"text"] = to_bytes(text)
+    same = run(state, "package.path = ''\nlocal json = require 'json'\nreturn json.encode(json.decode(text))")
+    assert same.decode() == '{"a":[1,2.5,-300,null,{},[]],"b":"ü😀\\n\\"","c":{},"d":[],"e":true}'
+    for wrong in ("{", "[1,]", '{"a" 1}', "nul", '"x', "1 2", "{1:2}", '"\\q"'):
+        state.globals[b"text"] = wrong.encode()
+        ok, said = run(state, "return pcall(require('json').decode, text)")
+        assert not ok
+        assert said.startswith(b"JSON, line 1: ")
+
+
+def test_a_module_that_nobody_has_says_where_it_was_looked_for(state: State) -> None:
+    """The searchers of ours change nothing of Lua's message."""
+    with pytest.raises(ScriptError, match=r"(?s)module 'nosuch' not found:.*no file .*nosuch\.so"):
+        run(state, "require 'nosuch'")
+
+
+def test_the_environment_counts_for_search_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LUA_PATH stands in for the default, two semicolons for the default within it."""
+    monkeypatch.setenv("LUA_PATH", "/site/?.lua;;")
+    path, _ = library.search_paths("5.1")
+    assert path.startswith("/site/?.lua;")
+    assert "/usr/local/share/lua/5.1/?.lua" in path
+    monkeypatch.setenv("LUA_PATH_5_4", "/only/?.lua")
+    assert library.search_paths("5.4")[0] == "/only/?.lua"
+
+
+def test_the_version_of_slurms_own_lua_is_read_from_its_plugins(tmp_path: Path) -> None:
+    """All spellings of the library that distributions have."""
+    for name, version in (
+        (b"liblua5.1.so.0", "5.1"),
+        (b"liblua.so\0liblua-5.4.so\0", "5.4"),
+        (b"liblua.so.5.3", "5.3"),
+    ):
+        (tmp_path / "job_submit_lua.so").write_bytes(b"\x7fELF\0" + name + b"\0rest")
+        assert library.of_slurm([str(tmp_path)]) == version
+    assert library.of_slurm([str(tmp_path / "none")]) is None

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+    from typing import Any
 
     from slurmhooks.config import Config
     from slurmhooks.loader import Source
@@ -20,6 +21,17 @@ if TYPE_CHECKING:
 MODE = "init_failure_mode="
 MODES = ("node", "job")
 """What a failure to load in slurmstepd is the fault of; the stub reads it, native/spank/lines.c."""
+
+
+_CONFIG = "slurmhooks.toml"
+"""As in config.py, which is not imported for a name."""
+_PLAIN: dict[str, dict[str, type]] = {
+    "hooks": {"paths": list, "modules": list},
+    "job_submit": {"reload": bool, "lua": str},
+    "spank": {},
+    "scrun": {"lua": str},
+}
+"""What the model of the configuration takes for right if it is of that type, and no empty text."""
 
 
 def directory() -> str:
@@ -44,6 +56,48 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
     return read, [*sources, *(loader.Source(module=name) for name in read.hooks.modules)]
 
 
+def sources(path: str | None = None) -> list[Source]:
+    """Return what the configuration names, for processes that need nothing else of it.
+
+    A file that says little more than which hook files there are is read without its model: importing pydantic takes
+    longer than all else that a launch spends in Python. Anything more, or anything wrong, is the model's to judge.
+
+    Args:
+        path: as for :func:`of_config`.
+
+    Raises:
+        ConfigError: it is wrong.
+    """
+    path = path or os.path.join(directory(), _CONFIG)
+    plain = _plain(path)
+    if plain is not None:
+        return [*loader.expand(plain[0], os.path.dirname(path)), *(loader.Source(module=name) for name in plain[1])]
+    from pathlib import Path
+
+    return of_config(Path(path))[1]
+
+
+def _plain(path: str) -> tuple[list[str], list[str]] | None:
+    """Return the paths and modules of a configuration that its model need not judge."""
+    from slurmhooks import plain_toml
+
+    try:
+        with open(path, "rb") as file:
+            tables = plain_toml.read(file.read().decode())
+    except FileNotFoundError:
+        return [], []
+    except (OSError, UnicodeDecodeError):
+        return None
+    if tables is None:
+        return None
+    for table, entries in tables.items():
+        kinds = _PLAIN.get(table)
+        if kinds is None or any(type(value) is not kinds.get(key) or value == "" for key, value in entries.items()):
+            return None
+    hooks: dict[str, Any] = tables.get("hooks", {})
+    return hooks.get("paths", []), hooks.get("modules", [])
+
+
 def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:
     """Return what the arguments on a line of plugstack.conf name, and those that are left for handlers.
 
@@ -57,10 +111,8 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:
     config, pattern, rest = split_plugstack(args)
     if pattern is not None:
         return loader.expand([pattern], directory()), rest
-    from pathlib import Path
-
     try:
-        return of_config(None if config is None else Path(directory(), config))[1], rest
+        return sources(None if config is None else os.path.join(directory(), config)), rest
     except ConfigError as error:
         raise LoadError(error.findings) from error
 

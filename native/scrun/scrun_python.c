@@ -16,6 +16,7 @@
 #include "container.h"
 #include "stub/stub.h"
 #include "turns.h"
+#include "warmup.h"
 #include "watchdog.h"
 
 /* What scrun gets when Python has no answer: the container's job is cancelled. */
@@ -204,8 +205,8 @@ static int stage_out(lua_State *L)
     return 1;
 }
 
-/* Only defines the functions: scrun reads scrun.lua before it forks the process that will call them,
- * so Python starts at the first call. Its arguments are the two functions of the site's own script, or nothing. */
+/* Only defines the functions: scrun reads scrun.lua before it forks the process that will call them, so Python starts
+ * there. Its arguments are the two functions of the site's own script, or nothing. */
 __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
 {
     lua_settop(L, 2);
@@ -213,5 +214,6 @@ __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
     lua_setglobal(L, "slurm_scrun_stage_out");
     lua_pushcclosure(L, stage_in, 1);
     lua_setglobal(L, "slurm_scrun_stage_in");
+    warmup_install();
     return 0;
 }

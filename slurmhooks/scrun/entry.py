@@ -6,8 +6,6 @@ Every function takes the address of a ``struct slurmhooks_container`` and answer
 
 from __future__ import annotations
 
-import os
-
 import _slurmhooks_scrun as native
 
 from slurmhooks import dispatch, loader, site
@@ -74,6 +72,19 @@ class LuaScrun:
         if failed:
             raise SlurmhooksError(f"scrun's {function}(): {text_from_c(text)}")
         return int(status[0]), text
+
+
+def prepare() -> Answer:
+    """Load the hooks while scrun waits for the container's job.
+
+    Says nothing of what is wrong with them: the first staging finds it again, and has somebody to tell.
+    """
+    global _registry
+    try:
+        _registry = _registry or loader.load(site.sources())
+    except (ConfigError, LoadError):
+        return FAILED, None, 0
+    return 0, None, 0
 
 
 def stage_in(address: int) -> Answer:
@@ -157,33 +168,7 @@ def _load() -> Registry | None:
     global _registry
     if _registry is None:
         try:
-            _registry = loader.load(_sources())
+            _registry = loader.load(site.sources())
         except (ConfigError, LoadError) as error:
             log.user(dispatch.report_findings(error.findings))
     return _registry
-
-
-def _sources() -> list[loader.Source]:
-    """Return what the configuration names.
-
-    One that only says which hook files there are is read without its model: importing pydantic takes longer than all
-    else that a container without handlers costs. Anything more, or anything wrong, is the model's to judge.
-    """
-    import tomllib
-
-    folder = site.directory()
-    try:
-        with open(os.path.join(folder, "slurmhooks.toml"), "rb") as file:
-            table = tomllib.load(file)
-    except (OSError, ValueError):
-        return site.of_config()[1]
-    # [scrun] lua is scrun.lua's own affair; see native/scrun/scrun_site.lua.
-    hooks, own = table.get("hooks", {}), table.get("scrun", {})
-    if set(table) - {"hooks", "scrun"} or not isinstance(hooks, dict) or set(hooks) - {"paths", "modules"}:
-        return site.of_config()[1]
-    if not isinstance(own, dict) or set(own) - {"lua"} or not isinstance(own.get("lua", ""), str):
-        return site.of_config()[1]
-    paths, modules = hooks.get("paths", []), hooks.get("modules", [])
-    if not all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in (paths, modules)):
-        return site.of_config()[1]
-    return [*loader.expand(paths, folder), *(loader.Source(module=name) for name in modules)]

@@ -128,6 +128,91 @@ print(*(set(sys.modules) - before))
 """
 
 
+BOTH = {name for name in MAY_BE_IMPORTED if "spank" not in name} - {"slurmhooks.manifest"}
+MAY_BE_IMPORTED_BY_THE_ANCHOR = BOTH | {
+    "slurmhooks.plain_toml",  # instead of tomllib, which takes 8 ms
+    "slurmhooks.scrun",
+    "slurmhooks.scrun.cancel",
+    "slurmhooks.scrun.entry",
+    "slurmhooks.scrun.errors",
+    "slurmhooks.scrun.model",
+    "_slurmhooks_scrun",
+    "errno",
+}
+"""What a container costs whose handlers do nothing."""
+
+STAGING = """
+from slurmhooks import hook, log
+
+@hook.scrun.stage_in
+def stage_in(container):
+    container.job_env["ADDED"] = container.id
+    container.root_path = container.bundle + "/rootfs"
+    log.info("ran")
+
+@hook.scrun.stage_out
+def stage_out(container):
+    log.info(container.job_env["ADDED"])
+"""
+
+ANCHOR = """
+import sys
+
+before = set(sys.modules)
+
+
+class Strings(list):
+    '''An array that ends with NULL.'''
+
+    def __getitem__(self, index):
+        return None if index == len(self) else list.__getitem__(self, index)
+
+
+class Native:
+    '''The compiled view, and a container: what stands for an address is the object itself.'''
+
+    NULL = None
+    job_env = Strings([b"A=1"])
+    id, bundle, orig_bundle, root_path, orig_root_path, spool_dir, config_file = [b"/box"] * 7
+    job_id = user_id = group_id = cancelled = 0
+
+    def __init__(self):
+        self.ffi = self.lib = self
+        self.logged, self.told = [], []
+
+    def cast(self, kind, value):
+        return value
+
+    def string(self, value):
+        return bytes(value)
+
+    def new(self, kind):
+        return [None if "**" in kind else 0]
+
+    def ask(self, pointer, function, argument, status, output, length):
+        self.told.append((function, argument))
+        return 0
+
+    def free(self, pointer):
+        pass
+
+    def slurmhooks_log(self, level, text):
+        self.logged.append(text.decode())
+
+    def slurmhooks_job_is_over(self, job):
+        return 0
+
+
+sys.modules["_slurmhooks_scrun"] = native = Native()
+sys.path.append(sys.argv[1])
+from slurmhooks.scrun import entry
+
+answers = [entry.prepare(), entry.stage_in(native), entry.stage_out(native)]
+print(answers, native.told, native.logged)
+print(*(set(sys.modules) - before))
+"""
+
+
 def launch(tmp_path: Path, *arguments: str) -> set[str]:
     """Run handlers as slurmstepd does, in an isolated interpreter; return what was imported for it.
 
@@ -175,3 +260,27 @@ def test_importing_the_package_imports_next_to_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-I", "-S", "-c", script, str(ROOT)]
     imported = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert {name for name in imported if not name.startswith("slurmhooks")} <= {"__future__"}
+
+
+def test_a_line_without_a_glob(tmp_path: Path, write: Callable[..., Path]) -> None:
+    """A launch that reads a plain slurmhooks.toml imports no parser of TOML, and no pydantic."""
+    write("hooks.d/hooks.py", HOOKS.replace(" {spank.args}", " ('quota=5',)"))
+    write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
+    assert launch(tmp_path, "new") - MAY_BE_IMPORTED == {"slurmhooks.plain_toml"}
+
+
+def test_a_container_whose_handlers_import_nothing(tmp_path: Path, write: Callable[..., Path]) -> None:
+    """scrun's anchor imports no more than it must: no parser of TOML, and pydantic only for container.config."""
+    write("hooks.d/hooks.py", STAGING)
+    write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
+    script = write("anchor.py", ANCHOR)
+    command = [sys.executable, "-I", "-S", str(script), str(ROOT)]
+    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    said, imported = done.stdout.splitlines()
+    assert said == (
+        "[(0, None, 0), (0, None, 0), (0, None, 0)] [(b'set_root_path', b'/box/rootfs')]"
+        " ['slurmhooks: ran', 'slurmhooks: /box']"
+    )
+    assert set(imported.split()) - MAY_BE_IMPORTED_BY_THE_ANCHOR == set()

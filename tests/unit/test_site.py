@@ -40,6 +40,51 @@ def test_files_come_before_modules(write: Write, tmp_path: Path) -> None:
     assert sources[2].path == str(tmp_path / "c.py")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '[hooks]\npaths = ["hooks.d/*.py", "c.py"]  # two\n',
+        '[hooks]\nmodules = ["m"]\n[job_submit]\nreload = false\nlua = "a.lua"\n[scrun]\nlua = "b"\n',
+        "[spank]\n",
+        '[hooks]\npaths = ["\\u0063.py"]\n[log]\nlevel = "info"\n',
+    ],
+)
+def test_sources_alone(write: Write, text: str) -> None:
+    """A process that needs nothing but the sources gets those of the model."""
+    write("hooks.d/a.py", "")
+    path = write("slurmhooks.toml", text)
+    expected = [(source.path, source.module) for source in site.of_config(path)[1]]
+    assert [(source.path, source.module) for source in site.sources()] == expected
+    assert [(source.path, source.module) for source in site.sources(str(path))] == expected
+
+
+def test_sources_without_a_configuration() -> None:
+    """No file is an empty one."""
+    assert site.sources() == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not toml",
+        '[hooks]\npath = ["a"]',
+        "[hooks]\npaths = true",
+        '[job_submit]\nreload = "no"',
+        "[hocks]\na = true",
+        '[scrun]\nlua = ""',
+    ],
+)
+def test_wrong_sources(write: Write, text: str) -> None:
+    """What is wrong is told as the model does."""
+    path = write("slurmhooks.toml", text)
+    with pytest.raises(ConfigError) as expected:
+        site.of_config(path)
+    with pytest.raises(ConfigError) as raised:
+        site.sources()
+    assert raised.value.findings == expected.value.findings
+
+
 def test_another_configuration(write: Write, tmp_path: Path) -> None:
     """Paths in a configuration are relative to itself, wherever it lies."""
     path = write("else/where.toml", '[hooks]\npaths = ["*.py"]\n')

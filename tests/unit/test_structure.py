@@ -14,7 +14,7 @@ PACKAGE = ROOT / "slurmhooks"
 TIERS = (
     ("errors", "_version"),
     ("values", "outcome"),
-    ("hook", "registry", "config", "log", "structured", "view"),
+    ("hook", "registry", "config", "plain_toml", "log", "structured", "view"),
     ("loader", "dispatch", "site", "reload"),
     ("spank", "job_submit", "scrun", "lua", "manifest"),
     ("testing",),

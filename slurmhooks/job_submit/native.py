@@ -266,8 +266,9 @@ class Associations(Users):
         return self._association(self._lib.slurmhooks_assoc_comment, job)
 
     def assoc_qos(self, job: Any) -> str | None:
-        """Return the names of the QOS of that association."""
-        return self._association(self._lib.slurmhooks_assoc_qos, job)
+        """Return the names of the QOS of that association, sorted, as job_submit/lua does."""
+        names = self._association(self._lib.slurmhooks_assoc_qos, job)
+        return None if names is None else ",".join(sorted(names.split(",")))
 
 
 def _functions(users: Users) -> dict[str, Callable[[Any], Any]]:

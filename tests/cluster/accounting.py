@@ -48,13 +48,20 @@ AccountingStorageEnforce=@ENFORCE@
 """
 
 
-def start(cluster: "Cluster", *commands: str, enforce: str = "associations,limits,qos", more: str = "") -> None:
+def start(
+    cluster: "Cluster",
+    *commands: str,
+    enforce: str = "associations,limits,qos",
+    plugins: str = "python",
+    more: str = "",
+) -> None:
     """Have a cluster keep accounts, from empty ones.
 
     Args:
         cluster: fresh, as its slurmctld must not have run without accounting under this name.
         commands: of sacctmgr, without ``-i``; ``CLUSTER`` stands for the cluster's name.
         enforce: AccountingStorageEnforce.
+        plugins: JobSubmitPlugins.
         more: lines for slurm.conf.
     """
     port = "17" + cluster.release.replace(".", "")[1:]
@@ -65,7 +72,7 @@ def start(cluster: "Cluster", *commands: str, enforce: str = "associations,limit
     cluster.root("sh", "-c", "chown slurm: /etc/slurm/slurmdbd.conf", check=True)
     cluster.root("sh", "-c", "id -u mysql >/dev/null 2>&1 || useradd --system mysql", check=True)
     lines = LINES.replace("@PORT@", port).replace("@ENFORCE@", enforce)
-    cluster.put(f"JobSubmitPlugins=python\n{lines}{more}", "/etc/slurm/local.conf")
+    cluster.put(f"JobSubmitPlugins={plugins}\n{lines}{more}", "/etc/slurm/local.conf")
     cluster.root("sh", "-c", START, check=True, timeout=120)
     asked = [f"add cluster {name}", *(command.replace("CLUSTER", name) for command in commands)]
     script = "\n".join("sacctmgr -i " + command for command in asked)

@@ -21,7 +21,7 @@ NAME = f"{PREFIX}test"
 RELEASES = ("22.05", "24.11", "26.05")
 NODES = 2
 BARE_NAME = f"{PREFIX}selftest"
-FIXTURES = {"cluster", "bare_cluster", "cluster_factory"}
+FIXTURES = {"cluster", "large_cluster", "bare_cluster", "cluster_factory"}
 UNREACHABLE = 75
 MAKE_SECONDS = 1800.0
 UP_SECONDS = 300.0
@@ -184,6 +184,14 @@ def _running(release: str, name: str, nodes: int) -> Iterator[Cluster]:
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster of two nodes, as a fresh machine would be, with the working tree installed and enabled."""
     with _running(request.param, NAME, NODES) as made:
+        made.tool("install", timeout=UP_SECONDS)
+        yield made
+
+
+@pytest.fixture(scope="session", params=RELEASES)
+def large_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """The same with three nodes, which jobs of three components need; for what changes slurm.conf to suit itself."""
+    with _running(request.param, f"{PREFIX}large", 3) as made:
         made.tool("install", timeout=UP_SECONDS)
         yield made
 

@@ -43,15 +43,19 @@ class Site:
         self.release = tuple(int(part) for part in cluster.release.split("."))
         self._logged = 0
 
-    def reset(self) -> None:
-        """Have no hooks, no jobs, nothing told, and forget the log so far."""
+    def clear(self) -> None:
+        """Have no hooks and nothing told."""
         self.cluster.root(
             "sh",
             "-c",
-            f"rm -rf {HOOKS_D}/* {FOLDER}; mkdir -m 777 {FOLDER}; scancel --state=PENDING; scancel --state=RUNNING;"
-            f"printf %s {shlex.quote(DEFAULT_TOML)} > {TOML}",
+            f"rm -rf {HOOKS_D}/* {FOLDER}; mkdir -m 777 {FOLDER}; printf %s {shlex.quote(DEFAULT_TOML)} > {TOML}",
             check=True,
         )
+
+    def reset(self) -> None:
+        """Have no hooks, no jobs, nothing told, and forget the log so far."""
+        self.clear()
+        self.cluster.root("sh", "-c", "scancel --state=PENDING; scancel --state=RUNNING")
         self.mark()
 
     def hooks(self, source: str, name: str = "life.py") -> None:

@@ -44,7 +44,7 @@ static int warmup_is_anchor(void)
 
 static void *warmup_run(void *unused)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "prepare", NULL};
+    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "prepare", NULL, 0};
     struct slurmhooks_answer answer;
 
     for (int looks = 0; !warmup_is_anchor(); looks++) {

@@ -13,11 +13,8 @@ def array_limits(job):
     """Refuse large arrays; throttle those that do not throttle themselves."""
     if job.array_inx is None:
         return
-    try:
-        spec = ArraySpec.parse(job.array_inx)
-    except ValueError:
-        return  # Slurm will refuse it, in its own words
-    tasks = sum(map(len, spec.ranges))
+    spec = ArraySpec.parse(job.array_inx)
+    tasks = len(spec)
     if tasks > MOST_TASKS:
         raise Reject(f"a job array may have {MOST_TASKS} tasks, not {tasks}", code="ESLURM_INVALID_ARRAY")
     if spec.limit is None and tasks > AT_ONCE:

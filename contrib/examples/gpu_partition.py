@@ -10,10 +10,7 @@ GPU_PARTITION = "gpu"
 def wants_gpu(job):
     """Tell whether a job asks for a GPU in any of the ways that there are."""
     asked = (job.tres_per_job, job.tres_per_node, job.tres_per_socket, job.tres_per_task)
-    try:
-        return any(Tres.parse(text)["gres/gpu"] for text in asked)
-    except ValueError:
-        return False  # Slurm will refuse it, in its own words
+    return any(Tres.parse(text)["gres/gpu"] for text in asked)
 
 
 @hook.job_submit

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Slurm's notations as values that one can calculate with, and back.
 
-Pure Python, usable anywhere. Each reads what Slurm reads and raises ValueError where Slurm refuses; where Slurm takes
-something by accident ("n[1-]", "-5" minutes) it raises, too. None is taken as the empty text, so that a field's value
-can be passed as it is: ``Tres.parse(job.tres_per_node)["gres/gpu"]``.
+Pure Python, usable anywhere. Each reads what Slurm reads and raises :class:`NotationError` where Slurm refuses; where
+Slurm takes something by accident ("n[1-]", "-5" minutes) it raises, too. None is taken as the empty text, so that a
+field's value can be passed as it is: ``Tres.parse(job.tres_per_node)["gres/gpu"]``.
 """
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from slurmhooks.errors import Reject
 from slurmhooks.values import UNLIMITED, Unlimited
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "Dependencies",
     "Dependency",
     "JobRef",
+    "NotationError",
     "Tres",
     "TresItem",
     "collapse_nodes",
@@ -29,6 +32,18 @@ __all__ = [
     "mins_to_time_str",
     "time_str2mins",
 ]
+
+
+class NotationError(Reject, ValueError):
+    """A text that Slurm does not read.
+
+    Most often a user wrote it, so a handler that lets it through refuses the request, and the user reads what is wrong
+    with the text. Anywhere else it is a ValueError.
+
+    Attributes:
+        code: the one that Slurm itself refuses such a text with.
+    """
+
 
 # Time
 
@@ -43,13 +58,16 @@ def time_str2mins(text: str) -> int | Unlimited:
             ``days-hours:minutes:seconds``; or ``UNLIMITED``, ``INFINITE``, ``-1``.
 
     Raises:
-        ValueError: it is none of these.
+        NotationError: it is none of these.
     """
     if text.upper() in ("-1", "INFINITE", "UNLIMITED"):
         return UNLIMITED
     match = TIME.fullmatch(text)
     if match is None:
-        raise ValueError(f"not a time: {text!r}; write minutes, hours:minutes:seconds or days-hours:minutes:seconds")
+        raise NotationError(
+            f"not a time: {text!r}; write minutes, hours:minutes:seconds or days-hours:minutes:seconds",
+            code="ESLURM_INVALID_TIME_LIMIT",
+        )
     days, hours, minutes, seconds, first, second, third = (int(part or 0) for part in match.groups())
     if match.group(1) is not None:
         total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
@@ -79,11 +97,14 @@ def mem_str_to_mib(text: str) -> int:
     """Return an amount of memory in MiB, as ``--mem`` reads it: MiB unless it ends in K, M, G or T; K is rounded up.
 
     Raises:
-        ValueError: it is not an amount of memory.
+        NotationError: it is not an amount of memory.
     """
     match = MEMORY.fullmatch(text)
     if match is None:
-        raise ValueError(f"not an amount of memory: {text!r}; write a number, with K, M, G or T behind it")
+        raise NotationError(
+            f"not an amount of memory: {text!r}; write a number, with K, M, G or T behind it",
+            code="ESLURM_INVALID_TASK_MEMORY",
+        )
     number, unit = int(match.group(1)), (match.group(2) or "m").lower()
     return -(-number // 1024) if unit == "k" else number * MIB[unit]
 
@@ -143,10 +164,10 @@ class Tres:
         """Read a list. What has neither a slash nor a name that Slurm knows is a GRES: ``gpu:2`` is ``gres/gpu=2``.
 
         Raises:
-            ValueError: it is none.
+            NotationError: it is none.
         """
         if re.search(r"[()]", re.sub(r"\([^()]*\)", "", text or "")):
-            raise ValueError(f"not a list of TRES: {text!r}; parentheses do not match")
+            raise NotationError(f"not a list of TRES: {text!r}; parentheses do not match", code="ESLURM_INVALID_TRES")
         # Commas inside parentheses belong to the item.
         words = re.findall(r"(?:[^,(]|\([^()]*\))+", text or "")
         return cls(tuple(_tres_item(word) for word in words))
@@ -185,13 +206,13 @@ class Tres:
 def _tres_item(word: str) -> TresItem:
     match = TRES_ITEM.fullmatch(word.strip())
     if match is None or not match.group(1):
-        raise ValueError(f"not a TRES: {word!r}")
+        raise NotationError(f"not a TRES: {word!r}", code="ESLURM_INVALID_TRES")
     text, where = match.groups()
     # As slurm_get_next_tres(): the kind ends at the first of "/", ":" or "=".
     kind, rest = re.fullmatch(r"([^/:=]*)[/:]?(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
     if kind in OWN_TRES:
         if text[len(kind) : len(kind) + 1] == "/":
-            raise ValueError(f"not a TRES: {word!r}; {kind} has no kinds")
+            raise NotationError(f"not a TRES: {word!r}; {kind} has no kinds", code="ESLURM_INVALID_TRES")
         name, type_, amount = kind, None, rest.removeprefix("=") or "1"
     else:
         if kind not in TRES_WITH_NAMES:
@@ -203,17 +224,17 @@ def _tres_item(word: str) -> TresItem:
             parts = rest.split(":")
             amount = parts.pop() if len(parts) > 1 and COUNT.fullmatch(parts[-1]) else "1"
             if len(parts) > 2:
-                raise ValueError(f"not a TRES: {word!r}")
+                raise NotationError(f"not a TRES: {word!r}", code="ESLURM_INVALID_TRES")
             name, type_ = parts[0], parts[1] if len(parts) == 2 else None
         if not name or (type_ == "" and ":" in rest) or (type_ or "").count(":"):
-            raise ValueError(f"not a TRES: {word!r}")
+            raise NotationError(f"not a TRES: {word!r}", code="ESLURM_INVALID_TRES")
         name, type_ = f"{kind}/{name}", type_ or None
         if type_ is not None and kind != "gres":
-            raise ValueError(f"not a TRES: {word!r}; only gres/ have types")
+            raise NotationError(f"not a TRES: {word!r}; only gres/ have types", code="ESLURM_INVALID_TRES")
     try:
         count = mem_str_to_mib(amount) if name == "mem" else _count(amount)
     except ValueError as error:
-        raise ValueError(f"not a TRES: {word!r}; {error}") from None
+        raise NotationError(f"not a TRES: {word!r}; {error}", code="ESLURM_INVALID_TRES") from None
     return TresItem(name, type_, count, where)
 
 
@@ -221,7 +242,7 @@ def _count(text: str) -> int:
     """Return a count: K, M, G, T, P are powers of 1024, and of 1000 with a B behind them."""
     match = COUNT.fullmatch(text)
     if match is None or (match.group(3) and not match.group(2)):
-        raise ValueError(f"not a count: {text!r}")
+        raise NotationError(f"not a count: {text!r}", code="ESLURM_INVALID_TRES")
     number, unit, byte = match.groups()
     if not unit:
         return int(number)
@@ -243,15 +264,15 @@ def expand_nodes(text: str | None) -> list[str]:
     """Return the names of a node list, in the order of ``scontrol show hostnames``: ``n[01-03,7],gpu1``.
 
     Raises:
-        ValueError: it is none, or has more nodes than Slurm can have (65536).
+        NotationError: it is none, or has more nodes than Slurm can have (65536).
     """
     text = text or ""
     if re.search(r"[\[\]]", BRACKET.sub("", text)):
-        raise ValueError(f"not a node list: {text!r}; brackets do not match")
+        raise NotationError(f"not a node list: {text!r}; brackets do not match", code="ESLURM_INVALID_NODE_NAME")
     names = itertools.chain.from_iterable(map(_expand_word, NODE_WORD.findall(text)))
     found = list(itertools.islice(names, MOST_NODES + 1))
     if len(found) > MOST_NODES:  # users write them, and slurmctld must not make them all
-        raise ValueError(f"more than {MOST_NODES} nodes: {text!r}")
+        raise NotationError(f"more than {MOST_NODES} nodes: {text!r}", code="ESLURM_INVALID_NODE_NAME")
     return found
 
 
@@ -274,7 +295,7 @@ def _expand_range(body: str, word: str) -> list[str]:
         match = RANGE.fullmatch(item)
         first, last = match.groups() if match else ("", "")
         if not match or int(last or first) < int(first) or int(last or first) - int(first) >= MOST_NODES:
-            raise ValueError(f"not a node list: {word!r}; {item!r} is no range")
+            raise NotationError(f"not a node list: {word!r}; {item!r} is no range", code="ESLURM_INVALID_NODE_NAME")
         found += [f"{number:0{len(first)}d}" for number in range(int(first), int(last or first) + 1)]
     return found
 
@@ -344,7 +365,7 @@ class ArraySpec:
         """Read a specification.
 
         Raises:
-            ValueError: it is none.
+            NotationError: it is none.
         """
         body, percent, limit = text.partition("%")
         ranges = []
@@ -352,24 +373,41 @@ class ArraySpec:
             match = ARRAY_ITEM.fullmatch(item)
             first, last, step = match.groups() if match else ("", None, None)
             if not match or int(last or first) < int(first) or step == "0" * len(step or ""):
-                raise ValueError(f"not an array specification: {text!r}; {item!r} is no range of tasks")
+                raise NotationError(
+                    f"not an array specification: {text!r}; {item!r} is no range of tasks", code="ESLURM_INVALID_ARRAY"
+                )
             if int(last or first) > LAST_TASK:
-                raise ValueError(
-                    f"not an array specification: {text!r}; the last task that Slurm can have is {LAST_TASK}"
+                raise NotationError(
+                    f"not an array specification: {text!r}; the last task that Slurm can have is {LAST_TASK}",
+                    code="ESLURM_INVALID_ARRAY",
                 )
             ranges.append(range(int(first), int(last or first) + 1, int(step or 1)))
         if percent and not limit.isdecimal():
-            raise ValueError(f"not an array specification: {text!r}; {limit!r} is no number of tasks")
+            raise NotationError(
+                f"not an array specification: {text!r}; {limit!r} is no number of tasks", code="ESLURM_INVALID_ARRAY"
+            )
         return cls(tuple(ranges), int(limit) or None if percent else None)
 
     @property
     def tasks(self) -> list[int]:
-        """The ids of all tasks, each once, in order."""
-        return sorted({task for tasks in self.ranges for task in tasks})
+        """The ids of all tasks, each once, in order: possibly millions, as users write them."""
+        return list(self)
+
+    def __iter__(self) -> Iterator[int]:
+        """Return the ids of all tasks, each once, in order."""
+        return (task for task, _ in itertools.groupby(heapq.merge(*self.ranges)))
 
     def __len__(self) -> int:
         """Return how many tasks there are."""
-        return len(self.ranges[0]) if len(self.ranges) == 1 else len(self.tasks)
+        ranges = sorted(set(self.ranges), key=lambda tasks: tasks.start)
+        if all(one[-1] < other.start for one, other in itertools.pairwise(ranges)):
+            return sum(map(len, ranges))
+        # They overlap: a byte for each id between the first and the last, not an object.
+        first, last = ranges[0].start, max(tasks[-1] for tasks in ranges)
+        marks = bytearray(last - first + 1)
+        for tasks in ranges:
+            marks[tasks.start - first : tasks[-1] - first + 1 : tasks.step] = b"\1" * len(tasks)
+        return marks.count(1)
 
     def __contains__(self, task: object) -> bool:
         """Tell whether there is a task of that id."""
@@ -443,7 +481,7 @@ class Dependencies:
         """Read a list of conditions. ``12,13`` is an older spelling of ``afterany:12,afterany:13``, and ``0`` is none.
 
         Raises:
-            ValueError: it is none.
+            NotationError: it is none.
         """
         if text in (None, "", "0"):
             return cls()
@@ -480,12 +518,15 @@ def _dependency(word: str, text: str) -> Dependency:
         if kind in KINDS and jobs and not state:
             return Dependency(kind, tuple(_job_ref(job, text) for job in jobs.split(":")))
     kinds = ", ".join(KINDS)
-    raise ValueError(f"not a dependency: {text!r}; {word!r} is neither singleton nor one of {kinds} with job ids")
+    raise NotationError(
+        f"not a dependency: {text!r}; {word!r} is neither singleton nor one of {kinds} with job ids",
+        code="ESLURM_DEPENDENCY",
+    )
 
 
 def _job_ref(word: str, text: str) -> JobRef:
     match = JOB_REF.fullmatch(word)
     if match is None or not int(match.group(1)) or (match.group(3) and not int(match.group(3))):
-        raise ValueError(f"not a dependency: {text!r}; {word!r} is no job id")
+        raise NotationError(f"not a dependency: {text!r}; {word!r} is no job id", code="ESLURM_DEPENDENCY")
     job_id, task, delay, state = match.groups()
     return JobRef(int(job_id), task, int(delay or 0), state)

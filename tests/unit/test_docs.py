@@ -315,7 +315,6 @@ def test_partition_time_limits() -> None:
         ({"tres_per_node": "gres:gpu:2"}, None, "gpu"),
         ({"tres_per_job": "gres/gpu:1"}, "debug", "debug"),
         ({"tres_per_task": "cpu:4"}, None, None),
-        ({"tres_per_node": "gres/gpu:("}, None, None),
     ],
 )
 def test_gpu_partition(asked: dict[str, str], partition: str | None, wanted: str | None) -> None:
@@ -331,6 +330,13 @@ def test_gpu_partition_is_for_gpus() -> None:
     assert result.text == "partition gpu is for jobs that ask for GPUs: add --gpus=1"
 
 
+def test_gpu_partition_reads_what_slurm_reads() -> None:
+    """A list of TRES that is none is refused, with what is wrong with it."""
+    result = run(example("gpu_partition"), "job_submit", job=FakeJob(tres_per_node="gres/gpu:("))
+    assert (result.accepted, result.code) == (False, "ESLURM_INVALID_TRES")
+    assert result.text == "not a list of TRES: 'gres/gpu:('; parentheses do not match"
+
+
 def test_no_interactive() -> None:
     """A partition for batch jobs takes no job without a script."""
     refused = run(example("no_interactive"), "job_submit", job=FakeJob(partition="debug,night"))
@@ -341,10 +347,10 @@ def test_no_interactive() -> None:
 
 @pytest.mark.parametrize(
     ("given", "wanted"),
-    [("0-9", "0-9"), ("1-100", "1-100%50"), ("1-100%80", "1-100%80"), ("nonsense", "nonsense"), (None, None)],
+    [("0-9", "0-9"), ("1-100", "1-100%50"), ("1-100%80", "1-100%80"), (None, None)],
 )
 def test_array_limits(given: str | None, wanted: str | None) -> None:
-    """Large arrays are throttled if their users do not do so; what is no array is left to Slurm."""
+    """Large arrays are throttled if their users do not do so."""
     job = FakeJob(array_inx=given)
     assert run(example("array_limits"), "job_submit", job=job).accepted
     assert job.array_inx == wanted
@@ -353,7 +359,9 @@ def test_array_limits(given: str | None, wanted: str | None) -> None:
 def test_array_limits_refuse() -> None:
     """Arrays that are too large are refused, without counting task by task."""
     result = run(example("array_limits"), "job_submit", job=FakeJob(array_inx="0-3999999,0-3999999"))
-    assert result.text == "a job array may have 1000 tasks, not 8000000"
+    assert result.text == "a job array may have 1000 tasks, not 4000000"
+    result = run(example("array_limits"), "job_submit", job=FakeJob(array_inx="nonsense"))
+    assert result.text == "not an array specification: 'nonsense'; 'nonsense' is no range of tasks"
 
 
 def test_comment_from_environment() -> None:

@@ -4,6 +4,8 @@
 import contextlib
 import re
 import time
+import tracemalloc
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from slurmhooks.job_submit.strings import (
     Dependencies,
     Dependency,
     JobRef,
+    NotationError,
     Tres,
     TresItem,
     collapse_nodes,
@@ -23,6 +26,7 @@ from slurmhooks.job_submit.strings import (
     mins_to_time_str,
     time_str2mins,
 )
+from slurmhooks.testing import FakeJob, run
 from slurmhooks.values import UNLIMITED
 
 
@@ -259,6 +263,54 @@ def test_arrays_round_trip(made: list[range], limit: int | None) -> None:
     spec = ArraySpec(tuple(made), limit)
     again = ArraySpec.parse(str(spec))
     assert (again.tasks, again.limit) == (spec.tasks, spec.limit)
+    assert len(spec) == len(spec.tasks) == len(set().union(*made))
+    assert spec.tasks == sorted(set().union(*made))
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("0-4000000", 4000001),
+        ("0-1999999,2000000-4000000", 4000001),
+        ("0-4000000:2,1-4000000:2", 4000001),
+        ("0-4000000,0-4000000:3,5", 4000001),
+    ],
+)
+def test_counting_tasks_makes_none(text: str, count: int) -> None:
+    """Users write millions of tasks: how many they are is known without an object for each, and slurmctld goes on."""
+    spec = ArraySpec.parse(text)
+    tracemalloc.start()
+    try:
+        assert len(spec) == count
+        assert next(iter(spec)) == 0
+        assert tracemalloc.get_traced_memory()[1] < 4 * count
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "code"),
+    [
+        ("time_str2mins", "1x", "ESLURM_INVALID_TIME_LIMIT"),
+        ("mem_str_to_mib", "1x", "ESLURM_INVALID_TASK_MEMORY"),
+        ("Tres.parse", "gres/", "ESLURM_INVALID_TRES"),
+        ("expand_nodes", "n[1", "ESLURM_INVALID_NODE_NAME"),
+        ("ArraySpec.parse", "1x", "ESLURM_INVALID_ARRAY"),
+        ("Dependencies.parse", "whenever:1", "ESLURM_DEPENDENCY"),
+    ],
+)
+def test_a_typo_is_the_users(parse: str, text: str, code: str, tmp_path: Path) -> None:
+    """A handler that does not catch it refuses the request with what is wrong with the text; it has no bug."""
+    path = tmp_path / "hooks.py"
+    path.write_text(
+        "from slurmhooks import hook\nfrom slurmhooks.job_submit.strings import *\n\n"
+        f"@hook.job_submit\ndef submit(job):\n    {parse}(job.comment)\n"
+    )
+    result = run(path, "job_submit", job=FakeJob(comment=text))
+    assert not result.accepted
+    assert result.code == code
+    assert repr(text) in str(result.text)
+    assert issubclass(NotationError, ValueError)
 
 
 @pytest.mark.parametrize(

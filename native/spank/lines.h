@@ -9,7 +9,6 @@
 #include "manifest.h"
 
 #define MOST_LINES 64
-#define MOST_OPTIONS 256
 
 /* Whose fault it is that slurmstepd cannot load a site's hooks; values of the argument init_failure_mode=. */
 enum failure_mode { FAILURE_UNSET, FAILURE_NODE, FAILURE_JOB };

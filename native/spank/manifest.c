@@ -155,7 +155,7 @@ static int add_option(const struct record *record, struct manifest_line *line)
     uint64_t has_arg, contexts, checked;
 
     if (record->count != 7 || number(record->words[1], 2, &has_arg) || number(record->words[2], 63, &contexts) ||
-        number(record->words[3], 1, &checked) || !*record->words[4])
+        number(record->words[3], 1, &checked) || !*record->words[4] || line->option_count == MOST_OPTIONS)
         return -1;
     struct manifest_option *grown = realloc(line->options, ((size_t)line->option_count + 1) * sizeof(*line->options));
     if (!grown)
@@ -285,8 +285,8 @@ static const char *manifest_path(char *buffer, size_t size)
 /* Whoever can write it can switch hooks off: only those who could do so anyway. */
 static int trusted(const struct stat *status)
 {
-    return !(status->st_mode & S_IWOTH) && S_ISREG(status->st_mode) &&
-           (status->st_uid == 0 || status->st_uid == geteuid());
+    return S_ISREG(status->st_mode) && !(status->st_mode & S_IWOTH) &&
+           !(status->st_mode & S_IWGRP && status->st_gid != 0) && (status->st_uid == 0 || status->st_uid == geteuid());
 }
 
 /* The content, malloc'ed, with room for a NUL; NULL if there is none to be had. */
@@ -296,7 +296,7 @@ static char *read_whole(const char *path, size_t *size, const char **why)
     char *text = NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-    *why = "there is none";
+    *why = fd < 0 && errno != ENOENT ? "it cannot be read" : "there is none";
     if (fd < 0)
         return NULL;
     *why = "it cannot be trusted: not a regular file, or others may write it";

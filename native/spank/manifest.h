@@ -28,6 +28,9 @@
 #define SLURMHOOKS_ENUMERATOR(name) CALLBACK_##name,
 enum callback { SLURMHOOKS_CALLBACKS(SLURMHOOKS_ENUMERATOR) CALLBACK_COUNT };
 
+/* Of one line of plugstack.conf; Slurm knows an option by a number, which has to name the line too. */
+#define MOST_OPTIONS 256
+
 /* A command line option, in the words of struct spank_option. */
 struct manifest_option {
     char *name;

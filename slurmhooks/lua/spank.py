@@ -164,7 +164,8 @@ def extend(
         LoadError: a script fails and must not, or there is no Lua.
     """
     scripts = list(_load(sources, fatal, version, disabled))
-    log.plain(VERBOSE, f"spank/lua: Loaded {len(scripts)} plugins in this context")
+    if disabled is None:
+        log.plain(VERBOSE, f"spank/lua: Loaded {len(scripts)} plugins in this context")
     handlers = [handler for script in scripts for handler in handlers_of(script)]
     options = [option for script in scripts for option in script.options]
     return Registry([*registry.all_handlers(), *handlers], [*registry.options, *options])

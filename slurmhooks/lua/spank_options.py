@@ -54,7 +54,7 @@ class LuaOption(Option):
         self._state = state
         self._path = path
         self._has_arg = flag(table[b"has_arg"])
-        self.number = number(table[b"val"])
+        self.number = float(_whole(number(table[b"val"])))
         callback = as_string(state, table[b"cb"])
         self.callback = None if callback is None else to_text(callback)
         if table[b"cb"] is not None and (callback is None or state.type_of(state.globals[callback]) != "function"):

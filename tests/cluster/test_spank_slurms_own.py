@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.spank.site import HERE, HOOKS_D, Site, job_id_of, site
+from tests.cluster.spank.site import HERE, HOOKS_D, SLURM_CONF, Site, job_id_of, site
 from tests.cluster.test_spank_failures import ROWS, Result
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def ask(spank):
     asked = subprocess.run(["/usr/bin/scontrol", "--oneliner", "show", "job", str(spank.job_id)],
                            capture_output=True, text=True)
     # Of the first task's id Slurm tells the whole array.
-    (row,) = [row for row in asked.stdout.splitlines() if f"JobId={spank.job_id} " in row]
+    (row,) = [row for row in asked.stdout.splitlines() if row.startswith(f"JobId={spank.job_id} ")]
     told = dict(word.split("=", 1) for word in row.split() if "=" in word)
     fields = {"step": spank.step_name, "job": spank.job_id, "array": spank.job_array_id,
               "task": spank.job_array_task_id, "exit": asked.returncode,
@@ -250,26 +250,31 @@ for callback in ("user_init", "task_post_fork", "task_exit"):
     getattr(hook.spank, callback)(leave)
 """
 PRIVATE = "/opt/private"
+CONTAINER_CONF = "/etc/slurm/job_container.conf"
 
 
 @pytest.fixture
-def contained(cluster: "Cluster") -> Iterator[Site]:
+def contained(lent: Site) -> Iterator[Site]:
     """A site whose jobs have a folder of their own, and whose step handlers run inside."""
-    if cluster.release == "22.05":
+    if lent.since < (24, 5):
         pytest.skip("SlurmdParameters=contain_spank came with 24.05")
-    new = cluster.release == "26.05"
-    kind, plugin = ("NamespaceType", "namespace/tmpfs") if new else ("JobContainerType", "job_container/tmpfs")
-    before = cluster.root("cat", "/etc/slurm/job_container.conf").stdout
-    rows = f"AutoBasePath=true\nBasePath=/var/spool/own\nDirs={PRIVATE}\n"
-    cluster.put(rows, "/etc/slurm/job_container.conf")
-    conf = {"PrologFlags": "contain", "SlurmdParameters": "config_overrides,contain_spank", kind: plugin}
+    new = lent.since >= (25, 11)
+    kind = "NamespaceType=namespace/tmpfs" if new else "JobContainerType=job_container/tmpfs"
+    before = lent.root(f"cat {SLURM_CONF}")
+    rows = [row for row in before.splitlines() if not row.startswith("SlurmdParameters=")]
+    rows += ["PrologFlags=contain", "SlurmdParameters=config_overrides,contain_spank", kind, ""]
+    use(lent, "")
+    lent.root(f"mkdir -p {PRIVATE}; chmod 1777 {PRIVATE}; rm -f {PRIVATE}/*; touch {PRIVATE}/of_the_host")
+    lent.cluster.put(f"AutoBasePath=true\nBasePath=/var/spool/own\nDirs={PRIVATE}\n", CONTAINER_CONF)
+    lent.cluster.put("\n".join(rows), SLURM_CONF)
+    lent.cluster.restart()
     try:
-        with site(cluster, **conf) as made:
-            made.root(f"mkdir -p {PRIVATE}; chmod 1777 {PRIVATE}; rm -f {PRIVATE}/*; touch {PRIVATE}/of_the_host")
-            yield made
+        yield lent
     finally:
-        cluster.put(before, "/etc/slurm/job_container.conf")
-        cluster.root("rm", "-rf", PRIVATE)
+        lent.wait_until_idle()
+        lent.cluster.put(before, SLURM_CONF)
+        lent.root(f"rm -rf {PRIVATE} {CONTAINER_CONF}")
+        lent.cluster.restart()
 
 
 @pytest.mark.parametrize("mode", MODES)

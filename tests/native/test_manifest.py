@@ -140,6 +140,24 @@ def replace_by_folder(host: Host) -> None:
     (host.folder / "slurmhooks.manifest").mkdir()
 
 
+def change_group(host: Host) -> None:
+    """Let a group other than root's write the manifest."""
+    os.chown(host.folder / "slurmhooks.manifest", 0, 65534)
+    (host.folder / "slurmhooks.manifest").chmod(0o664)
+
+
+def replace_by_fifo(host: Host) -> None:
+    """Put something in the manifest's place that whoever opens it waits for."""
+    (host.folder / "slurmhooks.manifest").unlink()
+    os.mkfifo(host.folder / "slurmhooks.manifest")
+
+
+def replace_by_loop(host: Host) -> None:
+    """Put something in the manifest's place that nobody can open, not even root."""
+    (host.folder / "slurmhooks.manifest").unlink()
+    (host.folder / "slurmhooks.manifest").symlink_to("slurmhooks.manifest")
+
+
 def replace_hook_file(host: Host) -> None:
     """Put another file with the same content, size and times in the hook file's place."""
     path = host.folder / "hooks.py"
@@ -161,22 +179,31 @@ CHANGES: dict[str, Callable[[Host], object]] = {
     "empty": lambda host: (host.folder / "slurmhooks.manifest").write_text(""),
     "another release": lambda host: edit(host, f"{host.build.slurm:#x}", "0x10000"),
     "writable by all": lambda host: (host.folder / "slurmhooks.manifest").chmod(0o666),
+    "writable by a group": lambda host: change_group(host),
+    "of somebody": lambda host: os.chown(host.folder / "slurmhooks.manifest", 65534, 0),
     "a folder": replace_by_folder,
+    "a pipe": replace_by_fifo,
+    "unreadable": replace_by_loop,
+    "too large": lambda host: edit(host, "\nend\n", "\n" + "# more\n" * 200_000 + "end\n"),
+    "foreign": lambda host: edit(host, "slurmhooks-manifest 1 ", "slurmhooks-manifest 2 "),
     "another line": lambda host: edit(host, "line hooks.py", "line hooks.py other"),
 }
 """Ways in which a manifest stops to hold."""
+NEED_ROOT = ("writable by a group", "of somebody")
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_manifest_that_does_not_hold(host: Host, change: str) -> None:
     """It is as if there were none: Python starts, the answers are the same, and the log says what to run."""
+    if change in NEED_ROOT and os.geteuid() != 0:
+        pytest.skip("only root can give files away")
     host.site(SITE)
     compile_manifest(host)
     CHANGES[change](host)
     run = launch(host, "remote", "call sp init\noption sp number 3\ncall sp user_init")
     assert run.said("values") == ["number=3 plain=None flag=None"]
     assert {result.rc for result in run.of("call")} == {0}
-    assert "run 'slurmhooks compile'" in run
+    assert len([text for _, text in run.log if "run 'slurmhooks compile'" in text]) == 1
 
 
 def test_damage_anywhere(each_host: Host) -> None:
@@ -201,3 +228,55 @@ def test_a_start_that_fails(host: Host) -> None:
     compile_manifest(host)
     run = launch(host, "remote", "call sp init\ncall sp task_init\ncall sp task_exit\ncall sp exit")
     assert [result.rc for result in run.of("call")] == [0, -3000, 0, 0]
+
+
+def use_variant(host: Host, letters: str) -> None:
+    """Put another variant of the plugin in place, as 'slurmhooks compile' does."""
+    plugin = host.use_copy_of_plugins() / "spank_python.so"
+    plugin.unlink()
+    plugin.symlink_to(f"slurmhooks/spank_python-{letters}.so")
+
+
+@pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
+def test_a_variant_that_lacks_a_callback(host: Host, with_manifest: bool) -> None:
+    """A handler that the plugin does not offer to Slurm would never run: nothing loads, and the log says what to do."""
+    host.site(SITE)
+    use_variant(host, "")
+    if with_manifest:
+        compile_manifest(host)
+    run = launch(host, "remote", "call sp init")
+    assert run.one("call").failed
+    assert "Slurm would never call handler hooks:user_init" in run
+    assert "run 'slurmhooks compile'" in run
+
+
+def test_a_variant_that_has_all_that_is_wanted(host: Host) -> None:
+    """The variant that offers Slurm least serves a site whose handlers need no more."""
+    host.site("hook.spank.task_init(lambda spank: log.info('ran'))")
+    use_variant(host, "")
+    compile_manifest(host)
+    run = launch(host, "remote", "call sp init\ncall sp init_post_opt\ncall sp task_init")
+    assert {result.rc for result in run.of("call")} == {0}
+    assert run.said("ran") == [""]
+
+
+@pytest.mark.parametrize("argument", ["init_failure_mode=job", "init_failure_mode=node"])
+def test_init_failure_mode(host: Host, argument: str) -> None:
+    """Only slurmd, and only of a release that has no choice, says that it is none; handlers do not see the argument."""
+    host.site("hook.spank.init(lambda spank: log.info('args', args=spank.args))")
+    for context in ("slurmd", "remote", "local"):
+        run = host.run(f"open sp $spank {argument} hooks.py more\ncontext {context}\ncall sp init")
+        assert run.one("call").rc == 0
+        assert len(run.said("args")) == 1
+        assert "more" in run.said("args")[0]
+        assert "init_failure" not in run.said("args")[0]
+        old = host.build.slurm < 0x190500
+        assert ("init_failure_mode is ignored: it takes Slurm 25.05 or later" in run) == (old and context == "slurmd")
+
+
+def test_a_wrong_init_failure_mode(host: Host) -> None:
+    """It is refused by every process, with the values that there are."""
+    host.site("")
+    run = host.run("open sp $spank init_failure_mode=jobs hooks.py\ncontext local\ncall sp init")
+    assert run.one("call").failed
+    assert "init_failure_mode=jobs: it can be init_failure_mode=node or init_failure_mode=job" in run

@@ -19,6 +19,8 @@ RECORDS_D = "/opt/spank"
 RECORDS = f"{RECORDS_D}/records"
 """Where handlers write, one JSON object a line: root's daemons, users' commands and tasks all reach it."""
 PLUGIN = "/usr/local/lib/slurm/spank_python.so"
+WHOLE_PLUGIN = f"ln -sf slurmhooks/spank_python-peufx.so {PLUGIN}.new && mv {PLUGIN}.new {PLUGIN}"
+"""Puts the plugin back that offers Slurm all callbacks, after 'slurmhooks compile' chose one that offers less."""
 HERE = Path(__file__).parent
 
 Done = subprocess.CompletedProcess[str]
@@ -54,8 +56,8 @@ class Site:
         return self.cluster.root("sh", "-c", command, check=True).stdout
 
     def hooks(self, **files: str) -> None:
-        """Have exactly these hook files, in hooks.d."""
-        self.root(f"rm -rf {HOOKS_D}/* /etc/slurm/slurmhooks.manifest")
+        """Have exactly these hook files, in hooks.d, and no manifest."""
+        self.root(f"rm -rf {HOOKS_D}/* /etc/slurm/slurmhooks.manifest; {WHOLE_PLUGIN}")
         for stem, text in files.items():
             self.cluster.put(text, f"{HOOKS_D}/{stem}.py")
 
@@ -75,15 +77,15 @@ class Site:
         """Return what handlers have recorded, in order."""
         return [json.loads(line) for line in self.root(f"cat {RECORDS}").splitlines()]
 
-    def wait_for_records(self, **wanted: object) -> list[dict[str, Any]]:
-        """Return the records with these values, as soon as there are any: some callbacks outlive the user's command."""
+    def wait_for_records(self, least: int = 1, /, **wanted: object) -> list[dict[str, Any]]:
+        """Return the records with these values, as soon as there are so many: some callbacks outlive a command."""
         found: list[dict[str, Any]] = []
 
         def there() -> bool:
             found[:] = [
                 record for record in self.records() if all(record.get(name) == value for name, value in wanted.items())
             ]
-            return bool(found)
+            return len(found) >= least
 
         self.cluster.wait(there, what=f"record with {wanted}")
         return found
@@ -127,9 +129,7 @@ def site(cluster: "Cluster", **slurm_conf: str) -> Iterator[Site]:
     """
     made = Site(cluster)
     before = {path: made.root(f"cat {path}") for path in (PLUGSTACK, SLURM_CONF)}
-    made.root(f"mkdir -p /opt/before && rm -rf /opt/before/* && cp -a {HOOKS_D}/. /opt/before/")
-    # Another variant of the plugin may take its place when hooks are compiled.
-    made.root(f"cp -a {PLUGIN} /opt/before.so")
+    folder = made.root(f"folder=$(mktemp -d) && cp -a {HOOKS_D}/. $folder/ && echo $folder").strip()
     made.forget_records()
     try:
         if slurm_conf:
@@ -142,7 +142,7 @@ def site(cluster: "Cluster", **slurm_conf: str) -> Iterator[Site]:
         for path, text in before.items():
             cluster.put(text, path)
         made.hooks()
-        made.root(f"cp -a /opt/before/. {HOOKS_D}/ && mv /opt/before.so {PLUGIN}")
+        made.root(f"cp -a {folder}/. {HOOKS_D}/ && rm -rf {folder}")
         made.resume()
         if slurm_conf:
             cluster.restart()

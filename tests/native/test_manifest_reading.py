@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""C reads a hook manifest as Python wrote it, and takes nothing else for one, whatever it is fed."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from slurmhooks import manifest
+from slurmhooks.hook import HOOKS, Option
+from slurmhooks.loader import Source
+from slurmhooks.registry import Registry
+from tests.native.building import ROOT
+from tests.native.hosting import Host, Result, Value
+
+CALLBACKS = re.findall(r"X\((\w+)\)", (ROOT / "native" / "spank" / "manifest.h").read_text())
+MOST_WORDS = 64
+MOST_OPTIONS = 256
+BATCH = 40
+"""Manifests read by one process."""
+
+# Each example writes its files anew. The message names the one text: to look for a smaller batch would take minutes.
+BOUNDED = settings(
+    max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+
+Lines = list[dict[str, list[Value]]]
+
+
+class Reader:
+    """What a manifest comes to, by the words of native/spank/manifest.h; written down a second time, to compare."""
+
+    def __init__(self, text: bytes, version: int) -> None:
+        """Read it all."""
+        self.lines: Lines = []
+        self.taken = False
+        if b"\0" in text or b"\n" not in text.rstrip(b"\0"):
+            return
+        header, _, rest = text.partition(b"\n")
+        if not rest or header != f"slurmhooks-manifest 1 {version:#x}".encode():
+            return
+        rows = rest.split(b"\n")
+        for number, row in enumerate(rows):
+            if row.startswith(b"#") or not row:
+                continue
+            words = self._words(row)
+            if words is None:
+                return
+            if words == ["end"]:
+                # One without lines is good for nothing, and counts as none.
+                self.taken = rows[number + 1 :] in ([], [b""]) and bool(self.lines)
+                return
+            if not self._take(words):
+                return
+
+    @staticmethod
+    def _words(row: bytes) -> list[str] | None:
+        words = []
+        for word in row.split(b" "):
+            first, *parts = word.split(b"%")
+            raw = first
+            for part in parts:
+                digits = part[:2].decode("latin-1")
+                if len(digits) < 2 or not set(digits) <= set("0123456789ABCDEF") or digits == "00":
+                    return None
+                raw += bytes([int(digits, 16)]) + part[2:]
+            words.append(raw.decode("utf-8", "surrogateescape"))
+        return words if len(words) <= MOST_WORDS else None
+
+    def _take(self, words: list[str]) -> bool:
+        what, *rest = words
+        if what == "absent":
+            return rest == ["/no/such/file"]
+        if what == "line":
+            self.lines.append({"argv": list(rest), "calls": [0] * len(CALLBACKS), "option": []})
+            for name in ("arginfo", "usage", "has_arg", "contexts", "checked"):
+                self.lines[-1][name] = []
+            return True
+        if not self.lines:
+            return False
+        if what == "call":
+            return self._call(rest)
+        if what == "option":
+            return self._option(rest)
+        return what in ("source", "module", "lua")
+
+    def _call(self, rest: list[str]) -> bool:
+        if len(rest) != 2 or rest[0] not in CALLBACKS or not number(rest[1], 63):
+            return False
+        calls = self.lines[-1]["calls"]
+        before = calls[CALLBACKS.index(rest[0])]
+        assert isinstance(before, int)
+        calls[CALLBACKS.index(rest[0])] = before | int(rest[1])
+        return True
+
+    def _option(self, rest: list[str]) -> bool:
+        line = self.lines[-1]
+        if len(rest) != 6 or not all(map(number, rest[:3], (2, 63, 1))) or not rest[3]:
+            return False
+        if len(line["option"]) == MOST_OPTIONS:
+            return False
+        values: list[Value] = [*map(int, rest[:3]), rest[3], rest[4] or None, rest[5]]
+        for name, value in zip(("has_arg", "contexts", "checked", "option", "arginfo", "usage"), values, strict=True):
+            line[name].append(value)
+        return True
+
+
+def number(word: str, most: int) -> bool:
+    """Tell whether a word is a plain number that is not too large."""
+    return word != "" and set(word) <= set("0123456789") and int(word) <= most
+
+
+def read(host: Host, texts: list[bytes]) -> Iterator[tuple[bool, Lines]]:
+    """Have C read some manifests; yield for each whether it was taken, and its lines."""
+    for index, text in enumerate(texts):
+        (host.folder / f"manifest{index}").write_bytes(text)
+    run = host.run("".join(f"read_manifest $dir/manifest{index}\n" for index in range(len(texts))))
+    results = iter(run.results)
+    result: Result | None = next(results)
+    while result is not None:
+        assert result.command == "read_manifest"
+        taken, lines = result["taken"] == 1, []
+        while (result := next(results, None)) is not None and result.command == "manifest_line":
+            names = ("argv", "calls", "option", "arginfo", "usage", "has_arg", "contexts", "checked")
+            lines.append({name: result.lists[name] for name in names})
+        yield taken, lines[::-1]
+
+
+# What a manifest is made of, right and wrong.
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+NUMBERS = st.sampled_from(
+    ["0", "1", "2", "3", "63", "64", "-1", "", "01", "1x", "0x1", "+1", "18446744073709551616", "9" * 40]
+)
+
+
+def row(*words: str) -> bytes:
+    """Return a record as Python writes it."""
+    return " ".join(map(manifest._encode, words)).encode()
+
+
+RIGHT = st.one_of(
+    st.builds(lambda args: row("line", *args), st.lists(WORDS, max_size=4)),
+    st.builds(lambda name, bits: row("call", name, str(bits)), st.sampled_from(CALLBACKS), st.integers(0, 63)),
+    st.builds(
+        lambda has_arg, bits, checked, name, arginfo, usage: row(
+            "option", str(has_arg), str(bits), str(checked), name, arginfo, usage
+        ),
+        *(st.integers(0, 2), st.integers(0, 63), st.integers(0, 1), WORDS.filter(bool), WORDS, WORDS),
+    ),
+    st.builds(lambda kind, word: row(kind, word), st.sampled_from(["source", "module", "lua"]), WORDS),
+    st.sampled_from([b"", b"# a remark", b"absent /no/such/file"]),
+)
+WRONG = st.one_of(
+    st.builds(lambda words: row(*words), st.lists(WORDS | NUMBERS, max_size=8)),
+    st.builds(lambda name, bits: row("call", name, bits), st.sampled_from([*CALLBACKS, "fini", ""]), NUMBERS),
+    st.builds(lambda words: row("option", *words), st.lists(NUMBERS | WORDS, min_size=4, max_size=8)),
+    st.builds(lambda words: row("file", *words), st.lists(NUMBERS, min_size=3, max_size=5)),
+    st.builds(lambda count: b"line" + b" x" * count, st.integers(60, 70)),
+    st.binary(max_size=20).map(lambda raw: raw.replace(b"\n", b"")),
+    st.sampled_from([b"absent /", b"absent", b"file", b"%", b"call%", b"call %4", b"end end"]),
+    st.sampled_from([b"end ", b"%65nd", b"%00", b"%e4", b" ", b" end", b"lines"]),
+)
+# Few wrong ones: what a manifest of many holds should be taken now and then.
+BODIES = st.lists(st.integers(0, 15).flatmap(lambda dice: WRONG if dice == 0 else RIGHT), max_size=12)
+ENDS = st.sampled_from([b"end\n"] * 6 + [b"end", b"", b"end\n\n", b"end\nline\n", b"\n", b"end\0"])
+
+
+def texts(version: int) -> st.SearchStrategy[list[bytes]]:
+    """Return a strategy for batches of manifests."""
+    header = f"slurmhooks-manifest 1 {version:#x}\n".encode()
+    others = [b"", b"\n", header[:-2] + b"\n", header.upper(), header.replace(b" 1 ", b" 2 ")]
+    headers = st.sampled_from([header] * 12 + others)
+    one = st.builds(lambda start, rows, end: start + b"".join(row + b"\n" for row in rows) + end, headers, BODIES, ENDS)
+    return st.lists(one, min_size=BATCH, max_size=BATCH)
+
+
+def test_all_callbacks_are_known() -> None:
+    """C's names of the callbacks are those of the hooks."""
+    assert sorted(CALLBACKS) == sorted(name.removeprefix("spank.") for name in HOOKS if name.startswith("spank."))
+
+
+def test_reads_as_a_second_reader(each_host: Host) -> None:
+    """Whatever the text, C takes it only if it is a manifest, reads what stands there, and touches no other memory."""
+    seen = set()
+
+    @BOUNDED
+    @given(texts(each_host.build.slurm))
+    def property_holds(batch: list[bytes]) -> None:
+        for text, (taken, lines) in zip(batch, read(each_host, batch), strict=True):
+            expected = Reader(text, each_host.build.slurm)
+            assert taken == expected.taken, text
+            if taken:
+                assert lines == expected.lines, text
+            seen.add(taken)
+
+    property_holds()
+    assert seen == {True, False}
+
+
+OPTIONS = st.builds(
+    lambda name, arginfo, usage, optional, kind: Option(name, arginfo, usage, optional, kind, ("local",), 0, "m"),
+    *(WORDS.filter(bool), st.none() | WORDS.filter(bool), WORDS, st.booleans(), st.sampled_from([str, int])),
+)
+
+
+def test_reads_what_python_wrote(host: Host, tmp_path: Path) -> None:
+    """Any arguments, options and paths come through as they are, to C and to Python."""
+    path = tmp_path / "manifest0"
+
+    @BOUNDED
+    @given(
+        st.lists(WORDS.filter(lambda word: "=" not in word), max_size=5),
+        st.lists(OPTIONS, max_size=4),
+        st.lists(WORDS.filter(bool), max_size=3),
+    )
+    def property_holds(args: list[str], options: list[Any], paths: list[str]) -> None:
+        sources = [Source(path=name) for name in paths]
+        line = manifest.Line(args, sources, [], Registry((), options))
+        text = manifest.render([line], ["/no/such/file"], host.build.slurm)
+        ((taken, lines),) = read(host, [text.encode("utf-8", "surrogateescape")])
+        assert taken
+        assert lines[0]["argv"] == args
+        assert lines[0]["option"] == [option.name for option in options]
+        assert lines[0]["arginfo"] == [option.arginfo for option in options]
+        assert lines[0]["usage"] == [option.usage for option in options]
+        assert lines[0]["has_arg"] == [option.has_arg for option in options]
+        assert lines[0]["checked"] == [int(option.checked) for option in options]
+        found = manifest.sources(args, str(path))
+        assert found is not None
+        assert [source.path for source in found[0]] == paths
+
+    property_holds()
+
+
+def test_too_many_options(each_host: Host) -> None:
+    """One more option than Slurm's numbers have room for: no manifest, so that no value goes to another option."""
+    header = f"slurmhooks-manifest 1 {each_host.build.slurm:#x}\nline\n".encode()
+    batch = [header + b"option 0 2 0 o a u\n" * count + b"end\n" for count in (MOST_OPTIONS, MOST_OPTIONS + 1)]
+    assert [taken for taken, _ in read(each_host, batch)] == [True, False]

@@ -127,14 +127,18 @@ static PyObject *view_get_struct(PyObject *self, void *closure)
     struct view *view = (struct view *)self;
 
     (void)closure;
-    if (!view->py_struct) {
-        if (is_over(view)) {
-            PyErr_SetString(PyExc_AttributeError, "_struct");
-            return NULL;
-        }
-        view->py_struct =
+    if (!view->py_struct && view->address) {
+        PyObject *py_struct =
             PyObject_CallMethod((PyObject *)Py_TYPE(self), "_cast", "N", PyLong_FromVoidPtr(view->address));
+        if (!py_struct)
+            return NULL;
+        /* Another thread of the handler's may have come first, or the event may have ended meanwhile. */
+        if (view->address && !view->py_struct)
+            view->py_struct = Py_NewRef(py_struct);
+        Py_DECREF(py_struct);
     }
+    if (!view->py_struct)
+        PyErr_SetString(PyExc_AttributeError, "_struct");
     return Py_XNewRef(view->py_struct);
 }
 

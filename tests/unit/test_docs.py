@@ -179,11 +179,6 @@ def test_names_files_that_exist() -> None:
     assert [name for name in names if not (PROJECT / name).exists()] == []
 
 
-def test_is_silent_about_files_of_other_kinds() -> None:
-    """The pages promise nothing of what does not exist: Lua scripts do not run unchanged."""
-    assert "*.lua" not in TEXT
-
-
 # The reference.
 
 

@@ -283,13 +283,21 @@ def _default(value: Any) -> str:
 # Command line
 
 
+def commands(group: click.Group = cli.main, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Return all verbs, each before those inside it, by the words that follow the command's name."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield f"{prefix}{name}", command
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{prefix}{name} ")
+
+
 def command_line_page() -> str:
     """Return the page of all verbs and their options."""
-    context = click.Context(cli.main)
     parts = []
-    for name in cli.main.list_commands(context):
-        command = cli.main.get_command(context, name)
-        assert command is not None
+    for name, command in commands():
         parts.append(f"## slurmhooks {name}\n\n{inspect.cleandoc(command.help or '')}\n")
         inner = click.Context(command, info_name=f"slurmhooks {name}")
         parts.append(f"```text\n{command.get_usage(inner)}\n```\n")

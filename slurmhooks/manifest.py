@@ -7,6 +7,7 @@ unusual in a word as ``%XX``::
     slurmhooks-manifest 1 0x160508          version of the format, and Slurm's
     file DEVICE INODE SIZE MTIME_NS PATH    holds only while that file is this one
     absent PATH                             holds only while there is no such file
+    glob DEVICE INODE SIZE MTIME_NS COUNT FOLDER START END    or only while the folder has as many START*END
     line ARG...                             a line of plugstack.conf, by its arguments; what follows is of this line
     source PATH                             a hook file to load
     module NAME                             an installed module to load
@@ -21,7 +22,7 @@ from __future__ import annotations
 import os
 
 from slurmhooks.hook import CONTEXTS
-from slurmhooks.loader import Source, identity
+from slurmhooks.loader import Source, has_magic, identity, matches, plain_glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,18 +79,17 @@ def default_path() -> str:
     return os.path.join(site.directory(), FILE_NAME)
 
 
-def render(lines: Iterable[Line], watched: Iterable[str], slurm_version: int) -> str:
+def render(lines: Iterable[Line], watched: Iterable[str], slurm_version: int, patterns: Iterable[str] = ()) -> str:
     """Return the text of a manifest.
 
     Args:
         lines: all lines of plugstack.conf that name the plugin.
         watched: the files and folders whose change makes it void.
         slurm_version: SLURM_VERSION_NUMBER of the installed plugin.
+        patterns: absolute names and globs of hook files; void is it when they come to other files.
     """
     rows = [f"slurmhooks-manifest {FORMAT} {slurm_version:#x}", "# made by 'slurmhooks compile'; safe to delete"]
-    for path in sorted(set(watched)):
-        found = identity(path)
-        rows.append(_row("absent", path) if found is None else _row("file", *map(str, found), path))
+    rows += list(dict.fromkeys([*map(_watch, sorted(set(watched))), *map(_pattern, sorted(set(patterns)))]))
     for line in lines:
         rows.append(_row("line", *line.args))
         rows += [
@@ -168,6 +168,12 @@ def _rows_of(args: Sequence[str], path: str | None) -> list[list[str]] | None:
     return found
 
 
+def without_times(text: str) -> str:
+    """Return a manifest without the sizes and times of folders: another says only that each launch looks into it."""
+    rows = (row.split(" ") for row in text.split("\n"))
+    return "\n".join(" ".join([*row[:3], *row[5:]] if row[0] == "glob" else row) for row in rows)
+
+
 def write(text: str, path: str) -> None:
     """Put a manifest in place in one step, whoever else does so at the same time.
 
@@ -190,6 +196,31 @@ def _rest(args: Sequence[str]) -> list[str]:
     from slurmhooks import site
 
     return site.split_plugstack(args)[2]
+
+
+def _watch(path: str) -> str:
+    found = identity(path)
+    return _row("absent", path) if found is None else _row("file", *map(str, found), path)
+
+
+def _pattern(pattern: str) -> str:
+    """Return the record that tells when a pattern comes to other files, as far as those found are watched themselves.
+
+    A folder changes for many reasons: byte code, an editor's temporary file. Its own time is the quick answer, the
+    number of names that fit is the second. With symbolic links among them that number says too little.
+    """
+    if not has_magic(pattern):
+        # By this name: it may be a link that is set to another file.
+        return _watch(pattern)
+    plain = plain_glob(pattern)
+    folder = os.path.dirname(pattern)
+    found = identity(folder)
+    if plain is None or found is None:
+        return _watch(folder)
+    names = matches(pattern)
+    if any(map(os.path.islink, names)):
+        return _watch(folder)
+    return _row("glob", *map(str, found), str(len(names)), *plain)
 
 
 def _option(option: Option) -> str:

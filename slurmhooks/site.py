@@ -180,6 +180,11 @@ def watched(path: Path, read: Config | None = None, sources: Iterable[Source] = 
     return list(dict.fromkeys([str(path), *folders, *files, *filter(None, modules)]))
 
 
+def patterns_of(path: Path, read: Config) -> list[str]:
+    """Return the names and globs of hook files in a configuration, with the folder that they start from."""
+    return [os.path.join(path.parent, pattern) for pattern in read.hooks.paths]
+
+
 def modules_below(packages: Iterable[str]) -> list[str]:
     """Return the names of the imported modules that are one of some packages or inside one."""
     packages = tuple(packages)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manifest.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <slurm/slurm_version.h>
@@ -122,6 +123,47 @@ static int check_absent(const struct record *record)
     return stat(record->words[1], &status) == 0;
 }
 
+/* Count the entries of a folder as slurmhooks/loader.py does: START*END, hidden ones left out. RET -1 if it cannot. */
+static int64_t count_entries(const char *folder, const char *start, const char *end)
+{
+    DIR *directory = opendir(folder);
+    size_t head = strlen(start), tail = strlen(end);
+    int64_t count = 0;
+
+    if (!directory)
+        return -1;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        size_t length = strlen(entry->d_name);
+        if (entry->d_name[0] != '.' && length >= head + tail && !strncmp(entry->d_name, start, head) &&
+            !strcmp(entry->d_name + length - tail, end))
+            count++;
+    }
+    closedir(directory);
+    return count;
+}
+
+/*
+ * glob DEVICE INODE SIZE MTIME_NS COUNT FOLDER START END: the folder must be as it was, or at least be the same one
+ * with as many entries that fit. Each of those it had is a file of the manifest by itself, so there is no other among
+ * them.
+ */
+static int check_glob(const struct record *record)
+{
+    uint64_t device, inode, size, mtime, count;
+    struct stat status;
+
+    if (record->count != 9 || number(record->words[1], UINT64_MAX, &device) ||
+        number(record->words[2], UINT64_MAX, &inode) || number(record->words[3], UINT64_MAX, &size) ||
+        number(record->words[4], UINT64_MAX, &mtime) || number(record->words[5], INT32_MAX, &count))
+        return -1;
+    if (stat(record->words[6], &status) || status.st_dev != device || status.st_ino != inode)
+        return 1;
+    uint64_t found = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    if ((uint64_t)status.st_size == size && found == mtime)
+        return 0;
+    return count_entries(record->words[6], record->words[7], record->words[8]) != (int64_t)count;
+}
+
 static struct manifest_line *add_line(const struct record *record, struct manifest_line *before)
 {
     struct manifest_line *line = calloc(1, sizeof(*line) + (size_t)record->count * sizeof(*line->argv));
@@ -191,6 +233,8 @@ static int take(const struct record *record, struct manifest_line **lines)
         return check_file(record);
     if (!strcmp(what, "absent"))
         return check_absent(record);
+    if (!strcmp(what, "glob"))
+        return check_glob(record);
     if (!strcmp(what, "line")) {
         struct manifest_line *added = add_line(record, *lines);
         if (!added)

@@ -10,10 +10,13 @@ from pathlib import Path
 from slurmhooks import config, loader, site
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.manifest import Line
+from slurmhooks.manifest import VARIANT_LETTERS, Line
 from slurmhooks.registry import Registry
+from slurmhooks.spank.options import variable
 
 PRIVATE_ARGUMENTS = {"record", "jobs", "partitions", "reservations"}
+ASKED_AT_START = ("job_prolog", "job_epilog")
+"""slurmd asks its plugins only once whether they have these."""
 
 
 class Loaded:
@@ -23,7 +26,9 @@ class Loaded:
         registry: the handlers that the configuration names, for job_submit and scrun.
         lines: the lines of plugstack.conf, for SPANK.
         findings: what is wrong, each thing once.
-        watched: the files and folders that the handlers depend on.
+        notes: what may be meant as it is, and may not.
+        watched: the files that the handlers depend on.
+        patterns: the names and globs that hook files were found by.
         disabled: Lua scripts that are left out wherever they fail as here, each with the reason.
     """
 
@@ -31,7 +36,9 @@ class Loaded:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
         self.findings: list[str] = []
+        self.notes: list[str] = []
         self.watched: list[str] = []
+        self.patterns: list[str] = []
         self.disabled: list[str] = []
 
     def load(self, sysconfdir: Path) -> None:
@@ -43,7 +50,9 @@ class Loaded:
         self._guard(partial(self._load_config, path))
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
             self._guard(partial(self._load_line, args, path))
+        self.findings += same_options(self.lines)
         self.findings = list(dict.fromkeys(self.findings))
+        self.notes = list(dict.fromkeys(self.notes))
 
     def _guard(self, load: Callable[[], None]) -> None:
         try:
@@ -52,26 +61,44 @@ class Loaded:
             self.findings += error.findings
 
     def _load_config(self, path: Path) -> None:
-        read, sources = site.of_config(path)
+        read, sources = self._read_config(path)
         self.registry = loader.load(sources)
-        self.watched += site.watched(path, read, sources)
+        self._watch_config(path, read, sources)
+
+    def _read_config(self, path: Path) -> tuple[config.Config, list[loader.Source]]:
+        if not path.exists():
+            self.notes.append(f"{path}: there is none, so it names no hook files")
+        return site.of_config(path)
+
+    def _watch_config(self, path: Path, read: config.Config, sources: list[loader.Source]) -> None:
+        """Watch what a configuration names, by patterns, not by the times of folders; packages are imported by now."""
+        patterns = site.patterns_of(path, read)
+        self._watch(str(path), patterns)
+        folders = set(map(os.path.dirname, patterns))
+        self.watched += [name for name in site.watched(path, read, sources) if name not in folders]
+
+    def _watch(self, where: str, patterns: list[str]) -> None:
+        self.patterns += patterns
+        self.notes += [f"{where}: no file fits {pattern}" for pattern in patterns if not loader.matches(pattern)]
 
     def _load_line(self, args: tuple[str, ...], path: Path) -> None:
         name, pattern, rest = site.split_plugstack(args)
+        read = None
         if pattern is not None:
             sources = loader.expand([pattern], site.directory())
-            self.watched += [os.path.dirname(os.path.join(site.directory(), pattern))]
+            self._watch(f"plugstack.conf: {' '.join(args)}", [os.path.join(site.directory(), pattern)])
             self.watched += [source.path for source in sources if source.path is not None]
             # A toml that appears or changes does not matter to a line that names its files.
         else:
             path = path if name is None else Path(site.directory(), name)
-            read, sources = site.of_config(path)
-            self.watched += site.watched(path, read, sources)
+            read, sources = self._read_config(path)
         registry = loader.load([source for source in sources if not source.scripted])
         scripts = [source for source in sources if source.scripted]
         version = None
         if scripts:
             version, registry = self._add_scripts(registry, scripts, args)
+        if read is not None:
+            self._watch_config(path, read, sources)
         self.watched += [handler.path for handler in registry.all_handlers()]
         self.lines.append(Line(args, sources, rest, registry, version))
 
@@ -93,6 +120,55 @@ class Loaded:
     def all_registries(self) -> list[Registry]:
         """Return the handlers of the configuration and of each line."""
         return [self.registry, *(line.registry for line in self.lines)]
+
+
+def same_options(lines: list[Line]) -> list[str]:
+    """Return the options whose values Slurm would hand on under one name, of all lines of plugstack.conf."""
+    found = []
+    known: dict[str, str] = {}
+    for option in (option for line in lines for option in line.registry.options if not option.scripted):
+        shared = variable(option)
+        if shared in known:
+            found.append(
+                f"option --{option.name}: another line of plugstack.conf, or this one a second time, has"
+                f" --{known[shared]}, and Slurm hands both on as {shared}: rename one of them"
+            )
+        known[shared] = option.name
+    return found
+
+
+def never_called(lines: list[Line], plugin: Path) -> list[str]:
+    """Return the handlers that Slurm would never call, as the plugin in place leaves their callbacks out.
+
+    Args:
+        lines: of plugstack.conf.
+        plugin: spank_python.so; a link to a variant where 'slurmhooks compile' has chosen one.
+    """
+    lost = {
+        f"spank.{name}": name
+        for name, letter in VARIANT_LETTERS.items()
+        if plugin.is_symlink() and letter not in plugin.resolve().stem.partition("-")[2]
+    }
+    return [
+        f"{handler.where}: Slurm would never call handler {handler.label}: the installed {plugin.name} leaves"
+        f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
+        + (", then restart slurmd" if lost[handler.spec.name] in ASKED_AT_START else "")
+        for line in lines
+        for handler in line.registry.all_handlers()
+        if handler.spec.name in lost
+    ]
+
+
+def ignored_modes(lines: list[Line], record: _native.BuildRecord) -> list[str]:
+    """Return a note if a line chooses whose fault a failure is, and Slurm has no such choice."""
+    if tuple(map(int, record.slurm.split(".")[:2])) >= (25, 5):
+        return []
+    return [
+        f"plugstack.conf: {word} is ignored: it takes Slurm 25.05 or later"
+        for line in lines
+        for word in line.args[: len(line.args) - len(line.rest)]
+        if word.startswith(site.MODE)
+    ]
 
 
 def needs_sources(registry: Registry, record: _native.BuildRecord | None) -> list[str]:

@@ -9,7 +9,7 @@ import click
 from slurmhooks import manifest
 from slurmhooks.cli import _load, _native, _site, install
 from slurmhooks.cli._findings import Findings
-from slurmhooks.cli.compile import slurm_number
+from slurmhooks.cli.compile import PLUGIN, text_of
 from slurmhooks.registry import Handler
 
 WIDTH = 200
@@ -33,7 +33,12 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     else:
         findings += install.misfits(record)
         findings += _load.needs_sources(loaded.registry, record)
+    if record is not None and folder is not None:
+        loaded.notes += _load.ignored_modes(loaded.lines, record)
+        findings += _load.never_called(loaded.lines, folder / PLUGIN)
     show(loaded)
+    for text in loaded.notes:
+        click.echo(f"note: {text}")
     if record is not None and not loaded.findings:
         click.echo(manifest_state(loaded, sysconfdir, record))
     if findings:
@@ -42,15 +47,13 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
 
 def manifest_state(loaded: _load.Loaded, sysconfdir: Path, record: _native.BuildRecord) -> str:
     """Return one line on the manifest: whether it is what compile would write now."""
-    from slurmhooks import _version
-
     path = sysconfdir / manifest.FILE_NAME
-    now = manifest.render(loaded.lines, [*loaded.watched, _version.__file__], slurm_number(record.slurm))
+    now = text_of(loaded, record)
     try:
         there = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return f"{path}: none, so Python starts in every process; run 'slurmhooks compile'"
-    if there != now:
+    if manifest.without_times(there) != manifest.without_times(now):
         return f"{path}: stale, so Python starts in every process; run 'slurmhooks compile'"
     return f"{path}: up to date"
 
@@ -77,7 +80,7 @@ def show(loaded: _load.Loaded) -> None:
         )
     if table.row_count:
         console.print(table)
-    else:
+    elif not loaded.findings:
         console.print("no handlers")
     options = {option.name: option for registry in loaded.all_registries() for option in registry.options}
     for option in options.values():

@@ -13,8 +13,6 @@ from slurmhooks.cli._findings import Finding, Findings
 from slurmhooks.cli._progress import note
 
 PLUGIN = "spank_python.so"
-ASKED_AT_START = ("job_prolog", "job_epilog")
-"""slurmd asks its plugins only once whether they have these."""
 
 
 @click.command("compile")
@@ -38,18 +36,22 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     loaded.load(sysconfdir)
     if loaded.findings:
         raise Findings([*loaded.findings, "the manifest was not written"])
-    for text in loaded.disabled:
+    for text in [*loaded.notes, *loaded.disabled, *_load.ignored_modes(loaded.lines, record)]:
         note(text)
-    # An upgrade of the package may read hook files in another way.
-    watched = [*loaded.watched, _version.__file__]
-    # First: a new __pycache__ changes the folder of the hook files, which is watched.
+    # First: a new __pycache__ changes the folder of the hook files, and each launch would look into it.
     byte_code(loaded)
-    text = manifest.render(loaded.lines, watched, slurm_number(record.slurm))
-    manifest.write(text, str(sysconfdir / manifest.FILE_NAME))
+    manifest.write(text_of(loaded, record), str(sysconfdir / manifest.FILE_NAME))
     chosen = choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
     count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
     note(f"{sysconfdir / manifest.FILE_NAME}: {len(loaded.lines)} lines of plugstack.conf, {count} handlers")
     note(f"{folder / PLUGIN}: {chosen}")
+
+
+def text_of(loaded: _load.Loaded, record: _native.BuildRecord) -> str:
+    """Return the text of the manifest."""
+    # An upgrade of the package may read hook files in another way.
+    watched = [*loaded.watched, _version.__file__]
+    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns)
 
 
 def slurm_number(version: str) -> int:
@@ -79,14 +81,14 @@ def choose_variant(folder: Path, letters: str) -> str:
         raise Finding(f"{folder / variant} is missing: run 'slurmhooks install' again")
     target = folder / PLUGIN
     # A plugin that no 'slurmhooks compile' has chosen offers all.
-    before = offers(target.resolve().stem.partition("-")[2]) if target.is_symlink() else ASKED_AT_START
+    before = offers(target.resolve().stem.partition("-")[2]) if target.is_symlink() else _load.ASKED_AT_START
     if not (target.is_symlink() and os.readlink(target) == str(variant)):
         temporary = folder / f".{PLUGIN}.{os.getpid()}"
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(variant)
         temporary.replace(target)
     extra = offers(letters)
-    if any(name in extra and name not in before for name in ASKED_AT_START):
+    if any(name in extra and name not in before for name in _load.ASKED_AT_START):
         note("restart slurmd: it asks only at its start whether there are job_prolog and job_epilog to call")
     return f"offers {', '.join(extra)} to Slurm" if extra else "offers Slurm no callback that costs"
 

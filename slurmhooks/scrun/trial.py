@@ -41,6 +41,7 @@ class Trial:
     Attributes:
         bundle: the bundle's path as set by the handlers.
         root_path: the root file system's path as set by the handlers, or None.
+        job_env: the job's environment; handlers change it.
 
     Raises:
         StagingError: the bundle cannot be copied.
@@ -79,7 +80,7 @@ class Trial:
         self.bundle = self._orig_bundle
         self.root_path: str | None = None
         self._before = self._config_lines(self._orig_bundle)
-        self._job_env = dict(job_env) if job_env is not None else self._usual_env()
+        self.job_env = dict(job_env) if job_env is not None else self._usual_env()
 
     def __enter__(self) -> Trial:
         """Return itself."""
@@ -125,7 +126,7 @@ class Trial:
             self.root_path = text_from_c(argument)
             return 0, os.fsencode(self._orig_root_path)
         log.info("remote_command runs on this machine, as there is no job")
-        environment = {os.fsencode(name): os.fsencode(value) for name, value in self._job_env.items()}
+        environment = {os.fsencode(name): os.fsencode(value) for name, value in self.job_env.items()}
         return commands.run(argument, environment, lambda: False)
 
     def _run(self, name: str, paths: dict[str, str | None]) -> Outcome:
@@ -139,7 +140,7 @@ class Trial:
             "group_id": self._group_id,
             **paths,
         }
-        container = Container(values, self._job_env, self)
+        container = Container(values, self.job_env, self)
         return dispatch.run(self._registry.handlers(f"scrun.{name}"), {"container": container}, container)
 
     def _root(self) -> str:

@@ -14,6 +14,7 @@ from slurmhooks.errors import Reject
 from slurmhooks.hook import HOOKS
 from slurmhooks.log import LEVELS, PREFIX, log
 from slurmhooks.outcome import Outcome
+from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable, table
@@ -23,8 +24,6 @@ from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from slurmhooks.registry import Registry
 
 
 _TABLES = ("partitions", "reservations", "jobs")
@@ -60,7 +59,7 @@ class Result:
 
 
 def run(
-    source: str | os.PathLike[str] | ModuleType,
+    source: str | os.PathLike[str] | ModuleType | Registry,
     hook: str,
     /,
     *,
@@ -81,7 +80,7 @@ def run(
     a stand-in.
 
     Args:
-        source: a hook file, loaded anew in every call, or an imported module.
+        source: a hook file, loaded anew in every call, an imported module, or what loader.load() returned.
         hook: its name below ``hook``, such as "job_submit" or "spank.task_init".
         job: the request; by default ``FakeJob()``.
         submit_uid: who submits; by default the job's user_id.
@@ -216,7 +215,9 @@ def _scrun(registry: Registry, hook: str, container: FakeContainer) -> tuple[Out
     return outcome, _changes(before, container._state())
 
 
-def _registry(source: str | os.PathLike[str] | ModuleType) -> Registry:
+def _registry(source: str | os.PathLike[str] | ModuleType | Registry) -> Registry:
+    if isinstance(source, Registry):
+        return source
     if isinstance(source, ModuleType):
         return loader.load([loader.Source(module=source.__name__)])
     return loader.load([loader.Source(path=os.path.realpath(source))])

@@ -8,6 +8,10 @@ if TYPE_CHECKING:
 
 PACKAGES = ("slurmdbd", "mariadb-server-core")
 """Debian's; the second has the server alone."""
+WORKS = ("22.05", "24.11")
+"""Releases whose slurmdbd runs. That of 26.05 ends at its first query, with the libmariadb3 that Debian forky has at
+present ("Number of columns in result set ... maximum allowed number of columns (=0)"); nothing is lost, as it has no
+sources to read associations with."""
 MAKE_SECONDS = 900.0
 
 CONF = """\

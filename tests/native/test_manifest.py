@@ -26,16 +26,16 @@ def post(spank):
 """
 
 
-def compile_manifest(host: Host) -> Path:
-    """Write the manifest that 'slurmhooks compile' would for a line with hooks.py."""
+def compile_manifest(host: Host, *patterns: Path) -> Path:
+    """Write the manifest that 'slurmhooks compile' would for a line with hooks.py, found by patterns."""
     sources = [loader.Source(path=str(host.folder / "hooks.py"))]
     line = manifest.Line(("hooks.py",), sources, [], loader.load(sources))
-    watched = [str(host.folder / name) for name in ("hooks.py", "absent.py", "")]
+    watched = [str(host.folder / name) for name in ("hooks.py", "absent.py", *([] if patterns else [""]))]
     path = host.folder / "slurmhooks.manifest"
     # The folder's own time must not change any more: the script and what is written for the test come first.
     host.script("")
     path.write_text("")
-    path.write_text(manifest.render([line], watched, host.build.slurm))
+    path.write_text(manifest.render([line], watched, host.build.slurm, map(str, patterns)))
     return path
 
 
@@ -280,3 +280,42 @@ def test_a_wrong_init_failure_mode(host: Host) -> None:
     run = host.run("open sp $spank init_failure_mode=jobs hooks.py\ncontext local\ncall sp init")
     assert run.one("call").failed
     assert "init_failure_mode=jobs: it can be init_failure_mode=node or init_failure_mode=job" in run
+
+
+def replace_folder(host: Host) -> None:
+    """Put another folder in the place of one, with hook files of the same names."""
+    folder = host.folder / "hooks.d"
+    folder.rename(host.folder / "old.d")
+    folder.mkdir()
+    (folder / "site_a.py").touch()
+
+
+BESIDE: dict[str, tuple[bool, Callable[[Host], object]]] = {
+    "nothing": (True, lambda host: None),
+    "its time alone": (True, lambda host: os.utime(host.folder / "hooks.d", (1, 1))),
+    "byte code": (True, lambda host: (host.folder / "hooks.d" / "__pycache__").mkdir()),
+    "a temporary file": (True, lambda host: (host.folder / "hooks.d" / ".site_b.py.swp").touch()),
+    "a copy": (True, lambda host: (host.folder / "hooks.d" / "site_a.py~").touch()),
+    "another start": (True, lambda host: (host.folder / "hooks.d" / "b.py").touch()),
+    "too short a name": (True, lambda host: (host.folder / "hooks.d" / "site.py").touch()),
+    "one that fits": (False, lambda host: (host.folder / "hooks.d" / "site_b.py").touch()),
+    "one fewer": (False, lambda host: (host.folder / "hooks.d" / "site_a.py").unlink()),
+    "another folder": (False, replace_folder),
+}
+"""What happens in a folder of hook files, and whether a manifest still holds."""
+
+
+@pytest.mark.parametrize("change", BESIDE)
+def test_what_happens_beside_hook_files(each_host: Host, change: str) -> None:
+    """Only what a glob fits makes a manifest void: no editor and no compiler does so by the way."""
+    each_host.site("hook.spank.task_exit(lambda spank: None)")
+    folder = each_host.folder / "hooks.d"
+    folder.mkdir()
+    (folder / "site_a.py").touch()
+    compile_manifest(each_host, folder / "site_*.py")
+    holds, happen = BESIDE[change]
+    happen(each_host)
+    run = launch(each_host, "local", "call sp init")
+    assert run.one("call").rc == 0
+    assert has_python(run) != holds
+    assert ("run 'slurmhooks compile'" in run) != holds

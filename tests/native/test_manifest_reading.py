@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """C reads a hook manifest as Python wrote it, and takes nothing else for one, whatever it is fed."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,6 +73,8 @@ class Reader:
 
     def _take(self, words: list[str]) -> bool:
         what, *rest = words
+        if what == "glob":
+            return self._glob(rest)
         if what == "absent":
             return rest == ["/no/such/file"]
         if what == "line":
@@ -86,6 +89,16 @@ class Reader:
         if what == "option":
             return self._option(rest)
         return what in ("source", "module", "lua")
+
+    @staticmethod
+    def _glob(rest: list[str]) -> bool:
+        """Tell whether a record is of / as it is: its time is never right, so that entries are counted."""
+        if len(rest) != 8 or not all(number(word, (1 << 64) - 1) for word in rest[:4]):
+            return False
+        folder, start, end = rest[5:]
+        if not number(rest[4], (1 << 31) - 1) or folder != "/":
+            return False
+        return (rest[0].lstrip("0"), rest[1].lstrip("0")) == ROOT_FOLDER and int(rest[4]) == int(entries(start, end))
 
     def _call(self, rest: list[str]) -> bool:
         if len(rest) != 2 or rest[0] not in CALLBACKS or not number(rest[1], 63):
@@ -142,6 +155,15 @@ def row(*words: str) -> bytes:
     return " ".join(map(manifest._encode, words)).encode()
 
 
+ROOT_FOLDER = (str(os.stat("/").st_dev), str(os.stat("/").st_ino))
+
+
+def entries(start: str, end: str) -> str:
+    """Return how many entries / has, as shell patterns count them."""
+    names = [name for name in os.listdir("/") if name.startswith(start) and name.endswith(end) and name[0] != "."]
+    return str(len([name for name in names if len(name) >= len(start + end)]))
+
+
 RIGHT = st.one_of(
     st.builds(lambda args: row("line", *args), st.lists(WORDS, max_size=4)),
     st.builds(lambda name, bits: row("call", name, str(bits)), st.sampled_from(CALLBACKS), st.integers(0, 63)),
@@ -153,6 +175,10 @@ RIGHT = st.one_of(
     ),
     st.builds(lambda kind, word: row(kind, word), st.sampled_from(["source", "module", "lua"]), WORDS),
     st.sampled_from([b"", b"# a remark", b"absent /no/such/file"]),
+    st.builds(
+        lambda start, end: row("glob", *ROOT_FOLDER, "1", "0", entries(start, end), "/", start, end),
+        *(st.sampled_from(["", "u", "us", "usr", "x"]), st.sampled_from(["", "r", "sr", "usr", "*"])),
+    ),
 )
 WRONG = st.one_of(
     st.builds(lambda words: row(*words), st.lists(WORDS | NUMBERS, max_size=8)),
@@ -160,6 +186,11 @@ WRONG = st.one_of(
     st.builds(lambda words: row("option", *words), st.lists(NUMBERS | WORDS, min_size=4, max_size=8)),
     st.builds(lambda words: row("file", *words), st.lists(NUMBERS, min_size=3, max_size=5)),
     st.builds(lambda count: b"line" + b" x" * count, st.integers(60, 70)),
+    st.builds(
+        lambda numbers, count, start, end: row("glob", *numbers, count, "/", start, end),
+        st.lists(NUMBERS, min_size=3, max_size=5),
+        *(NUMBERS, WORDS, WORDS),
+    ),
     st.binary(max_size=20).map(lambda raw: raw.replace(b"\n", b"")),
     st.sampled_from([b"absent /", b"absent", b"file", b"%", b"call%", b"call %4", b"end end"]),
     st.sampled_from([b"end ", b"%65nd", b"%00", b"%e4", b" ", b" end", b"lines"]),

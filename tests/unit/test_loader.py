@@ -85,7 +85,7 @@ def test_patterns_mean_what_they_mean_in_the_shell(tmp_path: Path, names: list[s
     for name in names:
         (folder / name).touch()
     full = str(folder / pattern)
-    found = loader._matches(full)
+    found = loader.matches(full)
     assert found == (sorted(glob.glob(full)) if glob.has_magic(full) else [full])
 
 

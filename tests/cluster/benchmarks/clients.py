@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""sbatch, salloc and srun with options registered, and no handler that is needed there."""
+
+from collections.abc import Iterator
+
+from . import sites
+from .machine import PLUGSTACK, SPANK_LUA, Machine
+from .rows import Row, Spread, number, quartile, spread
+
+GROUP = "clients"
+COMMANDS = {"sbatch": "sbatch -H --wrap true", "salloc": "salloc -Q true", "srun": "srun -Q true"}
+MILLION = 1e6
+COUNTS = 4
+ROUNDS = 150
+
+
+def measure(machine: Machine) -> Iterator[Row]:
+    """Measure the rows of this group."""
+    machine.site({"bench.py": sites.QUIET})
+    machine.put(sites.QUIET_LUA, "/etc/slurm/bench.lua")
+    plugstacks = {"no plugin": "", "slurmhooks": PLUGSTACK}
+    if machine.spank_lua:
+        plugstacks["spank-lua"] = f"required {SPANK_LUA} /etc/slurm/bench.lua\n"
+    try:
+        for name, command in COMMANDS.items():
+            yield _instructions(machine, name, command, plugstacks)
+        for name in COMMANDS:
+            yield _times(machine, name, plugstacks)
+    finally:
+        machine.root("scancel --state=PENDING --user=alice")
+
+
+def _instructions(machine: Machine, name: str, command: str, plugstacks: dict[str, str]) -> Row:
+    """Count instructions: the fewest of some runs, as waiting and signals only add to them."""
+    fewest = {}
+    for plugin, plugstack in plugstacks.items():
+        machine.put(plugstack, "/etc/slurm/plugstack.conf")
+        fewest[plugin] = min(machine.instructions(command) for _ in range(COUNTS)) / MILLION
+    added = {plugin: count - fewest["no plugin"] for plugin, count in fewest.items() if plugin != "no plugin"}
+    return Row(
+        GROUP,
+        f"{name}, options registered, no handler needed: instructions added",
+        0.15,
+        "M",
+        added["slurmhooks"],
+        parts={
+            "no plugin": Spread(*(fewest["no plugin"],) * 3, COUNTS),
+            **{f"added by {plugin}": Spread(count, count, count, COUNTS) for plugin, count in added.items()},
+        },
+    )
+
+
+def _times(machine: Machine, name: str, plugstacks: dict[str, str]) -> Row:
+    """Time what the client does by itself: --help loads the plugins and asks slurmctld nothing."""
+    cases: dict[str, tuple[str | None, str]] = {plugin: (text, f"{name} --help") for plugin, text in plugstacks.items()}
+    found = machine.times(ROUNDS, cases)
+    parts = {f"{plugin}, ms": spread(values) for plugin, values in found.items()}
+    what = f"{name} --help, the same: wall time added, against spank-lua's"
+    if not machine.spank_lua:
+        return Row(GROUP, what, 0.5, "x", None, parts=parts, note="spank-lua is absent: --spank-lua says where it is")
+    # Nothing makes a client faster than it is: the lower quartile is nearer to it than the median, and steadier.
+    added = {name: quartile(values) - quartile(found["no plugin"]) for name, values in found.items()}
+    if added["spank-lua"] <= 0:
+        return Row(GROUP, what, 0.5, "x", None, parts=parts, note="spank-lua's is lost in noise: use a quiet machine")
+    note = f"of the lower quartiles: {number(added['slurmhooks'])} ms added, against {number(added['spank-lua'])} ms"
+    return Row(GROUP, what, 0.5, "x", added["slurmhooks"] / added["spank-lua"], parts=parts, note=note)

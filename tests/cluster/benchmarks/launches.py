@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Steps with one task_init handler: what starting Python in slurmstepd costs, and what it does not."""
+
+from collections.abc import Iterator
+
+from . import sites
+from .machine import FILES, PLUGSTACK, SPANK_LUA, Machine
+from .rows import Row, Spread, spread
+
+GROUP = "launches"
+ROUNDS = 40
+TASK_ROUNDS = 15
+TASKS = 64
+BARE = "/opt/bare_python"
+BUILD_BARE = (
+    "gcc -O2 /opt/bare_python.c -o /opt/bare_python $(/opt/slurmhooks/bin/python3 -c"
+    """ 'import sysconfig as s; print("-I" + s.get_path("include"), "-lpython" + s.get_python_version())')"""
+)
+COMMAND = "python3 -I -S -c pass"
+MEBI = 1 << 20
+
+
+def measure(machine: Machine) -> Iterator[Row]:
+    """Measure the rows of this group."""
+    machine.site({"bench.py": sites.TASK})
+    machine.put(sites.TASK_LUA, "/etc/slurm/bench.lua")
+    machine.lab("put", str(FILES / "bare_python.c"), "/opt/bare_python.c")
+    machine.root(BUILD_BARE)
+    yield _one_task(machine)
+    yield _per_task(machine)
+    yield _resident(machine)
+    yield _processes(machine)
+
+
+def _one_task(machine: Machine) -> Row:
+    cases: dict[str, tuple[str | None, str]] = {
+        "no plugin": ("", "srun -Q true"),
+        "slurmhooks": (PLUGSTACK, "srun -Q true"),
+        COMMAND: (None, COMMAND),
+        "embedded, bare": (None, BARE),
+    }
+    if machine.spank_lua:
+        cases["spank-lua"] = (f"required {SPANK_LUA} /etc/slurm/bench.lua\n", "srun -Q true")
+    found = machine.times(ROUNDS, cases)
+    times = {name: spread(values) for name, values in found.items()}
+    added = times["slurmhooks"].median - times["no plugin"].median
+    return Row(
+        GROUP,
+        f"srun true, one task_init handler: wall time added, against that of '{COMMAND}'",
+        1.3,
+        "x",
+        added / times[COMMAND].median,
+        parts={f"{name}, ms": part for name, part in times.items()},
+        note="embedded, bare: a program that starts an isolated interpreter and ends at once",
+    )
+
+
+def _per_task(machine: Machine) -> Row:
+    """Measure what the 2nd to the 64th task add: theirs with the handler less theirs without."""
+    commands = {1: "srun -Q -n1 true", TASKS: f"srun -Q -O -n{TASKS} true"}
+    cases: dict[str, tuple[str | None, str]] = {
+        f"{name}, {tasks} task{'s' * (tasks > 1)}": (text, command)
+        for tasks, command in commands.items()
+        for name, text in (("no plugin", ""), ("slurmhooks", PLUGSTACK))
+    }
+    found = machine.times(TASK_ROUNDS, cases)
+    times = {name: spread(values) for name, values in found.items()}
+    one, one_with, many, many_with = (part.median for part in times.values())
+    return Row(
+        GROUP,
+        f"the same, per further task on the node ({TASKS} tasks): wall time added",
+        0.2,
+        "ms",
+        ((many_with - one_with) - (many - one)) / (TASKS - 1),
+        parts={f"{name}, ms": part for name, part in times.items()},
+    )
+
+
+def _resident(machine: Machine) -> Row:
+    sizes: dict[str, Spread] = {}
+    for name, plugstack in (("no plugin", ""), ("slurmhooks", PLUGSTACK)):
+        machine.put(plugstack, "/etc/slurm/plugstack.conf")
+        found = machine.inside("resident.py", "5")
+        assert isinstance(found, list)
+        sizes[f"{name}, MiB"] = spread([value / MEBI for value in found])
+    before, after = (part.median for part in sizes.values())
+    what = "slurmstepd, one task_init handler: resident memory added"
+    return Row(GROUP, what, 12, "MiB", after - before, parts=sizes)
+
+
+def _processes(machine: Machine) -> Row:
+    counts: dict[str, Spread] = {}
+    for name, plugstack in (("no plugin", ""), ("slurmhooks", PLUGSTACK)):
+        machine.put(plugstack, "/etc/slurm/plugstack.conf")
+        machine.root("slurmhooks compile >/dev/null 2>&1")
+        machine.lab("restart")
+        found = machine.inside("processes.py", "5")
+        assert isinstance(found, list)
+        counts[name] = spread(found)
+    before, after = (part.median for part in counts.values())
+    what = "processes that slurmd starts for a job, no prolog or epilog handler"
+    return Row(GROUP, what, 0, "more", after - before, parts=counts)

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Handlers are run on submissions and bundles, without Slurm."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+
+HOOKS = """
+from slurmhooks import Reject, hook, log
+
+@hook.job_submit
+def limits(job, submit_uid, partitions):
+    log.info("seen", user=job.user_name, uid=submit_uid, partitions=sorted(partitions))
+    if job.account is None:
+        raise Reject("no account", code="ESLURM_INVALID_ACCOUNT")
+    if job.name == "bug":
+        raise RuntimeError("disk on fire")
+    if job.time_limit is None:
+        job.time_limit = 60
+        log.user("limited")
+    job.environment["SITE"] = "here"
+
+@hook.job_modify
+def keep(job, record, modify_uid):
+    if modify_uid == record.user_id and job.time_limit > record.time_limit:
+        raise Reject("no extension")
+"""
+STAGING = """
+import os, shutil
+from slurmhooks import Reject, hook, log
+
+@hook.scrun.stage_in
+def stage_in(container):
+    if container.id == "refused":
+        raise Reject("not today")
+    place = os.environ["PLACE"]
+    shutil.copytree(container.bundle, place)
+    container.bundle = place
+    container.root_path = place + "/rootfs"
+    container.config.hostname = container.job_env["NAME"]
+    container.save_config()
+    log.user("staged")
+
+@hook.scrun.stage_out
+def stage_out(container):
+    if container.bundle != container.orig_bundle:
+        shutil.rmtree(container.bundle)
+    log.info("gone")
+"""
+CONFIG = {"ociVersion": "1.0.2", "process": {"cwd": "/", "args": ["sh"]}, "root": {"path": "rootfs"}}
+
+
+@pytest.fixture
+def hooks(tmp_path: Path) -> Path:
+    """A site's folder with both hook files."""
+    (tmp_path / "hooks.py").write_text(HOOKS)
+    (tmp_path / "staging.py").write_text(STAGING)
+    (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["*.py"]\n')
+    return tmp_path
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """A batch script."""
+    path = tmp_path / "job.sh"
+    path.write_text("#!/bin/sh\n#SBATCH --account=physics --greet=Ada\nhostname\n")
+    return path
+
+
+@pytest.fixture
+def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A bundle with one file, and a place to stage it to."""
+    monkeypatch.setenv("PLACE", str(tmp_path / "staged"))
+    made = tmp_path / "a bundle"
+    (made / "rootfs").mkdir(parents=True)
+    (made / "rootfs" / "file").write_text("original")
+    (made / "config.json").write_text(json.dumps(CONFIG))
+    return made
+
+
+def answer(result: Result) -> dict[str, Any]:
+    """Return what was printed as JSON."""
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_accepted_script(run: Run, hooks: Path, script: Path) -> None:
+    """Verdict, messages, changed fields and what is not known are shown; exit code 0."""
+    result = run("try", "job_submit", script, "--sysconfdir", hooks, "--uid", 4711)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("accepted\nto the user:\n  limited\n")
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["time_limit", "-", "60"] in lines
+    assert ["environment[SITE]", "-", "here"] in lines
+    assert "uid=4711" in result.stdout
+    assert "note: --greet=Ada" in result.stderr
+    assert "limits takes partitions, which is empty here" in result.stderr
+
+
+def test_refused(run: Run, hooks: Path, script: Path) -> None:
+    """A refusal is shown with its code; exit code 1. sbatch's options go behind a double dash."""
+    script.write_text("#!/bin/sh\n")
+    result = run("try", "job_submit", "--sysconfdir", hooks, script, "--", "--time", "5")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("refused (ESLURM_INVALID_ACCOUNT): no account\n")
+
+
+def test_a_bug(run: Run, hooks: Path, script: Path) -> None:
+    """What is wrong with a handler is shown with its traceback; exit code 1."""
+    result = run("try", "job_submit", script, "--hooks", hooks / "hooks.py", "--", "-Jbug")
+    assert result.exit_code == 1
+    assert "please tell your administrators" in result.stdout
+    assert "RuntimeError: disk on fire" in result.stdout
+
+
+def test_json(run: Run, hooks: Path, tmp_path: Path) -> None:
+    """Fields by name in, changed fields and messages out."""
+    (tmp_path / "job.json").write_text('{"account": "x", "time_limit": "UNLIMITED", "script": "#!/bin/sh"}')
+    (tmp_path / "tables.json").write_text('{"partitions": {"debug": {"max_time": 5}}}')
+    result = run(
+        *("try", "job_submit", tmp_path / "job.json", "--hooks", hooks / "hooks.py", "--json"),
+        *("--user", "root", "--tables", tmp_path / "tables.json"),
+    )
+    assert result.exit_code == 0
+    found = answer(result)
+    assert found["accepted"] is True
+    assert found["changes"] == {"environment": {"before": {"SITE": None}, "after": {"SITE": "here"}}}
+    assert found["log"] == ["info: seen user='root' uid=0 partitions=['debug']"]
+    assert found["notes"] == []
+
+
+@pytest.mark.parametrize(("uid", "code"), [(1000, 1), (0, 0)])
+def test_update(run: Run, hooks: Path, tmp_path: Path, uid: int, code: int) -> None:
+    """With a record, the handlers of job_modify run."""
+    (tmp_path / "update.json").write_text('{"time_limit": 120}')
+    (tmp_path / "record.json").write_text('{"time_limit": 60, "user_id": 1000}')
+    arguments = ("try", "job_submit", tmp_path / "update.json", "--modify", tmp_path / "record.json", "--uid", uid)
+    result = run(*arguments, "--hooks", hooks / "hooks.py")
+    assert result.exit_code == code
+    assert ("no extension" in result.stdout) == bool(code)
+
+
+def test_a_field_of_another_release(run: Run, hooks: Path, script: Path) -> None:
+    """What an older release lacks is left out of what options set, and named."""
+    result = run(
+        "try", "job_submit", script, "--hooks", hooks / "hooks.py", "--release", "22.05", "--", "--container-id=x"
+    )
+    assert "Slurm 22.05 has no container_id: left out" in result.stderr
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "says"),
+    [
+        ("{", (), "not JSON"),
+        ('{"tme_limit": 5}', (), "nearest: time_limit"),
+        ('{"time_limit": "x"}', (), "time_limit"),
+        ("echo", (), "begins with #!"),
+        ("#!/bin/sh\n", ("--user", "no such user"), "no user"),
+        ("#!/bin/sh\n", ("--user", "root", "--uid", "0"), "exclude each other"),
+        ("#!/bin/sh\n", ("--", "--time=soon"), "--time"),
+    ],
+)
+def test_wrong_use(run: Run, hooks: Path, script: Path, content: str, more: tuple[str, ...], says: str) -> None:
+    """What is no submission ends with 2, before a handler runs."""
+    script.write_text(content)
+    result = run("try", "job_submit", script, "--hooks", hooks / "hooks.py", *more)
+    assert result.exit_code == 2, result.output
+    assert says in result.stderr
+
+
+def test_hooks_that_do_not_load(run: Run, tmp_path: Path, script: Path) -> None:
+    """Findings are those of check; without a configuration, the user reads what to give."""
+    (tmp_path / "bad.py").write_text("raise RuntimeError('no')")
+    result = run("try", "job_submit", script, "--hooks", tmp_path / "bad.py")
+    assert result.exit_code == 1
+    assert "bad.py:1: RuntimeError: no" in result.stderr
+    result = run("try", "job_submit", script, "--sysconfdir", tmp_path)
+    assert result.exit_code == 1
+    assert "--hooks" in result.stderr
+
+
+def test_stage_in(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
+    """The assigned paths, the changed configuration and the messages are shown; the bundle itself is left alone."""
+    before = (bundle / "config.json").read_text()
+    arguments = ("--sysconfdir", hooks, "--bundle", bundle, "--env", "NAME=ship")
+    result = run("try", "scrun", "stage-in", *arguments)
+    assert result.exit_code == 0, result.output
+    assert f"bundle: {tmp_path / 'staged'}\nroot path: {tmp_path / 'staged' / 'rootfs'}\n" in result.stdout
+    assert '+  "hostname": "ship"' in result.stdout
+    assert "  staged\n" in result.stdout
+    assert f"stays: {tmp_path / 'staged'}" in result.stderr
+    assert (bundle / "config.json").read_text() == before
+
+
+def test_stage_out(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
+    """stage_in goes before it, in the same process, and nothing stays."""
+    arguments = ("--sysconfdir", hooks, "--bundle", bundle, "--env", "NAME=ship", "--json")
+    result = run("try", "scrun", "stage-out", *arguments)
+    assert result.exit_code == 0, result.output
+    found = answer(result)
+    assert (found["stage_in"]["passed"], found["stage_out"]["passed"]) == (True, True)
+    assert found["stage_in"]["bundle"] == str(tmp_path / "staged")
+    assert found["stage_out"]["log"] == ["info: gone"]
+    assert not (tmp_path / "staged").exists()
+
+
+def test_a_refused_container(run: Run, hooks: Path, bundle: Path) -> None:
+    """The user's words, and exit code 1; a bug as well; stage_out comes all the same."""
+    arguments = ("--sysconfdir", hooks, "--bundle", bundle)
+    result = run("try", "scrun", "stage-out", *arguments, "--id", "refused")
+    assert result.exit_code == 1
+    assert "stage_in: failed: not today\n" in result.stdout
+    assert "stage_out: passed\n" in result.stdout
+    result = run("try", "scrun", "stage-in", *arguments)
+    assert result.exit_code == 1
+    assert "KeyError" in result.stdout
+
+
+@pytest.mark.parametrize(("change", "code"), [("missing", 1), ("not JSON", 1), ("no folder", 2), ("env", 2)])
+def test_wrong_bundles(run: Run, hooks: Path, bundle: Path, change: str, code: int) -> None:
+    """What scrun itself would refuse is a finding; what is no bundle at all, wrong use."""
+    more: tuple[str, ...] = ()
+    if change == "missing":
+        os.unlink(bundle / "config.json")
+    elif change == "not JSON":
+        (bundle / "config.json").write_text("{")
+    elif change == "env":
+        more = ("--env", "NAME")
+    else:
+        bundle = bundle / "nothing"
+    result = run("try", "scrun", "stage-in", "--sysconfdir", hooks, "--bundle", bundle, *more)
+    assert result.exit_code == code, result.output

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from slurmhooks import manifest
+from slurmhooks.loader import Source
+from slurmhooks.registry import Registry
+
+
+def rows_of(*patterns: object) -> list[str]:
+    """Return the records that a manifest watches patterns by."""
+    return manifest.render([], [], 0x180B05, map(str, patterns)).split("\n")[2:-2]
+
+
+def test_a_folder_may_change_if_its_files_do_not(tmp_path: Path) -> None:
+    """A glob is watched by what it fits, so that an editor's file beside does not count."""
+    (tmp_path / "a.py").touch()
+    before = rows_of(tmp_path / "*.py")
+    assert before[0].startswith("glob ")
+    assert before[0].endswith(f" 1 {tmp_path}  .py")
+    (tmp_path / "a.py~").touch()
+    os.utime(tmp_path, (1, 1))
+    after = rows_of(tmp_path / "*.py")
+    assert before != after
+    assert manifest.without_times("\n".join(before)) == manifest.without_times("\n".join(after))
+    (tmp_path / "b.py").touch()
+    assert manifest.without_times("\n".join(before)) != manifest.without_times("\n".join(rows_of(tmp_path / "*.py")))
+
+
+def test_patterns_that_only_a_folders_time_can_watch(tmp_path: Path) -> None:
+    """A link may be set to another file, and not every glob is one that C understands: the folder counts whole."""
+    (tmp_path / "a.py").symlink_to(__file__)
+    for pattern in ("*.py", "[ab].py", "?.py"):
+        assert rows_of(tmp_path / pattern)[0].startswith("file "), pattern
+    assert rows_of(tmp_path / "missing" / "*.py") == [f"absent {tmp_path}/missing"]
+
+
+def test_a_name_is_watched_as_itself(tmp_path: Path) -> None:
+    """Not its folder; a link counts as the file that it leads to, so that another one is noticed."""
+    (tmp_path / "a.py").symlink_to(__file__)
+    status = os.stat(__file__)
+    assert rows_of(tmp_path / "a.py") == [
+        f"file {status.st_dev} {status.st_ino} {status.st_size} {status.st_mtime_ns} {tmp_path}/a.py"
+    ]
+
+
+def write_often(path: str, letter: str, times: int) -> None:
+    """Write one text again and again; the letters of two writers have different lengths."""
+    for _ in range(times):
+        manifest.write(letter * (1000 if letter == "a" else 300_000), path)
+
+
+def test_two_write_at_once(tmp_path: Path) -> None:
+    """Whoever reads meets one whole manifest or the other, and no temporary file is left."""
+    path = str(tmp_path / "slurmhooks.manifest")
+    manifest.write("a" * 1000, path)
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=write_often, args=(path, letter, 150)) for letter in "ab"]
+    for writer in writers:
+        writer.start()
+    seen = set()
+    while any(writer.is_alive() for writer in writers):
+        with open(path) as file:
+            text = file.read()
+        seen.add((text[0], len(text)))
+        assert set(text) == {text[0]}
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    assert seen <= {("a", 1000), ("b", 300_000)}
+    assert os.listdir(tmp_path) == ["slurmhooks.manifest"]
+    assert os.stat(path).st_mode & 0o7777 == 0o644
+
+
+def test_a_write_that_fails(tmp_path: Path) -> None:
+    """What was there stays, and nothing is left beside it."""
+    path = tmp_path / "slurmhooks.manifest"
+    path.mkdir()
+    (path / "kept").touch()
+    with pytest.raises(OSError, match=r"slurmhooks\.manifest"):
+        manifest.write("text", str(path))
+    assert os.listdir(tmp_path) == ["slurmhooks.manifest"]
+    assert os.listdir(path) == ["kept"]
+
+
+def test_sources_come_back(tmp_path: Path) -> None:
+    """A line's sources are found by its arguments, whatever bytes the names have; other lines have none."""
+    path = tmp_path / "slurmhooks.manifest"
+    names = ["/a b/%.py", "/ä#\udcff\n.py"]
+    lines = [
+        manifest.Line(["x", "y z"], [*(Source(path=name) for name in names), Source(module="m")], [], Registry((), ())),
+        manifest.Line([], [Source(path="/other.py")], [], Registry((), ())),
+    ]
+    manifest.write(manifest.render(lines, [], 0x180B05), str(path))
+    found = manifest.sources(["x", "y z"], str(path))
+    assert found is not None
+    assert [source.path or source.module for source in found[0]] == [*names, "m"]
+    assert found[1] == ["y z"]
+    assert manifest.sources(["x"], str(path)) is None
+    assert manifest.sources(["x"], str(tmp_path / "missing")) is None

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from slurmhooks.outcome import Outcome
     from slurmhooks.registry import Handler, Registry
 
-ffi = native.ffi
 lib = native.lib
 
 Answer = tuple[int, bytes | None, int]
@@ -139,36 +138,33 @@ def _arm() -> None:
             (handler.function, tuple(map(names.index, handler.names)), handler.lenient, handler)
             for handler in registry.handlers(hook)
         )
-        event.arm(handlers, _preparation(others) if others or hook == "job_modify" else None)
+        event.arm(handlers, _preparation(hook, others))
     if registry is not _armed:
         _armed = registry
         settle()
 
 
-def _preparation(others: list[str]) -> Callable[..., tuple[object, ...]]:
-    """Return what makes the arguments of handlers that are not in the request itself.
+def _preparation(hook: str, others: list[str]) -> Callable[..., tuple[object, ...]] | None:
+    """Return what makes the owner and the arguments that are not in the request itself; None: none are needed.
 
     Args:
+        hook: that they are of.
         others: their names.
     """
+    makers = [native.MAKERS[name] for name in others]
+    if hook == "job_modify":
 
-    def prepare(desc: int, record: int, uid: int = -1) -> tuple[object, ...]:
-        modify = uid != -1
-        if not modify:
-            record, uid = 0, record
-        owner = native.owner(ffi.cast("job_desc_msg_t *", desc), record, uid)
-        views = native.views
-        if views is None:  # no handler takes any then; see _check()
-            return (owner,)
-        makers: dict[str, Callable[[], model._View | model.Table]] = {
-            "record": lambda: views.record(record),
-            "partitions": lambda: views.partitions(owner, uid),
-            "jobs": views.jobs,
-            "reservations": views.reservations,
-        }
-        return (owner if modify else None, *(makers[name]() for name in others))
+        def prepare_update(desc: int, record: int, uid: int) -> tuple[object, ...]:
+            owner = native.owner(record, uid)
+            return (owner, *[make(record, owner, uid) for make in makers])
 
-    return prepare
+        return prepare_update
+
+    def prepare(desc: int, uid: int) -> tuple[object, ...]:
+        owner = native.submitter(desc)
+        return (None, *[make(0, owner, uid) for make in makers])
+
+    return prepare if makers else None
 
 
 def _judge(

@@ -398,12 +398,24 @@ class Table(Mapping[Any, Any]):
 
     def __getitem__(self, key: Any) -> Any:
         """Return a record; KeyError if there is none."""
-        self._living()
-        found = self._find(key)
+        found = self.get(key)
         if found is None:
             raise KeyError(key)
+        return found
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return a record, or the default if there is none."""
+        if not self._alive:
+            raise stale(self)
+        found = self._find(key)
+        if found is None:
+            return default
         self._made.append(found)
         return found
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether there is a record."""
+        return self.get(key) is not None
 
     def __iter__(self) -> Iterator[Any]:
         """Return the keys."""

@@ -353,12 +353,12 @@ class PrivateViews:
 
     def partitions(self, user_id: int, submit_uid: int) -> model.Table:
         """Return the partitions that a user may use."""
-        ffi, lib = self._ffi, self._lib
+        lib = self._lib
 
         def find(name: Any) -> Any:
             if not isinstance(name, str) or "\0" in name:
                 return None
-            found = lib.slurmhooks_find_partition(ffi.new("char[]", text_to_c("name", name)), user_id, submit_uid)
+            found = lib.slurmhooks_find_partition(text_to_c("name", name), user_id, submit_uid)
             return self._view(self.partition_class, found) if found else None
 
         def everything() -> dict[Any, Any]:
@@ -389,7 +389,7 @@ class PrivateViews:
 
     def reservations(self) -> model.Table:
         """Return the reservations, by name."""
-        ffi, lib = self._ffi, self._lib
+        lib = self._lib
 
         def everything() -> dict[Any, Any]:
             items = self._fill(lib.slurmhooks_reservations)
@@ -399,7 +399,7 @@ class PrivateViews:
         def find(name: Any) -> Any:
             if not isinstance(name, str) or "\0" in name:
                 return None
-            found = lib.slurmhooks_find_reservation(ffi.new("char[]", text_to_c("name", name)))
+            found = lib.slurmhooks_find_reservation(text_to_c("name", name))
             return self._view(self.reservation_class, found) if found else None
 
         return model.Table(find, everything)
@@ -420,15 +420,28 @@ slurmctld: Any = private
 """The compiled module of slurmctld's private structs; None in a build without Slurm's sources."""
 
 
-def owner(struct: Any, record: int, uid: int) -> int:
-    """Return whose job a request is about.
+def _makers() -> dict[str, Callable[[int, int, int], model._View | model.Table]]:
+    """Return, by their names, what makes the private arguments from the record's address, the owner and the sender."""
+    if views is None:
+        return {}
+    record, partitions, jobs, reservations = views.record, views.partitions, views.jobs, views.reservations
+    return {
+        "record": lambda address, owner, uid: record(address),
+        "partitions": lambda address, owner, uid: partitions(owner, uid),
+        "jobs": lambda address, owner, uid: jobs(),
+        "reservations": lambda address, owner, uid: reservations(),
+    }
 
-    Args:
-        struct: the ``job_desc_msg_t``.
-        record: for an update, the address of the ``job_record_t``; else 0.
-        uid: who sent the request; stands in for what a build without Slurm's sources cannot know.
-    """
-    if record:
-        return uid if views is None else views.owner(record)
-    user_id: int = struct.user_id
+
+MAKERS = _makers()
+
+
+def submitter(desc: int) -> int:
+    """Return the user whose job a ``job_desc_msg_t`` asks for."""
+    user_id: int = ffi.cast("job_desc_msg_t *", desc).user_id
     return user_id
+
+
+def owner(record: int, uid: int) -> int:
+    """Return whose job a ``job_record_t`` is; a build without Slurm's sources takes it for the sender's."""
+    return uid if views is None else views.owner(record)

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from slurmhooks import cli, config, scrun, testing
-from slurmhooks.hook import HOOKS, HookSpec
+from slurmhooks.hook import CONTEXTS, HOOKS, HookSpec
 from slurmhooks.job_submit import constants, fields, model, rows, strings
-from slurmhooks.spank import callbacks
+from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank import model as spank_model
 
@@ -45,6 +45,7 @@ def pages() -> dict[str, str]:
     return {
         "hooks": hooks_page(),
         "spank-items": spank_page(),
+        "spank-releases": spank_releases_page(),
         "job-fields": fields_page(),
         "constants": constants_page(),
         "configuration": configuration_page(),
@@ -142,6 +143,46 @@ def _item(item: spank_fields.Item, types: dict[str, str]) -> list[str]:
     if item.argument is None:
         return [f"`{item.name}`", types[item.name], item.doc, item.where.text, f"`{item.item}`"]
     return [f"`{item.name}({item.argument})`", "int", item.doc, item.where.text, f"`{item.item}`"]
+
+
+def spank_releases_page() -> str:
+    """Return the page of all that spank.h has: since when, and in which contexts it works."""
+    contexts = [f"`{context}`" for context in CONTEXTS]
+    titles = ("in spank.h", "in Python", "since", *contexts)
+    return page(
+        "# SPANK: releases and contexts\n",
+        f"What {functions.SINCE} has is as old as that or older.\n"
+        "A cell names the callbacks of a context where it works in some of them only.\n",
+        "## Callbacks\n",
+        table(titles, (_callback(name) for name in dict.fromkeys(place.callback for place in callbacks.PLACES))),
+        "## Items\n",
+        table(
+            titles,
+            (
+                [f"`{it.item}`", f"`spank.{_spelled(it)}`", functions.SINCE, *_cells(it.where)]
+                for it in spank_fields.ITEMS
+            ),
+        ),
+        "## Functions\n",
+        table(titles, ([f"`{it.name}`", f"`{it.python}`", it.since, *_cells(it.where)] for it in functions.FUNCTIONS)),
+    )
+
+
+def _callback(name: str) -> list[str]:
+    places = {place.context for place in callbacks.PLACES if place.callback == name}
+    cells = ["yes" if context in places else "" for context in CONTEXTS]
+    return [f"`slurm_spank_{name}`", f"`hook.spank.{name}`", functions.SINCE, *cells]
+
+
+def _spelled(item: spank_fields.Item) -> str:
+    return item.name if item.argument is None else f"{item.name}({item.argument})"
+
+
+def _cells(where: spank_fields.Where) -> list[str]:
+    return [
+        "yes" if context in where.places and names is None else code(names or ())
+        for context, names in ((context, where.places.get(context)) for context in CONTEXTS)
+    ]
 
 
 def _annotations(source: str) -> dict[str, str]:

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import os
-import stat
+import posix
 import sys
 import time
+from _stat import S_ISREG, S_IWOTH
 
 from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
@@ -65,6 +65,8 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
         patterns: file names and globs; a plain name that does not exist is returned too, for :func:`load` to find.
         base: the folder that relative ones start from.
     """
+    import os  # not at the top: it takes a millisecond, a tenth of what a launch spends in Python
+
     found: dict[str, None] = {}
     for pattern in patterns:
         names = matches(os.path.join(base, pattern))
@@ -80,6 +82,8 @@ def has_magic(pattern: str) -> bool:
 
 def plain_glob(pattern: str) -> tuple[str, str, str] | None:
     """Return folder, start and end of a glob like ``folder/*.py``, as nearly all are; None for any other."""
+    import os
+
     folder, last = os.path.split(pattern)
     start, _, end = last.partition("*")
     if "*" not in last or has_magic(folder + start + end) or start.startswith("."):
@@ -97,6 +101,8 @@ def matches(pattern: str) -> list[str]:
 
         return sorted(glob.glob(pattern))
     # Importing glob takes 5 ms, half of what a launch spends in Python.
+    import os
+
     folder, start, end = plain
     try:
         names = os.listdir(folder or ".")
@@ -109,7 +115,7 @@ def matches(pattern: str) -> list[str]:
 def identity(path: str) -> Identity | None:
     """Return what tells one content of a file from another without reading it; None if there is no such file."""
     try:
-        status = os.stat(path)
+        status = posix.stat(path)
     except OSError:
         return None
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
@@ -142,7 +148,7 @@ def load(sources: Sequence[Source]) -> Registry:
         try:
             if source.path is not None:
                 module = _run_file(source.path)
-                label = os.path.basename(source.path).removesuffix(".py")
+                label = _stem(source.path)
             else:
                 assert source.module is not None
                 module = _import(source.module)
@@ -176,16 +182,21 @@ def load(sources: Sequence[Source]) -> Registry:
 def unfit(path: str) -> str | None:
     """Return why a hook file must not be run, or None."""
     try:
-        mode = os.stat(path).st_mode
+        mode = posix.stat(path).st_mode
     except FileNotFoundError:
         return f"{path}: no such hook file"
     except OSError as error:
         return f"{path}: {error.strerror}"
-    if not stat.S_ISREG(mode):
+    if not S_ISREG(mode):
         return f"{path}: not a file"
-    if mode & stat.S_IWOTH:
+    if mode & S_IWOTH:
         return f"{path}: writable by everybody, and would run in Slurm's daemons: chmod o-w {path}"
     return None
+
+
+def _stem(path: str) -> str:
+    """Return the name of a hook file, without folder and ending."""
+    return path.rpartition("/")[2].removesuffix(".py")
 
 
 def _run_file(path: str) -> ModuleType:
@@ -194,13 +205,13 @@ def _run_file(path: str) -> ModuleType:
     from _frozen_importlib import ModuleSpec
     from _frozen_importlib_external import SourceFileLoader
 
-    stem = os.path.basename(path).removesuffix(".py")
+    stem = _stem(path)
     if PACKAGE not in sys.modules:
         sys.modules[PACKAGE] = type(sys)(PACKAGE)
     name = f"{PACKAGE}.{stem}"
     loader = SourceFileLoader(name, path)
     code: CodeType | None
-    if os.stat(path).st_mtime > time.time() - 2:
+    if posix.stat(path).st_mtime > time.time() - 2:
         # Python's cache of compiled code tells files apart by size and whole seconds: a second edit would go unnoticed.
         code = loader.source_to_code(loader.get_data(path), path)
     else:

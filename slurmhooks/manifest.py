@@ -19,8 +19,6 @@ unusual in a word as ``%XX``::
 
 from __future__ import annotations
 
-import os
-
 from slurmhooks.hook import CONTEXTS
 from slurmhooks.loader import Source, has_magic, identity, matches, plain_glob
 
@@ -76,7 +74,7 @@ def default_path() -> str:
     """Return where the manifest is: beside slurm.conf."""
     from slurmhooks import site
 
-    return os.path.join(site.directory(), FILE_NAME)
+    return f"{site.directory()}/{FILE_NAME}"
 
 
 def render(lines: Iterable[Line], watched: Iterable[str], slurm_version: int, patterns: Iterable[str] = ()) -> str:
@@ -180,6 +178,8 @@ def write(text: str, path: str) -> None:
     Raises:
         OSError: it cannot be written; what was there stays.
     """
+    import os
+
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
     try:
         with open(temporary, "x", encoding="utf-8", errors="surrogateescape") as file:
@@ -212,6 +212,8 @@ def _pattern(pattern: str) -> str:
     if not has_magic(pattern):
         # By this name: it may be a link that is set to another file.
         return _watch(pattern)
+    import os
+
     plain = plain_glob(pattern)
     folder = os.path.dirname(pattern)
     found = identity(folder)

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What stands between slurmctld's calls and a job_submit.lua: run once in each new state, before the script.
 local find_partition, find_job, find_reservation, write_field, write_variable, request, variables = ...
-local error, getmetatable, next, rawget, select, setmetatable, tonumber, type =
-   error, getmetatable, next, rawget, select, setmetatable, tonumber, type
+local error, select, setmetatable, tonumber, type = error, select, setmetatable, tonumber, type
 local raw_next, raw_pairs = next, pairs
 local slurm = slurm
 
@@ -22,7 +21,9 @@ end
 
 local function walked(made, entry)
    local shown = {}
-   for name, reader in raw_next, entry.find() do shown[name] = setmetatable({}, { __index = reader }) end
+   local names, readers = entry.find()
+   -- One by one, in slurmctld's order: what pairs() makes of it depends on that.
+   for index = 1, #names do shown[names[index]] = setmetatable({}, { __index = readers[index] }) end
    for name, value in raw_next, made do shown[name] = value end
    return shown
 end

@@ -12,12 +12,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import loader
-from slurmhooks.errors import LoadError, Reject, StaleHandleError
+from slurmhooks.errors import LoadError, Reject, SlurmhooksError, StaleHandleError
 from slurmhooks.hook import HOOKS
 from slurmhooks.job_submit import constants, slurmctld
+from slurmhooks.job_submit.model import NEEDS_SOURCES as NEEDS
 from slurmhooks.job_submit.rows import Computed, Text, _member
 from slurmhooks.log import ERROR, INFO, log
-from slurmhooks.lua import job_fields, slurm_table
+from slurmhooks.lua import job_fields, slurm_table, source
 from slurmhooks.lua.job_fields import Reader, Release
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, to_bytes, to_text
@@ -205,7 +206,7 @@ _OVER = _Over()
 
 
 class Finder:
-    """Looks records of slurmctld up for Lua; called without a name it returns all of them."""
+    """Looks records of slurmctld up for Lua; called without a name it returns names and readers of all."""
 
     def __init__(self, script: Script, kind: str, table: str) -> None:
         """Say which."""
@@ -214,10 +215,12 @@ class Finder:
         self._getters = job_fields.getters(kind, script.release)
 
     def __call__(self, *name: Any) -> Any:
-        """Return the reader of a record, or a table of readers."""
+        """Return the reader of a record, or two tables with names and readers."""
         table = self._script.table(self._table)
         if not name:
-            return self._script.state.mapping({to_bytes(str(key)): self._reader(view) for key, view in table.items()})
+            items = list(table.items())
+            array = self._script.state.array
+            return array([to_bytes(str(key)) for key, _ in items]), array([self._reader(view) for _, view in items])
         if not isinstance(name[0], bytes):
             return None
         view = table.get(to_text(name[0]))
@@ -225,6 +228,18 @@ class Finder:
 
     def _reader(self, view: Any) -> Any:
         return self._script.state.items(Reader(self._getters, view, self._script.state.value))
+
+
+class NotThereError(SlurmhooksError):
+    """A script asks for what this build cannot give it: the request is refused, whatever the script's errors do."""
+
+
+class Nothing:
+    """Stands for a record that this build cannot read."""
+
+    def __getitem__(self, name: object) -> None:
+        """Say so."""
+        raise NotThereError(f"job_rec: {NEEDS}")
 
 
 class Script:
@@ -280,6 +295,20 @@ class Script:
         )
         self._record_getters = job_fields.getters("job_rec", release)
         self._lines = self._run(chunk)
+        if native is not None and native.views is None:
+            self._warn()
+
+    def _warn(self) -> None:
+        """Say what the script uses that this build cannot give it."""
+        with open(self.path, encoding="utf-8", errors="surrogateescape") as file:
+            uses = source.Script(file.read()).uses
+        wanted = {
+            use.of if use.of in ("part_list", "job_rec") else f"slurm.{use.name}": use.line
+            for use in reversed(uses)
+            if use.of in ("part_list", "job_rec") or (use.of == "slurm" and use.name in ("jobs", "reservations"))
+        }
+        for what, line in wanted.items():
+            log.error("%s:%d: the script uses %s, and calls that do are refused: %s", self.path, line, what, NEEDS)
 
     def _run(self, chunk: Any) -> dict[str, int]:
         """Run the script's top level; return the lines of its functions."""
@@ -304,9 +333,13 @@ class Script:
         made = []
         # In slurmctld records are looked up when the script asks for them; elsewhere they must be handed over.
         tables = TABLES if native is None else ()
+        modify: tuple[Callable[..., None], tuple[str, ...]]
+        modify = self.job_modify, ("job", "record", "modify_uid", *tables)
+        if native is not None and native.views is None:
+            modify = self._modify_without_record, ("job", "modify_uid")
         for hook, function, names in (
             ("job_submit", self.job_submit, ("job", "submit_uid", *tables)),
-            ("job_modify", self.job_modify, ("job", "record", "modify_uid", *tables)),
+            ("job_modify", *modify),
         ):
             name = f"slurm_{hook}"
             label = f"{os.path.basename(self.path)}:{name}"
@@ -325,6 +358,9 @@ class Script:
         """Run the script's function for an update; for the dispatcher."""
         reader = self.state.items(Reader(self._record_getters, record, self.state.value))
         self._call("job_modify", job, tables, self._modify, reader, float(modify_uid))
+
+    def _modify_without_record(self, job: Any, modify_uid: int) -> None:
+        self._call("job_modify", job, (), self._modify, self.state.items(Nothing()), float(modify_uid))
 
     def _call(self, hook: str, job: Any, tables: tuple[Any, ...], function: Any, *arguments: Any) -> None:
         binding = self._bindings.get(type(job)) or self._bind(type(job))
@@ -406,7 +442,7 @@ class Script:
         found = self._opened.get(name)
         if found is None:
             if native.views is None:
-                raise LuaRaise(f"{name}: {native.NEEDS_SOURCES}")
+                raise NotThereError(f"{name}: {NEEDS}")
             if name == "partitions":
                 found = native.views.partitions(native._owner(job), self._uid)
             else:

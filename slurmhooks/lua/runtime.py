@@ -100,7 +100,7 @@ class State:
         with open(PRELUDE, "rb") as file:
             source = file.read()
         prelude = self._lua.compile(source, name=b"=slurmhooks")
-        self._wrap, self._proxy, self._append_loader, self._line_of, self._as_function = prelude(
+        self._wrap, self._proxy, self._serve_json, self._line_of, self._as_function = prelude(
             self._prepare, as_function
         )
         self._items = self._module.as_itemgetter
@@ -110,7 +110,7 @@ class State:
         self.globals[b"package"][b"path"] = to_bytes(path)
         self.globals[b"package"][b"cpath"] = to_bytes(cpath)
         self.has_integers = self.globals[b"math"][b"type"] is not None
-        self._append_loader(self.function(self._load_json))
+        self._serve_json(lambda: self.load(JSON))
 
     def function(self, function: Callable[..., object]) -> Any:
         """Return a function of Lua that calls one of Python.
@@ -165,8 +165,8 @@ class State:
             return self._lua.table_from({self.value(key): self.value(item) for key, item in value.items()})
         return value
 
-    def mapping(self, values: Mapping[Any, Any]) -> Any:
-        """Return a new table of values as Lua has them."""
+    def array(self, values: list[Any]) -> Any:
+        """Return a new table of values as Lua has them, from 1 on."""
         return self._lua.table_from(values)
 
     def raw_function(self, function: Callable[..., Any]) -> Any:
@@ -249,12 +249,6 @@ class State:
             name = found
         why = library.open_for_modules(self.version)
         return None if why is None else b"\n\tC module '" + name + b"' cannot be loaded: " + to_bytes(why)
-
-    def _load_json(self, name: bytes) -> object:
-        """Serve ``require 'json'`` where the site has no such module: the last of the loaders."""
-        if name != b"json":
-            return None
-        return self.load(JSON)
 
 
 def _refuse(object_: object, name: object, setting: bool) -> object:

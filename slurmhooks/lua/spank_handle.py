@@ -54,13 +54,21 @@ class View(Spank):
 
     def set(self, control: bool, name: bytes, value: bytes, overwrite: int) -> int:
         """Set a variable; return Slurm's code."""
+        if control and self.context == "job_script":
+            return self._no_control()
         function = self._lib.spank_job_control_setenv if control else self._lib.spank_setenv
         return int(function(self._handle, name, value, overwrite))
 
     def unset(self, control: bool, name: bytes) -> int:
         """Unset a variable; return Slurm's code."""
+        if control and self.context == "job_script":
+            return self._no_control()
         function = self._lib.spank_job_control_unsetenv if control else self._lib.spank_unsetenv
         return int(function(self._handle, name))
+
+    def _no_control(self) -> int:
+        # Slurm would call a function of that name which it finds in slurmstepd, and crash.
+        return int(self._lib.ESPANK_NOT_AVAIL)
 
     def getopt(self, name: bytes, has_arg: int) -> tuple[int, bytes | None]:
         """Return Slurm's code and the argument of an option that the user gave; None: given without one."""

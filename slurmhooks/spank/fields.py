@@ -6,7 +6,7 @@ The C types are those that spank_get_item() writes; they are identical in all re
 
 from __future__ import annotations
 
-import os
+import posix
 
 from slurmhooks.values import number_from_c
 
@@ -159,7 +159,7 @@ def _owner(own: Callable[[], int]) -> Read:
 
 def _task_pid(spank: Spank, raw: Any) -> Any:
     # Slurm has not stored it yet when the child runs; the child is the task.
-    return raw if raw > 0 or spank.callback not in ("task_init_privileged", "task_init") else os.getpid()
+    return raw if raw > 0 or spank.callback not in ("task_init_privileged", "task_init") else posix.getpid()
 
 
 def _array_id(spank: Spank, raw: Any) -> Any:
@@ -172,8 +172,8 @@ def _array_task_id(spank: Spank, raw: Any) -> Any:
 
 
 ITEMS = (
-    Item("S_JOB_UID", "uid_t", "User id of the job's owner.", USER, _owner(os.getuid)),
-    Item("S_JOB_GID", "gid_t", "Primary group id of the job's owner.", USER, _owner(os.getgid)),
+    Item("S_JOB_UID", "uid_t", "User id of the job's owner.", USER, _owner(posix.getuid)),
+    Item("S_JOB_GID", "gid_t", "Primary group id of the job's owner.", USER, _owner(posix.getgid)),
     Item("S_JOB_ID", "uint32_t", "Slurm's job id.", USER),
     Item("S_JOB_STEPID", "uint32_t", "Step id, a large number for special steps; step_name has it as text.", LAUNCH),
     Item("S_JOB_NNODES", "uint32_t", "Number of nodes of the step.", LAUNCH),

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slurmhooks.spank.callbacks import PLACES
+from slurmhooks.spank.fields import ITEMS
+from slurmhooks.spank.functions import FUNCTIONS
 from tests.cluster.spank.site import HERE, HOOKS_D, SLURM_CONF, Site, job_id_of, site
 from tests.cluster.test_spank_failures import ROWS, Result
 
@@ -58,6 +61,22 @@ def batch(lent: Site, script: str, options: str) -> tuple[int, str, str]:
 def count(text: str, pattern: str) -> int:
     """Return how often a pattern occurs."""
     return len(re.findall(pattern, text))
+
+
+# spank.h: what the tables of the documentation say.
+
+
+def test_tables_are_the_header(lent: Site) -> None:
+    """Every callback, item and function of this release's spank.h has a row, and no row is of a later release."""
+    text = lent.root("cat /usr/include/slurm/spank.h")
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    functions = set(re.findall(r"\b((?:spank|slurm)_\w+)\s*\(", text))
+    symbols = set(re.findall(r"\bextern (?:spank_f|int) (\w+);", text))
+    items = re.findall(r"\bS_(?:JOB|TASK|STEP|SLURM)_\w+", text)
+    known = {row.name for row in FUNCTIONS if row.known_in(lent.since)}
+    assert known == functions | (symbols & {"slurm_spank_init_failure_mode"})
+    assert {f"slurm_spank_{place.callback}" for place in PLACES} == symbols - known
+    assert [item.item for item in ITEMS] == items
 
 
 # test7.11: options.
@@ -277,13 +296,13 @@ def contained(lent: Site) -> Iterator[Site]:
         lent.cluster.restart()
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_contain_spank(contained: Site, mode: str) -> None:
-    """Three callbacks write where the job can see it and the host cannot."""
-    use(contained, CONTAINED, mode)
-    _, _, output = batch(contained, f"srun true\nls {PRIVATE}", "-n1")
-    assert sorted(output.split()) == ["task_exit", "task_post_fork", "user_init"]
-    assert contained.root(f"ls {PRIVATE}").split() == ["of_the_host"]
+def test_contain_spank(contained: Site) -> None:
+    """Three callbacks write where the job can see it and the host cannot, with a manifest and without."""
+    for mode in MODES:
+        use(contained, CONTAINED, mode)
+        _, _, output = batch(contained, f"srun true\nls {PRIVATE}", "-n1")
+        assert sorted(output.split()) == ["task_exit", "task_post_fork", "user_init"], mode
+        assert contained.root(f"ls {PRIVATE}").split() == ["of_the_host"], mode
 
 
 # test_147_2: slurm_spank_init_failure_mode.

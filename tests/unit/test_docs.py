@@ -204,6 +204,45 @@ def test_reference_has_every_item() -> None:
     assert set(cells) <= set(dir(Spank))
 
 
+SPANK_CALLBACKS = """
+init job_prolog init_post_opt local_user_init user_init task_init_privileged task_init task_post_fork task_exit
+job_epilog slurmd_exit exit
+"""
+SPANK_FUNCTIONS = """
+spank_strerror spank_symbol_supported spank_remote spank_context spank_option_register spank_option_getopt
+spank_get_item spank_getenv spank_setenv spank_unsetenv spank_job_control_getenv spank_job_control_setenv
+spank_job_control_unsetenv spank_prepend_task_argv slurm_error slurm_info slurm_verbose slurm_debug slurm_debug2
+slurm_debug3 slurm_spank_log slurm_spank_init_failure_mode
+"""
+SPANK_ITEMS = """
+JOB_UID JOB_GID JOB_ID JOB_STEPID JOB_NNODES JOB_NODEID JOB_LOCAL_TASK_COUNT JOB_TOTAL_TASK_COUNT JOB_NCPUS JOB_ARGV
+JOB_ENV TASK_ID TASK_GLOBAL_ID TASK_EXIT_STATUS TASK_PID JOB_PID_TO_GLOBAL_ID JOB_PID_TO_LOCAL_ID JOB_LOCAL_TO_GLOBAL_ID
+JOB_GLOBAL_TO_LOCAL_ID JOB_SUPPLEMENTARY_GIDS SLURM_VERSION SLURM_VERSION_MAJOR SLURM_VERSION_MINOR SLURM_VERSION_MICRO
+STEP_CPUS_PER_TASK JOB_ALLOC_CORES JOB_ALLOC_MEM STEP_ALLOC_CORES STEP_ALLOC_MEM SLURM_RESTART_COUNT JOB_ARRAY_ID
+JOB_ARRAY_TASK_ID
+"""
+
+
+def test_reference_has_all_of_spank_h() -> None:
+    """Each callback, item and function of Slurm 26.05's spank.h has a row that says since when and where it works."""
+    text = REFERENCE["spank-releases"]
+    cells = first_cells(text)
+    assert len(cells) == len(set(cells))
+    assert set(cells) == {
+        *(f"slurm_spank_{name}" for name in SPANK_CALLBACKS.split()),
+        *(f"S_{name}" for name in SPANK_ITEMS.split()),
+        *SPANK_FUNCTIONS.split(),
+    }
+    for row in re.findall(r"^\| `\w+` .*\|$", text, re.MULTILINE):
+        _, _, _, since, *contexts, _ = row.split("|")
+        assert re.fullmatch(r" \d\d\.\d\d ", since), row
+        assert len(contexts) == len(CONTEXTS)
+        assert any(cell.strip() for cell in contexts), row
+    assert "| `slurm_spank_init` | `hook.spank.init` | 22.05 | yes | yes | yes | yes |  |" in text
+    assert "| `spank_prepend_task_argv` | `spank.prepend_task_argv(argv)` | 23.11 |" in text
+    assert "| `slurm_spank_init_failure_mode` | `init_failure_mode= in plugstack.conf` | 25.05 |" in text
+
+
 @pytest.mark.parametrize(
     ("name", "view"),
     [

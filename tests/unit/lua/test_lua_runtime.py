@@ -90,18 +90,9 @@ def test_a_proxy_reads_and_writes_through_python(state: State) -> None:
         written.append((name, value))
         return None
 
-    state.globals[b"job"] = state.proxy(Reader({b"name": b"n"}), write, _job="marker")
-    assert (
-        run(state, "return type(job), job.name, job.other, next(job), getmetatable(job)._job")
-        == (
-            b"table",
-            b"n",
-            None,
-            None,
-            "marker",
-        )
-        or run(state, "return getmetatable(job)._job") is not None
-    )
+    state.globals[b"job"] = state.proxy(Reader({b"name": b"n"}), write, _job=b"marker")
+    shown = run(state, "return type(job), job.name, job.other, next(job), getmetatable(job)._job")
+    assert shown == (b"table", b"n", None, None, b"marker")
     run(state, "job.comment = 'c'")
     assert written == [(b"comment", b"c")]
     with pytest.raises(ScriptError, match=r"^/etc/site\.lua:2: no nil$"):
@@ -120,7 +111,7 @@ def test_a_script_reaches_nothing_of_python(state: State) -> None:
 
 def test_a_script_that_cannot_be_read_says_why(state: State, tmp_path: Path) -> None:
     """A missing file and a wrong one are both ScriptError, with file and line."""
-    with pytest.raises(ScriptError, match="cannot open .*nothing.lua"):
+    with pytest.raises(ScriptError, match=r"cannot open .*nothing\.lua"):
         state.load(str(tmp_path / "nothing.lua"))
     wrong = tmp_path / "wrong.lua"
     wrong.write_text("#!/usr/bin/lua\n\nx = = 1\n")

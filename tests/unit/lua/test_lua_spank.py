@@ -363,6 +363,25 @@ def test_environments(site: Site) -> None:
     assert site.said() == ["true", "y", "true", "text of ESPANK_NOT_REMOTE"]
 
 
+def test_job_control_environment_of_prolog(site: Site) -> None:
+    """It is read there, and never written: Slurm's function for that crashes."""
+    site.native.job_control_env["X"] = "y"
+    site.native.spank_job_control_setenv = site.native.spank_job_control_unsetenv = None  # type: ignore[assignment,method-assign]
+    site.native.context = "job_script"
+    site.write(
+        """
+        function slurm_spank_job_prolog(spank)
+           SPANK.log_info("%s", spank:job_control_getenv("X"))
+           SPANK.log_info("%s", select(2, spank:job_control_setenv("X", "z", 1)))
+           SPANK.log_info("%s", select(2, spank:job_control_unsetenv("X")))
+        end
+        """
+    )
+    site.load()
+    assert site.call("job_prolog") == 0
+    assert site.said() == ["y", "text of ESPANK_NOT_AVAIL", "text of ESPANK_NOT_AVAIL"]
+
+
 OPTIONS = """
 spank_options = {
    {name = "word", arginfo = "W", usage = "a word", has_arg = 1, val = 3, cb = "given"},

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How what a Lua script uses is spelled in a hook file; for people who port one."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import TYPE_CHECKING
+
+from slurmhooks.hook import HOOKS
+from slurmhooks.lua import job_fields
+from slurmhooks.lua.source import ENTRIES, Script, Use
+from slurmhooks.spank.fields import ITEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Row = tuple[str, str, str]
+NEWEST = (26, 5)
+VIEWS = {"job_desc": "job", "job_rec": "record", "part": "partition", "reservation": "reservation"}
+
+SLURM = {
+    "SUCCESS": "nothing: a handler that passes returns nothing",
+    "ERROR": 'raise Reject("text for the user")',
+    "FAILURE": 'raise Reject("text for the user")',
+    "log_user": "log.user(...)",
+    "user_msg": "log.user(...)",
+    "error": "log.error(...)",
+    "log": "log.info(...) and so on, by level",
+    "log_debug4": "log.debug3(...)",
+    "time_str2mins": "strings.time_str2mins(...); from slurmhooks.job_submit import strings",
+    "get_qos_priority": "slurmctld.qos_priority(...); from slurmhooks.job_submit import slurmctld",
+    "CLUSTER_NAME": "slurmctld.cluster_name(); from slurmhooks.job_submit import slurmctld",
+    "jobs": "the argument jobs: jobs[123]",
+    "reservations": "the argument reservations: reservations[name]",
+    "NO_VAL": "None",
+    "NO_VAL8": "None",
+    "NO_VAL16": "None",
+    "NO_VAL64": "None",
+    "INFINITE": "UNLIMITED; from slurmhooks import UNLIMITED",
+    "INFINITE64": "UNLIMITED; from slurmhooks import UNLIMITED",
+    "NICE_OFFSET": "nothing: job.nice is plain, 0 is neither higher nor lower",
+    "MEM_PER_CPU": "nothing: job.min_mem_per_cpu and job.min_mem_per_node are apart",
+    "MAIL_JOB_TIME890": "constants.MAIL_JOB_TIME90; from slurmhooks.job_submit import constants",
+    "from_json": "json.loads(...)",
+    "to_json": "json.dumps(...)",
+    "from_yaml": "a YAML package of your choice",
+    "to_yaml": "a YAML package of your choice",
+    "set_bundle_path": "container.bundle = ...",
+    "set_root_path": "container.root_path = ...",
+    "allocator_command": "container.allocator_command(...), with .status and .output",
+    "remote_command": "container.remote_command(...), with .status and .output",
+}
+FIELDS = {
+    "nice": "job.nice, without NICE_OFFSET: 0 is neither higher nor lower",
+    "argv": "job.argv, a list",
+    "environment": "job.environment, a mapping",
+    "spank_job_env": "job.spank_job_env, a mapping of names to values",
+}
+METHODS = {
+    "context": "spank.context",
+    "args": "spank.args",
+    "slurm_version": "spank.slurm_version",
+    "remote": 'spank.context == "remote"',
+    "getenv": "spank.env.get(name)",
+    "setenv": "spank.env[name] = value; without overwriting, spank.env.setdefault(name, value)",
+    "unsetenv": "spank.env.pop(name, None)",
+    "job_control_getenv": "spank.job_control_env.get(name)",
+    "job_control_setenv": "spank.job_control_env[name] = value",
+    "job_control_unsetenv": "spank.job_control_env.pop(name, None)",
+    "getopt": "the option's .value",
+    "register_option": 'option = hook.spank.option("name", "ARG", usage="..."), at the top of the file',
+    "get_item": "an attribute of spank, named as the item without S_: spank.job_id",
+}
+SCRUN = {"config_file": "config", "jobid": "job_id"}
+TITLES = {
+    "job_desc": "Fields of the request (job_desc)",
+    "job_rec": "Fields of jobs (job_rec, slurm.jobs)",
+    "part": "Fields of partitions (part_list)",
+    "reservation": "Fields of reservations",
+    "environment": "The job's environment",
+    "slurm": "The table slurm",
+    "SPANK": "The table SPANK",
+    "spank": "The handle of SPANK",
+    "system": "Programs, files and the process",
+    "require": "Modules",
+    "dofile": "Files that it runs",
+}
+
+
+def tables(script: Script) -> list[tuple[str, list[Row]]]:
+    """Return what a script uses: for each kind a title and rows of name, lines and Python."""
+    found = [("Functions that Slurm calls", _functions(script))]
+    for kind, title in TITLES.items():
+        rows: dict[str, list[Use]] = {}
+        for use in script.uses_of(kind):
+            rows.setdefault(use.name, []).append(use)
+        found.append((title, [_row(kind, name, uses) for name, uses in sorted(rows.items())]))
+    options_found = [(name, "", f'hook.spank.option("{name}", ...)') for name in options(script)]
+    found.append(("Options", options_found))
+    return [(title, rows_of) for title, rows_of in found if rows_of]
+
+
+def _functions(script: Script) -> list[Row]:
+    rows = []
+    for name, function in script.entries.items():
+        hook = hook_of(name)
+        python = f"@hook.{hook}" if hook else "nothing: Slurm has not called it since 20.02"
+        rows.append((name, f"line {function.line}", python))
+    return rows
+
+
+def hook_of(name: str) -> str | None:
+    """Return the hook for a function that Slurm calls, or None if there is none any more."""
+    short = name.removeprefix("slurm_")
+    for start in ("spank_", "scrun_"):
+        if short.startswith(start):
+            short = f"{start[:-1]}.{short.removeprefix(start)}"
+    return short if short in HOOKS else None
+
+
+def _row(kind: str, name: str, uses: list[Use]) -> Row:
+    lines = ", ".join(str(line) for line in dict.fromkeys(use.line for use in uses))
+    lines = f"line{'s' if ',' in lines else ''} {lines}"
+    written = any(use.writes for use in uses)
+    shown = f"{name or '[made at run time]'}{' (written)' if written else ''}"
+    return shown, lines, _python(kind, name, written)
+
+
+def _python(kind: str, name: str, written: bool) -> str:
+    """Return the spelling in Python."""
+    if not name:
+        return "look at the script: the name is put together when it runs"
+    if kind in VIEWS:
+        return _field(kind, name, written)
+    if kind == "environment":
+        return f'job.environment["{name}"] = ...' if written else f'job.environment.get("{name}")'
+    if kind == "slurm":
+        return _slurm(name)
+    if kind == "SPANK":
+        return SLURM.get(name) or (f"log.{name.removeprefix('log_')}(...)" if name.startswith("log_") else "nothing")
+    if kind == "spank":
+        return METHODS.get(name, "not known to spank-lua")
+    if kind == "require":
+        return "json" if name in ("json", "cjson", "dkjson") else "os" if name == "posix" else "a module of Python"
+    if kind == "dofile":
+        return "from slurmhooks_site import ..., or a package named in [hooks] modules"
+    return {
+        "io.popen": "subprocess.run(..., timeout=...): slurmctld answers nobody meanwhile",
+        "os.execute": "subprocess.run(..., timeout=...): slurmctld answers nobody meanwhile",
+        "io.open": "open(...)",
+        "os.getenv": "os.environ.get(...)",
+        "os.exit": "never: it ends the daemon",
+        "package.loadlib": "ctypes, or a package of Python",
+    }[name]
+
+
+def _field(kind: str, name: str, written: bool) -> str:
+    view = VIEWS[kind]
+    known = job_fields.names(kind, NEWEST)
+    if kind == "job_desc" and name in FIELDS:
+        return FIELDS[name]
+    if name in known or (kind == "job_rec" and name in job_fields.ARRAYS):
+        note = ", which Lua cannot write: it was ignored" if written and name not in job_fields.writable(NEWEST) else ""
+        return f"{view}.{name}{note}"
+    old = next((release for release in ((22, 5), (23, 11)) if name in job_fields.names(kind, release)), None)
+    if old is not None:
+        return f"{view}.{name}, until 23.11"
+    return "no such field: it reads as nil" + (", and was not written" if written else "")
+
+
+def _slurm(name: str) -> str:
+    if name in SLURM:
+        return SLURM[name]
+    if name.startswith("log_"):
+        return f"log.{name.removeprefix('log_')}(...)"
+    if name.startswith(("ESLURM", "SLURM_", "ESPANK")):
+        return f'raise Reject("text for the user", code="{name}")'
+    return f"constants.{name}; from slurmhooks.job_submit import constants"
+
+
+def options(script: Script) -> list[str]:
+    """Return the names of the options that a script for spank-lua registers, as far as its text tells."""
+    return script.named_in("register_option", "spank_options")
+
+
+def items(script: Script) -> list[str]:
+    """Return the SPANK items that a script asks for."""
+    return [name for name in script.strings if name in {f"S_{item}" for item in _items()}]
+
+
+def _items() -> set[str]:
+    return {item.item.removeprefix("S_") for item in ITEMS}
+
+
+def skeleton(script: Script, name: str) -> str:
+    """Return a hook file with the functions of a script, and in each what it uses, for a person to fill in."""
+    lines = [f'"""Ported from {name}: the comments say what the script used."""', ""]
+    imports = ["Reject", "hook", "log"]
+    if any(use.name.startswith("INFINITE") for use in script.uses_of("slurm")):
+        imports.insert(0, "UNLIMITED")
+    lines += [f"from slurmhooks import {', '.join(sorted(imports))}", ""]
+    for option in options(script):
+        lines += [f'{_identifier(option)} = hook.spank.option("{option}", usage="...")']
+    for entry, function in script.entries.items():
+        hook = hook_of(entry)
+        if hook is None:
+            continue
+        lines += ["", f"@hook.{hook}", f"def {_identifier(_short(entry))}({', '.join(_arguments(script, entry))}):"]
+        lines += [f'    """Line {function.line} of {name}."""']
+        lines += [f"    # {line}" for line in _notes(script, entry)]
+        lines += ["    ...", ""]
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def _short(entry: str) -> str:
+    return entry.removeprefix("slurm_").removeprefix("spank_").removeprefix("scrun_")
+
+
+def _identifier(text: str) -> str:
+    made = re.sub(r"\W", "_", text) or "option"
+    return f"{made}_" if keyword.iskeyword(made) or made[0].isdigit() else made
+
+
+def _arguments(script: Script, entry: str) -> list[str]:
+    """Return the arguments that the handler needs, in the order of the hook."""
+    hook = hook_of(entry)
+    assert hook is not None
+    if hook.startswith("spank."):
+        return ["spank"]
+    if hook.startswith("scrun."):
+        return ["container"]
+    used = {use.of for use in script.uses_in(entry)} | {
+        use.name for use in script.uses_in(entry) if use.of in ("slurm", "whole")
+    }
+    wanted = {
+        "job": True,
+        "record": "job_rec" in used,
+        "submit_uid": "uid" in used,
+        "modify_uid": "uid" in used,
+        "partitions": "part_list" in used,
+        "reservations": "reservations" in used,
+        "jobs": "jobs" in used,
+    }
+    return [argument for argument in HOOKS[hook].arguments if wanted[argument]]
+
+
+def _notes(script: Script, entry: str) -> Iterable[str]:
+    """Yield a line for each thing that a function uses, itself or by those that it calls."""
+    seen = set()
+    for use in script.uses_in(entry):
+        if use.of not in TITLES or not use.name or (use.of == "slurm" and use.name == "SUCCESS"):
+            continue
+        note = f"{use.name}: {_python(use.of, use.name, use.writes)}"
+        if note not in seen:
+            seen.add(note)
+            yield note
+    if entry in ENTRIES and entry.startswith("slurm_spank_"):
+        for item in items(script):
+            yield f"{item}: spank.{item.removeprefix('S_').lower()}"

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One row a function of spank.h: what a handler writes for it, since when Slurm has it, where it works. For the docs.
+
+No process of Slurm imports this.
+"""
+
+from __future__ import annotations
+
+from slurmhooks.spank.fields import ANYWHERE, CONTROL_WRITE, PREPEND, Where
+
+SINCE = "22.05"
+"""The oldest release that is supported; what it has, it has had for long."""
+
+
+class Function:
+    """One function, or a variable that Slurm reads.
+
+    Attributes:
+        name: in spank.h.
+        python: what a handler, or the site, writes.
+        where: where it works.
+        since: the first release that has it.
+    """
+
+    __slots__ = ("name", "python", "since", "where")
+
+    def __init__(self, name: str, python: str, where: Where, since: str = SINCE) -> None:
+        """Keep the description; see the class."""
+        self.name = name
+        self.python = python
+        self.where = where
+        self.since = since
+
+    def known_in(self, release: tuple[int, int]) -> bool:
+        """Tell whether a release has it."""
+        year, month = self.since.split(".")
+        return (int(year), int(month)) <= release
+
+
+_INIT = Where("in init, by slurmhooks itself", local=("init",), allocator=("init",), remote=("init",))
+_AFTER = ("init_post_opt", "exit")
+_STEP = ("user_init", "task_init_privileged", "task_init", "task_post_fork", "task_exit")
+_GIVEN = Where(
+    "after init, where the option is known",
+    local=(*_AFTER, "local_user_init"),
+    allocator=_AFTER,
+    remote=(*_AFTER, *_STEP),
+    job_script=None,
+)
+_CONTROL_READ = Where(
+    "in srun, sbatch, salloc, prolog and epilog, by name", local=None, allocator=None, job_script=None
+)
+_START = Where("where slurmstepd starts", remote=("init", "init_post_opt"))
+
+FUNCTIONS = (
+    Function("spank_strerror", "str(error) of a SpankError", ANYWHERE),
+    Function("spank_symbol_supported", "spank.symbol_supported(symbol)", ANYWHERE),
+    Function("spank_remote", 'spank.context == "remote"', ANYWHERE),
+    Function("spank_context", "spank.context", ANYWHERE),
+    Function("spank_option_register", "hook.spank.option(...), at the top of a hook file", _INIT),
+    Function("spank_option_getopt", "option.value", _GIVEN),
+    Function("spank_get_item", "an attribute for each item", ANYWHERE),
+    Function("spank_getenv", "spank.env[name]", ANYWHERE),
+    Function("spank_setenv", "spank.env[name] = value", ANYWHERE),
+    Function("spank_unsetenv", "del spank.env[name]", ANYWHERE),
+    Function("spank_job_control_getenv", "spank.job_control_env[name]", _CONTROL_READ),
+    Function("spank_job_control_setenv", "spank.job_control_env[name] = value", CONTROL_WRITE),
+    Function("spank_job_control_unsetenv", "del spank.job_control_env[name]", CONTROL_WRITE),
+    Function("spank_prepend_task_argv", "spank.prepend_task_argv(argv)", PREPEND, "23.11"),
+    Function("slurm_error", "log.error(text)", ANYWHERE),
+    Function("slurm_info", "log.info(text)", ANYWHERE),
+    Function("slurm_verbose", "log.verbose(text)", ANYWHERE),
+    Function("slurm_debug", "log.debug(text)", ANYWHERE),
+    Function("slurm_debug2", "log.debug2(text)", ANYWHERE),
+    Function("slurm_debug3", "log.debug3(text)", ANYWHERE),
+    Function("slurm_spank_log", "log.user(text)", ANYWHERE),
+    Function("slurm_spank_init_failure_mode", "init_failure_mode= in plugstack.conf", _START, "25.05"),
+)
+"""In the order of spank.h; the last is a variable."""

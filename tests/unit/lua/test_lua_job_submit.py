@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A job_submit.lua as handlers, without Slurm; that it does as Slurm's own plugin does is shown on real clusters."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from slurmhooks.errors import LoadError, Reject, StaleHandleError
+from slurmhooks.log import ERROR, INFO
+from slurmhooks.lua import job_submit
+from slurmhooks.lua.job_submit import Options
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations
+
+END = "function slurm_job_modify() return slurm.SUCCESS end\nreturn slurm.SUCCESS\n"
+Load = Callable[..., "Loaded"]
+
+
+class Loaded:
+    """A script, to be called."""
+
+    def __init__(self, path: Path, release: tuple[int, int], options: Options) -> None:
+        self.handlers = job_submit.load(str(path), options, release)
+        self.release = f"{release[0]}.{release[1]:02}"
+
+    def submit(self, **fields: Any) -> FakeJob:
+        """Run the script's function for a submission; return the job."""
+        job = FakeJob(release=self.release, **fields)
+        tables = fake_partitions({"debug": {"max_time": 60}, "long": {}}, release=self.release)
+        record = FakeRecord(job_id=7, nodes="n1", release=self.release)
+        jobs, reservations = fake_jobs([record], release=self.release), fake_reservations({}, release=self.release)
+        self.handlers[0].function(job, 1000, tables, jobs, reservations)
+        return job
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """Return a function that loads a script with a body for slurm_job_submit."""
+
+    def load(body: str, release: tuple[int, int] = (24, 11), end: str = END, **options: Any) -> Loaded:
+        path = tmp_path / "job_submit.lua"
+        path.write_text(f"function slurm_job_submit(job_desc, part_list, submit_uid)\n{body}\nend\n{end}")
+        return Loaded(path, release, Options(**options))
+
+    return load
+
+
+def test_fields_are_read_and_written_as_in_lua(load: Load) -> None:
+    """Unset numbers are NO_VAL, unset texts nil, "" clears; what was written reads back."""
+    script = load(
+        """
+        assert(job_desc.time_limit == slurm.NO_VAL and job_desc.account == nil and job_desc.no_such == nil)
+        assert(job_desc.argv[0] == "script" and job_desc.argv[1] == "one" and job_desc.argv[2] == nil)
+        assert(job_desc.min_mem_per_cpu == nil and job_desc.min_mem_per_node == 5)
+        assert(job_desc.environment.HOME == "/h" and job_desc.environment.NONE == nil)
+        job_desc.time_limit = 60.9
+        assert(job_desc.time_limit == 60)
+        job_desc.comment = ""
+        job_desc.nice = slurm.NICE_OFFSET + 3
+        job_desc.environment.ADDED = "yes"
+        return slurm.SUCCESS
+        """
+    )
+    job = script.submit(
+        comment="gone", script="#!/bin/sh", argv=["script", "one"], environment={"HOME": "/h"}, min_mem_per_node=5
+    )
+    assert (job.time_limit, job.comment, job.nice) == (60, None, 3)
+    assert dict(job.environment) == {"HOME": "/h", "ADDED": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("bits", "value", "raw"),
+    [
+        (32, -1.0, 0xFFFFFFFF),
+        (32, 2.0**40, 0),
+        (16, 65536.0, 0),
+        (16, 4294967294.0, 0),
+        (16, -1.0, 0xFFFF),
+        (64, 2.0**64, 0),
+        (64, 2.0**63, 1 << 63),
+        (64, -1.0, (1 << 64) - 1),
+        (8, 1.9, 1),
+        (32, float("nan"), 0),
+    ],
+)
+def test_numbers_become_what_c_makes_of_them(bits: int, value: float, raw: int) -> None:
+    """A double that the member cannot hold is cut as by Slurm's plugin."""
+    from slurmhooks.lua.job_fields import to_c
+
+    assert to_c(value, bits) == raw
+
+
+def test_nil_is_refused_and_unknown_names_are_logged(load: Load, said: SimpleNamespace) -> None:
+    """A write of nil raises at its line; a name that Slurm does not know is logged, and the script goes on."""
+    script = load(
+        "job_desc.no_such = 1\nlocal ok, text = pcall(function() job_desc.account = nil end)\n"
+        'slurm.log_info("%s", text)'
+    )
+    script.submit()
+    assert said.lines[0] == (ERROR, "_set_job_field: unrecognized field: no_such")
+    assert said.lines[1][1].endswith("job_submit.lua:3: bad argument #3 to '?' (string expected, got nil)") or (
+        "got nil)" in said.lines[1][1]
+    )
+    assert said.lines[2] == (INFO, said.lines[2][1])
+    assert "non-numeric return code" in said.lines[2][1]
+
+
+def test_partitions_and_jobs_are_tables(load: Load, said: SimpleNamespace) -> None:
+    """pairs() and next() walk through them, in every Lua; a name that is not there is nil."""
+    for version in ("5.1", "5.4", "luajit"):
+        script = load(
+            """
+            local seen = {}
+            for name, part in pairs(part_list) do
+               seen[#seen + 1] = name .. part.name .. string.format("%.0f", part.max_time)
+            end
+            table.sort(seen)
+            slurm.log_info("%s %s %s", table.concat(seen, " "), tostring(part_list.none), type((next(part_list))))
+            for id, job in pairs(slurm.jobs) do slurm.log_info("%s on %s", id, job.nodes) end
+            slurm.log_info("%s", tostring(slurm.jobs["8"]))
+            return 0
+            """,
+            version=version,
+        )
+        script.submit()
+        lines = [text for _, text in said.lines]
+        assert lines == ["lua: debugdebug60 longlong4294967294 nil string", "lua: 7 on n1", "lua: nil"]
+        said.lines.clear()
+
+
+def test_messages_reach_the_user_with_those_of_loading(load: Load, said: SimpleNamespace) -> None:
+    """What was said while loading is told to the next who submits."""
+    script = load(
+        'slurm.log_user("%s %d%%", "at", 7)\nreturn 0', end=END.replace("return", 'slurm.log_user("loaded")\nreturn')
+    )
+    script.submit()
+    assert said.user == ["loaded", "at 7%"]
+
+
+def test_codes_refuse(load: Load) -> None:
+    """A number that is not 0 refuses with that code; a fraction is cut."""
+    for body, code in (("return slurm.ERROR", -1), ("return 2050", 2050), ('return "7"', 7)):
+        with pytest.raises(Reject) as caught:
+            load(body).submit()
+        assert caught.value.code == code
+    load("return 0.7").submit()
+
+
+@pytest.mark.parametrize(
+    ("release", "on_error", "refused"),
+    [((24, 11), None, False), ((26, 5), None, True), ((24, 11), "reject", True), ((26, 5), "accept", False)],
+)
+def test_an_error_does_what_the_release_does(
+    load: Load, said: SimpleNamespace, release: tuple[int, int], on_error: str | None, refused: bool
+) -> None:
+    """Before 26.05 the request passes with the edits so far, from then on it is refused; a key chooses otherwise."""
+    script = load('job_desc.comment = "edited"\nslurm.log_user("said")\nreturn nil .. "x"', release, on_error=on_error)
+    if refused:
+        with pytest.raises(Reject, match="attempt to concatenate a nil value"):
+            script.submit()
+        assert said.user == []
+    else:
+        assert script.submit().comment == "edited"
+        assert said.user == ["said"]
+    first = said.lines[0][1]
+    assert first.startswith("job_submit/lua: ")
+    assert "job_submit.lua:4: attempt to concatenate a nil value" in first
+    assert any("slurm_job_submit" in text for _, text in said.lines[1:])
+
+
+def test_globals_last_until_the_script_changes(load: Load, said: SimpleNamespace) -> None:
+    """A script that did not change keeps its state when others are loaded again; one that did has a new one."""
+    body = 'calls = (calls or 0) + 1\nslurm.log_user("%d", calls)\nreturn 0'
+    script = load(body)
+    script.submit()
+    path = Path(script.handlers[0].path)
+    again = Loaded(path, (24, 11), Options())
+    again.submit()
+    load(body + " ").submit()
+    assert said.user == ["1", "2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said_of_it"),
+    [
+        ("x = = 1", "job_submit.lua:1: unexpected symbol near '='"),
+        ("error('at load')", "job_submit.lua:1: at load"),
+        ("function slurm_job_submit() end", "required function(s) not present"),
+        ("return slurm.ERROR", "returned -1 on load"),
+    ],
+)
+def test_a_script_that_does_not_load_is_a_finding(
+    tmp_path: Path, said: SimpleNamespace, text: str, said_of_it: str
+) -> None:
+    """What is wrong, with file and line, as a finding and as the line that Slurm logs."""
+    path = tmp_path / "job_submit.lua"
+    path.write_text(text)
+    with pytest.raises(LoadError) as caught:
+        job_submit.load(str(path), Options(), (24, 11))
+    assert said_of_it in caught.value.findings[0]
+    assert any(line.startswith("job_submit/lua: ") and said_of_it in line for _, line in said.lines)
+
+
+def test_a_record_kept_over_the_call_is_stale(load: Load) -> None:
+    """A job_desc that a script keeps cannot be read when its call is over."""
+    script = load("kept = job_desc\nslurm.later = function() return kept.name end\nreturn 0")
+    script.submit(name="n")
+    with pytest.raises(StaleHandleError):
+        script.handlers[0].function.__self__.state.globals[b"slurm"][b"later"]()  # type: ignore[attr-defined]
+
+
+def test_a_handler_names_its_line(load: Load) -> None:
+    """Messages about a handler say where its function is."""
+    submit, modify = load("return 0").handlers
+    assert submit.where.endswith("job_submit.lua:1")
+    assert modify.where.endswith("job_submit.lua:4")
+    assert submit.label == "job_submit.lua:slurm_job_submit"

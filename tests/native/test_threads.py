@@ -87,18 +87,22 @@ def test_thread_locals_of_a_fresh_thread(host: Host) -> None:
     assert run.said("before") == ["value=None", "value=None"]
 
 
-def test_decimal_contexts_and_contextvars(host: Host) -> None:
-    """Context variables of one call do not leak into the next one on a fresh thread."""
-    host.site(
+def test_decimal_contexts_and_contextvars(each_host: Host) -> None:
+    """Context variables of one call do not leak into the next one, be it on a fresh thread or on the same."""
+    each_host.site(
         """
-        import contextvars
+        import contextvars, decimal
         variable = contextvars.ContextVar("variable", default="fresh")
 
         @hook.job_submit
         def submit(job):
-            log.info("before", value=variable.get())
+            log.info("before", value=variable.get(), prec=decimal.getcontext().prec)
             variable.set("used")
+            decimal.getcontext().prec = 3
+            if job.account == "refuse":
+                raise Reject("no")
         """
     )
-    run = host.run("open js $job_submit\nthreads 1\njob_submit js\nend\nthreads 1\njob_submit js\nend")
-    assert run.said("before") == ["value='fresh'", "value='fresh'"]
+    block = "threads 1\njob_submit js\njob_submit js account=refuse\njob_submit js\nend\n"
+    run = each_host.run(f"open js $job_submit\n{block}{block}")
+    assert run.said("before") == ["value='fresh' prec=28"] * 6

@@ -191,6 +191,9 @@ def unfit(path: str) -> str | None:
         return f"{path}: not a file"
     if mode & S_IWOTH:
         return f"{path}: writable by everybody, and would run in Slurm's daemons: chmod o-w {path}"
+    folder = path.rpartition("/")[0] or "/"
+    if posix.stat(folder).st_mode & S_IWOTH:
+        return f"{path}: everybody can put files into {folder}, which would run in Slurm's daemons: chmod o-w {folder}"
     return None
 
 

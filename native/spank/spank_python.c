@@ -70,8 +70,13 @@ static int ask_option(const struct given *given)
     int index;
     const struct line *line = line_of_option(given->value, &index);
 
-    if (!line || STUB_CALL(&entry, &answer, line->argc, (intptr_t)line->argv, line->manifest != NULL, index,
-                           (intptr_t)given->argument, given->remote))
+    if (!line)
+        return FAILED;
+    /* By name: the manifest that this process has read may have been replaced before Python reads hook files. */
+    int registered = line->manifest && index < line->manifest->option_count;
+    const char *name = registered ? line->manifest->options[index].name : NULL;
+    if (STUB_CALL(&entry, &answer, line->argc, (intptr_t)line->argv, line->manifest != NULL, index, (intptr_t)name,
+                  (intptr_t)given->argument, given->remote))
         return FAILED;
     free(answer.message);
     return answer.rc;

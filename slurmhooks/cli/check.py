@@ -42,7 +42,7 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     if record is not None and not loaded.findings:
         click.echo(manifest_state(loaded, sysconfdir, record))
     if findings:
-        raise Findings(findings)
+        raise Findings(dict.fromkeys(findings))
 
 
 def manifest_state(loaded: _load.Loaded, sysconfdir: Path, record: _native.BuildRecord) -> str:

@@ -90,11 +90,17 @@ def copy_plugins(record: _native.BuildRecord, source: Path, folder: Path) -> int
     written = 0
     # The stubs last: an srun that starts meanwhile must not meet a new stub with an old library.
     for name in sorted(names, key=lambda name: name.count("/"), reverse=True):
-        written += _copy(source / name, folder / name)
+        if not _chosen(folder / name, names):
+            written += _copy(source / name, folder / name)
     _copy(_native.BuildRecord.path_in(source), _native.BuildRecord.path_in(folder))
     for name in before - set(names):
         (folder / name).unlink(missing_ok=True)
     return written
+
+
+def _chosen(target: Path, names: list[str]) -> bool:
+    """Tell whether 'slurmhooks compile' has put a variant there that this build has too: the choice stays."""
+    return target.is_symlink() and os.readlink(target) in names
 
 
 def _copy(source: Path, target: Path) -> bool:

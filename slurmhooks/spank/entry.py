@@ -57,11 +57,17 @@ class Line:
         self._names = names or [option.name for option in registry.options]
         self._registered: list[Option] = []
 
-    def option(self, index: int) -> Option | None:
-        """Return an option by its number in the stub; None if its script could not be loaded in this process."""
-        if index >= len(self._names):
+    def option(self, index: int, name: str | None) -> Option | None:
+        """Return an option; None if what has it could not be loaded in this process, or is gone.
+
+        Args:
+            index: its number in the stub.
+            name: as the stub has registered it from the manifest; None if it has not.
+        """
+        if name is None and index >= len(self._names):
             return self._registered[index - len(self._names)]
-        name = self._names[index]
+        if name is None:
+            name = self._names[index]
         same = self.registry.options[index : index + 1]
         return next((option for option in (*same, *self.registry.options) if option.name == name), None)
 
@@ -152,7 +158,7 @@ def callback(
     return _answer(f"spank {name_text}", body)
 
 
-def option(argc: int, argv: int, known: int, index: int, argument: int, remote: int) -> Answer:
+def option(argc: int, argv: int, known: int, index: int, name: int, argument: int, remote: int) -> Answer:
     """Take an option that the user gave.
 
     Args:
@@ -160,6 +166,7 @@ def option(argc: int, argv: int, known: int, index: int, argument: int, remote: 
         argv: see :func:`callback`.
         known: see :func:`callback`.
         index: which of the line's options.
+        name: address of its name in the manifest, or 0.
         argument: address of the text, or 0.
         remote: whether this is slurmstepd.
     """
@@ -169,9 +176,10 @@ def option(argc: int, argv: int, known: int, index: int, argument: int, remote: 
         if line is None:
             return FAILED
         text = text_from_c(ffi.string(ffi.cast("char *", argument))) if argument else None
-        given = line.option(index)
+        name_text = text_from_c(ffi.string(ffi.cast("char *", name))) if name else None
+        given = line.option(index, name_text)
         if given is None:
-            log.error("an option is not taken: the Lua script that has it could not be loaded here")
+            log.error("the option --%s is not taken: nothing that could be loaded here has it", name_text)
             return FAILED
         if given.scripted:
             from slurmhooks.lua.spank_options import LuaOption

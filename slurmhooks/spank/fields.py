@@ -162,6 +162,15 @@ def _task_pid(spank: Spank, raw: Any) -> Any:
     return raw if raw > 0 or spank.callback not in ("task_init_privileged", "task_init") else posix.getpid()
 
 
+def _restart_count(spank: Spank, raw: Any) -> Any:
+    # No release fills it in. slurmstepd sets the variable, in a batch step between task_init_privileged and task_init.
+    variable = spank.env.get("SLURM_RESTART_COUNT", "")
+    if raw or variable.isdecimal():
+        return raw or int(variable)
+    early = spank.step_name == "batch" and spank.callback not in ("task_init", "task_exit", "exit")
+    return None if early or spank.step_name == "extern" else 0
+
+
 def _array_id(spank: Spank, raw: Any) -> Any:
     # Outside an array it is 0 in a batch step, but the job's own id in other steps.
     return None if spank.job_array_task_id is None else raw
@@ -201,7 +210,14 @@ ITEMS = (
     Item("S_JOB_ALLOC_MEM", "uint64_t", "Memory of the job on this node, in MiB."),
     Item("S_STEP_ALLOC_CORES", "char *", "Cores of the step on this node, as a list like 0-3,8."),
     Item("S_STEP_ALLOC_MEM", "uint64_t", "Memory of the step on this node, in MiB."),
-    Item("S_SLURM_RESTART_COUNT", "uint32_t", "How often the job was restarted."),
+    Item(
+        "S_SLURM_RESTART_COUNT",
+        "uint32_t",
+        "How often the job was restarted. Slurm always says 0, so it is SLURM_RESTART_COUNT of the job's environment,"
+        " which users can set; None where it is not there yet: in extern steps, and in batch steps before task_init.",
+        REMOTE,
+        _restart_count,
+    ),
     Item("S_JOB_ARRAY_ID", "uint32_t", "Job id of the array; None outside one.", REMOTE, _array_id),
     Item("S_JOB_ARRAY_TASK_ID", "uint32_t", "Index in the array; None outside one.", REMOTE, _array_task_id),
 )

@@ -120,7 +120,7 @@ class Spank:
         job_alloc_mem: int
         step_alloc_cores: str | None
         step_alloc_mem: int
-        slurm_restart_count: int
+        slurm_restart_count: int | None
         job_array_id: int | None
         job_array_task_id: int | None
         context: str

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """job_submit as long as slurmctld lives: start, reload, many callers at once, every kind of job, neighbours, end."""
 
+import json
 import re
 from collections.abc import Iterator
 
 import pytest
 
+from tests.bench import memory
+from tests.cluster.accounting import MAKE_SECONDS
 from tests.cluster.conftest import UP_SECONDS, Cluster
-from tests.cluster.job_submit_site import HOOKS_D, TOML, Site
+from tests.cluster.job_submit_site import CONF, HOOKS_D, TOML, Site
 
 STAYS = "the hooks that were loaded before stay in force"
 ENDS = "slurmctld does not start until this is mended"
@@ -165,26 +168,48 @@ def test_what_is_broken_at_start_is_fatal(site: Site, what: str) -> None:
     assert ENDS in logged
 
 
-def test_init_and_fini(site: Site) -> None:
-    """init handlers run before slurmctld answers anybody, fini handlers when it ends; both once, in order."""
-    site.hooks("""
-        @hook.job_submit.init
-        def start(): tell(event="init"); log.user("nobody is there"); log.info("logged at start")
-        @hook.job_submit.init(order=1)
-        def earlier(): tell(event="earlier")
-        @hook.job_submit
-        def submit(job): tell(event="submit")
-        @hook.job_submit.fini
-        def end(): tell(event="fini")
-    """)
+LIFE = """
+@hook.job_submit.init
+def start(): tell(event="init"); log.user("nobody is there"); log.info("logged at start")
+@hook.job_submit.init(order=1)
+def earlier(): tell(event="earlier")
+@hook.job_submit
+def submit(job): tell(event="submit")
+@hook.job_submit.fini
+def end(): tell(event="fini")
+"""
+
+
+def test_init(site: Site) -> None:
+    """init handlers run once, in order, before slurmctld answers anybody; what they say to a user is in the log."""
+    site.hooks(LIFE)
     site.cluster.restart()
     assert [line["event"] for line in site.told()] == ["earlier", "init"]
     assert "nobody" not in site.said("sbatch", "--test-only", "--wrap=true")
+    assert [line["event"] for line in site.told()] == ["submit"]
     logged = site.logged()
     assert "slurmhooks: logged at start" in logged
     assert "nobody is there" in logged
+
+
+def test_other_plugins_by_reconfigure(site: Site) -> None:
+    """A reconfiguration that finds others in JobSubmitPlugins loads ours anew.
+
+    22.05 unloads it first, in the same process, and fini handlers run; later ones become another process. None of them
+    unloads it when it ends.
+    """
+    site.hooks(LIFE)
     site.cluster.restart()
-    assert [line["event"] for line in site.told()] == ["submit", "fini", "earlier", "init"]
+    site.told()
+    try:
+        for plugins in ("lua,python", "python"):
+            site.cluster.put(CONF_LINES.format(plugins=plugins), CONF)
+            _reconfigure(site, "scontrol reconfigure")
+            site.said("sbatch", "--test-only", "--wrap=true")
+            before = ["fini"] if site.release < (23, 2) else []
+            assert [line["event"] for line in site.told()] == [*before, "earlier", "init", "submit"]
+    finally:
+        site.cluster.put(CONF_LINES.format(plugins="python"), CONF)
 
 
 def test_init_that_may_fail(site: Site) -> None:
@@ -436,6 +461,71 @@ def test_scrontab(site: Site) -> None:
     assert "Invalid qos" in done.stdout + done.stderr
     assert "JobName=refuse" not in site.said("scontrol", "show", "job", "-o")
     site.shell("scrontab -r")
+
+
+REST = {
+    "22.05": ("v0.0.38", "openapi/v0.0.38"),
+    "24.11": ("v0.0.42", "openapi/slurmctld"),
+    "26.05": ("v0.0.45", "openapi/slurmctld"),
+}
+"""The newest version of slurmrestd's interface, and the plugin that has it."""
+
+
+def _post(site: Site, comment: str) -> str:
+    """Submit a job through slurmrestd, and return its answer."""
+    version, plugin = REST[site.cluster.release]
+    job: dict[str, object] = {"name": "rest", "comment": comment, "current_working_directory": "/tmp"}
+    script = "#!/bin/sh\ntrue\n"
+    # A list since 23.11.
+    job["environment"] = {"PATH": "/bin"} if site.cluster.release == "22.05" else ["PATH=/bin"]
+    body = json.dumps({"job": job, "script": script} if site.release < (23, 11) else {"job": {**job, "script": script}})
+    head = (
+        f"POST /slurm/{version}/job/submit HTTP/1.1",
+        "Host: ctl",
+        "Content-Type: application/json",
+        "Accept: application/json",
+        "Connection: close",
+        f"Content-Length: {len(body)}",
+    )
+    request = "\r\n".join((*head, "", body))
+    # Through pipes of alice's: slurmrestd asks whose its standard input is.
+    command = f"cat | timeout 20 slurmrestd -a rest_auth/local -s {plugin} 2>&1 | cat"
+    return site.cluster.user("alice", "sh", "-c", command, input=request).stdout
+
+
+def test_slurmrestd(site: Site) -> None:
+    """A submission by slurmrestd passes the handlers; their messages and refusals are in its answer."""
+    site.cluster.tool("add", "slurmrestd", timeout=MAKE_SECONDS)
+    site.hooks("""
+        @hook.job_submit
+        def rest(job):
+            tell(script=job.script, path=job.environment["PATH"])
+            if job.comment == "refuse":
+                raise Reject("not by this way", code="ESLURM_INVALID_QOS")
+            job.comment = f"{job.comment} by rest"
+            log.user("welcome, rest")
+    """)
+    said = _post(site, "accept")
+    assert site.told() == [{"script": "#!/bin/sh\ntrue\n", "path": "/bin"}], said
+    assert "welcome, rest" in said
+    job_id = re.findall(r'"job_id": (\d+)', said)[0]
+    assert site.show(job_id)["Comment"] == "accept by rest"
+    said = _post(site, "refuse")
+    assert re.search("Invalid qos|ESLURM_INVALID_QOS", said), said
+    assert "not by this way" in said
+
+
+def test_memory(site: Site) -> None:
+    """Five thousand submissions, refused by a handler or after it, leave slurmctld's memory as a thousand left it."""
+
+    def lab(verb: str, /, *arguments: str, stdin: str | None = None) -> str:
+        return site.cluster.tool(verb, *arguments, stdin=stdin, timeout=300)
+
+    try:
+        found = list(memory.measure(lab, 5000))
+    finally:
+        site.conf(CONF_LINES.format(plugins="python"))
+    assert [row for row in found if row[1] > row[2]] == []
 
 
 # Neighbours

@@ -322,6 +322,37 @@ def refuse(spank):
         assert "Spank plugin failure, job failed" in lent.cluster.log("slurmctld")
 
 
+def test_restart_count(lent: Site) -> None:
+    """A job that was requeued knows how often, from where Slurm tells on, in its batch step and others."""
+    use(
+        lent,
+        """
+def count(spank):
+    note(callback=spank.callback, step=spank.step_name, restarts=spank.slurm_restart_count)
+
+for callback in ("init", "user_init", "task_init", "exit"):
+    getattr(hook.spank, callback)(contexts=["remote"])(count)
+""",
+    )
+    script = 'srun -Q true; test -n "$SLURM_RESTART_COUNT" || sleep 60'
+    job = int(lent.shell(f"sbatch --parsable --requeue -o /dev/null --wrap '{script}'").stdout)
+    lent.wait_for_records(step="0", callback="exit", restarts=0)
+    lent.root(f"scontrol requeue {job}")
+
+    def again() -> bool:
+        # Slurm would wait two minutes, counted from when the node is free.
+        lent.root(f"scontrol update jobid={job} starttime=now || true")
+        return lent.job(job)["JobState"] == "COMPLETED"
+
+    lent.cluster.wait(again, timeout=60, what="end of the second run")
+    found = [(record["step"], record["callback"], record["restarts"]) for record in lent.wait_for_records(10)]
+    batch = [(callback, restarts) for step, callback, restarts in found if step == "batch"]
+    assert [row for row in batch if row[0] != "exit"] == [
+        ("init", None), ("user_init", None), ("task_init", 0), ("init", None), ("user_init", None), ("task_init", 1)
+    ]  # fmt: skip
+    assert [restarts for step, _, restarts in found if step == "0"] == [0] * 4 + [1] * 4
+
+
 ASK = """
 import ctypes, subprocess
 

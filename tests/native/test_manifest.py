@@ -3,12 +3,11 @@
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from slurmhooks import loader, manifest
 from tests.native.hosting import Host, Run
+from tests.native.manifests import compile_manifest
 from tests.native.test_spank import CALLBACKS
 
 SITE = """
@@ -24,19 +23,6 @@ def user_init(spank):
 def post(spank):
     log.info("post")
 """
-
-
-def compile_manifest(host: Host, *patterns: Path) -> Path:
-    """Write the manifest that 'slurmhooks compile' would for a line with hooks.py, found by patterns."""
-    sources = [loader.Source(path=str(host.folder / "hooks.py"))]
-    line = manifest.Line(("hooks.py",), sources, [], loader.load(sources))
-    watched = [str(host.folder / name) for name in ("hooks.py", "absent.py", *([] if patterns else [""]))]
-    path = host.folder / "slurmhooks.manifest"
-    # The folder's own time must not change any more: the script and what is written for the test come first.
-    host.script("")
-    path.write_text("")
-    path.write_text(manifest.render([line], watched, host.build.slurm, map(str, patterns)))
-    return path
 
 
 def launch(host: Host, context: str, calls: str) -> Run:
@@ -319,3 +305,19 @@ def test_what_happens_beside_hook_files(each_host: Host, change: str) -> None:
     assert run.one("call").rc == 0
     assert has_python(run) != holds
     assert ("run 'slurmhooks compile'" in run) != holds
+
+
+def test_a_manifest_of_other_hook_files(host: Host) -> None:
+    """Hook files may be replaced after C has read the manifest and before Python does: no value goes astray."""
+    host.site(SITE)
+    path = compile_manifest(host)
+    rows = path.read_text().splitlines()
+    places = [place for place, row in enumerate(rows) if row.startswith("option ")]
+    options = [rows[place] for place in places]
+    for place, row in zip(places, reversed(options), strict=True):
+        rows[place] = row
+    path.write_text("\n".join([*rows, ""]).replace(" flag ", " gone "))
+    given = "option sp plain word\noption sp gone\noption sp number 7"
+    run = launch(host, "remote", f"call sp init\n{given}\ncall sp user_init")
+    assert run.said("values") == ["number=7 plain='word' flag=None"]
+    assert "the option --gone is not taken" in run

@@ -13,3 +13,5 @@ def test_the_main_path(valgrind_run: "Future[Run]") -> None:
     assert run.one("stage_in").rc == 0
     assert len(run.of("job_submit")) == 6
     assert run.one("fork")["status"] == 0  # valgrind watched the child too
+    assert [call.rc for call in run.of("call")] == [0] * len(run.of("call"))
+    assert len(run.said("each")) == 3

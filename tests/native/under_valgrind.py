@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.native.building import Build
 from tests.native.hosting import Host, Run
+from tests.native.manifests import compile_manifest
 
 HERE = Path(__file__).parent
 CORE = Path("slurmhooks", "libslurmhooks_core.so")
@@ -38,8 +39,14 @@ def submit(job):
 
 @hook.spank.task_init
 def task_init(spank):
-    spank.env["HELLO"] = greet.value
+    spank.env["HELLO"] = greet.value or "nobody"
     log.info("items", argv=spank.job_argv, ncpus=spank.job_ncpus, task=spank.task_global_id)
+
+@hook.spank.user_init
+@hook.spank.task_post_fork
+@hook.spank.task_exit
+def each(spank):
+    log.info("each", callback=spank.callback, item=spank.job_id, value=greet.value)
 
 @hook.scrun.stage_in
 def stage_in(container):
@@ -48,8 +55,19 @@ def stage_in(container):
 """
 SCRIPT = """
     job argv=prog env=A=1
-    open sp $spank hooks.py
     context remote
+    open known $spank hooks.py known
+    call known init
+    option known greet Ada
+    call known init_post_opt
+    call known user_init
+    call known task_init_privileged
+    call known task_init
+    call known task_post_fork
+    call known task_exit
+    call known exit
+    close known
+    open sp $spank hooks.py
     call sp init
     option sp greet Ada
     fork
@@ -76,4 +94,5 @@ def run(build: Build, folder: Path) -> Run:
     host = Host(build, folder)
     shutil.copy(build.malloc_core, host.use_copy_of_plugins() / CORE)
     host.site(SITE)
+    compile_manifest(host, args=("hooks.py", "known"))
     return host.run(SCRIPT, wrapper=COMMAND, time_limit=TIME_LIMIT)

@@ -36,5 +36,5 @@ def test_the_same_row_in_each_form() -> None:
     assert "2.00 (1.00 to 3.00, n=3)" in text
     assert "| what | 0.500 ms | 0.250 ms | pass |" in rows.as_markdown("24.11", [row])
     read = json.loads(rows.as_json({"processors": "2"}, {"24.11": [row]}))
-    assert read["releases"]["24.11"][0]["verdict"] == "pass"
-    assert read["releases"]["24.11"][0]["parts"]["part"]["median"] == 2
+    assert read["tables"]["24.11"][0]["verdict"] == "pass"
+    assert read["tables"]["24.11"][0]["parts"]["part"]["median"] == 2

@@ -118,7 +118,7 @@ from slurmhooks.spank import entry
 
 args = [arg.encode() for arg in sys.argv[3:]]
 known = sys.argv[2] == "known"
-answers = [entry.option(len(args), args, known, 0, b"alice", 1)]
+answers = [entry.option(len(args), args, known, 0, 0, b"alice", 1)]
 for name in (b"task_init", b"exit"):
     answers.append(entry.callback(name, object(), 2, len(args), args, known, 0, 0, 0))
 print(answers, native.env.get(b"HELLO", b"").decode(), native.logged)

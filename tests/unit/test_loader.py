@@ -126,6 +126,15 @@ def test_a_file_that_everybody_may_write_is_refused(write: Write, mode: int) -> 
     assert findings(path) == [f"{path}: writable by everybody, and would run in Slurm's daemons: chmod o-w {path}"]
 
 
+def test_a_file_where_everybody_may_put_others_is_refused(write: Write, tmp_path: Path) -> None:
+    """In such a folder every user could add a file that a glob names, or put another in the place of this one."""
+    path = write("a.py", "raise AssertionError('it ran')\n")
+    tmp_path.chmod(0o1777)
+    assert findings(path) == [
+        f"{path}: everybody can put files into {tmp_path}, which would run in Slurm's daemons: chmod o-w {tmp_path}"
+    ]
+
+
 def test_identity_tells_contents_apart(write: Write, tmp_path: Path) -> None:
     """Replacing or editing a file changes its identity; a file that is not there has none."""
     path = write("a.py", "x = 1\n")

@@ -116,7 +116,8 @@ class Machine:
         folder = self.user("mktemp -d").strip()
         self.user(
             f"VALGRIND_LIB={VALGRIND}/usr/libexec/valgrind {VALGRIND}/usr/bin/valgrind --quiet --tool=callgrind"
-            f" --callgrind-out-file={folder}/%p {command} </dev/null >{folder}/said 2>&1 || cat {folder}/said >&2"
+            f" --callgrind-out-file={folder}/%p {command} </dev/null >{folder}/said 2>&1"
+            f" || {{ cat {folder}/said >&2; exit 1; }}"
         )
         # callgrind begins with exec, and a child that does not exec has a file of its own: the first is the command's.
         first = self.user(f"cd {folder} && grep -l '^pid:' [0-9]* | sort -n | head -1").strip()

@@ -93,9 +93,9 @@ def as_text(rows: Iterable[Row], details: bool = True) -> str:
     return "\n".join(lines)
 
 
-def as_markdown(release: str, rows: Iterable[Row]) -> str:
+def as_markdown(title: str, rows: Iterable[Row]) -> str:
     """Return a table for docs/speed.md."""
-    lines = [f"| Slurm {release}: what | at most | measured | |", "|---|---|---|---|"]
+    lines = [f"| {title}: what | at most | measured | |", "|---|---|---|---|"]
     for row in rows:
         bound = "" if row.limit is None else f"{'at least ' if row.at_least else ''}{number(row.limit)} {row.unit}"
         value = "" if row.value is None else f"{number(row.value)} {row.unit}"
@@ -103,7 +103,7 @@ def as_markdown(release: str, rows: Iterable[Row]) -> str:
     return "\n".join(lines)
 
 
-def as_json(machine: dict[str, str], releases: dict[str, list[Row]]) -> str:
+def as_json(machine: dict[str, str], found: dict[str, list[Row]]) -> str:
     """Return everything for programs."""
-    tables = {release: [{**asdict(row), "verdict": row.verdict} for row in rows] for release, rows in releases.items()}
-    return json.dumps({"machine": machine, "releases": tables}, indent=2) + "\n"
+    tables = {release: [{**asdict(row), "verdict": row.verdict} for row in rows] for release, rows in found.items()}
+    return json.dumps({"machine": machine, "tables": tables}, indent=2) + "\n"

@@ -69,7 +69,10 @@ def start(release: Release, nodes: int) -> None:
             _launch(command, log, seen[log])
             # A slurmd that finds no slurmctld tries again only after a second.
             while command == ["slurmctld"] and not _listening(release.ctld_port):
-                if time.monotonic() > began + GRACE_SECONDS or "fatal:" in _since(log, seen[log]):
+                if "fatal:" in _since(log, seen[log]):
+                    # Each slurmd would wait for it.
+                    raise LabError(f"slurmctld ended:\n{_problems(log, seen[log])}")
+                if time.monotonic() > began + GRACE_SECONDS:
                     break
                 time.sleep(0.005)
     states: list[str] = []

@@ -240,7 +240,8 @@ class Truth:
         return self.step.mem
 
     def _slurm_restart_count(self) -> object:
-        return 0
+        early = self.step_name == "batch" and self.record["callback"] not in ("task_init", "task_exit", "exit")
+        return None if early or self.step_name == "extern" else 0
 
     def _job_array_id(self) -> object:
         return self.job_id if self._job_array_task_id() is not None else None

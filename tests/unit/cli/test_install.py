@@ -60,6 +60,23 @@ def test_what_an_older_build_had_more_goes(run: Run, machine: Machine, build: Pa
     assert (plugins / "auth_munge.so").exists()
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_the_variant_that_compile_chose_stays(
+    run: Run, machine: Machine, build: Path, plugins: Path, known: bool
+) -> None:
+    """An upgrade does not bring back the plugin that costs a process a job, unless the new build lacks the variant."""
+    chosen = "slurmhooks/spank_python-.so"
+    record = _native.BuildRecord.load(build)
+    assert record is not None
+    if known:
+        (build / chosen).write_text("a variant")
+        record.model_copy(update={"files": [*record.files, chosen]}).save(build)
+    (plugins / "spank_python.so").symlink_to(chosen)
+    assert run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc).exit_code == 0
+    assert (plugins / "spank_python.so").is_symlink() == known
+    assert (plugins / "spank_python.so").read_text() == ("a variant" if known else "content of spank_python.so")
+
+
 def test_plugin_folder_comes_from_slurm_conf(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
     """Without --plugin-dir the first existing folder of PluginDir is taken."""
     (machine.etc / "slurm.conf").write_text(f"PluginDir=/no/such:{plugins}\n")

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""scrun's staging beside `rsync -a`, on the file systems that can be made here; no cluster has a part in it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from .machine import FILES, BenchError
+from .rows import Row, Spread
+
+GROUP = "staging"
+SMALL = ["--files", "10000", "--gigabytes", "1"]
+
+
+def measure() -> Iterator[Row]:
+    """Measure the rows of this group."""
+    command = [sys.executable, str(FILES / "staging.py"), "--json", *SMALL]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    if not rows:
+        raise BenchError("tests/bench/staging.py measured nothing; see above")
+    for row in rows:
+        seconds = {"rsync -a, s": row["base"], "here, s": row["value"]}
+        parts = {name: Spread(value, value, value, 1) for name, value in seconds.items()}
+        yield Row(GROUP, f"{row['name']}, against rsync's time", row["goal"], "x", row["ratio"], parts=parts)

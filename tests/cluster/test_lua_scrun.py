@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A site's own scrun.lua behind ours, beside the same script read by scrun itself: outcome and files."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.scenes import BUNDLE_MAKER, BUNDLE_PATH, HOOKS_D
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.conftest import Cluster
+
+PROJECT = Path(__file__).resolve().parents[2]
+OURS = "/etc/slurm/scrun.lua"
+SITE = "/etc/slurm/scrun.site.lua"
+TOML = "/etc/slurm/slurmhooks.toml"
+MANUAL = "zcat /usr/share/man/man1/scrun.1.gz"
+ROOT = "/run/user/2001/scrun"
+STAGED = "/run/user/2001/slurm/scrun"
+SCRUN = f"timeout -k 1 30 scrun --root={ROOT}"
+PROGRAM = "echo inside; id -u; echo made > /etc/made; touch /etc/ready; sleep 600"
+PATIENCE = 60.0
+JSON_MODULES = "/usr/share/lua/5.*/json.lua"
+
+
+@dataclass
+class Outcome:
+    """What a container's life came to.
+
+    Attributes:
+        codes: exit codes of create, start, kill and delete.
+        output: what scrun and the container wrote.
+        config: the configuration that the job ran with; None if the script staged nothing.
+        files: all files of the user's bundle at the end.
+        left: what is left where the script stages.
+    """
+
+    codes: dict[str, int] = field(default_factory=dict)
+    output: list[str] = field(default_factory=list)
+    config: Any = None
+    files: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
+class Lab:
+    """A cluster with scrun."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.stub = cluster.root("cat", OURS, check=True).stdout
+        self.toml = cluster.root("cat", TOML, check=True).stdout
+
+    def sh(self, command: str, check: bool = True) -> str:
+        """Run a shell command as alice; return both streams."""
+        done = self.cluster.user("alice", "sh", "-c", f"exec 2>&1; {command}")
+        assert not check or done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}"
+        return done.stdout
+
+    def own(self, script: str) -> None:
+        """Have scrun read a script itself."""
+        self.cluster.put(script, OURS)
+
+    def behind_ours(self, script: str) -> None:
+        """Have our scrun.lua run a script."""
+        self.cluster.put(self.stub, OURS)
+        self.cluster.put(script, SITE)
+        self.cluster.put(f'{self.toml}[scrun]\nlua = "scrun.site.lua"\n', TOML)
+
+    def restore(self) -> None:
+        """Have what was installed."""
+        self.cluster.put(self.stub, OURS)
+        self.cluster.put(self.toml, TOML)
+        self.cluster.root("rm", "-f", SITE, f"{HOOKS_D}/beside.py")
+
+    def tidy(self) -> None:
+        """End what is left of alice's containers, by id."""
+        self.sh("scancel -u alice", check=False)
+        self.cluster.root("sh", "-c", "sleep 0.3; for p in $(pgrep -u alice -f '^: |scrun'); do kill -9 $p; done")
+        self.sh(f"rm -rf ~/bundle ~/box.out {ROOT}/* {STAGED}; mkdir -p -m 700 {ROOT}")
+
+    def live(self) -> Outcome:
+        """Create, start, kill and delete a container."""
+        self.tidy()
+        found = Outcome()
+        self.cluster.user("alice", BUNDLE_PATH, "bundle", "sh", "-c", PROGRAM, check=True)
+
+        def step(name: str, command: str) -> None:
+            found.codes[name] = int(self.sh(f"{command}; echo $?").splitlines()[-1])
+
+        step("create", f"{SCRUN} create --bundle ~/bundle box > ~/box.out 2>&1")
+        if found.codes["create"] == 0 and "unable to load lua" not in self.sh("cat ~/box.out"):
+            step("start", f"{SCRUN} start box")
+            ready = f"ls {STAGED}/*/rootfs/etc/ready {STAGED}/box/rootfs/etc/ready ~/bundle/rootfs/etc/ready"
+            self.cluster.wait(lambda: "cannot" not in self._one(ready), PATIENCE, "a running container")
+            text = self.sh(f"cat {STAGED}/box/config.json 2>/dev/null", check=False)
+            found.config = json.loads(text) if text else None
+            step("kill", f"{SCRUN} kill box KILL")
+            self.cluster.wait(lambda: not self.sh("squeue -h -u alice").strip(), PATIENCE, "end of the job")
+            step("delete", f"{SCRUN} delete box")
+            self.cluster.wait(lambda: not self.sh(f"ls -A {ROOT}").strip(), PATIENCE, "end of the anchor")
+        found.output = sorted(
+            line for line in self.sh("cat ~/box.out").splitlines() if "run_command_waitpid_timeout" not in line
+        )
+        found.files = self.sh("cd ~/bundle && find . | sort").splitlines()
+        found.left = self.sh(f"find {STAGED} 2>/dev/null | sort", check=False).splitlines()
+        return found
+
+    def _one(self, command: str) -> str:
+        lines = [line for line in self.sh(command, check=False).splitlines() if "cannot" not in line]
+        return lines[0] if lines else "cannot"
+
+
+@pytest.fixture(scope="module")
+def lab(cluster: Cluster) -> Iterator[Lab]:
+    """A cluster with scrun, without the hooks of others."""
+    if not cluster.has_scrun:
+        pytest.skip(f"Slurm {cluster.release} has no scrun")
+    cluster.root("sh", "-c", f"rm -rf {HOOKS_D}/*", check=True)
+    cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
+    made = Lab(cluster)
+    yield made
+    made.restore()
+    made.tidy()
+
+
+@pytest.fixture(autouse=True)
+def _restored(lab: Lab) -> Iterator[None]:
+    """Leave each test what was installed."""
+    yield
+    lab.restore()
+
+
+def scripts_of_the_manual(lab: Lab) -> list[str]:
+    """Return the scripts that the installed scrun(1) shows, as they stand there."""
+    page = lab.cluster.root("sh", "-c", MANUAL, check=True).stdout
+    blocks = re.findall(r"^\.nf\n(.*?)^\.fi$", page, re.MULTILINE | re.DOTALL)
+    found = [block for block in blocks if "function slurm_scrun_stage_in" in block]
+    assert found
+    assert not any("\\" in block.replace("\\n", "").replace("\\t", "") for block in found), "needs troff"
+    return found
+
+
+def comparable(config: Any) -> Any:
+    """Return a configuration without what differs from job to job."""
+    if config is not None:
+        config["process"]["env"] = sorted(
+            re.sub(r"=.*", "", entry) if "SLURM" in entry else entry for entry in config["process"]["env"]
+        )
+    return config
+
+
+def test_the_manuals_scripts(lab: Lab) -> None:
+    """They run unmodified, with the same outcome as under scrun alone; also on a machine without a JSON module."""
+    for script in scripts_of_the_manual(lab):
+        lab.own(script)
+        alone = lab.live()
+        assert alone.codes == {"create": 0, "start": 0, "kill": 0, "delete": 0}, alone.output
+        assert "./rootfs/etc/made" in alone.files
+        assert "inside" in alone.output
+        assert alone.config is not None
+        lab.behind_ours(script)
+        behind = lab.live()
+        assert (behind.codes, behind.files, behind.left, behind.output) == (
+            *(alone.codes, alone.files, alone.left, alone.output),
+        )
+        assert comparable(behind.config) == comparable(alone.config)
+        lab.cluster.root("sh", "-c", f"for f in {JSON_MODULES}; do mv $f $f.away; done", check=True)
+        try:
+            without = lab.live()
+        finally:
+            lab.cluster.root("sh", "-c", f"for f in {JSON_MODULES}.away; do mv $f ${{f%.away}}; done", check=True)
+        assert (without.codes, without.files, without.left) == (alone.codes, alone.files, alone.left), without.output
+        assert comparable(without.config) == comparable(alone.config)
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("x = = 1\n", ":1: unexpected symbol near '='"),
+        ("function slurm_scrun_stage_in() end\n", "missing required function slurm_scrun_stage_out"),
+        ("error('not today')\n", ":1: not today"),
+    ],
+)
+def test_a_broken_script(lab: Lab, script: str, reason: str) -> None:
+    """scrun ends before it asks for a job, with the same exit code, and says where."""
+    lab.own(script)
+    alone = lab.live()
+    lab.behind_ours(script)
+    behind = lab.live()
+    assert behind.codes == alone.codes
+    assert behind.codes["create"] != 0
+    for found in (alone, behind):
+        assert reason in "\n".join(found.output)
+    assert "scrun.site.lua" in "\n".join(behind.output)
+    assert not lab.sh("squeue -h -u alice").strip()
+
+
+ARGUMENTS = """
+local function show(name, ...)
+   local parts = {}
+   for index = 1, select("#", ...) do
+      local value = (select(index, ...))
+      parts[index] = type(value) == "table" and "table" or tostring(value)
+   end
+   slurm.log_error("%s(%s)", name, table.concat(parts, ", "))
+end
+function slurm_scrun_stage_in(...)
+   show("stage_in", ...)
+   local job_env = select(8, ...)
+   slurm.log_error("env from 0: %s", tostring(job_env[0] ~= nil and job_env[#job_env + 1] == nil))
+   slurm.log_error("set %s", tostring(slurm.set_bundle_path((select(2, ...)))))
+   slurm.log_error("allocator %s %s", slurm.allocator_command("echo out; exit 3"))
+   slurm.log_error("remote %s %s", slurm.remote_command("echo remote; exit 4"))
+   slurm.log_error("minutes %s", slurm.time_str2mins("1-00:00:00"))
+   return slurm.SUCCESS
+end
+function slurm_scrun_stage_out(...)
+   show("stage_out", ...)
+   -- no number: success
+end
+slurm.log_error("loaded %s %s", tostring(slurm.SUCCESS), tostring(slurm.ERROR))
+"""
+
+
+def test_what_a_script_is_given(lab: Lab) -> None:
+    """Arguments, job_env from 0, and scrun's own functions with their results are the same."""
+    lab.own(ARGUMENTS)
+    alone = lab.live()
+    lab.behind_ours(ARGUMENTS)
+    behind = lab.live()
+
+    def said(found: Outcome) -> list[str]:
+        # Job ids and names of temporary folders.
+        return [re.sub(r"\d{2,}|, \d+, 2001, 2001", "N", line) for line in found.output if "lua: " in line]
+
+    assert said(behind) == said(alone)
+    assert any("stage_in(box, " in line for line in said(behind))
+    assert (behind.codes, behind.files) == (alone.codes, alone.files)
+
+
+BESIDE = """
+from slurmhooks import Reject, hook, log
+@hook.scrun.stage_in
+def first(container):
+    log.user("python in")
+    if "REFUSE" in open(container.config_file).read():
+        raise Reject("not this one")
+@hook.scrun.stage_out
+def last(container):
+    log.user("python out")
+"""
+
+
+def test_handlers_beside_a_script(lab: Lab) -> None:
+    """Handlers run before the script's function, in one process; both are heard."""
+    lab.behind_ours(ARGUMENTS)
+    lab.cluster.put(BESIDE, f"{HOOKS_D}/beside.py")
+    found = lab.live()
+    assert set(found.codes.values()) == {0}, found.output
+    text = lab.sh("cat ~/box.out")
+    assert text.index("python in") < text.index("stage_in(box") < text.index("python out") < text.index("stage_out(box")

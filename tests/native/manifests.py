@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes hook manifests beside a host's files."""
+
+from pathlib import Path
+
+from slurmhooks import loader, manifest
+from tests.native.hosting import Host
+
+
+def compile_manifest(host: Host, *patterns: Path, args: tuple[str, ...] = ("hooks.py",)) -> Path:
+    """Write the manifest that 'slurmhooks compile' would for a line with hooks.py, found by patterns."""
+    sources = [loader.Source(path=str(host.folder / "hooks.py"))]
+    line = manifest.Line(args, sources, [], loader.load(sources))
+    watched = [str(host.folder / name) for name in ("hooks.py", "absent.py", *([] if patterns else [""]))]
+    path = host.folder / "slurmhooks.manifest"
+    # The folder's own time must not change any more: the script and what is written for the test come first.
+    host.script("")
+    path.write_text("")
+    path.write_text(manifest.render([line], watched, host.build.slurm, map(str, patterns)))
+    return path

@@ -15,8 +15,8 @@ PyMODINIT_FUNC PyInit__slurmhooks_view(void)
         const char *name;
         PyTypeObject *type;
     } types[] = {
-        {"Field", &field_type},     {"Mapping", &mapping_type},     {"View", &view_type},
-        {"Request", &request_type}, {"Variables", &variables_type}, {"Event", &event_type},
+        {"Field", &field_type},         {"Mapping", &mapping_type}, {"View", &view_type}, {"Request", &request_type},
+        {"Variables", &variables_type}, {"Event", &event_type},     {"Lua", &lua_type},
     };
     PyObject *py_module = PyModule_Create(&module);
 

@@ -42,6 +42,7 @@ struct request {
 struct field;
 
 extern PyTypeObject field_type;
+extern PyTypeObject lua_type;
 extern PyTypeObject mapping_type;
 extern PyTypeObject variables_type;
 extern PyTypeObject view_type;

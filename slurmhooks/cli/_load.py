@@ -62,6 +62,10 @@ class Loaded:
 
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
+        if read.job_submit.lua is not None:
+            from slurmhooks.lua import job_submit
+
+            sources = [*job_submit.sources(read, path), *sources]
         self.registry = loader.load(sources)
         self._watch_config(path, read, sources)
 
@@ -181,5 +185,6 @@ def needs_sources(registry: Registry, record: _native.BuildRecord | None) -> lis
         "with the sources of exactly the installed release, and install the result"
         for hook in ("job_submit", "job_modify")
         for handler in registry.handlers(hook)
-        if PRIVATE_ARGUMENTS & set(handler.names)
+        # A script is loaded all the same; what it asks for in vain is refused, and slurmctld's log says so.
+        if PRIVATE_ARGUMENTS & set(handler.names) and not handler.path.endswith(loader.LUA)
     ]

@@ -39,7 +39,11 @@ _messages: list[str] = []
 
 
 def _sink(level: int, text: str) -> None:
-    lib.slurmhooks_log(level, text.encode("utf-8", "replace"))
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
+        raw = text.encode("utf-8", "replace")
+    lib.slurmhooks_log(level, raw)
 
 
 log.attach(_sink, _messages.append)

@@ -23,9 +23,11 @@ from slurmhooks.job_submit.rows import (
     Gres,
     Identity,
     Offset,
+    Plain,
     Strings,
     Tagged,
     Text,
+    Time,
     Truth,
     rows,
 )
@@ -208,6 +210,36 @@ def _truncated(value: float, width: int) -> int:
     return int(value)
 
 
+def places(struct: Any, release: Release) -> dict[bytes, tuple[str, str, int, int, bool]]:
+    """Return the fields that native/job_submit/lua.c reads and writes by itself.
+
+    Args:
+        struct: cffi's type of ``job_desc_msg_t``.
+        release: of Slurm.
+
+    Returns:
+        by name: what it is, its member, where that is, its size, and whether it is written there too.
+    """
+    members = dict(struct.fields)
+    found = {}
+    for name, row in names("job_desc", release).items():
+        member = next((path for path in row.members if path in members), None)
+        special = isinstance(row, (Tagged, Bit, Computed)) or name == "site_factor"
+        if member is None or special or READABLE_SINCE.get(name, release) > release:
+            continue
+        kind = {"char *": "text", "time_t": "time", "long": "time"}.get(members[member].type.cname)
+        if kind is None:
+            size = next((bits // 8 for bits in NO_VAL if members[member].type.cname == f"uint{bits}_t"), None)
+            if size is None:
+                continue
+            kind = "number"
+        else:
+            size = 8
+        written = name in writable(release) and not isinstance(row, Gres)
+        found[name.encode()] = (kind, member, members[member].offset, size, written)
+    return found
+
+
 class Reader:
     """What Lua reads from a read-only record of slurmctld, by way of its view."""
 
@@ -287,9 +319,13 @@ def _getter(row: Field[Any]) -> Callable[[Any], Any]:
     assert not isinstance(row, Strings)
     bits = getattr(row, "bits", 32) or 32
     unset = AUTH_NOBODY if isinstance(row, Identity) else NO_VAL[bits]
+    # What the record points to may not be there: no array_recs, no array_task_cnt.
+    absent = type(row) in (Plain, Time)
 
-    def number(view: Any) -> float:
+    def number(view: Any) -> float | None:
         found = getattr(view, name)
+        if found is None and absent:
+            return None
         return float(unset if found is None else INFINITE[bits] if found is UNLIMITED else found)
 
     return number

@@ -62,6 +62,12 @@ OLD_ERRORS = (
 )
 """What scripts had before 23.02 gave them all error codes."""
 
+NO_TEXT = (
+    "ESLURMD_KILL_JOB_ALREADY_COMPLETE ESLURMD_TOO_MANY_RPCS ESLURM_INVALID_HET_JOB_AND_ARRAY"
+    " ESLURM_INVALID_HET_JOB_COMP_NON_NUMERIC ESLURM_TOPO_ERROR_START ESLURM_TOPO_ERROR_END"
+)
+"""Codes of slurm_errno.h that are missing in slurm_errno.c, whose table scripts get."""
+
 RUNTIME_ERROR = "ESLURM_LUA_FUNC_FAILED_RUNTIME_ERROR"
 
 
@@ -144,6 +150,8 @@ def table_constants(release: Release) -> dict[str, object]:
         if not isinstance(codes, type):
             codes = {}  # type: ignore[assignment]  # outside slurmctld there are no numbers
         found.update((code.name, float(code)) for code in codes)  # type: ignore[attr-defined]
+        for name in NO_TEXT.split():
+            found.pop(name, None)
         found["EINPROGRESS"] = 115.0
     else:
         for name in OLD_ERRORS.split():
@@ -168,41 +176,40 @@ def _cluster_name() -> str | None:
 
 
 class Request:
-    """The request of the running call, as the metatable of ``job_desc`` reads it."""
+    """Stands in for native/job_submit/lua.c, which reads and writes the common fields itself."""
 
-    __slots__ = ("_readers", "_rest", "_struct", "_writes")
-
-    def __init__(self, rest: Callable[[Any], Any]) -> None:
-        """Take what knows the rarer fields."""
+    def __init__(
+        self, rows: dict[bytes, Any], rest: Callable[[Any], Any], write: Callable[[Any, Any], bytes | None]
+    ) -> None:
+        """Leave everything to the two functions."""
+        del rows
         self._rest = rest
-        self.end()
+        self.write = write
 
-    def begin(self, readers: dict[bytes, Any], job: Any) -> None:
-        """Read this request from now on."""
-        self._readers = readers
-        self._struct = job._struct
-        self._writes = job._writes
+    def begin(self, job: Any) -> None:
+        """Read and write this request from now on."""
 
     def end(self) -> None:
-        """Read none."""
-        self._readers = _OVER
-        self._struct = self._writes = None
+        """Read and write none."""
 
     def __getitem__(self, name: Any) -> Any:
         """Return what Lua gets."""
-        read = self._readers.get(name)
-        return self._rest(name) if read is None else read(self._struct, self._writes)
+        return self._rest(name)
 
 
-class _Over(dict[bytes, Any]):
-    """Stands for the fields of a request that is over."""
+def record_getters(release: Release) -> dict[bytes, Callable[[Any], Any]]:
+    """Return the functions that read a job that slurmctld knows."""
+    found = job_fields.getters("job_rec", release)
+    if native is not None and native.views is not None:
+        string = native.slurmctld.ffi.string
 
-    def get(self, name: object, default: object = None) -> Any:
-        """Refuse."""
-        raise StaleHandleError("this job_desc was used after the call that it was made for")
+        def user_name(view: Any) -> bytes | None:
+            # Not looked up, as record.user_name is: scripts get what the record has.
+            pointer = view._struct.user_name
+            return bytes(string(pointer)) if pointer else None
 
-
-_OVER = _Over()
+        found[b"user_name"] = user_name
+    return found
 
 
 class Finder:
@@ -212,7 +219,9 @@ class Finder:
         """Say which."""
         self._script = script
         self._table = table
-        self._getters = job_fields.getters(kind, script.release)
+        self._getters = (
+            record_getters(script.release) if kind == "job_rec" else job_fields.getters(kind, script.release)
+        )
 
     def __call__(self, *name: Any) -> Any:
         """Return the reader of a record, or two tables with names and readers."""
@@ -264,6 +273,7 @@ class Script:
         self._said: list[str] = []
         self._bindings: dict[type, tuple[Any, Any]] = {}
         self._job: Any = None
+        self._readers: dict[bytes, Any] = {}
         self._encoders: dict[bytes, Any] = {}
         self._tables: tuple[Any, ...] = ()
         self._opened: dict[str, Any] = {}
@@ -278,7 +288,9 @@ class Script:
             table[b"get_qos_priority"] = state.function(self._qos_priority)
         if release >= (26, 5):
             slurm_table.install_conversions(state, table)
-        self._request = Request(self._rest)
+        kind = Request if native is None else native.native_view.Lua
+        rows = {} if native is None else job_fields.places(native.ffi.typeof("job_desc_msg_t"), release)
+        self._request = kind(rows, self._read, self._write)
         request = state.items(self._request)
         with open(GLUE, encoding="utf-8") as file:
             glue = state.compile(file.read(), "=slurmhooks")
@@ -288,12 +300,12 @@ class Script:
                 state.raw_function(Finder(self, kind, name))
                 for kind, name in (("part", "partitions"), ("job_rec", "jobs"), ("reservation", "reservations"))
             ),
-            state.raw_function(self._write),
+            state.raw_function(self._request.write),
             state.raw_function(self._write_variable),
             request,
             state.items(Variables(self)),
         )
-        self._record_getters = job_fields.getters("job_rec", release)
+        self._record_getters = record_getters(release)
         self._lines = self._run(chunk)
         if native is not None and native.views is None:
             self._warn()
@@ -363,13 +375,12 @@ class Script:
         self._call("job_modify", job, (), self._modify, self.state.items(Nothing()), float(modify_uid))
 
     def _call(self, hook: str, job: Any, tables: tuple[Any, ...], function: Any, *arguments: Any) -> None:
-        binding = self._bindings.get(type(job)) or self._bind(type(job))
+        self._readers, self._encoders = self._bindings.get(type(job)) or self._bind(type(job))
         self._job = job
-        self._encoders = binding[1]
         self._tables = tables
         self._uid = int(arguments[-1])
         request = self._request
-        request.begin(binding[0], job)
+        request.begin(job)
         try:
             result = self.state.call(function, *arguments)
         except ScriptError as error:
@@ -386,7 +397,7 @@ class Script:
     def _answer(self, hook: str, result: Any) -> None:
         """Pass on what the function returned, and what it said."""
         if result is False:
-            log.plain(INFO, f"{hook}/lua: {self.path}: non-numeric return code")
+            log.plain(INFO, f"{PLUGIN}: {hook}: {hook}/lua: {self.path}: non-numeric return code")
             result = 0
         if self._said:
             self._tell(hook)
@@ -450,8 +461,14 @@ class Script:
             self._opened[name] = found
         return found
 
-    def _rest(self, name: Any) -> Any:
-        """Return a field that is no plain member of the request."""
+    def _read(self, name: Any) -> Any:
+        """Return a field of the request that the compiled side does not read by itself."""
+        job = self._job
+        if job is None:
+            raise StaleHandleError("this job_desc was used after the call that it was made for")
+        read = self._readers.get(name)
+        if read is not None:
+            return read(job._struct, job._writes)
         if name == b"environment":
             return self._environment
         if not isinstance(name, bytes):
@@ -503,19 +520,19 @@ class Script:
         if self._job.script is not None:
             log.plain(ERROR, f"{PLUGIN}: {function}: job_desc->environment is NULL.")
         else:
-            log.plain(INFO, f"job_desc->environment only accessible for batch jobs.{end}")
+            # info() of a plugin names it and the function, error() does not.
+            log.plain(INFO, f"{PLUGIN}: {function}: job_desc->environment only accessible for batch jobs.{end}")
         return False
 
     def variable(self, name: bytes) -> bytes | None:
         """Return a variable of the request's environment."""
-        if not self.has_environment("_job_env_field", ""):
-            return None
-        mapping = self._job._environment
-        if mapping is not None:
-            found = mapping.get(to_text(name))
-            return None if found is None else to_bytes(found)
-        value: bytes | None = self._job._arrays.find(self._job._struct, "environment", name + b"=")
-        return value
+        if self._job is None:
+            raise StaleHandleError("this environment was used after the call that it was made for")
+        found = self._job.environment.get(to_text(name))
+        if found is not None:
+            return to_bytes(found)
+        self.has_environment("_job_env_field", "")
+        return None
 
     def _write_variable(self, name: Any, value: Any) -> bytes | None:
         key = slurm_table.as_string(self.state, name)

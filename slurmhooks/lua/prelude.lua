@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Run once in each new state, before anything of a site: what runtime.py gives to scripts as real functions of Lua.
-local prepare, as_function = ...
-local error, ipairs, pcall, select, setmetatable, type = error, ipairs, pcall, select, setmetatable, type
+local prepare, as_function, run = ...
+local error, pcall, select, setmetatable, tonumber, tostring, type =
+   error, pcall, select, setmetatable, tonumber, tostring, type
+local io, table, unpack = io, table, unpack
 local loaders = package.searchers or package.loaders
 
 python = nil
@@ -59,6 +61,73 @@ if loadlib then
       local why = prepare(path)
       if why then return nil, why, "open" end
       return loadlib(path, symbol)
+   end
+end
+
+-- lupa builds all but LuaJIT without popen: a command's output is collected, its input handed over at the end.
+if not jit then
+   local Pipe = {}
+   Pipe.__index = Pipe
+   run = as_function(run)
+
+   local function line(pipe, keep)
+      local at, text = pipe.at, pipe.text
+      if at > #text then return nil end
+      local stop = text:find("\n", at, true)
+      pipe.at = (stop or #text) + 1
+      return text:sub(at, stop and not keep and stop - 1 or stop or #text)
+   end
+
+   local function item(pipe, format)
+      if type(format) == "number" then
+         if pipe.at > #pipe.text then return nil end
+         local found = pipe.text:sub(pipe.at, pipe.at + format - 1)
+         pipe.at = pipe.at + #found
+         return found
+      end
+      local kind = format:gsub("^%*", ""):sub(1, 1)
+      if kind == "a" then
+         local found = pipe.text:sub(pipe.at)
+         pipe.at = #pipe.text + 1
+         return found
+      elseif kind == "n" then
+         local _, stop, found = pipe.text:find("^%s*([-+]?[%w.]+)", pipe.at)
+         pipe.at = stop and stop + 1 or pipe.at
+         return tonumber(found)
+      end
+      return line(pipe, kind == "L")
+   end
+
+   function Pipe:read(...)
+      if select("#", ...) == 0 then return line(self) end
+      local found = {}
+      for index = 1, select("#", ...) do
+         found[index] = item(self, (select(index, ...)))
+         if found[index] == nil then break end
+      end
+      return (table.unpack or unpack)(found, 1, select("#", ...))
+   end
+
+   function Pipe:lines() return function() return line(self) end end
+   function Pipe:flush() return true end
+   function Pipe:setvbuf() return true end
+
+   function Pipe:write(...)
+      for index = 1, select("#", ...) do self.input[#self.input + 1] = tostring((select(index, ...))) end
+      return true
+   end
+
+   function Pipe:close()
+      if self.input then run(self.command, table.concat(self.input)) end
+      self.input = nil
+      return true
+   end
+
+   function io.popen(command, mode)
+      local writes = (mode or "r"):sub(1, 1) == "w"
+      local pipe = { command = command, at = 1, text = "", input = writes and {} or nil }
+      if not writes then pipe.text = run(command) end
+      return setmetatable(pipe, Pipe)
    end
 end
 

@@ -101,7 +101,7 @@ class State:
             source = file.read()
         prelude = self._lua.compile(source, name=b"=slurmhooks")
         self._wrap, self._proxy, self._serve_json, self._line_of, self._as_function = prelude(
-            self._prepare, as_function
+            self._prepare, as_function, _run
         )
         self._items = self._module.as_itemgetter
         self._loadfile: Any = self.globals[b"loadfile"]
@@ -249,6 +249,16 @@ class State:
             name = found
         why = library.open_for_modules(self.version)
         return None if why is None else b"\n\tC module '" + name + b"' cannot be loaded: " + to_bytes(why)
+
+
+def _run(command: bytes, given: bytes | None = None) -> bytes:
+    """Run a command of a script's ``io.popen``; return its output, or hand it its input."""
+    import subprocess
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], input=given, stdout=subprocess.PIPE if given is None else None, check=False
+    )
+    return done.stdout or b""
 
 
 def _refuse(object_: object, name: object, setting: bool) -> object:

@@ -172,3 +172,20 @@ def test_the_version_of_slurms_own_lua_is_read_from_its_plugins(tmp_path: Path) 
         (tmp_path / "job_submit_lua.so").write_bytes(b"\x7fELF\0" + name + b"\0rest")
         assert library.of_slurm([str(tmp_path)]) == version
     assert library.of_slurm([str(tmp_path / "none")]) is None
+
+
+def test_commands_can_be_read_and_written(state: State, tmp_path: Path) -> None:
+    """io.popen is there in every Lua, with the formats of read, lines and close."""
+    shown = run(
+        state,
+        "local p = io.popen('printf \"a b\\\\n7 x\\\\nlast\"')\n"
+        "local line, number, rest = p:read('*l', '*n', '*a')\n"
+        "local lines = {}\n"
+        "for text in io.popen('seq 3'):lines() do lines[#lines + 1] = text end\n"
+        f"local q = io.popen('cat >{tmp_path}/written', 'w')\n"
+        "q:write('hi ', 1, '\\n')\n"
+        "return line, number, rest, p:close(), table.concat(lines, ','), q:close()",
+    )
+    assert shown[:5] == (b"a b", 7, b" x\nlast", True, b"1,2,3")
+    assert shown[5]
+    assert (tmp_path / "written").read_text() == "hi 1\n"

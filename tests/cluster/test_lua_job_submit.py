@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Slurm's own job_submit/lua and ours, side by side: the same scripts, the same submissions, on real slurmctlds.
+
+Each release is brought up twice, from nothing, so that job ids agree; what commands say, what became of the jobs and
+what the scripts logged must be the same.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from slurmhooks.lua import job_fields
+from tests.cluster.conftest import RELEASES, Cluster
+from tests.cluster.lab import places
+
+HERE = Path(__file__).parent / "lua"
+SCRIPT = "/etc/slurm/job_submit.lua"
+SLURM_SOURCE = "usr/src/slurm"
+TIMES = ("", "5", "1-", "1-2", "1-2:30", "1:2", "1:2:3", "90:30", "x", "UNLIMITED", "-5", "1-2:3:4", "1:2:3:4", "0:1")
+
+SLURMS_OWN = {
+    "example": "etc/job_submit.lua.example",
+    "contribs": "contribs/lua/job_submit.lua",
+    "license": "contribs/lua/job_submit.license.lua",
+    "test7.20 pass": "testsuite/expect/test7.20_scripts/pass.lua",
+    "test7.20 reject": "testsuite/expect/test7.20_scripts/reject.lua",
+    "test7.23": "testsuite/expect/test7.23_scripts/min_mem.lua",
+}
+WALKS_PARTITIONS = {"example", "contribs"}
+"""Of these, the scripts that ask for part_list, which a build without Slurm's sources does not have."""
+
+BATCH = "sbatch --hold --parsable -o /dev/null"
+PLAIN = (
+    f"{BATCH} --wrap true",
+    f"{BATCH} -J test7.20 --wrap true",
+    f"{BATCH} -J test7.20 --comment PASS --array 1-3 --wrap true",
+    f"{BATCH} -J MAINT --mem 10 -t 5 --wrap true",
+    f"{BATCH} --mem 0 --wrap true",
+    f"{BATCH} --mem-per-cpu 0 --wrap true",
+    f"{BATCH} --mem-per-cpu 7 -n 2 --wrap true",
+    f"{BATCH} -p other -A physics --comment own --wrap true",
+    f"{BATCH} --gres gpu:1 --mem 5 --wrap true",
+    f"{BATCH} -L lscratcha:2 --wrap true",
+    f"{BATCH} -J test7.20 -n1 : -n1 --wrap true",
+    "timeout 20 srun -J test7.20 --mem 5 -t 300 true",
+    "timeout 20 srun --mem-per-cpu 5 -t 5 true",
+    "timeout 20 srun true",
+    "timeout 20 salloc -J test7.20 -t 2 --mem 5 true",
+    "scontrol update JobId=1 Comment=mine",
+    "scontrol update JobId=1 Comment=",
+    "scontrol update JobId=1 JobName=MAINT",
+    "scontrol update JobId=1 JobName=test7.20",
+    "scontrol update JobId=1 MinMemoryNode=0",
+    "scontrol update JobId=1 TimeLimit=7",
+)
+EVERYTHING = (
+    f"LUA_TEST=one,two LUA_EMPTY= {BATCH} -J read --wrap true",
+    f"printf '#!/bin/sh\\ntrue\\n' > ~/script.sh; {BATCH} -J read ~/script.sh a 'b c'",
+    f"{BATCH} -J read -N1-2 -n3 -c2 --mem 9 -t 1:00 --begin now+1hour --array 1-4%2 --mail-type END --nice=5"
+    " --dependency singleton --contiguous --exclusive -C '' --no-requeue --signal B:USR1@30 --wrap true",
+    "timeout 20 srun -J read --mem-per-cpu 3 --ntasks-per-node 1 true a b",
+    "timeout 20 salloc -J read true",
+    f"{BATCH} -J write --wrap true",
+    f"{BATCH} -J odd --wrap true",
+    "timeout 20 srun -J odd true",
+    f"{BATCH} -J change --wrap true",
+    f"{BATCH} -J change --mem 50 --comment users --wrap true",
+    f"{BATCH} -J list --wrap true",
+    f"{BATCH} -J table --wrap true",
+    f"{BATCH} -J say -t 3 --wrap true",
+    f"{BATCH} -J boom --comment own --wrap true",
+    *(f"{BATCH} -J {name} --wrap true" for name in ("code", "text", "none", "half", "digits", "refuse", "failure")),
+    f"{BATCH} -J positive --wrap true",
+    f"{BATCH} -J count --wrap true",
+    f"{BATCH} -J count -n1 : -n1 --wrap true",
+    f"{BATCH} -J system --wrap true",
+    "scontrol update JobId=1 Comment=more",
+    "scontrol update JobId=1 Comment=refuse",
+    "scontrol update JobId=1 Comment=boom",
+    "scontrol update JobId=1 Comment=text",
+    "scontrol update JobId=1 TimeLimit=9",
+    "sudo-root scontrol update JobId=1 Comment=root's",
+    "sudo-root scontrol create reservation ReservationName=luaresv StartTime=now+10days Duration=30 Users=alice"
+    " Nodes=n1",
+    f"{BATCH} -J list --wrap true",
+    "sudo-root scontrol delete ReservationName=luaresv",
+)
+BROKEN = {
+    "syntax": "x = = 1\n",
+    "raises": "error('at load')\n",
+    "code": "function slurm_job_submit() end\nfunction slurm_job_modify() end\nreturn slurm.ERROR\n",
+    "missing": "function slurm_job_submit() return slurm.SUCCESS end\n",
+}
+"""Scripts that do not load, in whose place the one before stays in force."""
+
+OURS = re.compile(r"slurmhooks: ")
+LINES = re.compile(
+    r"\blua:|job_(submit|modify)/lua|_set_job_field|environment only|environment is NULL|Invalid QOS|user\(\)"
+)
+UNLIKE = re.compile(r"\b(\w*[Tt]ime|StdErr|Priority|AccrueTime|LastSchedEval|SuspendTime|SLUID|SubmitLine)=\S+ ?")
+EPOCH = re.compile(r"\b(1[6-9]|2[0-9])\d{8}\b(\.0)?")
+
+
+class Seen(NamedTuple):
+    """What a command came to."""
+
+    command: str
+    code: int
+    said: str
+    job: str
+    log: list[str]
+
+
+def source_of(name: str, release: str) -> str:
+    """Return a script of Slurm's package: of this release, or where the mirror has no sources of it, of the newest."""
+    for candidate in (release, *reversed(RELEASES)):
+        path = Path(places.rootfs(candidate), SLURM_SOURCE, SLURMS_OWN[name])
+        if path.exists():
+            return path.read_text()
+    raise AssertionError(f"no root file system has {SLURMS_OWN[name]}")
+
+
+def names_module(release: str) -> str:
+    """Return the module that tells everything.lua which names there are: all of any release, and some of none."""
+    found = {}
+    for kind in ("job_desc", "job_rec", "part", "reservation"):
+        known: set[str] = set()
+        for year, month in ((22, 5), (24, 11), (26, 5)):
+            known |= set(job_fields.names(kind, (year, month)))
+        # Without accounting, 24.11's own plugin ends slurmctld by a crash when a script asks for assoc_qos.
+        known.discard("assoc_qos")
+        found[kind] = sorted(known | set(job_fields.BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"})
+    found["times"] = list(TIMES)
+    del release
+    rows = (f"{kind} = {{ {', '.join(repr(name) for name in names)} }}" for kind, names in found.items())
+    return f"return {{ {', '.join(rows)} }}\n"
+
+
+class Side:
+    """One of the two plugins at work on a release."""
+
+    def __init__(self, cluster: Cluster, plugin: str) -> None:
+        self.cluster = cluster
+        self.plugin = plugin
+        self.clock = 2_000_000_000
+        """Modification times: Slurm's plugin takes up a script only in another second."""
+
+    def start(self, script: str) -> None:
+        """Bring the cluster up from nothing, with a script."""
+        cluster = self.cluster
+        cluster.put(f"JobSubmitPlugins={self.plugin}\n", "/etc/slurm/local.conf")
+        lua = '[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\n'
+        cluster.put(lua, "/etc/slurm/slurmhooks.toml")
+        cluster.put("", "/etc/slurm/plugstack.conf")
+        cluster.put(names_module(cluster.release), "/etc/slurm/lua/names.lua")
+        cluster.put("return 'helped'\n", "/etc/slurm/lua/helper.lua")
+        cluster.put(script, SCRIPT)
+        cluster.tool("down")
+        cluster.tool("up", timeout=120.0)
+
+    def place(self, script: str) -> None:
+        """Put a script in place, newer than the one before."""
+        self.clock += 10
+        self.cluster.put(script, f"{SCRIPT}.new")
+        self.cluster.root("sh", "-c", f"touch -d @{self.clock} {SCRIPT}.new && mv {SCRIPT}.new {SCRIPT}", check=True)
+
+    def run(self, command: str) -> Seen:
+        """Run a command as alice, or as root; return what came of it."""
+        before = len(self.cluster.log())
+        if command.startswith("sudo-root "):
+            done = self.cluster.root("sh", "-c", command.removeprefix("sudo-root "))
+        else:
+            done = self.cluster.user("alice", "sh", "-c", command)
+        log = self.cluster.log()[before:]
+        lines = [line.partition("] ")[2] for line in log.splitlines() if LINES.search(line) and not OURS.search(line)]
+        found = re.search(r"JobId=(\d+)|^(\d+)$", command + "\n" + done.stdout, re.MULTILINE)
+        job = ""
+        if found:
+            number = found.group(1) or found.group(2)
+            job = self.cluster.root("scontrol", "show", "job", "-o", number).stdout
+            job += self.cluster.root("scontrol", "write", "batch_script", number, "-").stdout
+        return Seen(command, done.returncode, done.stdout + done.stderr, UNLIKE.sub("", job), [*map(_timeless, lines)])
+
+
+def _timeless(line: str) -> str:
+    # 26.05's pcall line names an address of its own state.
+    return re.sub(r"lua_pcall\(0x\w+", "lua_pcall(", EPOCH.sub("TIME", line))
+
+
+def everything() -> str:
+    """Return our own script."""
+    return (HERE / "everything.lua").read_text()
+
+
+def scripts(release: str) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return the scripts in the order in which they take each other's place, each with its submissions."""
+    taken = [name for name in SLURMS_OWN if has_sources(release) or name not in WALKS_PARTITIONS]
+    own = [(name, source_of(name, release), PLAIN) for name in taken]
+    once = (f"{BATCH} -J count --wrap true",)
+    broken = [(f"broken: {name}", text, once) for name, text in BROKEN.items()]
+    first = [("everything", everything(), EVERYTHING)] if has_sources(release) else []
+    return [*first, *broken, ("reload", (HERE / "reload.lua").read_text(), once), *own]
+
+
+def has_sources(release: str) -> bool:
+    """Tell whether the root file system of a release has Slurm's sources, so that records can be read."""
+    return Path(places.rootfs(release), SLURM_SOURCE, "META").exists()
+
+
+_seen: dict[str, dict[str, dict[str, list[Seen]]]] = {}
+
+
+def observe(cluster: Cluster) -> dict[str, dict[str, list[Seen]]]:
+    """Return what both plugins made of all scripts of a release: by script, then by plugin."""
+    if cluster.release not in _seen:
+        found: dict[str, dict[str, list[Seen]]] = {}
+        rows = scripts(cluster.release)
+        for plugin in ("lua", "python"):
+            side = Side(cluster, plugin)
+            side.start(rows[0][1])
+            for index, (name, text, commands) in enumerate(rows):
+                if index:
+                    side.place(text)
+                found.setdefault(name, {})[plugin] = [side.run(command) for command in commands]
+        _seen[cluster.release] = found
+    return _seen[cluster.release]
+
+
+@cache
+def all_names() -> list[str]:
+    """Return the names of all scripts, whatever the release."""
+    return ["everything", *(f"broken: {name}" for name in BROKEN), "reload", *SLURMS_OWN]
+
+
+@pytest.fixture
+def both(cluster: Cluster) -> dict[str, dict[str, list[Seen]]]:
+    """Return what both plugins made of all scripts."""
+    return observe(cluster)
+
+
+@pytest.mark.parametrize("script", all_names())
+def test_a_script_does_the_same_under_both_plugins(
+    both: dict[str, dict[str, list[Seen]]], cluster: Cluster, script: str
+) -> None:
+    """Acceptance, what the user reads, what became of the job, and the script's log lines, command by command."""
+    if script not in both:
+        assert not has_sources(cluster.release)
+        assert script in WALKS_PARTITIONS | {"everything"}
+        return
+    for theirs, ours in zip(both[script]["lua"], both[script]["python"], strict=True):
+        assert ours.log == theirs.log, ours.command
+        assert ours == theirs

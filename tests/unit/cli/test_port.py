@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from collections.abc import Callable
+from pathlib import Path
+
+from click.testing import Result
+
+from slurmhooks import loader
+
+SPANK = """
+function greeted(val, optarg, remote) SPANK.log_info("%s", optarg) end
+spank_options = { { name = "greet", arginfo = "NAME", has_arg = 1, cb = "greeted", usage = "whom" } }
+function slurm_spank_task_init(spank)
+   spank:setenv("HELLO", spank:get_item("S_JOB_ID"), 1)
+   return SPANK.SUCCESS
+end
+"""
+SCRUN = """
+local json = require 'json'
+function slurm_scrun_stage_in(id, bundle, spool_dir, config_file, job_id, user_id, group_id, job_env)
+   slurm.set_bundle_path("/tmp/" .. id)
+   return slurm.SUCCESS
+end
+function slurm_scrun_stage_out() return slurm.SUCCESS end
+"""
+
+
+def test_each_kind_of_script_has_a_skeleton_that_loads(run: Callable[..., Result], tmp_path: Path) -> None:
+    """job_submit.lua, spank-lua and scrun.lua: the hook file that comes out is one that slurmhooks takes."""
+    job = "function slurm_job_submit(d, parts, uid) d.comment = parts.debug.name return slurm.ERROR end\\n"
+    for name, text, hook in (
+        ("job_submit.lua", job.replace("\\n", "\n"), "job_submit"),
+        ("spank.lua", SPANK, "spank.task_init"),
+        ("scrun.lua", SCRUN, "scrun.stage_in"),
+    ):
+        script = tmp_path / name
+        script.write_text(text)
+        done = run("port", "--skeleton", str(script))
+        assert done.exit_code == 0, done.output
+        ported = tmp_path / f"ported_{name.removesuffix('.lua')}.py"
+        ported.write_text(done.stdout)
+        registry = loader.load([loader.Source(path=str(ported))])
+        assert [handler.label for handler in registry.handlers(hook)]
+
+
+def test_what_a_script_uses_is_listed_with_lines(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Each use with the lines in which it stands, and the spelling in Python."""
+    script = tmp_path / "spank.lua"
+    script.write_text(SPANK)
+    shown = run("port", str(script)).stdout
+    assert "setenv    line 5  spank.env[name] = value" in shown
+    assert 'hook.spank.option("greet", ...)' in shown
+    assert "S_JOB_ID: spank.job_id" in shown
+
+
+def test_a_file_that_is_no_such_script_is_a_finding(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Exit code 1, and what was looked for."""
+    script = tmp_path / "other.lua"
+    script.write_text("print(1)\n")
+    done = run("port", str(script))
+    assert done.exit_code == 1
+    assert "none of the functions that Slurm calls" in done.output

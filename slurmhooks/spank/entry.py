@@ -254,6 +254,8 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
         refused = options.refused(line.registry)
         if refused is not None:
             return _finish(refused)
+    if name == "init_post_opt" and _context == "remote":
+        _look_up()
     handlers = [handler for handler in line.registry.handlers(f"spank.{name}") if _context in handler.contexts]
     own = [handler for handler in handlers if not handler.scripted]
     answer = SUCCESS
@@ -267,6 +269,13 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
 
     scripts = [handler for handler in handlers if handler.scripted]
     return lua.run(scripts, View(native, handle, _context, name, line.args), register), None, 0
+
+
+def _look_up() -> None:
+    """Have cffi make now what tasks call: it makes each function at its first use, and every task is a fork of this."""
+    for name in ("slurmhooks_get_item", "spank_getenv", "spank_setenv", "spank_unsetenv", "ESPANK_ENV_NOEXIST"):
+        getattr(lib, name)
+    ffi.typeof("char[]")
 
 
 def _finish(outcome: Outcome) -> Answer:

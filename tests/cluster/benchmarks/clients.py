@@ -10,7 +10,7 @@ from .rows import Row, Spread, number, quartile, spread
 GROUP = "clients"
 COMMANDS = {"sbatch": "sbatch -H --wrap true", "salloc": "salloc -Q true", "srun": "srun -Q true"}
 MILLION = 1e6
-COUNTS = 4
+COUNTS = 8
 ROUNDS = 150
 
 

@@ -516,7 +516,7 @@ def test_slurmrestd(site: Site) -> None:
 
 
 def test_memory(site: Site) -> None:
-    """Five thousand submissions, refused by a handler or after it, leave slurmctld's memory as a thousand left it."""
+    """Five thousand submissions, refused by a handler or after it, need no more memory than without handlers."""
 
     def lab(verb: str, /, *arguments: str, stdin: str | None = None) -> str:
         return site.cluster.tool(verb, *arguments, stdin=stdin, timeout=300)
@@ -525,7 +525,7 @@ def test_memory(site: Site) -> None:
         found = list(memory.measure(lab, 5000))
     finally:
         site.conf(CONF_LINES.format(plugins="python"))
-    assert [row for row in found if row[1] > row[2]] == []
+    assert [row for row in found if row[2] is not None and row[1] > row[2]] == []
 
 
 # Neighbours

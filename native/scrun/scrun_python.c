@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alarm.h"
 #include "container.h"
 #include "stub/stub.h"
 #include "turns.h"
@@ -205,6 +206,14 @@ static int stage_out(lua_State *L)
     return 1;
 }
 
+static void after_fork(void)
+{
+    if (!warmup_is_due())
+        return;
+    alarm_keep();
+    warmup_start();
+}
+
 /* Only defines the functions: scrun reads scrun.lua before it forks the process that will call them, so Python starts
  * there. Its arguments are the two functions of the site's own script, or nothing. */
 __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
@@ -214,6 +223,6 @@ __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
     lua_setglobal(L, "slurm_scrun_stage_out");
     lua_pushcclosure(L, stage_in, 1);
     lua_setglobal(L, "slurm_scrun_stage_in");
-    warmup_install();
+    pthread_atfork(NULL, NULL, after_fork);
     return 0;
 }

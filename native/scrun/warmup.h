@@ -61,24 +61,22 @@ static void *warmup_run(void *unused)
         pause();
 }
 
-/* In the child of a fork. */
-static void warmup_after_fork(void)
+/* Tell whether this process, fresh from a fork, is or will be the anchor. */
+static int warmup_is_due(void)
+{
+    return !warmup_began;
+}
+
+static void warmup_start(void)
 {
     sigset_t all, before;
     pthread_t thread;
 
-    if (warmup_began)
-        return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (!pthread_create(&thread, NULL, warmup_run, NULL))
         pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-static void warmup_install(void)
-{
-    pthread_atfork(NULL, NULL, warmup_after_fork);
 }
 
 #endif

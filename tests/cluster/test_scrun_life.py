@@ -192,6 +192,8 @@ def clean(user: User) -> Iterator[User]:
     user.sh(f"rm -rf {user.root}/* /scratch/{user.name}*")
 
 
+LONG = ("/bin/sh", "-c", "trap exit TERM; sleep 600 & wait")
+"""A command that ends when it is told to: as process 1 of its container a plain sleep does not."""
 COPY = """
 PLACE = "/tmp/staged-%s-%s"
 def place(container):
@@ -246,7 +248,7 @@ def test_create_start_state_delete(alice: User) -> None:
 def test_kill(alice: User) -> None:
     """A killed container is staged out."""
     install(alice.cluster, COPY)
-    alice.bundle("/bin/sleep", "600")
+    alice.bundle(*LONG)
     assert alice.create("demo")[0] == 0
     alice.start("demo")
     alice.wait_status("demo", "running")
@@ -259,7 +261,7 @@ def test_kill(alice: User) -> None:
 def test_delete_of_a_running_container(alice: User) -> None:
     """A deleted container is staged out, and its job ends."""
     install(alice.cluster, COPY)
-    alice.bundle("/bin/sleep", "600")
+    alice.bundle(*LONG)
     assert alice.create("demo")[0] == 0
     alice.start("demo")
     alice.wait_status("demo", "running")
@@ -573,7 +575,7 @@ def test_disk_full(alice: User) -> None:
 def test_python_starts_only_to_stage(alice: User) -> None:
     """What stages nothing opens neither our plugin nor Python: the dynamic linker's own account of it."""
     install(alice.cluster, COPY)
-    alice.bundle("/bin/sleep", "600")
+    alice.bundle(*LONG)
     assert alice.create("demo")[0] == 0
     alice.wait_status("demo", "running")
     for command in ("--version", "state demo", "start demo", "kill demo KILL", "delete --force demo"):

@@ -165,6 +165,15 @@ def test_hooks_that_do_not_load_are_told_once(host: Host) -> None:
     assert sum("the hooks could not be loaded" in line for line in run.lines()) == 1
 
 
+def test_an_alarm_before_scrun_listens(host: Host) -> None:
+    """The anchor survives scrun's timer going off before scrun has given it a handler."""
+    loaded = str(host.folder / "loaded")
+    host.site("import os\nos.kill(os.getpid(), 14)\n" + LOADS.format(loaded=loaded))
+    run = host.run(f"lua $lua\nfork\nname scrun:box\nawait {loaded}\nthreads 1\nstage_in bundle=/b\nend\nend")
+    assert run.one("stage_in").rc == 0
+    assert (run.one("fork")["status"], run.one("fork")["signal"]) == (0, 0)
+
+
 def test_views_end_with_the_call(host: Host) -> None:
     """A container that a handler kept raises StaleHandleError: its Lua state is busy with something else by then."""
     host.site(

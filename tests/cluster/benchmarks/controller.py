@@ -16,5 +16,5 @@ def measure(machine: Machine) -> Iterator[Row]:
     machine.site({})
     for what, ratio, limit in burst.measure(machine.lab):
         yield Row(GROUP, what, limit, "x", ratio, at_least=True)
-    for what, more, limit in memory.measure(machine.lab):
-        yield Row(GROUP, what, limit, "MiB", more)
+    for what, more, most in memory.measure(machine.lab):
+        yield Row(GROUP, what, most, "MiB", more)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`slurmhooks compile` and `check` on a site that changes, and what real launches make of the hook manifest."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.spank.site import HOOKS_D, Site, site
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+MANIFEST = "/etc/slurm/slurmhooks.manifest"
+HOOKS = """
+from slurmhooks import hook
+
+word = hook.spank.option("compiled", "WORD", usage="any word")
+
+@hook.spank.task_init
+def task(spank):
+    spank.env["WORD"] = word.value or "none"
+"""
+LATE = """
+from slurmhooks import hook
+
+@hook.spank.job_prolog
+def late(spank):
+    open("/opt/spank/late", "a").close()
+"""
+NO_MANIFEST = "no hook manifest"
+
+
+@pytest.fixture(scope="module")
+def lent(cluster: "Cluster") -> Iterator[Site]:
+    """A site with one hook file."""
+    with site(cluster) as made:
+        made.plugstack("required spank_python.so")
+        made.hooks(a=HOOKS)
+        yield made
+
+
+def complaints(lent: Site) -> int:
+    """Return how often slurmstepd has said that there is no manifest, in one launch that must succeed."""
+    before = lent.cluster.log("n1").count(NO_MANIFEST)
+    done = lent.shell("srun -Q -w n1 --compiled=given sh -c 'echo WORD=$WORD'")
+    assert done.returncode == 0, done.stdout
+    assert "WORD=given" in done.stdout.splitlines()
+    lent.wait_until_idle()
+    return lent.cluster.log("n1").count(NO_MANIFEST) - before
+
+
+def test_what_makes_a_manifest_void(lent: Site) -> None:
+    """Not what editors leave beside hook files, but hook files that come, go or change; launches work all the same."""
+    lent.hooks(a=HOOKS)
+    assert complaints(lent) > 0
+    lent.compile()
+    assert complaints(lent) == 0
+    lent.root(f"touch {HOOKS_D}/.a.py.swp {HOOKS_D}/a.py~; mkdir -p {HOOKS_D}/old")
+    assert complaints(lent) == 0
+    assert "up to date" in lent.root("slurmhooks check")
+    lent.cluster.put("", f"{HOOKS_D}/b.py")
+    assert complaints(lent) > 0
+    assert "stale" in lent.root("slurmhooks check")
+    lent.root(f"rm {HOOKS_D}/b.py")
+    assert complaints(lent) == 0
+    lent.root(f"touch {HOOKS_D}/a.py")
+    assert complaints(lent) > 0
+
+
+def test_two_compile_at_once(lent: Site) -> None:
+    """Both succeed, one manifest is there in the end, and it holds."""
+    lent.hooks(a=HOOKS)
+    done = lent.shell("slurmhooks compile & slurmhooks compile; wait $!", user="root")
+    assert done.returncode == 0, done.stdout
+    assert lent.root(f"ls /etc/slurm | grep -c {MANIFEST.rpartition('/')[2]}").strip() == "1"
+    assert "up to date" in lent.root("slurmhooks check")
+    assert complaints(lent) == 0
+
+
+def test_a_prolog_that_is_added(lent: Site) -> None:
+    """check says that it would not be called, and what to run; after that it is called."""
+    lent.hooks(a=HOOKS)
+    lent.compile()
+    lent.cluster.put(LATE, f"{HOOKS_D}/late.py")
+    found = lent.cluster.root("slurmhooks", "check")
+    assert found.returncode == 1
+    assert f"{HOOKS_D}/late.py:4: Slurm would never call handler late:late" in found.stderr
+    assert "run 'slurmhooks compile', then restart slurmd" in found.stderr
+    assert "restart slurmd" in lent.root("slurmhooks compile 2>&1")
+    lent.cluster.restart()
+    assert lent.cluster.root("slurmhooks", "check").returncode == 0
+    assert complaints(lent) == 0
+    lent.root("test -e /opt/spank/late")

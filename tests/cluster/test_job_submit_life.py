@@ -10,7 +10,7 @@ import pytest
 from tests.bench import memory
 from tests.cluster.accounting import MAKE_SECONDS
 from tests.cluster.conftest import UP_SECONDS, Cluster
-from tests.cluster.job_submit_site import CONF, HOOKS_D, TOML, Site
+from tests.cluster.job_submit_site import CONF, FOLDER, HOOKS_D, TOML, Site
 
 STAYS = "the hooks that were loaded before stay in force"
 ENDS = "slurmctld does not start until this is mended"
@@ -526,6 +526,38 @@ def test_memory(site: Site) -> None:
     finally:
         site.conf(CONF_LINES.format(plugins="python"))
     assert [row for row in found if row[2] is not None and row[1] > row[2]] == []
+
+
+CONSTANTS = """
+from slurmhooks.job_submit import constants
+
+@hook.job_submit
+def look(job):
+    kinds = [kind.__members__ for kind in constants.KINDS.values()]
+    names = [*constants.NUMBERS, *constants.ESLURM.__members__, *(name for kind in kinds for name in kind)]
+    tell(**{name: int(getattr(constants, name)) for name in names})
+"""
+
+
+def test_constants(site: Site) -> None:
+    """Every error code of the release is there by name, and every constant is the number that a C compiler says."""
+    site.hooks(CONSTANTS)
+    site.said("sbatch", "--test-only", "--wrap=true")
+    (python,) = site.told()
+    headers = site.shell("cat /usr/include/slurm/slurm.h /usr/include/slurm/slurm_errno.h")
+    words = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", re.sub(r"/\*.*?\*/", "", headers, flags=re.DOTALL)))
+    assert {word for word in words if word.startswith("ESLURM_")} - set(python) == set()
+    # The others are of headers that Slurm does not install.
+    public = sorted(words & set(python))
+    assert len(public) > 300
+    lines = "".join(f'printf("{name}=%llu\\n", (unsigned long long)({name}));' for name in public)
+    includes = "#include <slurm/slurm.h>\n#include <slurm/slurm_errno.h>\n#include <stdio.h>\n"
+    site.cluster.put(f"{includes}int main(void) {{{lines} return 0;}}\n", f"{FOLDER}/constants.c")
+    compiled = site.shell(f"cd {FOLDER}; gcc -w -o constants constants.c; ./constants", user="root")
+    numbers = {name: int(value) for name, value in (line.split("=") for line in compiled.splitlines())}
+    assert {
+        name: (python[name], number) for name, number in numbers.items() if python[name] % (1 << 64) != number
+    } == {}
 
 
 # Neighbours

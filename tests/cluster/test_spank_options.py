@@ -20,7 +20,7 @@ COMMANDS = ("srun", "salloc", "sbatch")
 @pytest.fixture(scope="module")
 def options(cluster: "Cluster") -> Iterator[Site]:
     """A site with options of every kind, and a hook manifest, by which native code takes them."""
-    with site(cluster, SchedulerParameters="bf_interval=1") as lent:
+    with site(cluster) as lent:
         lent.hooks(options=(HERE / "options.py").read_text())
         lent.plugstack("required spank_python.so")
         lent.compile()
@@ -187,7 +187,7 @@ def test_contexts(options: Site) -> None:
 def test_help(options: Site, command: str) -> None:
     """--help lists the options below a heading, each with its argument and its text, whole."""
     text = options.shell(f"{command} --help").stdout.split("Options provided by plugins:")[1]
-    assert re.search(r"^ +--opt-word=WORD +a word, which must not be bad$", text, re.MULTILINE)
+    assert re.search(r"^ +--opt-word=WORD +\[site\] a word, which must not be bad$", text, re.MULTILINE)
     assert re.search(r"^ +--opt-flag +no argument; and a long text", text, re.MULTILINE)
     assert ("and a long text that --help has to wrap " * 4).strip() in " ".join(text.split())
     assert ("--opt-srun" in text) == (command == "srun")

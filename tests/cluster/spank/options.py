@@ -7,7 +7,7 @@ import os
 
 from slurmhooks import Reject, hook
 
-word = hook.spank.option("opt-word", "WORD", usage="a word, which must not be bad")
+word = hook.spank.option("opt-word", "WORD", usage="[site] a word, which must not be bad")
 number = hook.spank.option("opt-number", "N", usage="a number", type=int)
 flag = hook.spank.option("opt-flag", usage="no argument; " + "and a long text that --help has to wrap " * 4)
 maybe = hook.spank.option("opt-maybe", "WORD", usage="perhaps an argument", optional=True)

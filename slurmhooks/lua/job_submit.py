@@ -23,7 +23,7 @@ from slurmhooks.lua.job_fields import Reader, Release
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, to_bytes, to_text
 from slurmhooks.registry import Handler
-from slurmhooks.values import text_to_c
+from slurmhooks.values import ENCODING, ERRORS, text_to_c
 
 native: Any = None
 """The compiled views; None outside of slurmctld, where a test hands records over."""
@@ -172,7 +172,20 @@ def _cluster_name() -> str | None:
     try:
         return slurmctld.cluster_name()
     except NotImplementedError:
-        return None
+        return _configured(os.environ.get("SLURM_CONF") or "/etc/slurm/slurm.conf")
+
+
+def _configured(path: str) -> str | None:
+    """Return ClusterName as slurm.conf or a file that it includes says, in lower case as Slurm takes it."""
+    found = None
+    with suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape") as file:
+        for line in file:
+            words = line.partition("#")[0].strip()
+            if words.lower().startswith("clustername="):
+                found = words.split("=", 1)[1].split()[0].strip('"').lower()
+            elif words.lower().startswith("include "):
+                found = _configured(os.path.join(os.path.dirname(path), words.split(None, 1)[1])) or found
+    return found
 
 
 class Request:
@@ -271,7 +284,7 @@ class Script:
         self.release = release
         self._options = options
         self._said: list[str] = []
-        self._bindings: dict[type, tuple[Any, Any]] = {}
+        self._bound: Any = None
         self._job: Any = None
         self._readers: dict[bytes, Any] = {}
         self._encoders: dict[bytes, Any] = {}
@@ -327,6 +340,8 @@ class Script:
         try:
             result = self.state.call(chunk)
         except ScriptError as error:
+            if self.release >= (26, 5):
+                self._log_pcall("slurm_lua_loadscript", 0, error)
             raise ScriptError(f"{self.path}: {error.text}", error.traceback) from None
         first = result[0] if isinstance(result, tuple) else result
         code = int(slurm_table.number(first))
@@ -364,35 +379,43 @@ class Script:
 
     def job_submit(self, job: Any, submit_uid: int, *tables: Any) -> None:
         """Run the script's function for a submission; for the dispatcher."""
-        self._call("job_submit", job, tables, self._submit, float(submit_uid))
+        self._call("job_submit", job, submit_uid, tables, self._submit, float(submit_uid))
 
     def job_modify(self, job: Any, record: Any, modify_uid: int, *tables: Any) -> None:
         """Run the script's function for an update; for the dispatcher."""
         reader = self.state.items(Reader(self._record_getters, record, self.state.value))
-        self._call("job_modify", job, tables, self._modify, reader, float(modify_uid))
+        self._call("job_modify", job, modify_uid, tables, self._modify, reader, float(modify_uid))
 
     def _modify_without_record(self, job: Any, modify_uid: int) -> None:
-        self._call("job_modify", job, (), self._modify, self.state.items(Nothing()), float(modify_uid))
+        nothing = self.state.items(Nothing())
+        self._call("job_modify", job, modify_uid, (), self._modify, nothing, float(modify_uid))
 
-    def _call(self, hook: str, job: Any, tables: tuple[Any, ...], function: Any, *arguments: Any) -> None:
-        self._readers, self._encoders = self._bindings.get(type(job)) or self._bind(type(job))
+    def _call(self, hook: str, job: Any, uid: int, tables: tuple[Any, ...], function: Any, *arguments: Any) -> None:
+        if type(job) is not self._bound:
+            self._bind(type(job))
         self._job = job
         self._tables = tables
-        self._uid = int(arguments[-1])
+        self._uid = uid
         request = self._request
         request.begin(job)
         try:
-            result = self.state.call(function, *arguments)
-        except ScriptError as error:
-            self._failed(hook, error)
+            result = function(*arguments)
+        except self.state.failure as error:
+            self._failed(hook, self.state.error(error))
             return
         finally:
             request.end()
             self._job = None
-            for table in self._opened.values():
-                table.close()
-            self._opened.clear()
-        self._answer(hook, result)
+            if self._opened:
+                self._close()
+        if result != 0 or result is False or self._said:
+            self._answer(hook, result)
+
+    def _close(self) -> None:
+        """End the tables of the call."""
+        for table in self._opened.values():
+            table.close()
+        self._opened.clear()
 
     def _answer(self, hook: str, result: Any) -> None:
         """Pass on what the function returned, and what it said."""
@@ -417,6 +440,8 @@ class Script:
 
     def _failed(self, hook: str, error: ScriptError) -> None:
         """Do what the release does when a function fails, or what the configuration says instead."""
+        if self.release >= (26, 5):
+            self._log_pcall(hook, 3 if hook == "job_submit" else 4, error)
         log.plain(ERROR, f"{hook}/lua: {self.path}: {error.text}")
         for line in error.traceback:
             log.info("%s", line)
@@ -429,8 +454,13 @@ class Script:
         self._said.clear()
         raise Reject(error.text, code=RUNTIME_ERROR if self.release >= (26, 5) else None)
 
-    def _bind(self, kind: Any) -> tuple[Any, Any]:
-        """Return how the fields of a class of requests are read and written."""
+    def _log_pcall(self, function: str, arguments: int, error: ScriptError) -> None:
+        """Log what slurm_lua_pcall() does."""
+        call = f"lua_pcall({hex(id(self.state))}, {arguments}, 1, 0)"
+        log.plain(ERROR, f"{function}: {call}=LUA_ERRRUN(Runtime error)={error.text}")
+
+    def _bind(self, kind: Any) -> None:
+        """Learn how the fields of a class of requests are read and written; in slurmctld there is one."""
         backend = kind._arrays
         readers = job_fields.readers(backend.string, lambda row: _member(row, backend), self.release)
         known = job_fields.names("job_desc", self.release)
@@ -440,8 +470,7 @@ class Script:
             member = _member(row, backend)
             if member is not None:
                 encoders[name.encode()] = (member, isinstance(row, Text), job_fields.encoder(row, backend))
-        self._bindings[kind] = readers, encoders
-        return readers, encoders
+        self._bound, self._readers, self._encoders = kind, readers, encoders
 
     def table(self, name: str) -> Any:
         """Return slurmctld's records of some kind."""
@@ -524,15 +553,12 @@ class Script:
             log.plain(INFO, f"{PLUGIN}: {function}: job_desc->environment only accessible for batch jobs.{end}")
         return False
 
-    def variable(self, name: bytes) -> bytes | None:
-        """Return a variable of the request's environment."""
+    @property
+    def job(self) -> Any:
+        """The request of the running call."""
         if self._job is None:
             raise StaleHandleError("this environment was used after the call that it was made for")
-        found = self._job.environment.get(to_text(name))
-        if found is not None:
-            return to_bytes(found)
-        self.has_environment("_job_env_field", "")
-        return None
+        return self._job
 
     def _write_variable(self, name: Any, value: Any) -> bytes | None:
         key = slurm_table.as_string(self.state, name)
@@ -578,5 +604,11 @@ class Variables:
 
     def __getitem__(self, name: Any) -> bytes | None:
         """Return a variable."""
-        key = slurm_table.as_string(self._script.state, name)
-        return None if key is None else self._script.variable(key)
+        key = name if type(name) is bytes else slurm_table.as_string(self._script.state, name)
+        if key is None:
+            return None
+        found: str | None = self._script.job.environment.get(key.decode(ENCODING, ERRORS))
+        if found is not None:
+            return found.encode(ENCODING, ERRORS)
+        self._script.has_environment("_job_env_field", "")
+        return None

@@ -73,6 +73,7 @@ class State:
         version: of Lua, as ``[lua] version`` names it.
         globals: the table of globals; keys and texts in it are bytes.
         unpack: how this Lua calls unpack: ``unpack`` or ``table.unpack``.
+        failure: what calling a function of Lua raises; :meth:`error` takes it apart.
         has_integers: numbers may be integers, as in 5.3 and later.
     """
 
@@ -87,6 +88,7 @@ class State:
         """
         self.version = library.choose(version)
         self._module: Any = library.load(self.version)
+        self.failure: type[Exception] = self._module.LuaError
         self._lua: Any = self._module.LuaRuntime(
             encoding=None,
             source_encoding=ENCODING,

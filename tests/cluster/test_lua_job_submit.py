@@ -201,8 +201,11 @@ def scripts(release: str) -> list[tuple[str, str, tuple[str, ...]]]:
     own = [(name, source_of(name, release), PLAIN) for name in taken]
     once = (f"{BATCH} -J count --wrap true",)
     broken = [(f"broken: {name}", text, once) for name, text in BROKEN.items()]
-    first = [("everything", everything(), EVERYTHING)] if has_sources(release) else []
-    return [*first, *broken, ("reload", (HERE / "reload.lua").read_text(), once), *own]
+    commands = EVERYTHING
+    if not has_sources(release):
+        # What everything.lua asks of records would be refused.
+        commands = tuple(line for line in EVERYTHING if "scontrol" not in line and "-J list" not in line)
+    return [("everything", everything(), commands), *broken, ("reload", (HERE / "reload.lua").read_text(), once), *own]
 
 
 def has_sources(release: str) -> bool:
@@ -248,7 +251,7 @@ def test_a_script_does_the_same_under_both_plugins(
     """Acceptance, what the user reads, what became of the job, and the script's log lines, command by command."""
     if script not in both:
         assert not has_sources(cluster.release)
-        assert script in WALKS_PARTITIONS | {"everything"}
+        assert script in WALKS_PARTITIONS
         return
     for theirs, ours in zip(both[script]["lua"], both[script]["python"], strict=True):
         assert ours.log == theirs.log, ours.command

@@ -28,18 +28,18 @@ def measure(machine: Machine) -> Iterator[Row]:
         machine.lab("put", str(FILES / "policy.lua"), "/etc/slurm/job_submit.lua")
         for mode, words in MODES.items():
             # Lua first: the first calls warm up what both use.
-            calls = {plugin: _calls(machine, plugin, mode) for plugin in ("lua", "python")}
+            found = {plugin: calls(machine, plugin, mode) for plugin in ("lua", "python")}
             yield Row(
                 GROUP,
                 f"job_submit policy, {partitions} partitions, {words}: a call, against job_submit/lua's",
                 limit,
                 "x",
-                calls["python"].median / calls["lua"].median,
-                parts={f"{plugin}, µs": part for plugin, part in calls.items()},
+                found["python"].median / found["lua"].median,
+                parts={f"{plugin}, µs": part for plugin, part in found.items()},
             )
 
 
-def _calls(machine: Machine, plugin: str, mode: str) -> Spread:
+def calls(machine: Machine, plugin: str, mode: str) -> Spread:
     """Return the microseconds of the calls of a plugin."""
     machine.root(f"rm -f /tmp/bench-{plugin}-{mode}")
     said = machine.user(f"sbatch -A p -J bench:{plugin}:{mode}:{CALLS} --wrap true 2>&1 || true")

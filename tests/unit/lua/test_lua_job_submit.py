@@ -164,8 +164,7 @@ def test_an_error_does_what_the_release_does(
     else:
         assert script.submit().comment == "edited"
         assert said.user == ["said"]
-    first = said.lines[0][1]
-    assert first.startswith("job_submit/lua: ")
+    first = next(text for _, text in said.lines if text.startswith("job_submit/lua: "))
     assert "job_submit.lua:4: attempt to concatenate a nil value" in first
     assert any("slurm_job_submit" in text for _, text in said.lines[1:])
 

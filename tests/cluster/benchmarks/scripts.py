@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One job_submit.lua inside a real slurmctld, under job_submit/lua and under slurmhooks."""
+
+from collections.abc import Iterator
+
+from . import submissions
+from .machine import FILES, Machine
+from .rows import Row
+
+GROUP = "scripts"
+LIMIT = 1.0
+"""Of a call against job_submit/lua's: a site that switches the plugin first is to lose nothing."""
+TOML = "/etc/slurm/slurmhooks.toml"
+SCRIPT = '[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\n'
+
+
+def measure(machine: Machine) -> Iterator[Row]:
+    """Measure the rows of this group."""
+    before = machine.root(f"cat {TOML}")
+    machine.lab("put", str(FILES / "job_submit_bench.c"), "/opt/bench.c")
+    machine.root(submissions.BUILD)
+    machine.site({}, local="JobSubmitPlugins=bench\n", plugstack="")
+    machine.lab("put", str(FILES / "policy.lua"), "/etc/slurm/job_submit.lua")
+    machine.put(SCRIPT, TOML)
+    machine.lab("restart")
+    try:
+        for mode, words in submissions.MODES.items():
+            calls = {plugin: submissions.calls(machine, plugin, mode) for plugin in ("lua", "python")}
+            yield Row(
+                GROUP,
+                f"job_submit.lua, 2 partitions, {words}: a call under slurmhooks, against job_submit/lua's",
+                LIMIT,
+                "x",
+                calls["python"].median / calls["lua"].median,
+                parts={"job_submit/lua, µs": calls["lua"], "slurmhooks, µs": calls["python"]},
+            )
+    finally:
+        machine.put(before, TOML)

@@ -99,6 +99,22 @@ static PyObject *call_function(PyObject *function, const intptr_t *arguments, in
     return py_result;
 }
 
+/* The same with context variables of its own: a thread that comes again must not find what an earlier call left. */
+static PyObject *call_in_context(PyObject *function, const intptr_t *arguments, int count)
+{
+    PyObject *py_context = PyContext_New();
+
+    if (!py_context || PyContext_Enter(py_context)) {
+        Py_XDECREF(py_context);
+        return NULL;
+    }
+    PyObject *py_result = call_function(function, arguments, count);
+    if (PyContext_Exit(py_context))
+        Py_CLEAR(py_result);
+    Py_DECREF(py_context);
+    return py_result;
+}
+
 /* Read (rc, message, detail). RET 0, or -1 with an exception. */
 static int unpack(PyObject *py_result, struct slurmhooks_answer *answer)
 {
@@ -148,7 +164,9 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
     }
     PyEval_RestoreThread(state);
     PyObject *py_function = find(entry); /* borrowed */
-    PyObject *py_result = py_function ? call_function(py_function, arguments, count) : NULL;
+    PyObject *py_result = !py_function                   ? NULL
+                          : known && entry->keeps_thread ? call_in_context(py_function, arguments, count)
+                                                         : call_function(py_function, arguments, count);
     if (py_result)
         rc = unpack(py_result, answer);
     if (rc)

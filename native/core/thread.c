@@ -3,6 +3,9 @@
  * Newer slurmctlds answer RPCs from threads of a pool, older ones from a new thread each. Making a thread known to
  * Python and forgetting it again costs more than a short handler: so it stays known until it ends, and is then
  * forgotten when it holds none of Slurm's locks any more.
+ *
+ * What a thread's first call still costs is CPython's: 0.3 us in PyThreadState_New, and in 3.14 0.4 us more in
+ * PyEval_RestoreThread, which asks pthread_getattr_np() for the stack.
  */
 #include <Python.h>
 

@@ -207,22 +207,6 @@ static PyObject *run_handlers(struct event *event, PyObject *handlers, const str
     return PyList_GET_SIZE(event->py_messages) ? PyObject_CallNoArgs(event->py_answer) : Py_NewRef(event->py_success);
 }
 
-/* The same in a context of its own: a thread that comes again must not find what an earlier request left in it. */
-static PyObject *run_in_context(struct event *event, PyObject *handlers, const struct running *running)
-{
-    PyObject *py_context = PyContext_New();
-
-    if (!py_context || PyContext_Enter(py_context)) {
-        Py_XDECREF(py_context);
-        return NULL;
-    }
-    PyObject *py_answer = run_handlers(event, handlers, running);
-    if (PyContext_Exit(py_context))
-        Py_CLEAR(py_answer);
-    Py_DECREF(py_context);
-    return py_answer;
-}
-
 static PyObject *run(struct event *event, PyObject *const *given, Py_ssize_t count)
 {
     struct running running = {0};
@@ -243,7 +227,7 @@ static PyObject *run(struct event *event, PyObject *const *given, Py_ssize_t cou
     if (!PyTuple_GET_SIZE(event->py_handlers))
         return Py_NewRef(event->py_success);
     PyObject *py_handlers = Py_NewRef(event->py_handlers);
-    PyObject *py_answer = begin(event, &running, given, count) ? NULL : run_in_context(event, py_handlers, &running);
+    PyObject *py_answer = begin(event, &running, given, count) ? NULL : run_handlers(event, py_handlers, &running);
     end(event, &running);
     Py_DECREF(py_handlers);
     return py_answer;

@@ -57,19 +57,28 @@ WAYS: dict[str, Callable[[Path, Path], object]] = {
 }
 
 
-def measure(source: Path, rounds: int) -> dict[str, float]:
-    """Return the median seconds of each way."""
+def processor_seconds() -> float:
+    """Return the processor time of this process and of those that it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def measure(source: Path, rounds: int) -> dict[str, tuple[float, float]]:
+    """Return the median seconds of each way, and those of the processor, which a busy machine changes little."""
     target = source.with_name("target")
-    seconds: dict[str, list[float]] = {name: [] for name in WAYS}
+    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in WAYS}
     for _ in range(rounds):
         for name, way in WAYS.items():
             remove_tree(target)
-            os.sync()
-            start = time.perf_counter()
+            subprocess.run(["sync", "-f", source], check=True)  # this file system alone
+            start, used = time.perf_counter(), processor_seconds()
             way(source, target)
-            seconds[name].append(time.perf_counter() - start)
+            seconds[name].append((time.perf_counter() - start, processor_seconds() - used))
     remove_tree(target)
-    return {name: statistics.median(times) for name, times in seconds.items()}
+    medians = {
+        name: [statistics.median(column) for column in zip(*times, strict=True)] for name, times in seconds.items()
+    }
+    return {name: (wall, processor) for name, (wall, processor) in medians.items()}
 
 
 def main() -> None:
@@ -98,8 +107,11 @@ def main() -> None:
         return
     for what, medians in results.items():
         sys.stdout.write(f"{what}\n")
-        for name, median in medians.items():
-            sys.stdout.write(f"  {name:24} {median:8.3f} s  {medians['rsync -a'] / median:6.2f} times rsync's speed\n")
+        base = medians["rsync -a"][0]
+        for name, (wall, used) in medians.items():
+            sys.stdout.write(
+                f"  {name:24} {wall:8.3f} s  {base / wall:6.2f} times rsync's speed  {used:7.3f} s of processor\n"
+            )
 
 
 if __name__ == "__main__":

@@ -71,7 +71,9 @@ local function result(value) return tonumber(value) or false end
 
 local function job_submit(uid)
    if not slurm_job_submit then return 0 end
-   return (result(slurm_job_submit(setmetatable({}, desc), partitions, uid)))
+   local value = slurm_job_submit(setmetatable({}, desc), partitions, uid)
+   if type(value) == "number" then return value end
+   return result(value)
 end
 
 local function job_modify(record, uid)

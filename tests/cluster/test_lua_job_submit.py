@@ -256,3 +256,68 @@ def test_a_script_does_the_same_under_both_plugins(
     for theirs, ours in zip(both[script]["lua"], both[script]["python"], strict=True):
         assert ours.log == theirs.log, ours.command
         assert ours == theirs
+
+
+HOOKS = """
+from slurmhooks import Reject, hook
+
+@hook.job_submit(order=40)
+def before(job):
+    job.comment = "before"
+
+@hook.job_submit
+def same_order(job):
+    job.comment += ", after"
+    if job.name == "refused":
+        raise Reject("refused by Python")
+"""
+TOGETHER = """
+local lpeg = require "lpeg"
+local json = require "json"
+calls = 0
+function slurm_job_submit(job_desc)
+   calls = calls + 1
+   job_desc.comment = job_desc.comment .. ", lua " .. calls
+   job_desc.admin_comment = json.encode(json.decode('{"a":[1]}')) .. lpeg.match(lpeg.C(lpeg.P "a"), "abc")
+   if job_desc.name == "boom" then return nil .. "x" end
+   return slurm.SUCCESS
+end
+function slurm_job_modify() return slurm.SUCCESS end
+"""
+
+
+def test_lua_and_python_handlers_run_together(cluster: Cluster) -> None:
+    """By order, the script first within one; each reads what came before; a C module and a JSON module are there."""
+    cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
+    toml = (
+        '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\nlua = "job_submit.lua"\nlua_on_error = "reject"\n'
+    )
+    cluster.put(toml, "/etc/slurm/slurmhooks.toml")
+    cluster.put(HOOKS, "/etc/slurm/hooks.d/together.py")
+    cluster.put(TOGETHER, SCRIPT)
+    cluster.tool("down")
+    cluster.tool("up", timeout=120.0)
+
+    def submitted(name: str) -> str:
+        done = cluster.user("alice", *BATCH.split(), "-J", name, "--wrap", "true")
+        assert done.returncode == 0, done.stderr + cluster.log()
+        return cluster.root("scontrol", "show", "job", "-o", done.stdout.strip()).stdout
+
+    shown = submitted("first")
+    assert "Comment=before, lua 1, after" in shown
+    assert 'AdminComment={"a":[1]}a' in shown
+    # Another file changes: the script keeps its globals.
+    cluster.put(HOOKS.replace('"before"', '"changed"'), "/etc/slurm/hooks.d/together.py")
+    assert "Comment=changed, lua 2, after" in submitted("second")
+    # The script changes, twice in one second: both changes count, and its globals are gone.
+    for word in ("Lua", "LUA"):
+        cluster.put(TOGETHER.replace(", lua ", f", {word} "), SCRIPT)
+        assert f"Comment=changed, {word} 1, after" in submitted("third")
+    refused = cluster.user("alice", *BATCH.split(), "-J", "refused", "--wrap", "true")
+    assert refused.returncode != 0
+    assert "refused by Python" in refused.stderr
+    failed = cluster.user("alice", *BATCH.split(), "-J", "boom", "--wrap", "true")
+    assert failed.returncode != 0
+    where = f"{SCRIPT}:9: attempt to concatenate a nil value"
+    assert where in failed.stderr
+    assert f"error: job_submit/lua: {SCRIPT}: {where}" in cluster.log()

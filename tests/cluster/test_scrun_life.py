@@ -374,7 +374,9 @@ def test_stage_in_refuses(alice: User) -> None:
     """The user reads the handler's words, the container does not run, the job is over, `create` fails if it can."""
     install(alice.cluster, REFUSE)
     alice.bundle("/bin/sh", "-c", "echo never")
-    code, output = alice.create("demo")
+    code, _ = alice.create("demo")
+    alice.wait_output("demo", "please come back tomorrow")
+    output = alice.output("demo")
     assert "no containers today" in output
     assert "please come back tomorrow" in output
     assert "Traceback" not in output
@@ -402,13 +404,18 @@ def test_stage_in_has_a_bug(alice: User) -> None:
         """,
     )
     alice.bundle("/bin/sh", "-c", "echo never")
-    code, output = alice.create("demo", options="-v")
+    # `create` may return before stage_in has (anchor.c:_on_startup_con, if the job was there very early).
+    code, _ = alice.create("demo", options="-v")
+    alice.wait_output("demo", "please tell your administrators")
+    output = alice.output("demo")
     found = ERROR_ID.search(output)
     assert found, output
     assert code != 124
     assert f"error {found.group(1)}: Traceback" in output
     assert "RuntimeError: disk on fire" in output
-    code, output = alice.create("quiet")
+    alice.create("quiet")
+    alice.wait_output("quiet", "please tell your administrators")
+    output = alice.output("quiet")
     assert ERROR_ID.search(output), output
     assert "disk on fire" not in output
     alice.wait_trace("quiet out True")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,23 @@ def test_log_levels(alice: User) -> None:
     assert seen[1] == ["error", "info", "verbose"]
     assert seen[2] == ["error", "info", "verbose", "debug"]
     assert seen[5] == list(LEVELS)
+    alice.expect_nothing_left()
+
+
+ODD = "bundle -rf 'it' \"is\" $HOME\nend"
+
+
+def test_odd_names(alice: User) -> None:
+    """A bundle whose path holds blanks, quotes, a newline and a leading dash is staged in and out like any other."""
+    alice.cluster.put(PROJECT / EXAMPLE, "/etc/slurm/hooks.d/life.py")
+    bundle = alice.bundle("/bin/sh", "-c", "cat '/etc/-n a'; echo new > '/etc/b\nc'", path=ODD)
+    alice.sh(f"echo odd > {shlex.quote(bundle)}/rootfs/etc/'-n a'")
+    code = alice.sh(f"{alice.scrun} create --bundle {shlex.quote(bundle)} demo > ~/demo.out 2>&1; echo $?")
+    assert code == "0\n", alice.output("demo")
+    alice.wait_output("demo", "staged out")
+    assert "odd\n" in alice.output("demo")
+    alice.wait_job_over()
+    assert alice.sh(f"cat {shlex.quote(bundle)}/rootfs/etc/b*") == "new\n"
     alice.expect_nothing_left()
 
 

@@ -11,7 +11,7 @@ GROUP = "clients"
 COMMANDS = {"sbatch": "sbatch -H --wrap true", "salloc": "salloc -Q true", "srun": "srun -Q true"}
 MILLION = 1e6
 COUNTS = 8
-ROUNDS = 150
+ROUNDS = 240
 
 
 def measure(machine: Machine) -> Iterator[Row]:
@@ -42,7 +42,7 @@ def _instructions(machine: Machine, name: str, command: str, plugstacks: dict[st
         f"{name}, options registered, no handler needed: instructions added",
         0.15,
         "M",
-        added["slurmhooks"],
+        added["slurmhooks"] if added["slurmhooks"] > 0 else None,
         parts={
             "no plugin": Spread(*(fewest["no plugin"],) * 3, COUNTS),
             **{f"added by {plugin}": Spread(count, count, count, COUNTS) for plugin, count in added.items()},
@@ -60,7 +60,7 @@ def _times(machine: Machine, name: str, plugstacks: dict[str, str]) -> Row:
         return Row(GROUP, what, 0.5, "x", None, parts=parts, note="spank-lua is absent: --spank-lua says where it is")
     # Nothing makes a client faster than it is: the lower quartile is nearer to it than the median, and steadier.
     added = {name: quartile(values) - quartile(found["no plugin"]) for name, values in found.items()}
-    if added["spank-lua"] <= 0:
-        return Row(GROUP, what, 0.5, "x", None, parts=parts, note="spank-lua's is lost in noise: use a quiet machine")
+    if added["spank-lua"] <= 0 or added["slurmhooks"] < 0:
+        return Row(GROUP, what, 0.5, "x", None, parts=parts, note="lost in noise: use a quiet machine")
     note = f"of the lower quartiles: {number(added['slurmhooks'])} ms added, against {number(added['spank-lua'])} ms"
     return Row(GROUP, what, 0.5, "x", added["slurmhooks"] / added["spank-lua"], parts=parts, note=note)

@@ -78,6 +78,13 @@ def once(user: str, command: list[str]) -> int:
     return took
 
 
+def turn(names: list[str], number: int) -> list[str]:
+    """Return the order of a round: each comes at each place and after each other, as what ran before leaves traces."""
+    start = number // 2 % len(names)
+    order = names[start:] + names[:start]
+    return order if number % 2 else order[::-1]
+
+
 def main() -> None:
     """Go round the cases; the first round warms up and does not count."""
     asked = json.load(sys.stdin)
@@ -85,7 +92,8 @@ def main() -> None:
     urgent(daemons())
     try:
         for number in range(asked["rounds"] + 1):
-            for name, case in asked["cases"].items():
+            for name in turn(list(found), number):
+                case = asked["cases"][name]
                 if case["plugstack"] is not None:
                     switch(case["plugstack"])
                 took = once(case["user"], case["command"])

@@ -35,7 +35,7 @@ def _instructions(machine: Machine, name: str, command: str, plugstacks: dict[st
     fewest = {}
     for plugin, plugstack in plugstacks.items():
         machine.put(plugstack, "/etc/slurm/plugstack.conf")
-        fewest[plugin] = min(machine.instructions(command) for _ in range(COUNTS)) / MILLION
+        fewest[plugin] = min(machine.instructions(command, COUNTS)) / MILLION
     added = {plugin: count - fewest["no plugin"] for plugin, count in fewest.items() if plugin != "no plugin"}
     return Row(
         GROUP,

@@ -110,19 +110,25 @@ class Machine:
         assert isinstance(found, dict)
         return {name: [value / 1e6 for value in values] for name, values in found.items()}
 
-    def instructions(self, command: str) -> int:
-        """Return how many instructions a command of alice's executes: its own process, not its children."""
+    def instructions(self, command: str, times: int) -> list[int]:
+        """Return how many instructions a command of alice's executes, each time: its own process, not its children."""
         self._valgrind()
-        folder = self.user("mktemp -d").strip()
-        self.user(
-            f"VALGRIND_LIB={VALGRIND}/usr/libexec/valgrind {VALGRIND}/usr/bin/valgrind --quiet --tool=callgrind"
-            f" --callgrind-out-file={folder}/%p {command} </dev/null >{folder}/said 2>&1"
-            f" || {{ cat {folder}/said >&2; exit 1; }}"
+        # A child that does not exec has a file of its own: the first is the command's.
+        said = self.user(
+            f"""
+            folder=$(mktemp -d)
+            for number in $(seq {times}); do
+                mkdir $folder/$number
+                VALGRIND_LIB={VALGRIND}/usr/libexec/valgrind {VALGRIND}/usr/bin/valgrind --quiet --tool=callgrind \\
+                    --callgrind-out-file=$folder/$number/%p {command} </dev/null >$folder/said 2>&1 ||
+                    {{ cat $folder/said >&2; exit 1; }}
+                first=$(ls $folder/$number | sort -n | head -1)
+                sed -n 's/^\\(totals\\|summary\\): //p' $folder/$number/$first | tail -1
+            done
+            rm -r $folder
+            """
         )
-        # callgrind begins with exec, and a child that does not exec has a file of its own: the first is the command's.
-        first = self.user(f"cd {folder} && grep -l '^pid:' [0-9]* | sort -n | head -1").strip()
-        total = self.user(f"sed -n 's/^\\(totals\\|summary\\): //p' {folder}/{first} | tail -1; rm -r {folder}")
-        return int(total.split()[0])
+        return [int(line.split()[0]) for line in said.splitlines()]
 
     def _valgrind(self) -> None:
         """Have valgrind in the cluster: from Debian's archive, without touching the root file system that all share."""

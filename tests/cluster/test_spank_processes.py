@@ -335,6 +335,22 @@ def encode(n):
         return "RecursionError"
 
 state = []
+count = 0
+
+def spin():
+    global count
+    while True:
+        count += len(str(count))
+
+@hook.spank.init(contexts=["remote"], order=1)
+def start(spank):
+    threading.Thread(target=spin, daemon=True).start()
+
+def busy():
+    before, deadline = count, time.monotonic() + 20
+    while count == before and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return count > before
 
 @in_step
 def each(spank):
@@ -347,6 +363,7 @@ def each(spank):
         import subprocess
         fields["sub"] = subprocess.run(["ls", "/tmp"], capture_output=True, text=True).stdout.split()
         spank.env["FROM_" + spank.callback] = "yes"
+        fields["busy"] = busy()
     note(spank, **fields)
     if spank.env.get("FAIL") == spank.callback:
         raise Reject("refused in the container")
@@ -387,7 +404,7 @@ def contained(cluster: "Cluster") -> Iterator[Site]:
 
 @pytest.mark.parametrize("mode", ["python", "manifest"])
 def test_contain_spank(contained: Site, mode: str) -> None:
-    """With contain_spank three callbacks run in a clone in the job's namespace, with slurmstepd's memory."""
+    """With contain_spank three callbacks run in clones in the job's namespace, with slurmstepd's memory and threads."""
     use(contained, CONTAINED)
     if mode == "manifest":
         contained.compile()
@@ -403,6 +420,7 @@ def test_contain_spank(contained: Site, mode: str) -> None:
             assert "of_the_host" not in record["root"], record
             assert record["sub"] == sorted(record["root"]), record
             assert record["pid"] != host["pid"]
+            assert record["busy"], record
         assert (record["namespace"] != host["namespace"]) == inside, record
         assert record["shallow"] == 500
         assert record["deep"] == "RecursionError"

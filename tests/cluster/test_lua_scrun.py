@@ -29,6 +29,7 @@ SCRUN = f"timeout -k 1 30 scrun --root={ROOT}"
 WAIT = "touch /etc/ready; while test ! -e /etc/go; do sleep 0.2; done"
 PROGRAM = f"echo inside; id -u; echo made > /etc/made; {WAIT}; echo done"
 PATIENCE = 60.0
+RACE = "run_command_waitpid_timeout"
 JSON_MODULES = "/usr/share/lua/5.*/json.lua"
 
 
@@ -88,7 +89,15 @@ class Lab:
         self.sh(f"rm -rf ~/bundle ~/box.out {ROOT}/* {STAGED}; mkdir -p -m 700 {ROOT}")
 
     def live(self) -> Outcome:
-        """Create, start and delete a container, which ends by itself."""
+        """Create, start and delete a container, which ends by itself; again if scrun lost the status of a command."""
+        for _ in range(6):
+            found = self._live()
+            # In stage_out scrun's reaper of children races with allocator_command(), whoever reads the script.
+            if not any(RACE in line for line in found.output):
+                break
+        return found
+
+    def _live(self) -> Outcome:
         self.tidy()
         found = Outcome()
         self.cluster.user("alice", BUNDLE_PATH, "bundle", "sh", "-c", PROGRAM, check=True)
@@ -111,10 +120,9 @@ class Lab:
             )
             step("delete", f"{SCRUN} delete box")
             self.cluster.wait(lambda: not self.sh(f"ls -A {ROOT}").strip(), PATIENCE, "end of the anchor")
-        found.output = sorted(
-            line for line in self.sh("cat ~/box.out").splitlines() if "run_command_waitpid_timeout" not in line
-        )
-        found.files = self.sh("cd ~/bundle && find . | sort").splitlines()
+        found.output = sorted(self.sh("cat ~/box.out").splitlines())
+        # Not where the job's node mounts its own files: the job's id is in their names.
+        found.files = self.sh("cd ~/bundle && find . -path ./rootfs/var -prune -o -print | sort").splitlines()
         found.left = self.sh(f"find {STAGED} 2>/dev/null | sort", check=False).splitlines()
         return found
 
@@ -159,28 +167,50 @@ def comparable(config: Any) -> Any:
     return config
 
 
+def with_json_module(script: str) -> str:
+    """Return a script that uses scrun's JSON functions, which came with 26.05, in the spelling of earlier pages."""
+    text = script.replace("slurm.from_json(", "json.decode(").replace("slurm.to_json(", "json.encode(")
+    return script if text == script else f"local json = require 'json'\n{text}"
+
+
+def failure(found: Outcome) -> list[str]:
+    """Return what scrun says of an error in a script, without the names of files."""
+    return [line.rsplit(": ", 1)[-1] for line in found.output if "stage_in/lua: " in line]
+
+
 def test_the_manuals_scripts(lab: Lab) -> None:
     """They run unmodified, with the same outcome as under scrun alone; also on a machine without a JSON module."""
+    passed = 0
     for script in scripts_of_the_manual(lab):
-        lab.own(script)
-        alone = lab.live()
-        assert alone.codes == {"create": 0, "start": 0, "delete": 0}, alone.output
-        assert "./rootfs/etc/made" in alone.files
-        assert "inside" in alone.output
-        assert alone.config is not None
-        lab.behind_ours(script)
-        behind = lab.live()
-        assert (behind.codes, behind.files, behind.left, behind.output) == (
-            *(alone.codes, alone.files, alone.left, alone.output),
-        )
-        assert comparable(behind.config) == comparable(alone.config)
-        lab.cluster.root("sh", "-c", f"for f in {JSON_MODULES}; do mv $f $f.away; done", check=True)
-        try:
-            without = lab.live()
-        finally:
-            lab.cluster.root("sh", "-c", f"for f in {JSON_MODULES}.away; do mv $f ${{f%.away}}; done", check=True)
-        assert (without.codes, without.files, without.left) == (alone.codes, alone.files, alone.left), without.output
-        assert comparable(without.config) == comparable(alone.config)
+        for text in dict.fromkeys((script, with_json_module(script))):
+            lab.own(text)
+            alone = lab.live()
+            lab.behind_ours(text)
+            behind = lab.live()
+            if failure(alone):
+                # 26.05's own to_json() fails on Lua 5.1, and create never returns; with ours it does.
+                assert failure(behind) == failure(alone)
+                assert behind.codes["create"] not in (0, 124)
+                assert (behind.files, behind.config) == (alone.files, alone.config)
+                continue
+            passed += 1
+            assert alone.codes == {"create": 0, "start": 0, "delete": 0}, alone.output
+            assert "./rootfs/etc/made" in alone.files
+            assert "inside" in alone.output
+            assert alone.config is not None
+            assert (behind.codes, behind.files, behind.left) == (alone.codes, alone.files, alone.left), behind.output
+            assert behind.output == alone.output
+            assert comparable(behind.config) == comparable(alone.config)
+            lab.cluster.root("sh", "-c", f"for f in {JSON_MODULES}; do mv $f $f.away; done", check=True)
+            try:
+                without = lab.live()
+            finally:
+                lab.cluster.root("sh", "-c", f"for f in {JSON_MODULES}.away; do mv $f ${{f%.away}}; done", check=True)
+            assert (without.codes, without.files, without.left) == (alone.codes, alone.files, alone.left), (
+                without.output
+            )
+            assert comparable(without.config) == comparable(alone.config)
+    assert passed
 
 
 @pytest.mark.parametrize(

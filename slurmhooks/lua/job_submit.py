@@ -572,13 +572,6 @@ class Script:
             log.plain(INFO, f"{PLUGIN}: {function}: job_desc->environment only accessible for batch jobs.{end}")
         return False
 
-    @property
-    def job(self) -> Any:
-        """The request of the running call."""
-        if self._job is None:
-            raise StaleHandleError("this environment was used after the call that it was made for")
-        return self._job
-
     def _write_variable(self, name: Any, value: Any) -> bytes | None:
         key = slurm_table.as_string(self.state, name)
         if key is None:
@@ -626,7 +619,10 @@ class Variables:
         key = name if type(name) is bytes else slurm_table.as_string(self._script.state, name)
         if key is None:
             return None
-        found: str | None = self._script.job.environment.get(key.decode(ENCODING, ERRORS))
+        job = self._script._job
+        if job is None:
+            raise StaleHandleError("this environment was used after the call that it was made for")
+        found: str | None = job.environment.get(key.decode(ENCODING, ERRORS))
         if found is not None:
             return found.encode(ENCODING, ERRORS)
         self._script.has_environment("_job_env_field", "")

@@ -25,7 +25,7 @@ BATCH = 40
 
 # Each example writes its files anew. The message names the one text: to look for a smaller batch would take minutes.
 BOUNDED = settings(
-    max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
 
 Lines = list[dict[str, list[Value]]]

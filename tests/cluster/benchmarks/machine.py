@@ -19,6 +19,8 @@ PREFIX = os.environ.get("SLURMHOOKS_TEST_PREFIX", "")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slurmhooks" / "bench"
 VALGRIND = "/opt/valgrind"
 SPANK_LUA = "/opt/spank-lua/lua.so"
+WHERE_SPANK_LUA_IS = "SLURMHOOKS_SPANK_LUA"
+"""A variable of the environment: its library, or a folder of its sources."""
 PLUGSTACK = "required spank_python.so\n"
 
 

@@ -46,7 +46,6 @@ void command_atexit(const struct line *line, struct block block);
 void command_await(const struct line *line);
 void command_touch(const struct line *line);
 void command_rename(const struct line *line);
-void command_name(const struct line *line);
 void command_close_fd(const struct line *line);
 void command_getenv(const struct line *line);
 void command_balance(const struct line *line);

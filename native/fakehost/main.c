@@ -46,7 +46,6 @@ static const struct command commands[] = {
     {"await", 2, command_await, NULL},
     {"touch", 2, command_touch, NULL},
     {"rename", 3, command_rename, NULL},
-    {"name", 2, command_name, NULL},
     {"close_fd", 2, command_close_fd, NULL},
     {"getenv", 2, command_getenv, NULL},
     {"balance", 1, command_balance, NULL},

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -184,13 +183,6 @@ void command_touch(const struct line *line)
     if (!file)
         script_wrong(line, "cannot make it");
     fclose(file);
-}
-
-/* As scrun's anchor (anchor.c:_set_proctitle). */
-void command_name(const struct line *line)
-{
-    if (prctl(PR_SET_NAME, line->words[1], 0, 0, 0))
-        script_wrong(line, "no name");
 }
 
 void command_rename(const struct line *line)

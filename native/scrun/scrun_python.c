@@ -17,7 +17,6 @@
 #include "container.h"
 #include "stub/stub.h"
 #include "turns.h"
-#include "warmup.h"
 #include "watchdog.h"
 
 /* What scrun gets when Python has no answer: the container's job is cancelled. */
@@ -206,16 +205,12 @@ static int stage_out(lua_State *L)
     return 1;
 }
 
-static void after_fork(void)
-{
-    if (!warmup_is_due())
-        return;
-    alarm_keep();
-    warmup_start();
-}
-
-/* Only defines the functions: scrun reads scrun.lua before it forks the process that will call them, so Python starts
- * there. Its arguments are the two functions of the site's own script, or nothing. */
+/*
+ * Only defines the functions: scrun reads scrun.lua before it forks the process that will call them, so Python starts
+ * at the first call. Not earlier, beside scrun: an anchor that has less of the processor while it comes up may take the
+ * job's arrival for the end of creating, and runs the container without staging it (anchor.c:_on_startup_con; 3 of 16
+ * on a busy machine, with 26.05). Its arguments are the two functions of the site's own script, or nothing.
+ */
 __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
 {
     lua_settop(L, 2);
@@ -223,6 +218,6 @@ __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
     lua_setglobal(L, "slurm_scrun_stage_out");
     lua_pushcclosure(L, stage_in, 1);
     lua_setglobal(L, "slurm_scrun_stage_in");
-    pthread_atfork(NULL, NULL, after_fork);
+    pthread_atfork(NULL, NULL, alarm_keep);
     return 0;
 }

@@ -74,19 +74,6 @@ class LuaScrun:
         return int(status[0]), text
 
 
-def prepare() -> Answer:
-    """Load the hooks while scrun waits for the container's job.
-
-    Says nothing of what is wrong with them: the first staging finds it again, and has somebody to tell.
-    """
-    global _registry
-    try:
-        _registry = _registry or loader.load(site.sources())
-    except (ConfigError, LoadError):
-        return FAILED, None, 0
-    return 0, None, 0
-
-
 def stage_in(address: int) -> Answer:
     """Run the handlers of slurm_scrun_stage_in().
 

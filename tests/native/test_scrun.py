@@ -123,53 +123,10 @@ def test_as_scruns_anchor_does(each_host: Host) -> None:
     assert (run.one("fork")["status"], run.one("fork")["signal"]) == (0, 0)
 
 
-LOADS = """
-open({loaded!r}, "a").close()
-log.info("loaded")
-
-@hook.scrun.stage_in
-def stage_in(container):
-    log.info("staged")
-"""
-
-
-@pytest.mark.parametrize("forks", [1, 3])
-def test_python_starts_while_scrun_waits(each_host: Host, forks: int) -> None:
-    """The anchor loads the hooks once, before it stages; it is forked three times for a container with a terminal."""
-    loaded = str(each_host.folder / "loaded")
-    each_host.site(LOADS.format(loaded=loaded))
-    began, ended = "fork\n" * forks, "end\n" * forks
-    staging = f"name scrun:box\nawait {loaded}\nthreads 1\nstage_in bundle=/b\nend\n"
-    run = each_host.run(f"lua $lua\n{began}{staging}{ended}")
-    assert run.one("stage_in").rc == 0
-    assert (run.said("loaded"), run.said("staged")) == ([""], [""])
-    assert [(done["status"], done["signal"]) for done in run.of("fork")] == [(0, 0)] * forks
-
-
-def test_python_starts_in_no_other_process(host: Host) -> None:
-    """What scrun forks for other ends, and what its anchor forks, loads nothing of its own."""
-    loaded = str(host.folder / "loaded")
-    host.site(LOADS.format(loaded=loaded))
-    anchor = f"fork\nname scrun:box\nawait {loaded}\nfork\nmapped libpython\nend\nend\n"
-    run = host.run(f"lua $lua\nfork\nmapped libpython\nend\n{anchor}mapped libpython\n")
-    assert run.said("loaded") == [""]
-    assert [result["found"] for result in run.of("mapped")] == [0, 1, 0]
-
-
-def test_hooks_that_do_not_load_are_told_once(host: Host) -> None:
-    """Nobody is told of them while scrun waits for its job, but at the first staging, which fails."""
-    loaded = host.folder / "loaded"
-    host.site(f"open({str(loaded)!r}, 'a').close()\nraise RuntimeError('disk on fire')")
-    run = host.run(f"lua $lua\nfork\nname scrun:box\nawait {loaded}\nthreads 1\nstage_in bundle=/b\nend\nend")
-    assert run.one("stage_in").rc == -1
-    assert sum("the hooks could not be loaded" in line for line in run.lines()) == 1
-
-
 def test_an_alarm_before_scrun_listens(host: Host) -> None:
     """The anchor survives scrun's timer going off before scrun has given it a handler."""
-    loaded = str(host.folder / "loaded")
-    host.site("import os\nos.kill(os.getpid(), 14)\n" + LOADS.format(loaded=loaded))
-    run = host.run(f"lua $lua\nfork\nname scrun:box\nawait {loaded}\nthreads 1\nstage_in bundle=/b\nend\nend")
+    host.site("import os\nos.kill(os.getpid(), 14)\nhook.scrun.stage_in(lambda container: None)")
+    run = host.run("lua $lua\nfork\nthreads 1\nstage_in bundle=/b\nend\nend")
     assert run.one("stage_in").rc == 0
     assert (run.one("fork")["status"], run.one("fork")["signal"]) == (0, 0)
 

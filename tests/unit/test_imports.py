@@ -205,7 +205,7 @@ sys.modules["_slurmhooks_scrun"] = native = Native()
 sys.path.append(sys.argv[1])
 from slurmhooks.scrun import entry
 
-answers = [entry.prepare(), entry.stage_in(native), entry.stage_out(native)]
+answers = [entry.stage_in(native), entry.stage_out(native)]
 print(answers, native.told, native.logged)
 print(*(set(sys.modules) - before))
 """
@@ -278,7 +278,6 @@ def test_a_container_whose_handlers_import_nothing(tmp_path: Path, write: Callab
     assert done.returncode == 0, done.stderr
     said, imported = done.stdout.splitlines()
     assert said == (
-        "[(0, None, 0), (0, None, 0), (0, None, 0)] [(b'set_root_path', b'/box/rootfs')]"
-        " ['slurmhooks: ran', 'slurmhooks: /box']"
+        "[(0, None, 0), (0, None, 0)] [(b'set_root_path', b'/box/rootfs')] ['slurmhooks: ran', 'slurmhooks: /box']"
     )
     assert set(imported.split()) - MAY_BE_IMPORTED_BY_THE_ANCHOR - TO_FIND_FILES == set()

@@ -32,6 +32,9 @@ SLURMS_OWN = {
 WALKS_PARTITIONS = {"example", "contribs"}
 """Of these, the scripts that ask for part_list, which a build without Slurm's sources does not have."""
 
+WHAT_ACCOUNTING_KNOWS = {"assoc_comment", "default_account", "default_qos"}
+"""Refused likewise."""
+
 BATCH = "sbatch --hold --parsable -o /dev/null"
 PLAIN = (
     f"{BATCH} --wrap true",
@@ -132,9 +135,10 @@ def names_module(release: str) -> str:
             known |= set(job_fields.names(kind, (year, month)))
         # Without accounting, 24.11's own plugin ends slurmctld by a crash when a script asks for assoc_qos.
         known.discard("assoc_qos")
+        if not has_sources(release):
+            known -= WHAT_ACCOUNTING_KNOWS
         found[kind] = sorted(known | set(job_fields.BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"})
     found["times"] = list(TIMES)
-    del release
     rows = (f"{kind} = {{ {', '.join(repr(name) for name in names)} }}" for kind, names in found.items())
     return f"return {{ {', '.join(rows)} }}\n"
 
@@ -182,7 +186,9 @@ class Side:
             number = found.group(1) or found.group(2)
             job = self.cluster.root("scontrol", "show", "job", "-o", number).stdout
             job += self.cluster.root("scontrol", "write", "batch_script", number, "-").stdout
-        return Seen(command, done.returncode, done.stdout + done.stderr, UNLIKE.sub("", job), [*map(_timeless, lines)])
+        # salloc says this if slurmctld is the first to end the allocation.
+        said = re.sub(r"(?m)^salloc: Job allocation \d+ has been revoked\.\n", "", done.stdout + done.stderr)
+        return Seen(command, done.returncode, said, UNLIKE.sub("", job), [*map(_timeless, lines)])
 
 
 def _timeless(line: str) -> str:

@@ -116,9 +116,12 @@ class Machine:
         """Return how many instructions a command of alice's executes, each time: its own process, not its children."""
         self._valgrind()
         # A child that does not exec has a file of its own: the first is the command's.
+        # Slurm's env_array_merge() callocs 256 KiB, and whether that is memory of the heap, to be cleared by 130,000
+        # instructions, depends on all that was allocated before: it is mapped here, always.
         said = self.user(
             f"""
             folder=$(mktemp -d)
+            export MALLOC_MMAP_THRESHOLD_=65536
             for number in $(seq {times}); do
                 mkdir $folder/$number
                 VALGRIND_LIB={VALGRIND}/usr/libexec/valgrind {VALGRIND}/usr/bin/valgrind --quiet --tool=callgrind \\

@@ -109,9 +109,9 @@ def test_a_changed_configuration_is_taken_up(site: Site) -> None:
     )
     site.cluster.put('[hooks]\npaths = ["other.d/*.py"]\n', TOML)
     assert "other" in site.refused()
-    site.cluster.put(f'[hooks]\npahts = ["{HOOKS_D}/*.py"]\n', TOML)
+    site.cluster.put(f'[hooks]\npfade = ["{HOOKS_D}/*.py"]\n', TOML)
     assert "other" in site.refused()
-    assert f"{TOML}: hooks.pahts: unknown key" in site.logged()
+    assert f"{TOML}: hooks.pfade: unknown key" in site.logged()
     site.cluster.root("rm", TOML, check=True)
     site.submit()
 

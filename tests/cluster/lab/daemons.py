@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Start, stop and watch Slurm's daemons. All of this runs inside the cluster."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -81,7 +82,7 @@ def start(release: Release, nodes: int) -> None:
             # Each forks before it writes its pid, so at first an absent one means nothing by itself.
             late = time.monotonic() > began + GRACE_SECONDS
             if not _running(pid_file) and (late or "fatal:" in _since(log, seen[log])):
-                raise LabError(f"{command[0]} ({name}) ended:\n{_problems(log, seen[log])}")
+                raise LabError(f"{command[0]} ({name}) {_fate(command)}:\n{_problems(log, seen[log])}")
         states = node_states(1)
         if len(states) == nodes and READY_STATES.issuperset(states):
             return
@@ -150,6 +151,16 @@ def _pid(pid_file: str) -> int:
             return int(file.read())
     except (OSError, ValueError):
         return 0
+
+
+def _fate(command: Sequence[str]) -> str:
+    """Tell whether a daemon that wrote no pid ended or hangs, and in what."""
+    done = subprocess.run(["pgrep", "-xf", " ".join(command)], capture_output=True, text=True, env=ENVIRONMENT)
+    hanging = []
+    for pid in done.stdout.split():
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/wchan", encoding="ascii") as file:
+            hanging.append(f"process {pid} waits in {file.read()}")
+    return f"wrote no pid ({', '.join(hanging)})" if hanging else "ended"
 
 
 def _signal(pid: int, number: int) -> None:

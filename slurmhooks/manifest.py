@@ -5,9 +5,9 @@ native/spank/manifest.c reads it too and says what makes it void. One record a l
 unusual in a word as ``%XX``::
 
     slurmhooks-manifest 1 0x160508          version of the format, and Slurm's
-    file DEVICE INODE SIZE MTIME_NS PATH    holds only while that file is this one
+    file INODE SIZE MTIME_NS PATH           holds only while that file is this one
     absent PATH                             holds only while there is no such file
-    glob DEVICE INODE SIZE MTIME_NS COUNT FOLDER START END    or only while the folder has as many START*END
+    glob INODE SIZE MTIME_NS COUNT FOLDER START END    or only while the folder has as many START*END
     line ARG...                             a line of plugstack.conf, by its arguments; what follows is of this line
     source PATH                             a hook file to load
     module NAME                             an installed module to load
@@ -15,6 +15,8 @@ unusual in a word as ``%XX``::
     call CALLBACK CONTEXTS                  there are handlers; bit n of CONTEXTS: spank_context_t n
     option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
     end
+
+No number of a device: overlays, Btrfs and NFS, of which many nodes' root file systems are, get another at each mount.
 """
 
 from __future__ import annotations
@@ -169,7 +171,7 @@ def _rows_of(args: Sequence[str], path: str | None) -> list[list[str]] | None:
 def without_times(text: str) -> str:
     """Return a manifest without the sizes and times of folders: another says only that each launch looks into it."""
     rows = (row.split(" ") for row in text.split("\n"))
-    return "\n".join(" ".join([*row[:3], *row[5:]] if row[0] == "glob" else row) for row in rows)
+    return "\n".join(" ".join([*row[:2], *row[4:]] if row[0] == "glob" else row) for row in rows)
 
 
 def write(text: str, path: str) -> None:
@@ -200,7 +202,7 @@ def _rest(args: Sequence[str]) -> list[str]:
 
 def _watch(path: str) -> str:
     found = identity(path)
-    return _row("absent", path) if found is None else _row("file", *map(str, found), path)
+    return _row("absent", path) if found is None else _row("file", *map(str, found[1:]), path)
 
 
 def _pattern(pattern: str) -> str:
@@ -222,7 +224,7 @@ def _pattern(pattern: str) -> str:
     names = matches(pattern)
     if any(map(os.path.islink, names)):
         return _watch(folder)
-    return _row("glob", *map(str, found), str(len(names)), *plain)
+    return _row("glob", *map(str, found[1:]), str(len(names)), *plain)
 
 
 def _option(option: Option) -> str:

@@ -97,20 +97,19 @@ static int callback_of(const char *name)
     return -1;
 }
 
-/* file DEVICE INODE SIZE MTIME_NS PATH: it must be that very file. */
+/* file INODE SIZE MTIME_NS PATH: it must be that very file. */
 static int check_file(const struct record *record)
 {
-    uint64_t device, inode, size, mtime;
+    uint64_t inode, size, mtime;
     struct stat status;
 
-    if (record->count != 6 || number(record->words[1], UINT64_MAX, &device) ||
-        number(record->words[2], UINT64_MAX, &inode) || number(record->words[3], UINT64_MAX, &size) ||
-        number(record->words[4], UINT64_MAX, &mtime))
+    if (record->count != 5 || number(record->words[1], UINT64_MAX, &inode) ||
+        number(record->words[2], UINT64_MAX, &size) || number(record->words[3], UINT64_MAX, &mtime))
         return -1;
-    if (stat(record->words[5], &status))
+    if (stat(record->words[4], &status))
         return 1;
     uint64_t found = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
-    return status.st_dev != device || status.st_ino != inode || (uint64_t)status.st_size != size || found != mtime;
+    return status.st_ino != inode || (uint64_t)status.st_size != size || found != mtime;
 }
 
 /* absent PATH: there must still be no such file. */
@@ -143,25 +142,25 @@ static int64_t count_entries(const char *folder, const char *start, const char *
 }
 
 /*
- * glob DEVICE INODE SIZE MTIME_NS COUNT FOLDER START END: the folder must be as it was, or at least be the same one
+ * glob INODE SIZE MTIME_NS COUNT FOLDER START END: the folder must be as it was, or at least be the same one
  * with as many entries that fit. Each of those it had is a file of the manifest by itself, so there is no other among
  * them.
  */
 static int check_glob(const struct record *record)
 {
-    uint64_t device, inode, size, mtime, count;
+    uint64_t inode, size, mtime, count;
     struct stat status;
 
-    if (record->count != 9 || number(record->words[1], UINT64_MAX, &device) ||
-        number(record->words[2], UINT64_MAX, &inode) || number(record->words[3], UINT64_MAX, &size) ||
-        number(record->words[4], UINT64_MAX, &mtime) || number(record->words[5], INT32_MAX, &count))
+    if (record->count != 8 || number(record->words[1], UINT64_MAX, &inode) ||
+        number(record->words[2], UINT64_MAX, &size) || number(record->words[3], UINT64_MAX, &mtime) ||
+        number(record->words[4], INT32_MAX, &count))
         return -1;
-    if (stat(record->words[6], &status) || status.st_dev != device || status.st_ino != inode)
+    if (stat(record->words[5], &status) || status.st_ino != inode)
         return 1;
     uint64_t found = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
     if ((uint64_t)status.st_size == size && found == mtime)
         return 0;
-    return count_entries(record->words[6], record->words[7], record->words[8]) != (int64_t)count;
+    return count_entries(record->words[5], record->words[6], record->words[7]) != (int64_t)count;
 }
 
 static struct manifest_line *add_line(const struct record *record, struct manifest_line *before)

@@ -42,9 +42,7 @@ def test_a_name_is_watched_as_itself(tmp_path: Path) -> None:
     """Not its folder; a link counts as the file that it leads to, so that another one is noticed."""
     (tmp_path / "a.py").symlink_to(__file__)
     status = os.stat(__file__)
-    assert rows_of(tmp_path / "a.py") == [
-        f"file {status.st_dev} {status.st_ino} {status.st_size} {status.st_mtime_ns} {tmp_path}/a.py"
-    ]
+    assert rows_of(tmp_path / "a.py") == [f"file {status.st_ino} {status.st_size} {status.st_mtime_ns} {tmp_path}/a.py"]
 
 
 def write_often(path: str, letter: str, times: int) -> None:

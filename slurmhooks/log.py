@@ -27,13 +27,18 @@ class Log:
     ``name=value``. A text of several lines becomes several records.
     """
 
-    __slots__ = ("_record", "_sink", "_user")
+    __slots__ = ("_most", "_record", "_sink", "_user")
 
     def __init__(self) -> None:
         """Write to standard error until a plugin point attaches Slurm's log."""
         self._sink: Callable[[int, str], None] | None = None
         self._user: Callable[[str], None] | None = None
         self._record: Callable[[str], None] | None = None
+        self._most = DEBUG3
+
+    def limit(self, level: str) -> None:
+        """Drop what is said at levels below one of :data:`LEVELS`: ``[log] level`` of the configuration."""
+        self._most = LEVELS.index(level)
 
     def attach(
         self,
@@ -105,6 +110,8 @@ class Log:
         self, level: int, text: str, args: tuple[object, ...] = (), fields: dict[str, object] | None = None
     ) -> None:
         """Log at a level given by its index in :data:`LEVELS`."""
+        if level > self._most:
+            return
         for line in _format(text, args, fields or {}).split("\n"):
             if self._sink is not None:
                 self._sink(level, PREFIX + line)

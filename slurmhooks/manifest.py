@@ -12,6 +12,7 @@ unusual in a word as ``%XX``::
     source PATH                             a hook file to load
     module NAME                             an installed module to load
     lua VERSION                             the Lua that its scripts run on
+    log LEVEL                               the lowest level that its handlers' lines are handed to Slurm with
     call CALLBACK CONTEXTS                  there are handlers; bit n of CONTEXTS: spank_context_t n
     option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
     end
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 from slurmhooks.hook import CONTEXTS
 from slurmhooks.loader import Source, has_magic, identity, matches, plain_glob
+from slurmhooks.log import LEVELS, log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,9 +54,10 @@ class Line:
         rest: the arguments that handlers see.
         registry: what was found.
         lua: the version of Lua that its scripts run on; None if it has none.
+        level: the lowest level that its handlers' lines are handed to Slurm with; None: all are.
     """
 
-    __slots__ = ("args", "lua", "registry", "rest", "sources")
+    __slots__ = ("args", "level", "lua", "registry", "rest", "sources")
 
     def __init__(
         self,
@@ -63,6 +66,7 @@ class Line:
         rest: Sequence[str],
         registry: Registry,
         lua: str | None = None,
+        level: str | None = None,
     ) -> None:
         """Keep what was found; see the class."""
         self.args = tuple(args)
@@ -70,6 +74,7 @@ class Line:
         self.rest = list(rest)
         self.registry = registry
         self.lua = lua
+        self.level = level
 
 
 def default_path() -> str:
@@ -97,6 +102,7 @@ def render(lines: Iterable[Line], watched: Iterable[str], slurm_version: int, pa
             for source in line.sources
         ]
         rows += [_row("lua", line.lua)] if line.lua is not None else []
+        rows += [_row("log", line.level)] if line.level is not None else []
         rows += [_row("call", name, str(contexts)) for name, contexts in calls(line.registry).items()]
         rows += [_option(option) for option in line.registry.options]
     return "\n".join([*rows, "end", ""])
@@ -121,6 +127,8 @@ def variant(registries: Iterable[Registry]) -> str:
 def sources(args: Sequence[str], path: str | None = None) -> tuple[list[Source], list[str]] | None:
     """Return what a line loads according to the manifest, and the arguments that handlers see; None if it does not say.
 
+    Limits the log as it says.
+
     Args:
         args: the arguments on the line of plugstack.conf.
         path: the manifest; by default the one beside slurm.conf.
@@ -133,6 +141,9 @@ def sources(args: Sequence[str], path: str | None = None) -> tuple[list[Source],
         for words in rows
         if words[0] in ("source", "module")
     ]
+    for words in rows:
+        if words[0] == "log" and words[1:] and words[1] in LEVELS:
+            log.limit(words[1])
     return found, _rest(args)
 
 

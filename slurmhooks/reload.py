@@ -192,6 +192,7 @@ class LiveSite:
         if findings:
             raise LoadError(findings)
         self.registry = registry
+        log.limit(read.log.level)
         self._packages = read.hooks.modules
         self._reload = read.job_submit.reload
         if self._packages:

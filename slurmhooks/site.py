@@ -8,6 +8,7 @@ import sys
 
 from slurmhooks import loader
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.log import DEBUG3, LEVELS, USER, log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _PLAIN: dict[str, dict[str, type]] = {
     "job_submit": {"reload": bool, "lua": str},
     "spank": {},
     "scrun": {"lua": str},
+    "log": {"level": str},
 }
 """What the model of the configuration takes for right if it is of that type, and no empty text."""
 
@@ -67,7 +69,7 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
 
 
 def sources(path: str | None = None) -> list[Source]:
-    """Return what the configuration names, for processes that need nothing else of it.
+    """Return what the configuration names, and limit the log as it says; for processes that need nothing else of it.
 
     A file that says little more than which hook files there are is read without its model: importing pydantic takes
     longer than all else that a launch spends in Python. Anything more, or anything wrong, is the model's to judge.
@@ -81,21 +83,25 @@ def sources(path: str | None = None) -> list[Source]:
     path = path or f"{directory()}/{_CONFIG}"
     plain = _plain(path)
     if plain is not None:
-        return [*loader.expand(plain[0], path.rpartition("/")[0]), *(loader.Source(module=name) for name in plain[1])]
+        paths, modules, level = plain
+        log.limit(level)
+        return [*loader.expand(paths, path.rpartition("/")[0]), *(loader.Source(module=name) for name in modules)]
     from pathlib import Path
 
-    return of_config(Path(path))[1]
+    read, found = of_config(Path(path))
+    log.limit(read.log.level)
+    return found
 
 
-def _plain(path: str) -> tuple[list[str], list[str]] | None:
-    """Return the paths and modules of a configuration that its model need not judge."""
+def _plain(path: str) -> tuple[list[str], list[str], str] | None:
+    """Return the paths, the modules and the log's level of a configuration that its model need not judge."""
     from slurmhooks import plain_toml
 
     try:
         with open(path, "rb") as file:
             tables = plain_toml.read(file.read().decode())
     except FileNotFoundError:
-        return [], []
+        return [], [], LEVELS[DEBUG3]
     except (OSError, UnicodeDecodeError):
         return None
     if tables is None:
@@ -105,7 +111,8 @@ def _plain(path: str) -> tuple[list[str], list[str]] | None:
         if kinds is None or any(type(value) is not kinds.get(key) or value == "" for key, value in entries.items()):
             return None
     hooks: dict[str, Any] = tables.get("hooks", {})
-    return hooks.get("paths", []), hooks.get("modules", [])
+    level: Any = tables.get("log", {}).get("level", LEVELS[DEBUG3])
+    return (hooks.get("paths", []), hooks.get("modules", []), level) if level in LEVELS[:USER] else None
 
 
 def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:

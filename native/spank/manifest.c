@@ -248,7 +248,7 @@ static int take(const struct record *record, struct manifest_line **lines)
     if (!strcmp(what, "option"))
         return add_option(record, *lines);
     /* What Python needs to load the line; see slurmhooks/manifest.py. */
-    return !strcmp(what, "source") || !strcmp(what, "module") || !strcmp(what, "lua") ? 0 : -1;
+    return !strcmp(what, "source") || !strcmp(what, "module") || !strcmp(what, "lua") || !strcmp(what, "log") ? 0 : -1;
 }
 
 /* slurmhooks-manifest 1 0xVERSION, of this very Slurm */

@@ -104,7 +104,8 @@ class Loaded:
         if read is not None:
             self._watch_config(path, read, sources)
         self.watched += [handler.path for handler in registry.all_handlers()]
-        self.lines.append(Line(args, sources, rest, registry, version))
+        level = None if read is None else read.log.level
+        self.lines.append(Line(args, sources, rest, registry, version, level))
 
     def _add_scripts(
         self, registry: Registry, scripts: list[loader.Source], args: tuple[str, ...]

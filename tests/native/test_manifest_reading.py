@@ -88,7 +88,7 @@ class Reader:
             return self._call(rest)
         if what == "option":
             return self._option(rest)
-        return what in ("source", "module", "lua")
+        return what in ("source", "module", "lua", "log")
 
     @staticmethod
     def _glob(rest: list[str]) -> bool:
@@ -173,7 +173,7 @@ RIGHT = st.one_of(
         ),
         *(st.integers(0, 2), st.integers(0, 63), st.integers(0, 1), WORDS.filter(bool), WORDS, WORDS),
     ),
-    st.builds(lambda kind, word: row(kind, word), st.sampled_from(["source", "module", "lua"]), WORDS),
+    st.builds(lambda kind, word: row(kind, word), st.sampled_from(["source", "module", "lua", "log"]), WORDS),
     st.sampled_from([b"", b"# a remark", b"absent /no/such/file"]),
     st.builds(
         lambda start, end: row("glob", ROOT_FOLDER, "1", "0", entries(start, end), "/", start, end),

@@ -117,3 +117,16 @@ def test_without_standard_error_nothing_happens(monkeypatch: pytest.MonkeyPatch)
     """A daemon may have no stderr at all."""
     monkeypatch.setattr("sys.stderr", None)
     Log().error("nowhere")
+
+
+def test_a_limit(said: SimpleNamespace) -> None:
+    """What is said below the site's level is dropped; what users must see is not."""
+    log.limit("verbose")
+    try:
+        for level in LEVELS[:-1]:
+            getattr(log, level)(level)
+        log.user("text")
+    finally:
+        log.limit("debug3")
+    assert [line for _, line in said.lines] == [f"slurmhooks: {name}" for name in ("error", "info", "verbose")]
+    assert said.user == ["text"]

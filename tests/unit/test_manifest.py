@@ -2,11 +2,13 @@
 import multiprocessing
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from slurmhooks import manifest
 from slurmhooks.loader import Source
+from slurmhooks.log import log
 from slurmhooks.registry import Registry
 
 
@@ -98,4 +100,18 @@ def test_sources_come_back(tmp_path: Path) -> None:
     assert [source.path or source.module for source in found[0]] == [*names, "m"]
     assert found[1] == ["y z"]
     assert manifest.sources(["x"], str(path)) is None
+    assert "\nlog " not in path.read_text(errors="surrogateescape")
     assert manifest.sources(["x"], str(tmp_path / "missing")) is None
+
+
+def test_the_level_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
+    """A line's level holds without its configuration being read."""
+    path = tmp_path / "slurmhooks.manifest"
+    manifest.write(manifest.render([manifest.Line([], [], [], Registry((), ()), level="error")], [], 1), str(path))
+    try:
+        manifest.sources([], str(path))
+        log.info("dropped")
+        log.error("said")
+    finally:
+        log.limit("debug3")
+    assert [line for _, line in said.lines] == ["slurmhooks: said"]

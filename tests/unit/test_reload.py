@@ -9,6 +9,7 @@ import pytest
 
 from slurmhooks import reload
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.log import log
 from slurmhooks.reload import LiveSite, Watch
 
 Write = Callable[..., Path]
@@ -178,3 +179,17 @@ def test_a_change_while_files_load_is_seen(write: Write, sites: Callable[..., Li
     write("hooks.d/a.py", f"from pathlib import Path\nPath(__file__).write_text({complete!r})\n1 / 0\n")
     assert labels(site) == ["a:f"]
     assert labels(site) == ["a:complete"]
+
+
+def test_the_level_of_the_log(write: Write, sites: Callable[..., LiveSite], said: SimpleNamespace) -> None:
+    """It changes with the configuration, while slurmctld runs."""
+    write("slurmhooks.toml", "")
+    live = sites()
+    live.start()
+    try:
+        write("slurmhooks.toml", '[log]\nlevel = "error"\n')
+        live.refresh()
+        log.info("dropped")
+    finally:
+        log.limit("debug3")
+    assert said.lines == []

@@ -2,12 +2,14 @@
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from slurmhooks import site
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.loader import Source
+from slurmhooks.log import log
 
 Write = Callable[..., Path]
 
@@ -168,3 +170,24 @@ def test_a_wrong_init_failure_mode(write: Write) -> None:
     """A value that Slurm has not is refused, with those that it has."""
     with pytest.raises(LoadError, match="init_failure_mode=jobs: it can be init_failure_mode=node or"):
         site.of_plugstack(["init_failure_mode=jobs"])
+
+
+@pytest.mark.parametrize("text", ['[log]\nlevel = "error"\n', 'log.level = "error"\n'], ids=["plain", "not plain"])
+def test_the_level_of_the_log(write: Write, said: SimpleNamespace, text: str) -> None:
+    """What is below the configured level is not handed to Slurm."""
+    write("slurmhooks.toml", text)
+    try:
+        site.sources()
+        log.info("dropped")
+        log.error("said")
+    finally:
+        log.limit("debug3")
+    assert [line for _, line in said.lines] == ["slurmhooks: said"]
+
+
+def test_a_wrong_level_of_the_log(write: Write) -> None:
+    """It is refused by name."""
+    write("slurmhooks.toml", '[log]\nlevel = "user"\n')
+    with pytest.raises(ConfigError) as caught:
+        site.sources()
+    assert "log.level" in caught.value.findings[0]

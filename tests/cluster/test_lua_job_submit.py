@@ -260,8 +260,15 @@ def test_a_script_does_the_same_under_both_plugins(
         assert script in WALKS_PARTITIONS
         return
     for theirs, ours in zip(both[script]["lua"], both[script]["python"], strict=True):
-        assert ours.log == theirs.log, ours.command
-        assert ours == theirs
+        log = [*map(_caught_up, theirs.log, ours.log), *theirs.log[len(ours.log) :]]
+        assert ours.log == log, ours.command
+        assert ours == theirs._replace(log=log)
+
+
+def _caught_up(theirs: str, ours: str) -> str:
+    """Return their line with ours' younger jobs: job_submit/lua looks again only in another second."""
+    known = theirs.startswith("lua: jobs: ") and ours.startswith(f"{theirs} ")
+    return ours if known else theirs
 
 
 HOOKS = """

@@ -6,7 +6,6 @@ Imports pydantic: a process that lives for one launch reads no configuration unl
 
 from __future__ import annotations
 
-import os
 import tomllib
 from pathlib import Path
 from typing import Literal
@@ -89,12 +88,6 @@ class Config(Section):
     scrun: Scrun = Scrun()
     lua: Lua = Lua()
     log: Log = Log()
-
-
-def default_path() -> Path:
-    """Return where the file is: beside slurm.conf."""
-    conf = os.environ.get("SLURM_CONF") or "/etc/slurm/slurm.conf"
-    return Path(conf).parent / FILE_NAME
 
 
 def read(path: Path) -> Config:

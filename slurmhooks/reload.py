@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from slurmhooks import config, dispatch, loader, site
+from slurmhooks import dispatch, loader, site
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import log
 from slurmhooks.registry import Registry
@@ -145,7 +145,7 @@ class LiveSite:
         """
         self._check = check
         self._scripts = scripts
-        self._path = path or config.default_path()
+        self._path = path or site.config_path()
         self._packages: tuple[str, ...] = ()
         self._reload = True
         self._watch = Watch(())

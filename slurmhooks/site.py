@@ -37,8 +37,19 @@ _PLAIN: dict[str, dict[str, type]] = {
 
 
 def directory() -> str:
-    """Return the folder of slurm.conf."""
-    return (_environment("SLURM_CONF") or "/etc/slurm/slurm.conf").rpartition("/")[0]
+    """Return the folder of slurm.conf: of SLURM_CONF's, else the one that the plugins were built for."""
+    conf = _environment("SLURM_CONF")
+    if conf:
+        return conf.rpartition("/")[0]
+    built_for = sys._xoptions.get("slurmhooks_sysconfdir")
+    return built_for if isinstance(built_for, str) else "/etc/slurm"
+
+
+def config_path() -> Path:
+    """Return where slurmhooks.toml is: beside slurm.conf."""
+    from pathlib import Path
+
+    return Path(directory(), _CONFIG)
 
 
 def _environment(name: str) -> str | None:
@@ -62,7 +73,7 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
     """
     from slurmhooks import config
 
-    path = path or config.default_path()
+    path = path or config_path()
     read = config.read(path)
     sources = loader.expand(read.hooks.paths, str(path.parent))
     return read, [*sources, *(loader.Source(module=name) for name in read.hooks.modules)]
@@ -158,7 +169,7 @@ def lua_version() -> str | None:
     from slurmhooks import config
 
     try:
-        return config.read(config.default_path()).lua.version
+        return config.read(config_path()).lua.version
     except ConfigError as error:
         raise LoadError(error.findings) from error
 

@@ -98,6 +98,21 @@ static void undo_environment(void)
     }
 }
 
+/*
+ * Tell slurmhooks/site.py where slurm.conf lies unless SLURM_CONF says it, which few of Slurm's programs have: these
+ * know it from their own build. RET 0, or -1.
+ */
+static int tell_sysconfdir(void)
+{
+    PyObject *py_options = PySys_GetObject("_xoptions"); /* borrowed */
+    PyObject *py_path = py_options ? PyUnicode_DecodeFSDefault(SLURMHOOKS_SYSCONFDIR) : NULL;
+    int rc = py_path ? PyDict_SetItemString(py_options, "slurmhooks_sysconfdir", py_path) : -1;
+
+    Py_XDECREF(py_path);
+    PyErr_Clear();
+    return rc;
+}
+
 static PyStatus initialize(const char *directory)
 {
     PyPreConfig preconfig;
@@ -117,9 +132,12 @@ static PyStatus initialize(const char *directory)
     status = fill(&config, directory);
     if (!PyStatus_Exception(status))
         status = Py_InitializeFromConfig(&config);
-    if (!PyStatus_Exception(status))
-        undo_environment();
     PyConfig_Clear(&config);
+    if (PyStatus_Exception(status))
+        return status;
+    undo_environment();
+    if (tell_sysconfdir())
+        return PyStatus_NoMemory();
     return status;
 }
 
@@ -138,6 +156,8 @@ static int join_running(const char *directory)
             rc = -1;
         Py_XDECREF(py_entry);
     }
+    if (!rc)
+        rc = tell_sysconfdir();
     if (rc) {
         PyErr_Clear();
         log_error("cannot extend the search path of the Python that another plugin has started");

@@ -2,14 +2,14 @@
 -- Runs the scrun.lua of a site's own, which slurmhooks.toml names under [scrun] lua, in scrun's Lua state and with
 -- scrun's own `slurm` table: as scrun itself would.
 --
--- Gets the folder of the plugins; returns the script's two functions, or nothing if no script is named. What is wrong is
--- an error, with which scrun ends before it asks for a job.
-local plugins = ...
+-- Gets the folder of the plugins and that of slurm.conf; returns the script's two functions, or nothing if no script is
+-- named. What is wrong is an error, with which scrun ends before it asks for a job.
+local plugins, sysconfdir = ...
 
 local function folder()
    local conf = os.getenv("SLURM_CONF")
    if conf == nil or conf == "" then
-      conf = "/etc/slurm/slurm.conf"
+      conf = sysconfdir .. "/slurm.conf"
    end
    return conf:match("^(.*/)[^/]*$") or ""
 end

@@ -46,7 +46,7 @@ class Loaded:
         # Only compile leaves byte code beside the hook files: a new __pycache__ there makes the manifest stale.
         sys.dont_write_bytecode = True
         os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
-        path = config.default_path()
+        path = site.config_path()
         self._guard(partial(self._load_config, path))
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
             self._guard(partial(self._load_line, args, path))
@@ -114,7 +114,7 @@ class Loaded:
         from slurmhooks.lua import library
         from slurmhooks.lua import spank as lua
 
-        self.watched.append(str(config.default_path()))
+        self.watched.append(str(site.config_path()))
         try:
             version = library.choose(site.lua_version())
         except library.NoLuaError as error:

@@ -33,7 +33,7 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
     try:
         if files:
             return loader.load([loader.Source(path=os.path.realpath(path)) for path in files])
-        path = config.default_path()
+        path = site.config_path()
         if not path.exists():
             raise Finding(f"{path} does not exist: name its folder with --sysconfdir, or hook files with --hooks")
         read, sources = site.of_config(path)

@@ -58,7 +58,7 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
     written = copy_plugins(record, source, _site.below(destdir, folder))
     click.echo(f"{folder}: {written} of {len(plugins_of(record))} files written, the others were there already")
     if TEMPLATE in record.files:
-        click.echo(render_scrun_lua(source / TEMPLATE, folder, _site.below(destdir, sysconfdir)))
+        click.echo(render_scrun_lua(source / TEMPLATE, folder, sysconfdir, destdir))
     if destdir == Path("/"):
         for entry in _site.writable_by_others(record.python.paths):
             warning = click.style("warning:", fg="yellow")
@@ -129,10 +129,12 @@ def _replace(target: Path, content: bytes, mode: int) -> None:
         raise
 
 
-def render_scrun_lua(template: Path, plugin_dir: Path, folder: Path) -> str:
+def render_scrun_lua(template: Path, plugin_dir: Path, sysconfdir: Path, destdir: Path) -> str:
     """Write scrun.lua, or beside it if a person wrote the one that is there; return what was done."""
+    folder = _site.below(destdir, sysconfdir)
     target = folder / "scrun.lua"
-    content = template.read_text().replace("@PLUGIN_DIR@", str(plugin_dir)).encode()
+    text = template.read_text().replace("@PLUGIN_DIR@", str(plugin_dir))
+    content = text.replace("@SYSCONFDIR@", str(sysconfdir)).encode()
     if target.exists() and target.read_bytes() == content:
         return f"{target}: there"
     if not target.exists() or MARK in target.read_text(errors="replace"):

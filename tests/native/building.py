@@ -47,6 +47,7 @@ class Build:
 
     Attributes:
         flavour: which.
+        sysconfdir: where slurm.conf lies if SLURM_CONF does not say it.
         plugins: the folder with the plugins.
         host: the program that opens them.
         other_core: a core library of another build.
@@ -56,6 +57,7 @@ class Build:
     """
 
     flavour: Flavour
+    sysconfdir: Path
     plugins: Path
     host: Path
     other_core: Path
@@ -88,6 +90,7 @@ def build(flavour: Flavour) -> Build:
         command = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", str(tree), str(ROOT / "native")]
         command += [f"--prefix={tree / 'plugins'}", f"-Dpython={python}", f"-Dpython_paths={python_paths(python)}"]
         command += [f"-Dslurm_include={include}", f"-Dlua={lua}", "-Dfakehost=true", "-Dvariants=false"]
+        command += [f"-Dsysconfdir_slurm={tree / 'etc'}"]
         command += flavour.options
         # Meson caches what it found: changed options mean a fresh start.
         stamp = tree / "configured.json"
@@ -99,7 +102,7 @@ def build(flavour: Flavour) -> Build:
         run([ninja(), "-C", str(tree), "install"], environment)
     fakehost = tree / "fakehost"
     cores = (fakehost / "libother_core.so", fakehost / "libmalloc_core.so")
-    return Build(flavour, tree / "plugins", fakehost / "fakehost", *cores, include, lua != "none")
+    return Build(flavour, tree / "etc", tree / "plugins", fakehost / "fakehost", *cores, include, lua != "none")
 
 
 @contextmanager

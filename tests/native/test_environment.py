@@ -255,3 +255,15 @@ def test_standard_library_of_the_build(host: Host) -> None:
     assert str(host.folder) + "'" not in path
     assert "''" not in path
     assert shutil.which("python3") is None or sysconfig.get_path("stdlib") in path
+
+
+def test_without_slurm_conf(host: Host) -> None:
+    """Where SLURM_CONF is not set, as in most of Slurm's programs, the folder counts that plugins were built for."""
+    etc = host.build.sysconfdir
+    etc.mkdir(exist_ok=True)
+    (etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["built_for.py"]\n')
+    (etc / "built_for.py").write_text(
+        "from slurmhooks import hook\n@hook.job_submit\ndef submit(job): job.comment = 'built for'\n"
+    )
+    run = host.run("open js $job_submit\njob_submit js", wrapper=["env", "-u", "SLURM_CONF"])
+    assert [result["comment"] for result in run.of("job_submit")] == ["built for"]

@@ -106,19 +106,6 @@ def test_a_configuration_does_not_change() -> None:
         Config().log.level = "info"
 
 
-@pytest.mark.parametrize(
-    ("conf", "expected"),
-    [(None, "/etc/slurm/slurmhooks.toml"), ("", "/etc/slurm/slurmhooks.toml"), ("/a/slurm.conf", "/a/slurmhooks.toml")],
-)
-def test_the_file_lies_beside_slurm_conf(monkeypatch: pytest.MonkeyPatch, conf: str | None, expected: str) -> None:
-    """SLURM_CONF says where that is, as it does for Slurm."""
-    if conf is None:
-        monkeypatch.delenv("SLURM_CONF", raising=False)
-    else:
-        monkeypatch.setenv("SLURM_CONF", conf)
-    assert config.default_path() == Path(expected)
-
-
 def test_every_key_is_described() -> None:
     """The reference of the configuration is made from these descriptions."""
     for name, table in Config.model_fields.items():

@@ -191,3 +191,25 @@ def test_a_wrong_level_of_the_log(write: Write) -> None:
     with pytest.raises(ConfigError) as caught:
         site.sources()
     assert "log.level" in caught.value.findings[0]
+
+
+@pytest.mark.parametrize(
+    ("conf", "built_for", "expected"),
+    [
+        (None, None, "/etc/slurm/slurmhooks.toml"),
+        ("", None, "/etc/slurm/slurmhooks.toml"),
+        (None, "/opt/slurm/etc", "/opt/slurm/etc/slurmhooks.toml"),
+        ("/a/slurm.conf", "/opt/slurm/etc", "/a/slurmhooks.toml"),
+    ],
+)
+def test_the_configuration_lies_beside_slurm_conf(
+    monkeypatch: pytest.MonkeyPatch, conf: str | None, built_for: str | None, expected: str
+) -> None:
+    """SLURM_CONF says where that is, as it does for Slurm, else the build of the plugins."""
+    if conf is None:
+        monkeypatch.delenv("SLURM_CONF", raising=False)
+    else:
+        monkeypatch.setenv("SLURM_CONF", conf)
+    if built_for is not None:
+        monkeypatch.setitem(sys._xoptions, "slurmhooks_sysconfdir", built_for)
+    assert site.config_path() == Path(expected)

@@ -75,6 +75,11 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
     return [Source(path=name) for name in found]
 
 
+def names(sources: Iterable[Source]) -> list[str]:
+    """Return the files among some sources."""
+    return [source.path for source in sources if source.path is not None]
+
+
 def has_magic(pattern: str) -> bool:
     """Tell whether a pattern is a glob, and not the name of one file."""
     return any(sign in pattern for sign in "*?[")

@@ -26,29 +26,49 @@ LOCAL = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", 
 
 
 class Watch:
-    """Tells whether any of some files or folders has changed.
+    """Tells whether any of some files has changed, or globs come to other files.
 
-    Asking costs one stat each; where all of them are on local file systems and no symbolic link is on the way, the
-    kernel is asked whether anything happened at all (inotify), and only then the files.
+    Asking costs one stat for each file and folder; where all of them are on local file systems and no symbolic link is
+    on the way, the kernel is asked whether anything happened at all (inotify), and only then the files.
     """
 
-    __slots__ = ("_asked", "_fd", "_happened", "_seen")
+    __slots__ = ("_asked", "_fd", "_folders", "_found", "_happened", "_listing", "_seen")
 
-    def __init__(self, paths: Iterable[str], before: Watch | None = None) -> None:
-        """Remember how they are now, or how an earlier watch saw them: what changed since then counts as a change."""
+    def __init__(
+        self,
+        paths: Iterable[str],
+        before: Watch | None = None,
+        folders: Iterable[str] = (),
+        listing: Callable[[], list[str]] = list,
+        found: list[str] | None = None,
+    ) -> None:
+        """Remember how files are now, or how an earlier watch saw them: what changed since then counts as a change.
+
+        Args:
+            paths: the files.
+            before: the earlier watch.
+            folders: where files may come and go; one that changes is listed.
+            listing: returns the files that there are to be loaded.
+            found: what it returned when they were loaded.
+        """
         names = list(dict.fromkeys(paths))
-        self._fd, self._happened = _notify(names)
+        places = list(dict.fromkeys(folders))
+        self._fd, self._happened = _notify([*names, *places])
         self._asked = False
-        known = dict(before._seen) if before is not None else {}
+        self._listing = listing
+        self._found = found
+        known = before._seen if before is not None else {}
         # After the kernel listens: a change in between is seen by both, not by none.
-        self._seen: list[tuple[str, Identity | None]] = [
-            (path, known[path] if path in known else loader.identity(path)) for path in names
-        ]
+        self._seen: dict[str, Identity | None] = {
+            path: known[path] if path in known else loader.identity(path) for path in names
+        }
+        # Unknown, so that the first question lists them: files may have come since the others were loaded.
+        self._folders: dict[str, Identity | None] = dict.fromkeys(places, (0, 0, 0, 0))
 
     @property
     def paths(self) -> list[str]:
-        """What is watched."""
-        return [path for path, _ in self._seen]
+        """The files that are watched."""
+        return list(self._seen)
 
     @property
     def fd(self) -> int:
@@ -64,7 +84,14 @@ class Watch:
                 return False
             # The kernel does not tell of what an earlier watch has missed.
             self._asked = True
-        return any(loader.identity(path) != seen for path, seen in self._seen)
+        if any(loader.identity(path) != seen for path, seen in self._seen.items()):
+            return True
+        now = {path: loader.identity(path) for path in self._folders}
+        if now == self._folders:
+            return False
+        # Byte code, an editor's temporary file: a folder changes for many reasons.
+        self._folders = now
+        return self._listing() != self._found
 
     def close(self) -> None:
         """Stop listening: from now on the files are asked."""
@@ -181,11 +208,17 @@ class LiveSite:
 
     def _load(self) -> None:
         # Listening begins before anything is read: what changes meanwhile is seen as a change afterwards.
-        self._listen([*site.watched(self._path), *self._watch.paths])
+        self._listen(Watch([*site.watched(self._path), *self._watch.paths]))
         read, sources = site.of_config(self._path)
+        folders = site.folders(self._path, read)
+
+        def listing() -> list[str]:
+            return loader.names(loader.expand(read.hooks.paths, str(self._path.parent)))
+
+        found = loader.names(sources)
         if self._scripts is not None:
             sources = [*self._scripts(read, self._path), *sources]
-        self._listen(site.watched(self._path, read, sources), self._watch)
+        self._listen(Watch(site.watched(self._path, read, sources), self._watch, folders, listing, found))
         self._forget((*self._packages, *read.hooks.modules))
         registry = loader.load(sources)
         findings = self._check(registry)
@@ -197,11 +230,11 @@ class LiveSite:
         self._reload = read.job_submit.reload
         if self._packages:
             # Only now is it known of which files a package consists.
-            self._listen(site.watched(self._path, read, sources), self._watch)
+            self._listen(Watch(site.watched(self._path, read, sources), self._watch, folders, listing, found))
 
-    def _listen(self, paths: Iterable[str], before: Watch | None = None) -> None:
+    def _listen(self, watch: Watch) -> None:
         self._watch.close()
-        self._watch = Watch(paths, before)
+        self._watch = watch
 
     @staticmethod
     def _forget(packages: Iterable[str]) -> None:

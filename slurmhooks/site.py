@@ -195,21 +195,32 @@ def split_plugstack(args: Sequence[str]) -> tuple[str | None, str | None, list[s
 
 
 def watched(path: Path, read: Config | None = None, sources: Iterable[Source] = ()) -> list[str]:
-    """Return the files and folders whose change may mean that the handlers are others.
+    """Return the files whose change may mean that the handlers are others.
 
     Args:
         path: the configuration file.
         read: its content; None if it could not be read.
         sources: what it named; packages count only once they are imported.
     """
+    packages = read.hooks.modules if read is not None else ()
+    modules = [getattr(sys.modules[name], "__file__", None) for name in modules_below(packages)]
+    return list(dict.fromkeys([str(path), *loader.names(sources), *filter(None, modules)]))
+
+
+def folders(path: Path, read: Config) -> list[str]:
+    """Return the folders in which files may come that the globs of a configuration name."""
     import os
 
-    patterns = read.hooks.paths if read is not None else ()
-    packages = read.hooks.modules if read is not None else ()
-    folders = [os.path.dirname(os.path.join(path.parent, pattern)) for pattern in patterns]
-    files = [source.path for source in sources if source.path is not None]
-    modules = [getattr(sys.modules[name], "__file__", None) for name in modules_below(packages)]
-    return list(dict.fromkeys([str(path), *folders, *files, *filter(None, modules)]))
+    found: list[str] = []
+    left = [pattern for pattern in patterns_of(path, read) if loader.has_magic(pattern)]
+    while left:
+        folder = os.path.dirname(left.pop())
+        if loader.has_magic(folder):
+            found += loader.matches(folder)
+            left.append(folder)
+        else:
+            found.append(folder)
+    return list(dict.fromkeys(found))
 
 
 def patterns_of(path: Path, read: Config) -> list[str]:

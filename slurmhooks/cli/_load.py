@@ -75,11 +75,10 @@ class Loaded:
         return site.of_config(path)
 
     def _watch_config(self, path: Path, read: config.Config, sources: list[loader.Source]) -> None:
-        """Watch what a configuration names, by patterns, not by the times of folders; packages are imported by now."""
+        """Watch what a configuration names, its globs by patterns; packages are imported by now."""
         patterns = site.patterns_of(path, read)
         self._watch(str(path), patterns)
-        folders = set(map(os.path.dirname, patterns))
-        self.watched += [name for name in site.watched(path, read, sources) if name not in folders]
+        self.watched += site.watched(path, read, sources)
 
     def _watch(self, where: str, patterns: list[str]) -> None:
         self.patterns += patterns

@@ -72,6 +72,42 @@ def test_changed_new_and_deleted_files(write: Write, sites: Callable[..., LiveSi
     assert labels(site) == ["a:k", "b:h"]
 
 
+def test_only_hook_files_count(write: Write, sites: Callable[..., LiveSite], said: SimpleNamespace) -> None:
+    """What else comes and goes beside hook files (byte code, an editor's files) loads nothing again."""
+    write("hooks.d/a.py", HANDLER.format(name="f"))
+    site = sites()
+    before = site.registry
+    for name in ("a.py~", ".a.py.swp", "__pycache__/a.cpython-313.pyc", "notes.txt"):
+        beside = write(f"hooks.d/{name}", "")
+        site.refresh()
+        beside.unlink()
+        site.refresh()
+    assert site.registry is before
+    assert said.lines == []
+    write("hooks.d/b.py", HANDLER.format(name="g"))
+    assert labels(site) == ["a:f", "b:g"]
+
+
+def test_folders_that_come(write: Write, sites: Callable[..., LiveSite]) -> None:
+    """A glob may stand for folders, too: a new one is seen."""
+    write("of/a/hooks.py", HANDLER.format(name="f"))
+    site = sites('[hooks]\npaths = ["of/*/hooks.py"]\n')
+    assert labels(site) == ["hooks:f"]
+    write("of/b/hooks.py", HANDLER.format(name="g"))
+    assert labels(site) == ["hooks:f", "hooks:g"]
+    write("of/b/hooks.py", HANDLER.format(name="h"))
+    assert labels(site) == ["hooks:f", "hooks:h"]
+
+
+def test_a_file_that_comes_while_others_load(write: Write, sites: Callable[..., LiveSite], tmp_path: Path) -> None:
+    """It was not among those that were loaded, so the next call takes it up."""
+    late = tmp_path / "hooks.d" / "b.py"
+    source = HANDLER.format(name="late")
+    write("hooks.d/a.py", f"from pathlib import Path\nPath({str(late)!r}).write_text({source!r})\n")
+    site = sites()
+    assert labels(site) == ["b:late"]
+
+
 def test_a_broken_change_leaves_the_last_good_ones(
     write: Write, sites: Callable[..., LiveSite], said: SimpleNamespace
 ) -> None:

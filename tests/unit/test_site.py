@@ -146,7 +146,7 @@ def test_a_line_taken_apart(line: str, expected: tuple[str | None, str | None, l
 
 
 def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change of the configuration, a file, a folder of a glob, or a package may mean other handlers."""
+    """A change of the configuration, a file or a package may mean other handlers."""
     write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py", "/gone/x.py"]\nmodules = ["watched_package"]\n')
     hooks = write("hooks.d/a.py", "")
     inside = write("lib/watched_package/inside.py", "")
@@ -154,7 +154,7 @@ def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "slurmhooks.toml"
     read, sources = site.of_config()
     before = site.watched(path, read, sources)
-    assert before == [str(path), str(hooks.parent), "/gone", str(hooks), "/gone/x.py"]
+    assert before == [str(path), str(hooks), "/gone/x.py"]
     monkeypatch.syspath_prepend(tmp_path / "lib")
     __import__("watched_package")
     try:
@@ -164,6 +164,16 @@ def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.Monke
         for name in site.modules_below(["watched_package"]):
             del sys.modules[name]
     assert site.watched(path) == [str(path)]
+
+
+def test_folders_where_files_may_come(write: Write, tmp_path: Path) -> None:
+    """Those of globs; where the folder is a glob as well, those that there are and those above them."""
+    write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py", "/gone/x.py", "of/*/hook?.py"]\n')
+    write("of/physics/hook1.py", "")
+    path = tmp_path / "slurmhooks.toml"
+    read, _ = site.of_config()
+    expected = {"hooks.d", "of", "of/physics"}
+    assert set(site.folders(path, read)) == {str(tmp_path / name) for name in expected}
 
 
 def test_a_wrong_init_failure_mode(write: Write) -> None:

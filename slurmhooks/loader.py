@@ -6,7 +6,7 @@ from __future__ import annotations
 import posix
 import sys
 import time
-from _stat import S_ISREG, S_IWOTH
+from _stat import S_ISDIR, S_ISREG, S_IWOTH
 
 from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
@@ -16,6 +16,7 @@ from slurmhooks.registry import Registry, verify, verify_options
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from os import stat_result
     from types import CodeType, ModuleType
 
     from slurmhooks.hook import Mark, Option
@@ -184,22 +185,76 @@ def load(sources: Sequence[Source]) -> Registry:
     return Registry(handlers, options)
 
 
+_slurm_user: Callable[[], int] | None = None
+
+
+def guard(slurm_user: Callable[[], int]) -> None:
+    """Refuse files of ordinary users from now on: this process has more rights than they.
+
+    Args:
+        slurm_user: returns the number of SlurmUser; asked only for a file that is neither root's nor our own.
+    """
+    global _slurm_user
+    _slurm_user = slurm_user
+
+
+def guarded() -> bool:
+    """Tell whether :func:`guard` was called."""
+    return _slurm_user is not None
+
+
 def unfit(path: str) -> str | None:
     """Return why a hook file must not be run, or None."""
     try:
-        mode = posix.stat(path).st_mode
+        status = posix.stat(path)
     except FileNotFoundError:
         return f"{path}: no such hook file"
     except OSError as error:
         return f"{path}: {error.strerror}"
-    if not S_ISREG(mode):
+    if S_ISDIR(status.st_mode):
+        return f"{path}: a folder, not a file; the hook files in it are {path}/*.py"
+    if not S_ISREG(status.st_mode):
         return f"{path}: not a file"
-    if mode & S_IWOTH:
-        return f"{path}: writable by everybody, and would run in Slurm's daemons: chmod o-w {path}"
+    return exposed(path, status)
+
+
+def exposed(path: str, status: stat_result) -> str | None:
+    """Return how somebody else may have written a file, and so run code in Slurm's daemons, or None."""
     folder = path.rpartition("/")[0] or "/"
-    if posix.stat(folder).st_mode & S_IWOTH:
+    around = posix.stat(folder)
+    if status.st_mode & S_IWOTH:
+        return f"{path}: writable by everybody, and would run in Slurm's daemons: chmod o-w {path}"
+    if around.st_mode & S_IWOTH:
         return f"{path}: everybody can put files into {folder}, which would run in Slurm's daemons: chmod o-w {folder}"
+    for name, owner in ((path, status.st_uid), (folder, around.st_uid)):
+        if _is_ordinary(owner):
+            which = "" if name == path else f"its folder {folder} "
+            return (
+                f"{path}: {which}belongs to {_user_name(owner)}, neither root nor SlurmUser, and would run in Slurm's"
+                f" daemons: chown root {name}"
+            )
     return None
+
+
+def _is_ordinary(owner: int) -> bool:
+    """Tell whether a file's owner has less rights than this process."""
+    # slurmstepd has the user's effective id at times, and is root behind it.
+    return (
+        _slurm_user is not None
+        and owner != 0
+        and not owner == posix.getuid() == posix.geteuid()
+        and owner != _slurm_user()
+    )
+
+
+def _user_name(uid: int) -> str:
+    """Return what an owner is called, with the number."""
+    import pwd
+
+    try:
+        return f"{pwd.getpwuid(uid).pw_name} (user id {uid})"
+    except KeyError:
+        return f"user id {uid}"
 
 
 def _stem(path: str) -> str:

@@ -45,6 +45,35 @@ def directory() -> str:
     return built_for if isinstance(built_for, str) else "/etc/slurm"
 
 
+def slurm_user() -> int:
+    """Return the number of SlurmUser in slurm.conf; 0, which is Slurm's default, if it cannot be told."""
+    import pwd
+
+    name = _conf_value(_environment("SLURM_CONF") or f"{directory()}/slurm.conf", "slurmuser") or "root"
+    try:
+        return int(name) if name.isdecimal() else pwd.getpwnam(name).pw_uid
+    except KeyError:
+        return 0
+
+
+def _conf_value(path: str, key: str) -> str | None:
+    """Return a value of slurm.conf by its name in lower case, following Include lines; the last one counts."""
+    found = None
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().split("\n")
+    except OSError:
+        return None
+    for line in lines:
+        words = line.partition("#")[0].replace("=", " = ").split()
+        if [word.lower() for word in words[:1]] == ["include"] and len(words) > 1:
+            included = words[1] if words[1].startswith("/") else f"{path.rpartition('/')[0]}/{words[1]}"
+            found = _conf_value(included, key) or found
+        elif len(words) > 2 and words[0].lower() == key and words[1] == "=":
+            found = words[2].strip('"')
+    return found
+
+
 def config_path() -> Path:
     """Return where slurmhooks.toml is: beside slurm.conf."""
     from pathlib import Path
@@ -74,6 +103,7 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
     from slurmhooks import config
 
     path = path or config_path()
+    _refuse_exposed(str(path))
     read = config.read(path)
     sources = loader.expand(read.hooks.paths, str(path.parent))
     return read, [*sources, *(loader.Source(module=name) for name in read.hooks.modules)]
@@ -92,6 +122,7 @@ def sources(path: str | None = None) -> list[Source]:
         ConfigError: it is wrong.
     """
     path = path or f"{directory()}/{_CONFIG}"
+    _refuse_exposed(path)
     plain = _plain(path)
     if plain is not None:
         paths, modules, level = plain
@@ -102,6 +133,22 @@ def sources(path: str | None = None) -> list[Source]:
     read, found = of_config(Path(path))
     log.limit(read.log.level)
     return found
+
+
+def _refuse_exposed(path: str) -> None:
+    """Refuse a configuration that somebody else may have written, in a process with more rights than they.
+
+    Raises:
+        ConfigError: it is one.
+    """
+    if not loader.guarded():
+        return
+    try:
+        reason = loader.exposed(path, posix.stat(path))
+    except OSError:  # whoever reads it will say so
+        return
+    if reason is not None:
+        raise ConfigError([reason])
 
 
 def _plain(path: str) -> tuple[list[str], list[str], str] | None:

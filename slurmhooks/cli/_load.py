@@ -46,6 +46,8 @@ class Loaded:
         # Only compile leaves byte code beside the hook files: a new __pycache__ there makes the manifest stale.
         sys.dont_write_bytecode = True
         os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+        if os.getuid() == 0:
+            loader.guard(site.slurm_user)
         path = site.config_path()
         self._guard(partial(self._load_config, path))
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):

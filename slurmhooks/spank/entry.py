@@ -6,6 +6,8 @@ Every function takes addresses and numbers as ints and answers (return code for 
 
 from __future__ import annotations
 
+import posix
+
 import _slurmhooks_spank as native
 
 from slurmhooks import dispatch
@@ -212,6 +214,8 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
     """Load what one line of plugstack.conf names."""
     from slurmhooks import loader, site
 
+    if posix.getuid() == 0:
+        loader.guard(site.slurm_user)
     try:
         found = None
         if known:

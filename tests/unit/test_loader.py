@@ -2,6 +2,7 @@
 import glob
 import itertools
 import os
+import posix
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -116,7 +117,9 @@ def test_a_missing_file_is_told_with_all_other_findings(write: Write, tmp_path: 
 
 def test_what_is_not_a_file_is_told(tmp_path: Path) -> None:
     """A folder without a glob is a finding, not a traceback."""
-    assert findings(tmp_path) == [f"{tmp_path}: not a file"]
+    assert findings(tmp_path) == [f"{tmp_path}: a folder, not a file; the hook files in it are {tmp_path}/*.py"]
+    os.mkfifo(tmp_path / "fifo.py")
+    assert findings(tmp_path / "fifo.py") == [f"{tmp_path / 'fifo.py'}: not a file"]
 
 
 @pytest.mark.parametrize("mode", [0o646, 0o777, 0o602])
@@ -133,6 +136,54 @@ def test_a_file_where_everybody_may_put_others_is_refused(write: Write, tmp_path
     assert findings(path) == [
         f"{path}: everybody can put files into {tmp_path}, which would run in Slurm's daemons: chmod o-w {tmp_path}"
     ]
+
+
+@pytest.fixture
+def owners(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that gives files owners, and this process a user; only root could do so for real."""
+
+    def give(owners: dict[Path, int], uid: int = 0, euid: int | None = None) -> None:
+        real = os.stat
+
+        def stat(path: str) -> os.stat_result:
+            values = list(real(path))
+            values[4] = owners.get(Path(path), 0)
+            return os.stat_result(values)
+
+        monkeypatch.setattr(posix, "stat", stat)
+        monkeypatch.setattr(posix, "getuid", lambda: uid)
+        monkeypatch.setattr(posix, "geteuid", lambda: uid if euid is None else euid)
+        monkeypatch.setattr(loader, "_slurm_user", lambda: 64030)
+
+    return give
+
+
+def test_a_file_of_an_ordinary_user_is_refused(write: Write, owners: Callable[..., None], tmp_path: Path) -> None:
+    """Its owner would get the rights of the daemon; so would the owner of its folder, and that of what a link is to."""
+    path = write("a.py", "raise AssertionError('it ran')\n")
+    link = tmp_path / "link.py"
+    link.symlink_to(path)
+    owners({path: 4711})
+    assert findings(path) == [
+        f"{path}: belongs to user id 4711, neither root nor SlurmUser, and would run in Slurm's daemons:"
+        f" chown root {path}"
+    ]
+    assert "belongs to user id 4711" in LoadError(findings(link.resolve())).findings[0]
+    owners({tmp_path: 65534})
+    assert f"its folder {tmp_path} belongs to " in findings(path)[0]
+    assert findings(path)[0].endswith(f": chown root {tmp_path}")
+
+
+def test_whose_files_run(write: Write, owners: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root's, SlurmUser's, and a process's own, unless it is root behind the user's id, as slurmstepd at times."""
+    path = write("a.py", SUBMIT.format(name="f"))
+    for owner, uid in ((0, 0), (64030, 0), (0, 64030), (64030, 64030), (1000, 1000)):
+        owners({path: owner}, uid)
+        assert len(loader.load([Source(path=str(path))]).all_handlers()) == 1
+    owners({path: 1000}, 0, 1000)
+    assert "belongs to" in findings(path)[0]
+    monkeypatch.setattr(loader, "_slurm_user", None)
+    assert len(loader.load([Source(path=str(path))]).all_handlers()) == 1
 
 
 def test_identity_tells_contents_apart(write: Write, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from slurmhooks import site
+from slurmhooks import loader, site
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.loader import Source
 from slurmhooks.log import log
@@ -164,6 +164,36 @@ def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.Monke
         for name in site.modules_below(["watched_package"]):
             del sys.modules[name]
     assert site.watched(path) == [str(path)]
+
+
+@pytest.mark.parametrize(
+    ("conf", "expected"),
+    [
+        ("", 0),
+        ("SlurmUser=daemon\n", 1),
+        ("# SlurmUser=bin\nClusterName=x\nslurmuser = 64030 # 1\n", 64030),
+        ("SlurmdUser=root\nSlurmUser=no_such_user\n", 0),
+        ("include more.conf\n", 12),
+        ("include gone.conf\nSlurmUser=13\n", 13),
+    ],
+)
+def test_slurm_user(write: Write, conf: str, expected: int) -> None:
+    """It is who slurm.conf says, root if it does not say."""
+    write("slurm.conf", conf)
+    write("more.conf", "SlurmUser=12\n")
+    assert site.slurm_user() == expected
+
+
+def test_a_configuration_that_others_may_write(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says which code runs, so daemons refuse it as they refuse hook files; on a laptop it does not matter."""
+    path = write("slurmhooks.toml", "", 0o666)
+    assert site.sources() == []
+    monkeypatch.setattr(loader, "_slurm_user", lambda: 0)
+    for read in (site.sources, site.of_config):
+        with pytest.raises(ConfigError, match="writable by everybody"):
+            read()
+    path.unlink()
+    assert site.sources() == []
 
 
 def test_folders_where_files_may_come(write: Write, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ unusual in a word as ``%XX``::
     line ARG...                             a line of plugstack.conf, by its arguments; what follows is of this line
     source PATH                             a hook file to load
     module NAME                             an installed module to load
-    lua VERSION                             the Lua that its scripts run on
+    lua VERSION MODULE FILE PATH CPATH      the Lua that its scripts run on, see slurmhooks.lua.library
     log LEVEL                               the lowest level that its handlers' lines are handed to Slurm with
     call CALLBACK CONTEXTS                  there are handlers; bit n of CONTEXTS: spank_context_t n
     option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
@@ -53,7 +53,7 @@ class Line:
         sources: what it loads.
         rest: the arguments that handlers see.
         registry: what was found.
-        lua: the version of Lua that its scripts run on; None if it has none.
+        lua: the words of the Lua that its scripts run on; empty if it has none.
         level: the lowest level that its handlers' lines are handed to Slurm with; None: all are.
     """
 
@@ -65,7 +65,7 @@ class Line:
         sources: Sequence[Source],
         rest: Sequence[str],
         registry: Registry,
-        lua: str | None = None,
+        lua: Sequence[str] = (),
         level: str | None = None,
     ) -> None:
         """Keep what was found; see the class."""
@@ -73,7 +73,7 @@ class Line:
         self.sources = list(sources)
         self.rest = list(rest)
         self.registry = registry
-        self.lua = lua
+        self.lua = tuple(lua)
         self.level = level
 
 
@@ -101,7 +101,7 @@ def render(lines: Iterable[Line], watched: Iterable[str], slurm_version: int, pa
             _row("source", source.path) if source.path else _row("module", source.module or "")
             for source in line.sources
         ]
-        rows += [_row("lua", line.lua)] if line.lua is not None else []
+        rows += [_row("lua", *line.lua)] if line.lua else []
         rows += [_row("log", line.level)] if line.level is not None else []
         rows += [_row("call", name, str(contexts)) for name, contexts in calls(line.registry).items()]
         rows += [_option(option) for option in line.registry.options]
@@ -147,16 +147,16 @@ def sources(args: Sequence[str], path: str | None = None) -> tuple[list[Source],
     return found, _rest(args)
 
 
-def of_scripts(args: Sequence[str], path: str | None = None) -> tuple[str | None, list[str]]:
-    """Return the version of Lua for the scripts of a line, and the names of its options in the stub's order.
+def of_scripts(args: Sequence[str], path: str | None = None) -> tuple[list[str], list[str]]:
+    """Return the words of the Lua for the scripts of a line, and the names of its options in the stub's order.
 
     Args:
         args: its arguments.
         path: the manifest; by default the one beside slurm.conf.
     """
     rows = _rows_of(args, path) or []
-    version = next((words[1] for words in rows if words[0] == "lua"), None)
-    return version, [words[4] for words in rows if words[0] == "option"]
+    lua = next((words[1:] for words in rows if words[0] == "lua"), [])
+    return lua, [words[4] for words in rows if words[0] == "option"]
 
 
 def _rows_of(args: Sequence[str], path: str | None) -> list[list[str]] | None:

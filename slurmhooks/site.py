@@ -38,7 +38,7 @@ _PLAIN: dict[str, dict[str, type]] = {
 
 def directory() -> str:
     """Return the folder of slurm.conf: of SLURM_CONF's, else the one that the plugins were built for."""
-    conf = _environment("SLURM_CONF")
+    conf = environment("SLURM_CONF")
     if conf:
         return conf.rpartition("/")[0]
     built_for = sys._xoptions.get("slurmhooks_sysconfdir")
@@ -49,7 +49,7 @@ def slurm_user() -> int:
     """Return the number of SlurmUser in slurm.conf; 0, which is Slurm's default, if it cannot be told."""
     import pwd
 
-    name = _conf_value(_environment("SLURM_CONF") or f"{directory()}/slurm.conf", "slurmuser") or "root"
+    name = _conf_value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", "slurmuser") or "root"
     try:
         return int(name) if name.isdecimal() else pwd.getpwnam(name).pw_uid
     except KeyError:
@@ -81,7 +81,7 @@ def config_path() -> Path:
     return Path(directory(), _CONFIG)
 
 
-def _environment(name: str) -> str | None:
+def environment(name: str) -> str | None:
     """Return a variable of the environment, without importing os, which takes a millisecond of a launch's ten."""
     os = sys.modules.get("os")
     if os is not None:

@@ -99,29 +99,30 @@ class Loaded:
             read, sources = self._read_config(path)
         registry = loader.load([source for source in sources if not source.scripted])
         scripts = [source for source in sources if source.scripted]
-        version = None
+        words: tuple[str, ...] = ()
         if scripts:
-            version, registry = self._add_scripts(registry, scripts, args)
+            words, registry = self._add_scripts(registry, scripts, args)
         if read is not None:
             self._watch_config(path, read, sources)
         self.watched += [handler.path for handler in registry.all_handlers()]
         level = None if read is None else read.log.level
-        self.lines.append(Line(args, sources, rest, registry, version, level))
+        self.lines.append(Line(args, sources, rest, registry, words, level))
 
     def _add_scripts(
         self, registry: Registry, scripts: list[loader.Source], args: tuple[str, ...]
-    ) -> tuple[str, Registry]:
-        """Return the version of Lua and the handlers of a line with its scripts; those that fail are findings."""
-        from slurmhooks.lua import library
+    ) -> tuple[tuple[str, ...], Registry]:
+        """Return the words of the Lua and the handlers of a line with its scripts; those that fail are findings."""
+        from slurmhooks.lua import finding, library
         from slurmhooks.lua import spank as lua
 
         self.watched.append(str(site.config_path()))
         try:
-            version = library.choose(site.lua_version())
+            found = finding.find(site.lua_version())
         except library.NoLuaError as error:
             raise LoadError([f"{scripts[0].path}: {error}"]) from error
-        extended = lua.extend(registry, scripts, site.fails_on_error(args), version, self.disabled.append)
-        return version, extended
+        self.watched.append(found.file)
+        extended = lua.extend(registry, scripts, site.fails_on_error(args), found, self.disabled.append)
+        return found.words, extended
 
     def all_registries(self) -> list[Registry]:
         """Return the handlers of the configuration and of each line."""

@@ -8,7 +8,7 @@ in Lua and ``str`` with surrogateescape in Python, numbers are what ``lua_pushnu
 
 from __future__ import annotations
 
-import os
+import posix
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.lua import library
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-PRELUDE = os.path.join(os.path.dirname(__file__), "prelude.lua")
-JSON = os.path.join(os.path.dirname(__file__), "json.lua")
+    from slurmhooks.lua.library import Lua
+
+PRELUDE = __file__.rpartition("/")[0] + "/prelude.lua"
+JSON = __file__.rpartition("/")[0] + "/json.lua"
 
 
 class ScriptError(SlurmhooksError):
@@ -77,17 +79,22 @@ class State:
         has_integers: numbers may be integers, as in 5.3 and later.
     """
 
-    def __init__(self, version: str | None = None) -> None:
+    def __init__(self, lua: Lua | str | None = None) -> None:
         """Make a state with the standard libraries.
 
         Args:
-            version: see library.choose.
+            lua: as it was found; or what finding.choose takes.
 
         Raises:
             NoLuaError: there is no such Lua.
         """
-        self.version = library.choose(version)
-        self._module: Any = library.load(self.version)
+        if not isinstance(lua, library.Lua):
+            from slurmhooks.lua import finding
+
+            lua = finding.find(lua)
+        self.version = lua.version
+        self._which = lua
+        self._module: Any = library.load(lua)
         self.failure: type[Exception] = self._module.LuaError
         self._lua: Any = self._module.LuaRuntime(
             encoding=None,
@@ -108,7 +115,7 @@ class State:
         self._items = self._module.as_itemgetter
         self._loadfile: Any = self.globals[b"loadfile"]
         self.unpack = "unpack" if self.globals[b"unpack"] is not None else "table.unpack"
-        path, cpath = library.search_paths(self.version)
+        path, cpath = library.search_paths(lua)
         self.globals[b"package"][b"path"] = to_bytes(path)
         self.globals[b"package"][b"cpath"] = to_bytes(cpath)
         self.has_integers = self.globals[b"math"][b"type"] is not None
@@ -245,11 +252,13 @@ class State:
         if path is not None:
             stem = name.split(b".")[0] if whole else name.replace(b".", b"/")
             files = [template.replace(b"?", stem) for template in path.split(b";")]
-            found = next((file for file in files if os.access(file, os.R_OK)), None)
+            found = next((file for file in files if posix.access(file, posix.R_OK)), None)
             if found is None:
                 return None
             name = found
-        why = library.open_for_modules(self.version)
+        from slurmhooks.lua import c_modules
+
+        why = c_modules.open_for_modules(self._which)
         return None if why is None else b"\n\tC module '" + name + b"' cannot be loaded: " + to_bytes(why)
 
 

@@ -6,8 +6,6 @@ A line of plugstack.conf runs its Python handlers first, then its scripts, the l
 
 from __future__ import annotations
 
-import os
-
 from slurmhooks import loader
 from slurmhooks.errors import LoadError
 from slurmhooks.hook import HOOKS
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmhooks.loader import Source
+    from slurmhooks.lua.library import Lua
     from slurmhooks.lua.spank_handle import Register, View
     from slurmhooks.lua.spank_options import LuaOption
 
@@ -42,12 +41,12 @@ class Script:
         options: of its table ``spank_options``.
     """
 
-    def __init__(self, path: str, version: str | None, fatal: bool) -> None:
+    def __init__(self, path: str, lua: Lua | str | None, fatal: bool) -> None:
         """Run the script's top level.
 
         Args:
             path: of its file.
-            version: of Lua.
+            lua: that it runs on; see runtime.State.
             fatal: an error in a callback fails it (``failonerror``).
 
         Raises:
@@ -56,7 +55,7 @@ class Script:
         """
         self.path = path
         self.fatal = fatal
-        self._state = State(version)
+        self._state = State(lua)
         spank_handle.install(self._state)
         self._handle = spank_handle.Handle(self._state, path)
         self.names = frozenset(_names_in(path))
@@ -68,7 +67,7 @@ class Script:
     @property
     def name(self) -> str:
         """The file's name, for messages."""
-        return os.path.basename(self.path)
+        return _base(self.path)
 
     def read_options(self) -> None:
         """Read ``spank_options``.
@@ -148,7 +147,7 @@ def extend(
     registry: Registry,
     sources: Sequence[Source],
     fatal: bool,
-    version: str | None,
+    lua: Lua | str | None,
     disabled: Callable[[str], None] | None = None,
 ) -> Registry:
     """Return the handlers and options of a line of plugstack.conf together with those of its scripts.
@@ -157,13 +156,13 @@ def extend(
         registry: what its hook files hold.
         sources: the scripts, in the order of the GLOB.
         fatal: ``failonerror``: a script that fails ends it all; else it is left out.
-        version: of Lua.
+        lua: that they run on; see runtime.State.
         disabled: takes what is wrong with a script that is left out; by default it is logged.
 
     Raises:
         LoadError: a script fails and must not, or there is no Lua.
     """
-    scripts = list(_load(sources, fatal, version, disabled))
+    scripts = list(_load(sources, fatal, lua, disabled))
     if disabled is None:
         log.plain(VERBOSE, f"spank/lua: Loaded {len(scripts)} plugins in this context")
     handlers = [handler for script in scripts for handler in handlers_of(script)]
@@ -205,19 +204,19 @@ def run(handlers: Iterable[Handler], view: View, register: Register) -> int:
 
 
 def _load(
-    sources: Sequence[Source], fatal: bool, version: str | None, disabled: Callable[[str], None] | None
+    sources: Sequence[Source], fatal: bool, lua: Lua | str | None, disabled: Callable[[str], None] | None
 ) -> Iterable[Script]:
     for source in reversed(sources):
         path = source.path
         assert path is not None
-        if not os.path.exists(path):
+        if loader.identity(path) is None:
             log.plain(VERBOSE, f"spank/lua: No files found in {path}")
             continue
         wrong = loader.unfit(path)
         try:
             if wrong is not None:
                 raise ScriptError(wrong, [])
-            script = Script(path, version, fatal)
+            script = Script(path, lua, fatal)
             try:
                 script.read_options()
             except LuaRaise as error:
@@ -228,13 +227,18 @@ def _load(
             if fatal:
                 log.plain(ERROR, f"spank/lua: Fatal: {error.text}")
                 raise LoadError([error.text]) from None
-            text = f"spank/lua: Disabling {os.path.basename(path)}: {error.text}"
+            text = f"spank/lua: Disabling {_base(path)}: {error.text}"
             if disabled is None:
                 log.plain(INFO, text)
             else:
                 disabled(text)
             continue
         yield script
+
+
+def _base(path: str) -> str:
+    """Return the name of a file without its folder."""
+    return path.rpartition("/")[2]
 
 
 def _names_in(path: str) -> list[str]:

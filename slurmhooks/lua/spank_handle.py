@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import os
+import posix
 
 from slurmhooks.errors import SpankError
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, ERROR, INFO, USER, VERBOSE, log
@@ -248,7 +248,7 @@ def install(state: State) -> None:
         return -1 if level == -1 else ()
 
     def leave(code: object) -> None:
-        os._exit(1 if code is False else 0 if code is None or code is True else int(number(code)) & 0xFF)
+        posix._exit(1 if code is False else 0 if code is None or code is True else int(number(code)) & 0xFF)
 
     spank = state.table({"SUCCESS": 0, "FAILURE": -1})
     spank[b"_log_msg"] = state.function(message)

@@ -228,9 +228,11 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
         if not scripts:
             return Line(rest, registry, [])
         from slurmhooks.lua import spank as lua
+        from slurmhooks.lua.library import WORDS, Lua
 
-        version, names = manifest.of_scripts(args) if known else (site.lua_version(), [])
-        return Line(rest, lua.extend(registry, scripts, site.fails_on_error(args), version), names)
+        words, names = manifest.of_scripts(args) if known else ([], [])
+        which = Lua(*words) if len(words) == WORDS else site.lua_version()
+        return Line(rest, lua.extend(registry, scripts, site.fails_on_error(args), which), names)
     except LoadError as error:
         log.user(dispatch.report_findings(error.findings))
         return None

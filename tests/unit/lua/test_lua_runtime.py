@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One state of Lua, in every version that lupa has."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from slurmhooks.lua import library
+from slurmhooks.lua import finding, library
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, to_bytes, to_text
 
-VERSIONS = [version for version in library.VERSIONS if library._find(version) is not None]
+VERSIONS = [version for version in finding.VERSIONS if finding._find(version) is not None]
 
 
 class Reader(dict[bytes, object]):
@@ -155,11 +157,11 @@ def test_a_module_that_nobody_has_says_where_it_was_looked_for(state: State) -> 
 def test_the_environment_counts_for_search_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     """LUA_PATH stands in for the default, two semicolons for the default within it."""
     monkeypatch.setenv("LUA_PATH", "/site/?.lua;;")
-    path, _ = library.search_paths("5.1")
+    path, _ = library.search_paths(finding.find("5.1"))
     assert path.startswith("/site/?.lua;")
     assert "/usr/local/share/lua/5.1/?.lua" in path
     monkeypatch.setenv("LUA_PATH_5_4", "/only/?.lua")
-    assert library.search_paths("5.4")[0] == "/only/?.lua"
+    assert library.search_paths(finding.find("5.4"))[0] == "/only/?.lua"
 
 
 def test_the_version_of_slurms_own_lua_is_read_from_its_plugins(tmp_path: Path) -> None:
@@ -170,8 +172,8 @@ def test_the_version_of_slurms_own_lua_is_read_from_its_plugins(tmp_path: Path) 
         (b"liblua.so.5.3", "5.3"),
     ):
         (tmp_path / "job_submit_lua.so").write_bytes(b"\x7fELF\0" + name + b"\0rest")
-        assert library.of_slurm([str(tmp_path)]) == version
-    assert library.of_slurm([str(tmp_path / "none")]) is None
+        assert finding.of_slurm([str(tmp_path)]) == version
+    assert finding.of_slurm([str(tmp_path / "none")]) is None
 
 
 def test_commands_can_be_read_and_written(state: State, tmp_path: Path) -> None:
@@ -189,3 +191,41 @@ def test_commands_can_be_read_and_written(state: State, tmp_path: Path) -> None:
     assert shown[:5] == (b"a b", 7, b" x\nlast", True, b"1,2,3")
     assert shown[5]
     assert (tmp_path / "written").read_text() == "hi 1\n"
+
+
+LENT = """
+import sys
+
+sys.path += sys.argv[1:]
+before = set(sys.modules)
+from slurmhooks.lua import finding, library
+lua = library.Lua(*finding.find("5.4").words)
+module = library.load(lua)
+new = set(sys.modules) - before
+assert not new & {"functools", "collections", "collections.abc", "typing", "re", "lupa"}, new
+runtime = module.LuaRuntime(encoding=None)
+
+class Paths(dict): pass
+
+from collections import ChainMap, abc
+import functools
+assert abc.Mapping is __import__("collections").abc.Mapping
+table = runtime.table_from([1, 2]), runtime.table_from({b"a": 1}), runtime.table_from(ChainMap({b"b": 2}))
+assert table[0][2] == 2 and table[1][b"a"] == 1 and table[2][b"b"] == 2
+nested = runtime.table_from([(1, 2), ChainMap({b"c": 3}), {b"d": range(2)}], recursive=True)
+assert nested[1][2] == 2 and nested[2][b"c"] == 3 and nested[3][b"d"][2] == 1
+wrapped = module.unpacks_lua_table(lambda one, *, two: (one, two))
+assert runtime.eval(b"function(f) return f{1, two = 2} end")(wrapped) == (1, 2)
+print(functools.wraps(len)(lambda: 0).__name__)
+"""
+
+
+def test_lupa_comes_without_what_it_hardly_uses(tmp_path: Path) -> None:
+    """Loading it imports neither functools nor collections, and what needs them later works as if it had."""
+    script = tmp_path / "lent.py"
+    script.write_text(LENT)
+    paths = [str(Path(__file__).parents[3]), *(path for path in sys.path if path.endswith("site-packages"))]
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(script), *paths], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "len\n"), done.stderr

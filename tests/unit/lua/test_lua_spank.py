@@ -14,13 +14,13 @@ from slurmhooks import loader
 from slurmhooks.errors import LoadError
 from slurmhooks.hook import HOOKS
 from slurmhooks.log import LEVELS, log
-from slurmhooks.lua import library, spank
+from slurmhooks.lua import finding, spank
 from slurmhooks.lua.spank_handle import View
 from slurmhooks.lua.spank_options import LuaOption
 from slurmhooks.registry import Registry
 from slurmhooks.testing.spank import DEFAULTS, Slurm
 
-VERSIONS = [version for version in library.VERSIONS if library._find(version) is not None]
+VERSIONS = [version for version in finding.VERSIONS if finding._find(version) is not None]
 Lines = list[tuple[str, str]]
 
 
@@ -531,7 +531,7 @@ def test_a_handle_ends_with_its_callback(site: Site) -> None:
 def test_exit_ends_the_process_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """os.exit does not come back through what Slurm does at exit."""
     ended: list[int] = []
-    monkeypatch.setattr("os._exit", ended.append)
+    monkeypatch.setattr("posix._exit", ended.append)
     site.write("os.exit() os.exit(true) os.exit(false) os.exit(3) os.exit(257)")
     site.load()
     assert ended == [0, 0, 1, 3, 1]

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which Lua runs a site's scripts on this machine. With a manifest no launch imports this: it holds what was found."""
+
+from __future__ import annotations
+
+import os
+
+from slurmhooks.lua.library import Lua, NoLuaError, mapped, version_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+VERSIONS = {
+    "5.1": ("lua51",),
+    "5.2": ("lua52",),
+    "5.3": ("lua53",),
+    "5.4": ("lua54",),
+    "5.5": ("lua55",),
+    "luajit": ("luajit21", "luajit20"),
+    "luajit2.0": ("luajit20",),
+    "luajit2.1": ("luajit21",),
+}
+"""What ``[lua] version`` may say, with lupa's modules for it, the best first."""
+
+NEWEST_FIRST = ("5.4", "5.3", "5.5", "5.2", "5.1")
+"""Where Slurm has no Lua of its own: 5.4 is what distributions build Slurm with today."""
+
+OWN_PLUGINS = ("job_submit_lua.so", "cli_filter_lua.so", "burst_buffer_lua.so", "jobcomp_lua.so")
+
+
+def find(wanted: str | None = None) -> Lua:
+    """Return the Lua for a site's scripts.
+
+    Args:
+        wanted: see :func:`choose`.
+
+    Raises:
+        NoLuaError: see :func:`choose`.
+    """
+    version = choose(wanted)
+    found = _find(version)
+    assert found is not None
+    return Lua(version, *found, *(_compiled_in(_short(version)) or _usual_paths(_short(version))))
+
+
+def choose(wanted: str | None = None) -> str:
+    """Return the version of Lua for a site's scripts.
+
+    Args:
+        wanted: what the configuration says, or None: that of Slurm's own Lua plugins, else the newest common one.
+
+    Raises:
+        NoLuaError: lupa is not installed, or has none of that version.
+    """
+    if wanted is not None:
+        if _find(wanted) is None:
+            have = ", ".join(name for name in VERSIONS if _find(name) is not None) or "none"
+            raise NoLuaError(f"[lua] version: lupa has no Lua {wanted} here; it has: {have}")
+        return wanted
+    candidates = (of_slurm(), *NEWEST_FIRST)
+    for version in candidates:
+        if version is not None and _find(version) is not None:
+            return version
+    raise NoLuaError("Lua scripts need the Python package lupa, which is not installed where slurmhooks is")
+
+
+def of_slurm(folders: Iterable[str] | None = None) -> str | None:
+    """Return the version of Lua that this machine's Slurm was built with, as its own Lua plugins tell.
+
+    Args:
+        folders: where to look; by default beside libslurmfull.so in this process, else where distributions keep it.
+    """
+    if folders is None:
+        folders = [os.path.dirname(path) for path in mapped(b"/libslurmfull")]
+        folders = folders or _usual_folders()
+    for folder in folders:
+        for name in OWN_PLUGINS:
+            try:
+                with open(os.path.join(folder, name), "rb") as file:
+                    version = version_in(_library(file.read()))
+            except OSError:
+                continue
+            if version is not None:
+                return version
+    return None
+
+
+def _compiled_in(short: str) -> tuple[str, str] | None:
+    """Return the search paths that the machine's liblua holds."""
+    names = (f"liblua{short}.so.0", f"liblua.so.{short}", f"liblua-{short}.so", f"liblua{short}.so")
+    for folder in _library_folders():
+        for name in names:
+            try:
+                with open(os.path.join(folder, name), "rb") as file:
+                    content = file.read()
+            except OSError:
+                continue
+            path, cpath = _string_around(content, b"/?.lua;"), _string_around(content, b"/?.so;")
+            if path and cpath:
+                return path, cpath
+    return None
+
+
+def _string_around(content: bytes, part: bytes) -> str:
+    """Return the C string of a binary in which a text stands."""
+    at = content.find(part)
+    start, end = content.rfind(b"\0", 0, at) + 1, content.find(b"\0", at)
+    return content[start:end].decode("utf-8", "surrogateescape") if at >= 0 else ""
+
+
+def _usual_paths(short: str) -> tuple[str, str]:
+    scripts = [f"{folder}/lua/{short}" for folder in ("/usr/local/share", "/usr/share")]
+    modules = [f"{folder}/lua/{short}" for folder in ("/usr/local/lib", *_library_folders())]
+    path = [f"{folder}/{end}" for folder in scripts for end in ("?.lua", "?/init.lua")]
+    return ";".join([*path, "./?.lua"]), ";".join([*(f"{folder}/?.so" for folder in modules), "./?.so"])
+
+
+def _library_folders() -> list[str]:
+    return [*_multiarch(), "/usr/lib64", "/usr/lib", "/usr/local/lib"]
+
+
+def _multiarch() -> list[str]:
+    """Return Debian's folders for libraries."""
+    try:
+        return [f"/usr/lib/{name}" for name in os.listdir("/usr/lib") if name.endswith("-linux-gnu")]
+    except OSError:
+        return []
+
+
+def _usual_folders() -> list[str]:
+    # As slurmhooks.cli._slurm has them; without glob, which costs a launch 5 ms.
+    folders = ["/usr/lib64/slurm", "/usr/lib/slurm", "/usr/local/lib/slurm", "/opt/slurm/lib/slurm"]
+    return [*(f"{folder}/slurm-wlm" for folder in _multiarch()), *folders]
+
+
+def _library(content: bytes) -> str:
+    """Return the first name of a liblua with a version in a binary."""
+    start = content.find(b"liblua")
+    while start >= 0:
+        end = content.find(b"\0", start)
+        name = content[start:end].decode("ascii", "replace")
+        if version_in(name) is not None:
+            return name
+        start = content.find(b"liblua", start + 1)
+    return ""
+
+
+def _short(version: str) -> str:
+    """Return the version of the language: LuaJIT's is 5.1."""
+    return "5.1" if version.startswith("luajit") else version
+
+
+def _find(version: str) -> tuple[str, str] | None:
+    """Return the name and the file of lupa's module for a version."""
+    from _frozen_importlib_external import PathFinder
+
+    package = PathFinder.find_spec("lupa")
+    if package is None or package.submodule_search_locations is None:
+        return None
+    for short in VERSIONS.get(version, ()):
+        spec = PathFinder.find_spec(f"lupa.{short}", package.submodule_search_locations)
+        if spec is not None and spec.origin is not None:
+            return f"lupa.{short}", spec.origin
+    return None

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from slurmhooks.errors import ConfigError
 
 FILE_NAME = "slurmhooks.toml"
+
+
+Name = Annotated[str, Field(min_length=1)]
 
 
 class Section(BaseModel):
@@ -26,8 +29,8 @@ class Section(BaseModel):
 class Hooks(Section):
     """``[hooks]``: where the handlers are."""
 
-    paths: tuple[str, ...] = Field(default=(), strict=False, description="hook files, as globs; relative to this file")
-    modules: tuple[str, ...] = Field(
+    paths: tuple[Name, ...] = Field(default=(), strict=False, description="hook files, as globs; relative to this file")
+    modules: tuple[Name, ...] = Field(
         default=(), strict=False, description="import names of installed packages that hold handlers"
     )
 
@@ -100,7 +103,7 @@ def read(path: Path) -> Config:
         ConfigError: with one finding for each thing that is wrong, each naming the file and the key.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         return Config()
     except (OSError, UnicodeDecodeError) as error:
@@ -113,11 +116,27 @@ def read(path: Path) -> Config:
         return Config.model_validate(table)
     except ValidationError as error:
         findings = [
-            f"{path}: {'.'.join(map(str, item['loc']))}: {_explain(item['type'], item['msg'])}"
+            f"{path}: {'.'.join(map(str, item['loc']))}: {_explain(item['type'], item['msg'], item['input'])}"
             for item in error.errors()
         ]
         raise ConfigError(findings) from error
 
 
-def _explain(kind: str, message: str) -> str:
-    return "unknown key" if kind == "extra_forbidden" else message
+def _explain(kind: str, message: str, given: Any) -> str:
+    """Return what is wrong with a value, in the words of TOML."""
+    if kind == "extra_forbidden":
+        return "unknown key"
+    expected = _EXPECTED.get(kind)
+    if expected is None:
+        return f"{message.replace('Input should be', 'must be')}, not {given!r}"
+    return f"must be {expected}, not {given!r}"
+
+
+_EXPECTED = {
+    "bool_type": "true or false",
+    "int_type": "a number",
+    "model_type": "a table",
+    "string_too_short": "a text that is not empty",
+    "string_type": "a text",
+    "tuple_type": 'a list of texts, as in ["hooks.d/*.py"]',
+}

@@ -19,12 +19,24 @@ class Reject(Exception):  # noqa: N818 - the contract's name: a decision, not an
         text: what the user reads, one or more lines.
         code: an ``ESLURM_*`` or ``ESPANK_*`` name of the running release, or a number; None for the hook's general
             failure.
+
+    Raises:
+        TypeError: the code is neither a name nor a number.
+        ValueError: no code of Slurm can be that large.
     """
+
+    text = ""
+    code: str | int | None = None
 
     def __init__(self, text: str = "", *, code: str | int | None = None) -> None:
         """Keep text and code; see the class."""
         super().__init__(text)
-        self.text = text
+        if code is not None and not isinstance(code, (str, int)):
+            raise TypeError(f"Reject(code=) takes a name or a number of Slurm's codes, not {code!r}")
+        if isinstance(code, int) and not -(1 << 31) <= code < 1 << 31:
+            raise ValueError(f"Reject(code=) takes a number of Slurm's codes, not {code}")
+        # Another exception, for instance: what it says is for the user.
+        self.text = str(text) if text else ""
         self.code = code
 
 

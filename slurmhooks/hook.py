@@ -215,11 +215,16 @@ class Decorator:
             raise TypeError(f"{self!r}: order takes an int, not {order!r}")
         if isinstance(contexts, str):
             contexts = (contexts,)
-        given = None if contexts is None else tuple(contexts)
+        try:
+            given = None if contexts is None else tuple(contexts)
+        except TypeError:
+            raise TypeError(f"{self!r}: contexts takes a text or several, not {contexts!r}") from None
 
         def mark(function: Handler) -> Handler:
             if not callable(function):
                 raise TypeError(f"{self!r} decorates a function, not {function!r}")
+            if not hasattr(function, "__dict__") or hasattr(function, "__self__"):
+                raise TypeError(f"{self!r} decorates a function, not {function!r}: write a function that calls it")
             global _sequence
             _sequence += 1
             owner = running_module()
@@ -246,6 +251,7 @@ class Option(_Of[Value]):
         contexts: where it is known.
         sequence: counts options in the order of definition.
         owner: name of the module that made it, see :func:`running_module`.
+        where: file and line, for messages.
         scripted: it is of a Lua script, see slurmhooks.lua.
     """
 
@@ -263,6 +269,7 @@ class Option(_Of[Value]):
         "sequence",
         "type",
         "usage",
+        "where",
     )
 
     def __init__(
@@ -275,6 +282,7 @@ class Option(_Of[Value]):
         contexts: tuple[str, ...],
         sequence: int,
         owner: str,
+        where: str = "",
     ) -> None:
         """Keep the description; see the class."""
         self.name = name
@@ -285,6 +293,7 @@ class Option(_Of[Value]):
         self.contexts = contexts
         self.sequence = sequence
         self.owner = owner
+        self.where = where
         self._checks: list[Callable[[Value], Value]] = []
         self._value: Value | None = None
         self._given = False
@@ -345,6 +354,12 @@ class Option(_Of[Value]):
         self._given = False
 
 
+def _unknown(group: object, name: str, below: str) -> AttributeError:
+    """Return the error for a hook that does not exist."""
+    names = ", ".join(known for known in sorted(vars(group)) if not known.startswith("_"))
+    return AttributeError(f"{below} has no {name!r}; it has: {names}")
+
+
 class JobSubmitHook(Decorator):
     """``hook.job_submit``, and below it the plugin's own start and end."""
 
@@ -375,6 +390,12 @@ class SpankHooks:
         self.job_epilog = Decorator("spank.job_epilog")
         self.slurmd_exit = Decorator("spank.slurmd_exit")
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            """Explain a hook that does not exist."""
+            raise _unknown(self, name, "hook.spank")
+
     if TYPE_CHECKING:
 
         @overload
@@ -384,11 +405,16 @@ class SpankHooks:
 
         @overload
         def option(
+            self, name: str, arginfo: None, usage: str, *, contexts: Context | Iterable[Context] = ...
+        ) -> Option[Literal[True]]: ...
+
+        @overload
+        def option(
             self,
             name: str,
             arginfo: str,
-            *,
             usage: str,
+            *,
             optional: Literal[False] = ...,
             contexts: Context | Iterable[Context] = ...,
         ) -> Option[str]: ...
@@ -398,8 +424,8 @@ class SpankHooks:
             self,
             name: str,
             arginfo: str,
-            *,
             usage: str,
+            *,
             optional: Literal[False] = ...,
             type: Callable[[str], Value],
             contexts: Context | Iterable[Context] = ...,
@@ -410,8 +436,8 @@ class SpankHooks:
             self,
             name: str,
             arginfo: str,
-            *,
             usage: str,
+            *,
             optional: Literal[True],
             contexts: Context | Iterable[Context] = ...,
         ) -> Option[str | Literal[True]]: ...
@@ -421,8 +447,8 @@ class SpankHooks:
             self,
             name: str,
             arginfo: str,
-            *,
             usage: str,
+            *,
             optional: Literal[True],
             type: Callable[[str], Value],
             contexts: Context | Iterable[Context] = ...,
@@ -432,8 +458,7 @@ class SpankHooks:
         self,
         name: str,
         arginfo: str | None = None,
-        *,
-        usage: str,
+        usage: str | None = None,
         optional: bool = False,
         type: Callable[[str], Any] = str,
         contexts: Iterable[str] = ("local", "remote", "allocator", "job_script"),
@@ -450,11 +475,18 @@ class SpankHooks:
 
         Returns:
             an object whose ``.value`` reads the same in every context.
+
+        Raises:
+            TypeError: there is no usage. (What else is wrong is found when the file is loaded, all at once.)
         """
+        if usage is None:
+            raise TypeError(f"hook.spank.option({name!r}) needs usage=, the text for --help")
         global _sequence
         _sequence += 1
         given = (contexts,) if isinstance(contexts, str) else tuple(contexts)
-        option = Option(name, arginfo, usage, optional, type, given, _sequence, running_module())
+        caller = sys._getframe(1)
+        where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+        option = Option(name, arginfo, usage, optional, type, given, _sequence, running_module(), where)
         if _collections:
             _collections[-1].options.append(option)
         return option
@@ -468,6 +500,12 @@ class ScrunHooks:
         self.stage_in = Decorator("scrun.stage_in")
         self.stage_out = Decorator("scrun.stage_out")
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            """Explain a hook that does not exist."""
+            raise _unknown(self, name, "hook.scrun")
+
 
 class Hooks:
     """The root of all decorators."""
@@ -478,6 +516,12 @@ class Hooks:
         self.job_modify = Decorator("job_modify")
         self.spank = SpankHooks()
         self.scrun = ScrunHooks()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            """Explain a hook that does not exist."""
+            raise _unknown(self, name, "hook")
 
 
 hook = Hooks()

@@ -357,4 +357,17 @@ def _describe(source: Source, error: BaseException) -> str:
             trace = trace.tb_next
     where = name if line is None else f"{name}:{line}"
     lines = format_traceback(error, source.path)
-    return "\n".join([f"{where}: {type(error).__name__}: {error}", *("    " + text for text in lines)])
+    return "\n".join(
+        [f"{where}: {type(error).__name__}: {error}{_hint(source, error)}", *("    " + text for text in lines)]
+    )
+
+
+def _hint(source: Source, error: BaseException) -> str:
+    """Return what to do about an import of another hook file, or nothing."""
+    if not isinstance(error, ImportError) or source.path is None:
+        return ""
+    name = (error.name or "").partition(".")[0]
+    folder = source.path.rpartition("/")[0]
+    if name != PACKAGE and not any(identity(f"{folder}/{name}{end}") for end in (".py", "/__init__.py")):
+        return ""
+    return "; hook files cannot import what is beside them: put what they share into an installed package"

@@ -36,6 +36,12 @@ class Log:
         self._record: Callable[[str], None] | None = None
         self._most = DEBUG3
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            """Explain a level that Slurm does not have."""
+            raise AttributeError(f"log has no {name!r}; its levels are Slurm's: {', '.join(LEVELS)}")
+
     def limit(self, level: str) -> None:
         """Drop what is said at levels below one of :data:`LEVELS`: ``[log] level`` of the configuration."""
         self._most = LEVELS.index(level)
@@ -136,15 +142,29 @@ class Log:
 
 def _format(text: str, args: tuple[object, ...], fields: dict[str, object]) -> str:
     """Return the line; a wrong format string is shown as it is: logging must not fail a job."""
-    text = str(text)
+    line = _shown(str, text)
     if args:
-        try:
-            text = text % args
-        except (TypeError, ValueError, OverflowError):
-            text = f"{text} {args!r}"
+        # One mapping is for %(name)s, as in the module logging.
+        values = args[0] if len(args) == 1 and isinstance(args[0], dict) and args[0] else args
+        formatted = _attempt(lambda given: line % given, values)
+        line = f"{line} {_shown(repr, args)}" if formatted is None else formatted
     if fields:
-        text += "".join(f" {name}={value!r}" for name, value in fields.items())
-    return text.replace("\0", "\\0")
+        line += "".join(f" {name}={_shown(repr, value)}" for name, value in fields.items())
+    return line.replace("\0", "\\0")
+
+
+def _shown(how: Callable[[object], str], value: object) -> str:
+    """Return a value as text, its type if it cannot say more."""
+    text = _attempt(how, value)
+    return f"<{type(value).__name__}>" if text is None else text
+
+
+def _attempt(how: Callable[[object], str], value: object) -> str | None:
+    """Return a text, None if a site's ``__str__`` or ``__repr__`` raises."""
+    try:
+        return how(value)
+    except Exception:  # noqa: BLE001 - whatever they raise
+        return None
 
 
 log = Log()

@@ -183,27 +183,52 @@ def parameters(function: Callable[..., object], spec: HookSpec) -> tuple[str, ..
 
 
 def verify_options(options: Iterable[Option]) -> list[str]:
-    """Return what is wrong with a set of options."""
+    """Return what is wrong with a set of options, each finding with file and line."""
     findings = []
     seen: set[str] = set()
     for option in options:
-        if (
-            not option.name
-            or "\0" in option.name
-            or "=" in option.name
-            or len(option.name.encode()) > OPTION_NAME_LIMIT
-        ):
-            findings.append(
-                f"{option!r}: the name must have 1 to {OPTION_NAME_LIMIT} bytes and neither '=' nor a NUL byte"
-            )
+        what = f"{option.where}: {option!r}" if option.where else repr(option)
+        wrong = [*_wrong_texts(option), *_wrong_use(option)]
         if option.name in seen:
-            findings.append(f"{option!r}: this name is given to two options; rename one of them")
+            wrong.append("this name is given to two options; rename one of them")
         seen.add(option.name)
-        findings += [
-            f"{option!r}: contexts may name {', '.join(CONTEXTS)}; not {context!r}"
-            for context in option.contexts
-            if context not in CONTEXTS
-        ]
-        if option.optional and option.arginfo is None:
-            findings.append(f"{option!r}: optional=True needs an arginfo, the word that stands for the argument")
+        findings += [f"{what}: {text}" for text in wrong]
     return findings
+
+
+def _wrong_texts(option: Option) -> list[str]:
+    """Return what is wrong with the texts of an option, which C gets."""
+    texts = {"name": option.name, "usage": option.usage, "arginfo": option.arginfo}
+    wrong = [
+        f"{key} takes a str, not {text!r}"
+        for key, text in texts.items()
+        if not isinstance(text, str) and (key != "arginfo" or text is not None)
+    ]
+    if wrong:
+        return wrong
+    name = option.name
+    if not 1 <= len(name.encode("utf-8", "replace")) <= OPTION_NAME_LIMIT or any(sign in name for sign in "\0= \t\n"):
+        wrong.append(f"the name must have 1 to {OPTION_NAME_LIMIT} bytes and neither '=', a blank nor a NUL byte")
+    elif name.startswith("-"):
+        wrong.append("the name comes without the dashes that users put before it")
+    wrong += [
+        f"{key} must hold neither a NUL byte nor half of a surrogate pair: {text!r}"
+        for key, text in texts.items()
+        if text is not None and ("\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text))
+        if key != "name" or "\0" not in text
+    ]
+    return wrong
+
+
+def _wrong_use(option: Option) -> list[str]:
+    """Return what is wrong with what an option is to do."""
+    wrong = [
+        f"contexts may name {', '.join(CONTEXTS)}; not {context!r}"
+        for context in option.contexts
+        if context not in CONTEXTS
+    ]
+    if option.optional and option.arginfo is None:
+        wrong.append("optional=True needs an arginfo, the word that stands for the argument")
+    if not callable(option.type):
+        wrong.append(f"type takes a function, not {option.type!r}")
+    return wrong

@@ -166,11 +166,16 @@ def _plain(path: str) -> tuple[list[str], list[str], str] | None:
         return None
     for table, entries in tables.items():
         kinds = _PLAIN.get(table)
-        if kinds is None or any(type(value) is not kinds.get(key) or value == "" for key, value in entries.items()):
+        if kinds is None or any(_is_wrong(value, kinds.get(key)) for key, value in entries.items()):
             return None
     hooks: dict[str, Any] = tables.get("hooks", {})
     level: Any = tables.get("log", {}).get("level", LEVELS[DEBUG3])
     return (hooks.get("paths", []), hooks.get("modules", []), level) if level in LEVELS[:USER] else None
+
+
+def _is_wrong(value: bool | str | list[str], kind: type | None) -> bool:
+    """Tell whether a value may be wrong, so that the model has to say."""
+    return type(value) is not kind or value == "" or (isinstance(value, list) and "" in value)
 
 
 def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:

@@ -83,6 +83,7 @@ def decorated_functions_keep_their_type(job: Job) -> None:
 # Options.
 
 flag = hook.spank.option("flag", usage="a flag")
+by_position = hook.spank.option("text", "TEXT", "a text")
 text = hook.spank.option("text", "TEXT", usage="a text", contexts=["local", "remote"])
 number = hook.spank.option("number", "N", usage="a number", type=int)
 path = hook.spank.option("path", "PATH", usage="a path", optional=True, type=Path)

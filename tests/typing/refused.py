@@ -81,7 +81,7 @@ log.warning("slow")  # type: ignore[attr-defined]
 # Options.
 
 hook.spank.option("greet")  # type: ignore[call-overload]
-hook.spank.option("greet", "NAME", "who")  # type: ignore[call-overload]
+hook.spank.option("greet", "NAME", 5)  # type: ignore[call-overload]
 hook.spank.option("greet", usage="who", type=int)  # type: ignore[call-overload]
 number = hook.spank.option("number", "N", usage="how many", type=int)
 number.value + 1  # type: ignore[operator]

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from slurmhooks import loader
 from slurmhooks.log import log
 
 
@@ -23,6 +24,12 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(autouse=True)
+def on_a_laptop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget after each test that a process was a daemon, or root's slurmhooks check."""
+    monkeypatch.setattr(loader, "_slurm_user", None)
 
 
 @pytest.fixture

@@ -72,6 +72,29 @@ def test_every_error_names_file_and_key(write: Write) -> None:
     assert any("'error', 'info', 'verbose'" in finding for finding in found)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[hooks]\npaths = "hooks.d/*.py"\n', "must be a list of texts, as in [\"hooks.d/*.py\"], not 'hooks.d/*.py'"),
+        ("[hooks]\npaths = [5]\n", "must be a text, not 5"),
+        ('[hooks]\nmodules = [""]\n', "must be a text that is not empty, not ''"),
+        ("hooks = 5\n", "must be a table, not 5"),
+        ('[job_submit]\nreload = "yes"\n', "must be true or false, not 'yes'"),
+        ('[job_submit]\nlua_order = "x"\n', "must be a number, not 'x'"),
+        ('[log]\nlevel = "loud"\n', "must be 'error', 'info', 'verbose', 'debug', 'debug2' or 'debug3', not 'loud'"),
+    ],
+)
+def test_errors_speak_of_toml(write: Write, text: str, message: str) -> None:
+    """What is expected is said in the words of the file, with what stands there."""
+    (finding,) = findings(write("slurmhooks.toml", text))
+    assert finding.endswith(f": {message}")
+
+
+def test_an_editors_byte_order_mark(write: Write) -> None:
+    """Some editors put one in front of the text."""
+    assert read(write("slurmhooks.toml", '\ufeff[hooks]\npaths = ["a.py"]\n')).hooks.paths == ("a.py",)
+
+
 @pytest.mark.parametrize("value", ["1", '"true"', "0"])
 def test_nothing_is_converted_silently(write: Write, value: str) -> None:
     """A number or a text is no boolean."""

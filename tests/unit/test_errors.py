@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+from typing import Any
+
 import pytest
 
 import slurmhooks
@@ -34,6 +36,31 @@ def test_reject_keeps_text_and_code(code: str | int | None) -> None:
 def test_reject_without_text() -> None:
     """Reject needs neither text nor code: the code's own text is all that the user reads then."""
     assert (Reject().text, Reject().code) == ("", None)
+
+
+@pytest.mark.parametrize(("text", "shown"), [(None, ""), (ValueError("no such project"), "no such project"), (7, "7")])
+def test_reject_text_of_another_type(text: Any, shown: str) -> None:
+    """What another exception says may be handed on; the user reads a text in any case."""
+    assert Reject(text).text == shown
+
+
+@pytest.mark.parametrize(
+    ("code", "error"), [(3.5, TypeError), ([1], TypeError), (1 << 31, ValueError), (1 << 32, ValueError)]
+)
+def test_reject_refuses_what_is_no_code(code: Any, error: type[Exception]) -> None:
+    """A mistake is told at the line that makes it, and the request is refused as for any other bug."""
+    with pytest.raises(error, match=r"Reject\(code=\) takes"):
+        Reject("no", code=code)
+
+
+def test_a_reject_of_a_site_with_its_own_constructor() -> None:
+    """A subclass that forgets the base's constructor refuses nevertheless."""
+
+    class Mine(Reject):
+        def __init__(self) -> None:
+            self.other = 1
+
+    assert (Mine().text, Mine().code) == ("", None)
 
 
 def test_reject_takes_the_code_by_name_only() -> None:

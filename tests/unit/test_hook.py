@@ -189,9 +189,44 @@ def test_a_mark_names_the_module_that_runs(made: Collection, monkeypatch: pytest
 # Options.
 
 
+class Policy:
+    """Has a handler as a method."""
+
+    def check(self, job: object) -> None:
+        """Do nothing."""
+
+
 def option(**keywords: Any) -> Option:
     """Return an option as a hook file makes it."""
     return hook.spank.option("greet", **{"arginfo": "NAME", "usage": "who to greet", **keywords})
+
+
+@pytest.mark.parametrize("wrong", [Policy().check, len, "text".join], ids=["method", "builtin", "method of a builtin"])
+def test_what_cannot_be_marked_is_refused(wrong: Any) -> None:
+    """The message says what to do about it, and nothing is marked."""
+    with pytest.raises(TypeError, match=r"decorates a function, not .*: write a function that calls it"):
+        hook.job_submit(wrong)
+    assert not hasattr(Policy.check, MARKS)
+
+
+def test_contexts_of_the_wrong_type() -> None:
+    """The message names the decorator and the keyword."""
+    with pytest.raises(TypeError, match=r"hook\.spank\.init: contexts takes a text or several, not 5"):
+        hook.spank.init(contexts=5)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("find", "message"),
+    [
+        (lambda: hook.job_submitt, "hook has no 'job_submitt'; it has: job_modify, job_submit, scrun, spank"),  # type: ignore[attr-defined]
+        (lambda: hook.spank.slurmd_init, "hook.spank has no 'slurmd_init'; it has: exit, init, .*, slurmd_exit, "),  # type: ignore[attr-defined]
+        (lambda: hook.scrun.start, "hook.scrun has no 'start'; it has: stage_in, stage_out"),  # type: ignore[attr-defined]
+    ],
+)
+def test_a_hook_that_does_not_exist(find: Callable[[], object], message: str) -> None:
+    """The message lists those that there are."""
+    with pytest.raises(AttributeError, match=message):
+        find()
 
 
 def test_options_are_collected_in_order(made: Collection) -> None:
@@ -202,11 +237,17 @@ def test_options_are_collected_in_order(made: Collection) -> None:
 
 
 def test_option_needs_a_usage() -> None:
-    """--help would show nothing otherwise; the other words of an option are keywords, so none is mistaken."""
-    with pytest.raises(TypeError):
+    """--help would show nothing otherwise."""
+    with pytest.raises(TypeError, match="needs usage=, the text for --help"):
         hook.spank.option("greet")  # type: ignore[call-overload]
-    with pytest.raises(TypeError):
-        hook.spank.option("greet", "NAME", "usage")  # type: ignore[call-overload]
+
+
+def test_option_by_position() -> None:
+    """Its words may be given in the order of Slurm's struct spank_option."""
+    greet: Option = hook.spank.option("greet", "NAME", "who to greet", True, int, ["local"])  # type: ignore[call-overload]
+    assert (greet.name, greet.arginfo, greet.usage) == ("greet", "NAME", "who to greet")
+    assert (greet.optional, greet.type, greet.contexts) == (True, int, ("local",))
+    assert hook.spank.option("quiet", None, "say nothing").arginfo is None
 
 
 def test_option_not_given_is_none() -> None:

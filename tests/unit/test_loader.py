@@ -115,6 +115,17 @@ def test_a_missing_file_is_told_with_all_other_findings(write: Write, tmp_path: 
     assert second.startswith(f"{tmp_path / 'a.py'}:1: ZeroDivisionError")
 
 
+@pytest.mark.parametrize("line", ["import beside", "import packed.inner", "from . import beside"])
+def test_what_is_beside_cannot_be_imported(write: Write, line: str) -> None:
+    """The finding says where to put what hook files share."""
+    write("beside.py", "")
+    write("packed/__init__.py", "")
+    (finding,) = findings(write("a.py", line))
+    assert "hook files cannot import what is beside them: put what they share into an installed package" in finding
+    (finding,) = findings(write("b.py", "import no_such_module_anywhere"))
+    assert "installed package" not in finding
+
+
 def test_what_is_not_a_file_is_told(tmp_path: Path) -> None:
     """A folder without a glob is a finding, not a traceback."""
     assert findings(tmp_path) == [f"{tmp_path}: a folder, not a file; the hook files in it are {tmp_path}/*.py"]
@@ -355,8 +366,8 @@ def test_every_error_of_every_file_at_once(write: Write) -> None:
         f"{wrong}:4",
         f"{wrong}:7",
         f"{wrong}:7",
-        "hook.spank.option('a=b')",
-        "hook.spank.option('c')",
+        f"{wrong}:10",
+        f"{wrong}:11",
     ]
 
 

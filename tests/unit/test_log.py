@@ -74,6 +74,44 @@ def test_a_text_that_is_none_is_shown(said: SimpleNamespace) -> None:
     assert said.lines[0][1] == "slurmhooks: 5"
 
 
+class Silent:
+    """Cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise ValueError("no")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "line"),
+    [
+        ("%(who)s has %(n)d", ({"who": "alice", "n": 3},), "alice has 3"),
+        ("%(who)s", ({"n": 3},), "%(who)s ({'n': 3},)"),
+        ("of %s", ({},), "of {}"),
+        ("%s", ("",), ""),
+        ("%s", (Silent(),), "%s <tuple>"),
+        (Silent(), (), "<Silent>"),
+    ],
+)
+def test_arguments_are_as_for_the_module_logging(said: SimpleNamespace, text: Any, args: Any, line: str) -> None:
+    """One mapping gives its values by name, and nothing that is logged fails the job."""
+    log.user(text, *args)
+    assert said.user == [line]
+
+
+def test_a_field_that_cannot_be_shown(said: SimpleNamespace) -> None:
+    """A job does not fail for it."""
+    log.info("x", who=Silent())
+    assert said.lines == [(1, "slurmhooks: x who=<Silent>")]
+
+
+def test_a_level_that_slurm_does_not_have() -> None:
+    """The error lists those that it has."""
+    with pytest.raises(AttributeError, match=r"log has no 'warning'; its levels are Slurm's: error, info, .*, user"):
+        log.warning("x")  # type: ignore[attr-defined]
+
+
 def test_user_texts_stay_whole(said: SimpleNamespace) -> None:
     """What the user is shown is one text, without a prefix: the plugin point knows how to show it."""
     log.user("at most %d\nminutes", 60)

@@ -260,7 +260,7 @@ def test_wanted_is_what_some_handler_takes() -> None:
 def option(name: str = "greet", arginfo: str | None = "NAME", optional: bool = False, **keywords: Any) -> Option:
     """Return an option."""
     given: dict[str, Any] = {"type": str, "contexts": ("local",), "sequence": 1, "owner": "site", **keywords}
-    return Option(name, arginfo, "usage", optional, **given)
+    return Option(name, arginfo, given.pop("usage", "usage"), optional, **given)
 
 
 @pytest.mark.parametrize("name", ["x", "with-dash", "x" * OPTION_NAME_LIMIT, "ü" * 37])
@@ -269,11 +269,31 @@ def test_good_option_names(name: str) -> None:
     assert verify_options([option(name)]) == []
 
 
-@pytest.mark.parametrize("name", ["", "a=b", "a\0b", "x" * (OPTION_NAME_LIMIT + 1), "ü" * 38])
+@pytest.mark.parametrize("name", ["", "a=b", "a\0b", "a b", "a\tb", "x" * (OPTION_NAME_LIMIT + 1), "ü" * 38])
 def test_bad_option_names(name: str) -> None:
     """A name that Slurm would cut short or could not parse is refused, with the limit."""
     (finding,) = verify_options([option(name)])
     assert finding.startswith(f"hook.spank.option({name!r}): the name must have 1 to 75 bytes")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"name": "--greet"}, "the name comes without the dashes"),
+        ({"name": 5}, "name takes a str, not 5"),
+        ({"name": "a\udc80"}, "name must hold neither a NUL byte nor half of a surrogate pair"),
+        ({"arginfo": 5}, "arginfo takes a str, not 5"),
+        ({"arginfo": "A\0B"}, "arginfo must hold neither a NUL byte"),
+        ({"usage": None}, "usage takes a str, not None"),
+        ({"usage": b"x"}, "usage takes a str, not b'x'"),
+        ({"usage": "\ud800"}, "usage must hold neither"),
+        ({"type": 5}, "type takes a function, not 5"),
+    ],
+)
+def test_what_c_cannot_take(keywords: dict[str, Any], message: str) -> None:
+    """Texts are texts without NUL bytes; the finding says where the option was made."""
+    (finding,) = verify_options([option(**{"where": "/hooks/a.py:3", **keywords})])
+    assert finding.startswith(f"/hooks/a.py:3: hook.spank.option({keywords.get('name', 'greet')!r}): {message}")
 
 
 def test_two_options_of_one_name() -> None:

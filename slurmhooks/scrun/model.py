@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import os
-
 from slurmhooks.scrun import cancel
 from slurmhooks.values import text_from_c, text_to_c
-from slurmhooks.view import FunctionMapping, nearest, stale
 
+# A container whose handlers do little waits for each import: slurmhooks.view and os together for a sixth of the start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, ClassVar, Protocol
 
     from slurmhooks.scrun.oci import Config
+    from slurmhooks.view import FunctionMapping
 
     class Scrun(Protocol):
         """The functions of scrun's ``slurm`` table; see entry.py and trial.py."""
@@ -101,12 +100,6 @@ class Container:
             job_env: the job's environment; what handlers write to it is applied once they all have passed.
             scrun: its functions.
         """
-
-        def apply(name: str, value: str | None) -> None:
-            job_env.pop(name, None)
-            if value is not None:
-                job_env[name] = value
-
         self.__dict__.update(
             {
                 "_values": values,
@@ -114,7 +107,8 @@ class Container:
                 "_alive": True,
                 "_scrun": scrun,
                 "_config": None,
-                "_job_env": FunctionMapping(job_env.get, lambda: job_env, apply),
+                "_base_env": job_env,
+                "_job_env": None,
             }
         )
 
@@ -122,6 +116,8 @@ class Container:
         """Return a value, or explain a name that does not exist."""
         state = self.__dict__
         if name not in state.get("_values", ()):
+            from slurmhooks.view import nearest
+
             names = (*self.TEXTS, *self.NUMBERS, *self.OTHERS)
             raise AttributeError(f"container has no {name!r}{nearest(name, names)}")
         self._living()
@@ -150,6 +146,8 @@ class Container:
     def job_env(self) -> FunctionMapping:
         """The job's environment; see the class."""
         self._living()
+        if self._job_env is None:
+            self.__dict__["_job_env"] = _staged(self._base_env)
         mapping: FunctionMapping = self._job_env
         return mapping
 
@@ -188,6 +186,8 @@ class Container:
         oci.write(self.config, path or self._config_path())
 
     def _config_path(self) -> str:
+        import os
+
         if "bundle" in self._writes or self.bundle != self.orig_bundle:
             moved = os.path.join(self.bundle, CONFIG)
             if self._config is not None or os.path.exists(moved):
@@ -204,6 +204,8 @@ class Container:
     def set_root_path(self, path: str) -> str | None:
         """Assign :attr:`root_path`, and return the path from before any handler, as scrun's Lua function does."""
         self.root_path = path
+        import os
+
         known: str | None = self.orig_root_path
         if known is None and self.config.root is not None:
             known = os.path.join(self.orig_bundle, self.config.root.path)
@@ -224,7 +226,7 @@ class Container:
         from slurmhooks.scrun import commands
 
         self._living()
-        environment = {text_to_c(name, name): text_to_c(name, value) for name, value in self._job_env.items()}
+        environment = {text_to_c(name, name): text_to_c(name, value) for name, value in self.job_env.items()}
         status, output = commands.run(_shell_text(command), environment, cancel.requested)
         return CommandResult(status, text_from_c(output))
 
@@ -243,29 +245,45 @@ class Container:
 
     def _living(self) -> None:
         if not self.__dict__.get("_alive"):
+            from slurmhooks.view import stale
+
             raise stale(self)
 
     def savepoint(self) -> object:
         """Return the writes so far; for dispatch."""
-        return dict(self._writes), self._job_env.savepoint()
+        return dict(self._writes), self.job_env.savepoint()
 
     def rollback(self, savepoint: object) -> None:
         """Forget the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
         self.__dict__["_writes"], job_env = savepoint
-        self._job_env.rollback(job_env)
+        self.job_env.rollback(job_env)
 
     def commit(self) -> None:
         """Tell scrun the new paths; for dispatch."""
         cancel.check()  # handlers that never looked must not start a container that nobody wants
-        self._job_env.commit()
+        if self._job_env is not None:
+            self._job_env.commit()
         for name, raw in self._writes.items():
             self._scrun.ask(self.WRITABLE[name], raw)
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""
-        self._job_env.close()
+        if self._job_env is not None:
+            self._job_env.close()
         self.__dict__["_alive"] = False
+
+
+def _staged(job_env: dict[str, str]) -> FunctionMapping:
+    """Return a mapping whose writes reach a dictionary once all handlers have passed."""
+    from slurmhooks.view import FunctionMapping
+
+    def apply(name: str, value: str | None) -> None:
+        job_env.pop(name, None)
+        if value is not None:
+            job_env[name] = value
+
+    return FunctionMapping(job_env.get, lambda: job_env, apply)
 
 
 def _shell_text(command: str | Sequence[str]) -> bytes:

@@ -104,6 +104,14 @@ def test_one_file_under_two_names_is_one(write: Write, tmp_path: Path) -> None:
     assert [source.path for source in expand(["*.py"], str(tmp_path))] == [str(tmp_path / "a.py")]
 
 
+@pytest.mark.parametrize("pattern", ["linked/a.py", "linked/*.py", "d/../d/a.py", "./d//*.py", "d/./a.py", "link.py"])
+def test_files_have_the_names_without_links_and_detours(write: Write, tmp_path: Path, pattern: str) -> None:
+    """However a pattern leads to a file, it is known by its real path."""
+    (tmp_path / "link.py").symlink_to(write("d/a.py", ""))
+    (tmp_path / "linked").symlink_to("d")
+    assert [source.path for source in expand([pattern], str(tmp_path))] == [os.path.realpath(tmp_path / "d/a.py")]
+
+
 def test_a_missing_file_is_told_with_all_other_findings(write: Write, tmp_path: Path) -> None:
     """A plain name that does not exist is a finding; it does not hide what is wrong in other files."""
     write("a.py", "1 / 0\n")

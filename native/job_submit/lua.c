@@ -2,42 +2,85 @@
 /*
  * Lua: a request as a Lua script reads and writes it (slurmhooks.lua.job_submit).
  *
- * Lua gets what is in the struct: bytes, and numbers as doubles, NO_VAL too. Text and unsigned numbers, which is nearly
- * all that scripts ask for, need no frame of Python; the rest, and all that has to be explained, is Python's.
+ * Lua gets what is in the struct: texts, and numbers as doubles, NO_VAL too. Those, and the environment, are nearly all
+ * that scripts ask for: Lua's metamethods read and stage them here, without Python and so without its lock. The rest,
+ * and all that has to be explained, they hand on to Python, which calls sync() before it looks at the request, and
+ * begin() after it has written to it.
  */
+#include "lua_api.h"
 #include "view.h"
 
 #include <string.h>
 
+/* More than twice the names that there are: a power of two. */
+#define SLOTS 256
+
+/* What a double holds exactly. */
+#define EXACT ((uint64_t)1 << 53)
+
 enum kind { TEXT, NUMBER, TIME };
 
-struct place {
-    PyObject *py_member;
+/* Where the value of a member is; HIDDEN: what is staged is nothing that this side can show. */
+enum where { IN_STRUCT, STAGED, HIDDEN };
+
+struct member {
+    PyObject *py_name;
     Py_ssize_t offset;
     int kind;
     int size;
+    enum where where;
+    uint64_t number;
+    char *text;          /* ours; NULL is Slurm's NULL */
+    struct member *next; /* that is not IN_STRUCT */
+};
+
+/* A name of Lua's: some members have two. */
+struct name {
+    PyObject *py_text; /* bytes; NULL: a free slot */
+    struct member *member;
     int writable;
 };
 
 struct lua {
     PyObject_HEAD struct view *view; /* of the running call, or NULL */
-    PyObject *py_indices;            /* by name in bytes, where it is in places */
-    PyObject *py_rest;               /* rest(name): what stands in none of the places */
-    PyObject *py_write;              /* write(name, value): likewise */
-    struct place *places;
+    PyObject *py_indices;            /* by member */
+    struct member *members;
     Py_ssize_t count;
+    struct member *staged; /* the first one, in no order */
+    struct name names[SLOTS];
+    struct array_place environment;
+    bool as_sent; /* no handler has changed the environment */
 };
 
-static uint64_t largest(const struct place *place)
+/* The one whose call it is: events run one at a time. */
+static struct lua *running;
+
+/* What the metamethods have as upvalues. */
+enum { REQUEST = 1, WRITE, VARIABLES, ENVIRONMENT, UPVALUES = ENVIRONMENT };
+
+/* The slot of a name, or the free one where it belongs. */
+static struct name *slot_of(struct lua *self, const char *text)
 {
-    return place->size == 8 ? UINT64_MAX : ((uint64_t)1 << (place->size * 8)) - 1;
+    unsigned slot = 0;
+
+    for (const char *at = text; *at; at++)
+        slot = slot * 31 + (unsigned char)*at;
+    for (slot %= SLOTS; self->names[slot].py_text; slot = (slot + 1) % SLOTS)
+        if (!strcmp(PyBytes_AS_STRING(self->names[slot].py_text), text))
+            break;
+    return &self->names[slot];
 }
 
-static double load(const struct place *place, const char *at)
+static uint64_t largest(const struct member *member)
 {
-    if (place->kind == TIME)
+    return member->size == 8 ? EXACT : ((uint64_t)1 << (member->size * 8)) - 1;
+}
+
+static double load(const struct member *member, const char *at)
+{
+    if (member->kind == TIME)
         return (double)*(const int64_t *)at;
-    switch (place->size) {
+    switch (member->size) {
     case 1: return *(const uint8_t *)at;
     case 2: return *(const uint16_t *)at;
     case 4: return *(const uint32_t *)at;
@@ -45,194 +88,312 @@ static double load(const struct place *place, const char *at)
     }
 }
 
-/* RET borrowed index of a name's place, or -1: it has none, or the call is over. */
-static Py_ssize_t find(const struct lua *lua, PyObject *name)
+static void stage(struct lua *self, struct member *member, enum where where, uint64_t number, char *text)
 {
-    if (!lua->view || !lua->view->address || !PyBytes_CheckExact(name))
-        return -1;
-    PyObject *py_index = PyDict_GetItemWithError(lua->py_indices, name); /* borrowed */
-    return py_index ? PyLong_AsSsize_t(py_index) : -1;
+    if (member->where == IN_STRUCT) {
+        member->next = self->staged;
+        self->staged = member;
+    }
+    free(member->text);
+    member->where = where;
+    member->number = number;
+    member->text = text;
 }
 
-static PyObject *lua_read(PyObject *self, PyObject *name)
+/* Forget what is staged here. */
+static void forget(struct lua *self)
 {
-    struct lua *lua = (struct lua *)self;
-    Py_ssize_t index = find(lua, name);
-
-    if (index < 0)
-        return PyErr_Occurred() ? NULL : PyObject_CallOneArg(lua->py_rest, name);
-    const struct place *place = &lua->places[index];
-    const char *at = lua->view->address + place->offset;
-    PyObject *py_writes = lua->view->py_writes; /* borrowed, like what is in it */
-    PyObject *py_raw =
-        py_writes && PyDict_GET_SIZE(py_writes) ? PyDict_GetItemWithError(py_writes, place->py_member) : NULL;
-
-    if (!py_raw && PyErr_Occurred())
-        return NULL;
-    if (place->kind == TEXT) {
-        if (py_raw)
-            return Py_NewRef(py_raw);
-        const char *text = *(char *const *)at;
-        return text ? PyBytes_FromString(text) : Py_NewRef(Py_None);
+    for (; self->staged; self->staged = self->staged->next) {
+        self->staged->where = IN_STRUCT;
+        free(self->staged->text);
+        self->staged->text = NULL;
     }
-    return py_raw ? PyNumber_Float(py_raw) : PyFloat_FromDouble(load(place, at));
 }
 
-/* What to stage for a value. RET new, or NULL without an exception: Python must look at it. */
-static PyObject *encode(const struct place *place, PyObject *value)
+/* What Python finds. RET 0, or -1 with an exception. */
+static int hand_over(struct lua *self)
 {
-    if (place->kind == TEXT) {
-        if (!PyBytes_CheckExact(value) || memchr(PyBytes_AS_STRING(value), 0, (size_t)PyBytes_GET_SIZE(value)))
-            return NULL;
-        return Py_NewRef(PyBytes_GET_SIZE(value) ? value : Py_None);
+    for (struct member *member = self->staged; member; member = member->next) {
+        if (member->where == HIDDEN)
+            continue;
+        PyObject *py_raw = member->kind != TEXT ? PyLong_FromUnsignedLongLong(member->number)
+                           : member->text       ? PyBytes_FromString(member->text)
+                                                : Py_NewRef(Py_None);
+        PyObject *py_writes = view_writes(self->view); /* borrowed */
+        int rc = py_raw && py_writes ? PyDict_SetItem(py_writes, member->py_name, py_raw) : -1;
+        Py_XDECREF(py_raw);
+        if (rc)
+            return -1;
     }
-    if (!PyLong_CheckExact(value))
-        return NULL;
-    unsigned long long raw = PyLong_AsUnsignedLongLong(value);
-    if (raw == (unsigned long long)-1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return NULL;
-    }
-    return raw <= largest(place) ? Py_NewRef(value) : NULL;
+    return 0;
 }
 
-static PyObject *lua_write(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+/* Take over a value that Python has staged. RET 0, or -1 with an exception. */
+static int take(struct lua *self, struct member *member, PyObject *raw)
 {
-    struct lua *lua = (struct lua *)self;
-    Py_ssize_t index = count == 2 ? find(lua, arguments[0]) : -1;
+    if (member->kind == TEXT && (raw == Py_None || PyBytes_Check(raw))) {
+        char *text = raw == Py_None ? NULL : strdup(PyBytes_AS_STRING(raw));
+        if (raw != Py_None && !text) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        stage(self, member, STAGED, 0, text);
+        return 0;
+    }
+    uint64_t number = member->kind != TEXT && PyLong_Check(raw) ? PyLong_AsUnsignedLongLong(raw) : UINT64_MAX;
+    bool is_shown = number != UINT64_MAX;
+    PyErr_Clear();
+    stage(self, member, is_shown ? STAGED : HIDDEN, number, NULL);
+    return 0;
+}
 
-    if (PyErr_Occurred())
+static int take_all(struct lua *self)
+{
+    PyObject *py_member, *py_raw, *py_writes = self->view->py_writes;
+    Py_ssize_t position = 0;
+
+    while (py_writes && PyDict_Next(py_writes, &position, &py_member, &py_raw)) {
+        PyObject *py_index = PyDict_GetItemWithError(self->py_indices, py_member); /* borrowed */
+        if (py_index ? take(self, &self->members[PyLong_AsSsize_t(py_index)], py_raw) : !!PyErr_Occurred())
+            return -1;
+    }
+    return 0;
+}
+
+/* __index of a request. */
+static int request_index(lua_State *L)
+{
+    const char *text = running ? lua.tolstring(L, 2, NULL) : NULL;
+    const struct name *name = text ? slot_of(running, text) : NULL;
+    const struct member *member = name ? name->member : NULL;
+
+    if (name && name->py_text && !member) {
+        lua.pushvalue(L, lua_upvalue(ENVIRONMENT));
+    } else if (!member || member->where == HIDDEN) {
+        lua.pushvalue(L, lua_upvalue(REQUEST));
+        lua.pushvalue(L, 2);
+        lua.gettable(L, -2);
+    } else {
+        const char *at = running->view->address + member->offset;
+        bool staged = member->where == STAGED;
+        if (member->kind == TEXT)
+            lua.pushstring(L, staged ? member->text : *(char *const *)at);
+        else
+            lua.pushnumber(L, staged ? (double)member->number : load(member, at));
+    }
+    return 1;
+}
+
+/* Stage what Lua assigns. RET false: Python must look at it. */
+static bool assign(lua_State *L, struct member *member)
+{
+    if (member->kind == TEXT) {
+        const char *text = lua.tolstring(L, 3, NULL);
+        char *copy = text && *text ? strdup(text) : NULL;
+        if (!text || (*text && !copy))
+            return false;
+        stage(running, member, STAGED, 0, copy);
+        return true;
+    }
+    double value = lua.isnumber(L, 3) ? lua_number(L, 3) : -1;
+    if (!(value >= 0 && value <= (double)largest(member)))
+        return false;
+    stage(running, member, STAGED, (uint64_t)value, NULL);
+    return true;
+}
+
+/* __newindex of a request. */
+static int request_newindex(lua_State *L)
+{
+    const char *text = running ? lua.tolstring(L, 2, NULL) : NULL;
+    const struct name *name = text ? slot_of(running, text) : NULL;
+
+    if (name && name->writable && assign(L, name->member))
+        return 0;
+    lua.pushvalue(L, lua_upvalue(WRITE));
+    for (int argument = 1; argument <= 3; argument++)
+        lua.pushvalue(L, argument);
+    lua_run(L, 3, 0);
+    return 0;
+}
+
+/* __index of its environment. */
+static int variable_index(lua_State *L)
+{
+    const char *name = running && running->as_sent ? lua.tolstring(L, 2, NULL) : NULL;
+
+    if (name && array_is_there(running->view->address, &running->environment)) {
+        lua.pushstring(L, array_find(running->view->address, &running->environment, name, strlen(name)));
+    } else {
+        lua.pushvalue(L, lua_upvalue(VARIABLES));
+        lua.pushvalue(L, 2);
+        lua.gettable(L, -2);
+    }
+    return 1;
+}
+
+/* For Lua's package.loadlib(): called with the upvalues, it returns the three metamethods. */
+__attribute__((visibility("default"))) int slurmhooks_metamethods(lua_State *L)
+{
+    static const lua_CFunction functions[] = {request_index, request_newindex, variable_index};
+
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        for (int upvalue = 1; upvalue <= UPVALUES; upvalue++)
+            lua.pushvalue(L, upvalue);
+        lua.pushcclosure(L, functions[i], UPVALUES);
+    }
+    return sizeof(functions) / sizeof(functions[0]);
+}
+
+static PyObject *lua_begin(PyObject *object, PyObject *view)
+{
+    struct lua *self = (struct lua *)object;
+
+    if (!PyObject_TypeCheck(view, &request_type)) {
+        PyErr_SetString(PyExc_TypeError, "a request is a Request");
         return NULL;
-    PyObject *py_raw = index >= 0 && lua->places[index].writable ? encode(&lua->places[index], arguments[1]) : NULL;
-    if (!py_raw)
-        return PyObject_Vectorcall(lua->py_write, arguments, (size_t)count, NULL);
-    PyObject *py_writes = view_writes(lua->view); /* borrowed */
-    int rc = py_writes ? PyDict_SetItem(py_writes, lua->places[index].py_member, py_raw) : -1;
-    Py_DECREF(py_raw);
+    }
+    forget(self);
+    Py_XSETREF(self->view, (struct view *)Py_NewRef(view));
+    self->as_sent = !variables_changed(((struct request *)view)->py_environment);
+    running = NULL;
+    if (take_all(self))
+        return NULL;
+    running = self->view->address ? self : NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *lua_sync(PyObject *object, PyObject *ignored)
+{
+    (void)ignored;
+    if (hand_over((struct lua *)object))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *lua_end(PyObject *object, PyObject *ignored)
+{
+    struct lua *self = (struct lua *)object;
+    int rc = hand_over(self);
+
+    (void)ignored;
+    running = NULL;
+    forget(self);
+    Py_CLEAR(self->view);
     if (rc)
         return NULL;
     Py_RETURN_NONE;
 }
 
-static PyObject *lua_begin(PyObject *self, PyObject *view)
+static PyObject *lua_use(PyObject *ignored, PyObject *arguments)
 {
-    if (!PyObject_TypeCheck(view, &view_type)) {
-        PyErr_SetString(PyExc_TypeError, "a request is a view");
-        return NULL;
-    }
-    Py_XSETREF(((struct lua *)self)->view, (struct view *)Py_NewRef(view));
-    Py_RETURN_NONE;
-}
+    const char *library;
+    int upvalues;
 
-static PyObject *lua_end(PyObject *self, PyObject *ignored)
-{
     (void)ignored;
-    Py_CLEAR(((struct lua *)self)->view);
-    Py_RETURN_NONE;
+    if (!PyArg_ParseTuple(arguments, "zi", &library, &upvalues))
+        return NULL;
+    return PyBool_FromLong(lua_api_use(library, upvalues));
 }
 
-/* One of the places, from (kind, member, offset, size, writable). RET 0 or -1. */
-static int add_place(struct lua *lua, PyObject *name, PyObject *row)
+/* The member of a row (kind, member, offset, size, writable). RET borrowed, or NULL with an exception. */
+static struct member *member_of(struct lua *self, PyObject *row, int *writable)
 {
-    struct place *place = &lua->places[lua->count];
-    PyObject *py_index = PyLong_FromSsize_t(lua->count);
+    struct member *member = &self->members[self->count];
     const char *kind;
-    int rc = -1;
 
-    if (py_index && PyBytes_Check(name) && PyTuple_Check(row) &&
-        PyArg_ParseTuple(row, "sUnip", &kind, &place->py_member, &place->offset, &place->size, &place->writable)) {
-        place->kind = !strcmp(kind, "text") ? TEXT : !strcmp(kind, "time") ? TIME : NUMBER;
-        Py_INCREF(place->py_member);
-        PyUnicode_InternInPlace(&place->py_member);
-        lua->count++;
-        rc = PyDict_SetItem(lua->py_indices, name, py_index);
-    }
+    if (!PyArg_ParseTuple(row, "sUnip", &kind, &member->py_name, &member->offset, &member->size, writable))
+        return NULL;
+    PyObject *py_index = PyDict_GetItemWithError(self->py_indices, member->py_name); /* borrowed */
+    if (py_index)
+        return &self->members[PyLong_AsSsize_t(py_index)];
+    py_index = PyErr_Occurred() ? NULL : PyLong_FromSsize_t(self->count);
+    int rc = py_index ? PyDict_SetItem(self->py_indices, member->py_name, py_index) : -1;
     Py_XDECREF(py_index);
-    if (rc && !PyErr_Occurred())
-        PyErr_SetString(PyExc_TypeError, "rows are tuples, by names in bytes");
-    return rc;
+    if (rc)
+        return NULL;
+    member->kind = !strcmp(kind, "text") ? TEXT : !strcmp(kind, "time") ? TIME : NUMBER;
+    self->count++;
+    return member;
 }
 
-static int lua_init(PyObject *self, PyObject *arguments, PyObject *keywords)
+/* RET 0, or -1 with an exception. */
+static int add_name(struct lua *self, PyObject *text, struct member *member, int writable)
 {
-    static char *names[] = {"rows", "rest", "write", NULL};
-    struct lua *lua = (struct lua *)self;
-    PyObject *py_rows, *py_rest, *py_write, *py_name, *py_row;
+    struct name *name = slot_of(self, PyBytes_AS_STRING(text));
+
+    if (name->py_text) {
+        PyErr_Format(PyExc_ValueError, "%R stands twice", text);
+        return -1;
+    }
+    *name = (struct name){Py_NewRef(text), member, writable};
+    return 0;
+}
+
+static int lua_init(PyObject *object, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"rows", "environment", "array", "count", NULL};
+    struct lua *self = (struct lua *)object;
+    PyObject *py_rows, *py_environment, *py_name, *py_row;
     Py_ssize_t position = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!OO", names, &PyDict_Type, &py_rows, &py_rest, &py_write))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!Snn", names, &PyDict_Type, &py_rows, &py_environment,
+                                     &self->environment.array, &self->environment.count))
         return -1;
-    if (lua->places) {
-        PyErr_SetString(PyExc_TypeError, "made already");
+    if (self->members || PyDict_GET_SIZE(py_rows) > SLOTS / 2) {
+        PyErr_SetString(PyExc_ValueError, "made already, or too many names");
         return -1;
     }
-    lua->py_indices = PyDict_New();
-    lua->places = PyMem_Calloc((size_t)PyDict_GET_SIZE(py_rows) + 1, sizeof(*lua->places));
-    if (!lua->py_indices || !lua->places) {
+    self->py_indices = PyDict_New();
+    self->members = PyMem_Calloc((size_t)PyDict_GET_SIZE(py_rows) + 1, sizeof(*self->members));
+    if (!self->py_indices || !self->members) {
         PyErr_NoMemory();
         return -1;
     }
-    lua->py_rest = Py_NewRef(py_rest);
-    lua->py_write = Py_NewRef(py_write);
-    while (PyDict_Next(py_rows, &position, &py_name, &py_row))
-        if (add_place(lua, py_name, py_row))
+    while (PyDict_Next(py_rows, &position, &py_name, &py_row)) {
+        int writable = 0;
+        struct member *member =
+            PyBytes_Check(py_name) && PyTuple_Check(py_row) ? member_of(self, py_row, &writable) : NULL;
+        if (!member || add_name(self, py_name, member, writable)) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_TypeError, "rows are tuples, by names in bytes");
             return -1;
-    return 0;
+        }
+    }
+    return add_name(self, py_environment, NULL, 0);
 }
 
-static int lua_traverse(PyObject *self, visitproc visit, void *arg)
+static void lua_dealloc(PyObject *object)
 {
-    struct lua *lua = (struct lua *)self;
+    struct lua *self = (struct lua *)object;
 
-    Py_VISIT(lua->view);
-    Py_VISIT(lua->py_indices);
-    Py_VISIT(lua->py_rest);
-    Py_VISIT(lua->py_write);
-    return 0;
+    if (running == self)
+        running = NULL;
+    forget(self);
+    Py_CLEAR(self->view);
+    Py_CLEAR(self->py_indices);
+    for (size_t i = 0; i < SLOTS; i++)
+        Py_CLEAR(self->names[i].py_text);
+    PyMem_Free(self->members);
+    Py_TYPE(object)->tp_free(object);
 }
-
-static int lua_clear(PyObject *self)
-{
-    struct lua *lua = (struct lua *)self;
-
-    Py_CLEAR(lua->view);
-    Py_CLEAR(lua->py_rest);
-    Py_CLEAR(lua->py_write);
-    return 0;
-}
-
-static void lua_dealloc(PyObject *self)
-{
-    struct lua *lua = (struct lua *)self;
-
-    PyObject_GC_UnTrack(self);
-    lua_clear(self);
-    Py_CLEAR(lua->py_indices);
-    for (Py_ssize_t i = 0; i < lua->count; i++)
-        Py_CLEAR(lua->places[i].py_member);
-    PyMem_Free(lua->places);
-    Py_TYPE(self)->tp_free(self);
-}
-
-static PyMappingMethods lua_mapping = {.mp_subscript = lua_read};
 
 static PyMethodDef lua_methods[] = {
-    {"begin", lua_begin, METH_O, "Read and write this request from now on."},
-    {"end", lua_end, METH_NOARGS, "Read and write none."},
-    {"write", (PyCFunction)(void (*)(void))lua_write, METH_FASTCALL, "Stage a value; what write() of Python returns."},
+    {"begin", lua_begin, METH_O, "Read and write this request from now on, with what is staged for it."},
+    {"sync", lua_sync, METH_NOARGS, "Have the request know what the script has written."},
+    {"end", lua_end, METH_NOARGS, "Do that, and read and write none from now on."},
+    {"use", lua_use, METH_VARARGS | METH_STATIC,
+     "use(library, upvalues): look the functions of Lua up; False if that is not possible."},
     {NULL, NULL, 0, NULL},
 };
 
 PyTypeObject lua_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_slurmhooks_view.Lua",
-    .tp_doc = "Lua(rows, rest, write): requests as a Lua script reads and writes them.",
+    .tp_doc = "Lua(rows, environment, array, count): requests as a Lua script reads and writes them.",
     .tp_basicsize = sizeof(struct lua),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = PyType_GenericNew,
     .tp_init = lua_init,
     .tp_dealloc = lua_dealloc,
-    .tp_traverse = lua_traverse,
-    .tp_clear = lua_clear,
-    .tp_as_mapping = &lua_mapping,
     .tp_methods = lua_methods,
 };

@@ -4,15 +4,9 @@
 
 #include <string.h>
 
-/* Where an array of texts is in its struct, and the uint32_t beside it that counts them. */
-struct place {
-    Py_ssize_t array;
-    Py_ssize_t count;
-};
-
 struct variables {
     PyObject_HEAD char *address; /* of the struct; NULL: the call is over */
-    struct place place;
+    struct array_place place;
     PyObject *py_staged; /* what was written, by name: str, or None for deleted; NULL: nothing */
     PyObject *py_base;   /* all that is in the array, once somebody asked for all; NULL: not yet */
     int frozen;          /* why it cannot be changed: an index into model.FROZEN */
@@ -22,27 +16,39 @@ struct mapping {
     PyObject_HEAD PyTypeObject *type; /* of what it hands out: a class below Variables */
     PyObject *py_script;              /* the field that tells batch jobs; None if that does not matter */
     PyObject *py_doc;
-    struct place place;
+    struct array_place place;
     Py_ssize_t slot; /* where the request keeps it */
 };
 
 /* Indices into model.FROZEN. */
 enum { CHANGEABLE, OF_AN_UPDATE, OF_NO_BATCH_JOB };
 
-static char **items_of(const struct variables *variables, uint32_t *count)
+static char **items_at(const char *address, const struct array_place *place, uint32_t *count)
 {
-    char **items = *(char ***)(variables->address + variables->place.array);
+    char **items = *(char ***)(address + place->array);
 
-    *count = items ? *(uint32_t *)(variables->address + variables->place.count) : 0;
+    *count = items ? *(uint32_t *)(address + place->count) : 0;
     return items;
 }
 
-/* RET borrowed text behind "NAME=" in the first item that begins with it, or NULL. */
-static const char *look_up(const struct variables *variables, const char *name, size_t length)
+static char **items_of(const struct variables *variables, uint32_t *count)
+{
+    return items_at(variables->address, &variables->place, count);
+}
+
+bool array_is_there(const char *address, const struct array_place *place)
+{
+    return *(char ***)(address + place->array);
+}
+
+const char *array_find(const char *address, const struct array_place *place, const char *name, size_t length)
 {
     uint32_t count;
-    char **items = items_of(variables, &count);
+    char **items = items_at(address, place, &count);
 
+    /* C would take the name to end at a NUL byte, and find "B=C" of A=B=C under the name A=B. */
+    if (!length || memchr(name, 0, length) || memchr(name, '=', length))
+        return NULL;
     for (uint32_t i = 0; i < count && items[i]; i++)
         if (items[i][0] == name[0] && !strncmp(items[i], name, length) && items[i][length] == '=')
             return items[i] + length + 1;
@@ -63,10 +69,7 @@ static PyObject *find_in_array(const struct variables *variables, PyObject *name
         bytes = PyBytes_AS_STRING(py_bytes);
         length = PyBytes_GET_SIZE(py_bytes);
     }
-    /* C would take the name to end at a NUL byte, and find "B=C" of A=B=C under the name A=B. */
-    const char *value = length && !memchr(bytes, 0, (size_t)length) && !memchr(bytes, '=', (size_t)length)
-                            ? look_up(variables, bytes, (size_t)length)
-                            : NULL;
+    const char *value = array_find(variables->address, &variables->place, bytes, (size_t)length);
     Py_XDECREF(py_bytes);
     return value ? PyUnicode_DecodeUTF8(value, (Py_ssize_t)strlen(value), "surrogateescape") : NULL;
 }

@@ -3,8 +3,9 @@
  * The compiled side of job_submit's views, and of one event.
  *
  * slurmctld holds its locks while handlers run, so what every event does is C: enter, look whether hook files changed,
- * make the view, call the handlers, apply what they wrote (event.c), read and stage the common fields (field.c), look a
- * variable up (variables.c). What is rarer, or has to be explained, is Python: model.py, native.py and entry.py.
+ * make the view, call the handlers, apply what they wrote (event.c), read and stage the common fields (field.c; lua.c
+ * for Lua), look a variable up (variables.c). What is rarer, or has to be explained, is Python: model.py, native.py,
+ * entry.py and lua/job_submit.py.
  */
 #ifndef SLURMHOOKS_VIEW_H
 #define SLURMHOOKS_VIEW_H
@@ -37,6 +38,12 @@ struct request {
     PyObject *py_environment;   /* the mapping, once it was asked for */
     PyObject *py_spank_job_env; /* likewise */
     char modify;                /* it is an update */
+};
+
+/* Where an array of texts is in its struct, and the uint32_t beside it that counts them. */
+struct array_place {
+    Py_ssize_t array;
+    Py_ssize_t count;
 };
 
 struct field;
@@ -84,5 +91,11 @@ bool variables_over(PyObject *variables);
 
 /* Whether something is staged in an environment. */
 bool variables_changed(PyObject *variables);
+
+/* Whether the struct at an address has an array, be it empty. */
+bool array_is_there(const char *address, const struct array_place *place);
+
+/* RET borrowed text behind "NAME=" in the first item of an environment array that begins with it, or NULL. */
+const char *array_find(const char *address, const struct array_place *place, const char *name, size_t length);
 
 #endif

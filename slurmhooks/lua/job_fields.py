@@ -9,6 +9,7 @@ Scripts see what is in the struct: NO_VAL is a number, nice is counted from NICE
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
@@ -210,15 +211,16 @@ def _truncated(value: float, width: int) -> int:
     return int(value)
 
 
-def places(struct: Any, release: Release) -> dict[bytes, tuple[str, str, int, int, bool]]:
-    """Return the fields that native/job_submit/lua.c reads and writes by itself.
+def places(struct: Any, release: Release) -> tuple[dict[bytes, tuple[str, str, int, int, bool]], bytes, int, int]:
+    """Return what native/job_submit/lua.c reads and writes by itself.
 
     Args:
         struct: cffi's type of ``job_desc_msg_t``.
         release: of Slurm.
 
     Returns:
-        by name: what it is, its member, where that is, its size, and whether it is written there too.
+        the fields by name: what it is, its member, where that is, its size, and whether it is written there too;
+        the name of the environment, where that is, and where the number of its variables.
     """
     members = dict(struct.fields)
     found = {}
@@ -236,8 +238,8 @@ def places(struct: Any, release: Release) -> dict[bytes, tuple[str, str, int, in
         else:
             size = 8
         written = name in writable(release) and not isinstance(row, Gres)
-        found[name.encode()] = (kind, member, members[member].offset, size, written)
-    return found
+        found[name.encode()] = (kind, sys.intern(member), members[member].offset, size, written)
+    return found, b"environment", members["environment"].offset, members["env_size"].offset
 
 
 class Reader:

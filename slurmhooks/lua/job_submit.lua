@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What stands between slurmctld's calls and a job_submit.lua: run once in each new state, before the script.
-local find_partition, find_job, find_reservation, write_field, write_variable, request, variables = ...
+local find_partition, find_job, find_reservation, write_field, write_variable, request, variables, metamethods = ...
 local error, select, setmetatable, tonumber, type = error, select, setmetatable, tonumber, type
 local raw_next, raw_pairs = next, pairs
 local slurm = slurm
@@ -50,15 +50,24 @@ if slurm then
    slurm.reservations = list(find_reservation)
 end
 
-local function writer(write)
+-- The script is `level` calls away.
+local function writer(write, level)
    return function(_, name, value)
       local wrong = write(name, value)
-      if wrong then error(wrong, 2) end
+      if wrong then error(wrong, level) end
    end
 end
 
-local environment = setmetatable({}, { __index = variables, __newindex = writer(write_variable) })
-local desc = { __index = request, __newindex = writer(write_field), _job_desc = request }
+local environment = {}
+local index, newindex, variable
+if metamethods then
+   -- In C, which asks those of Python for what it does not know.
+   index, newindex, variable = metamethods(request, writer(write_field, 3), variables, environment)
+else
+   index, newindex, variable = request, writer(write_field, 2), variables
+end
+setmetatable(environment, { __index = variable, __newindex = writer(write_variable, 2) })
+local desc = { __index = index, __newindex = newindex, _job_desc = request }
 
 -- Names that scripts of the years before metatables call.
 function _get_job_req_field_name(pointer, name) return pointer and pointer[name] end
@@ -69,9 +78,19 @@ function _get_part_rec_field(pointer, name) return pointer and pointer[name] end
 
 local function result(value) return tonumber(value) or false end
 
+local function over() error("this job_desc was used after the call that it was made for", 2) end
+local stale = { __index = over, __newindex = over }
+local latest = {}
+
+local function new_desc()
+   setmetatable(latest, stale)
+   latest = setmetatable({}, desc)
+   return latest
+end
+
 local function job_submit(uid)
    if not slurm_job_submit then return 0 end
-   local value = slurm_job_submit(setmetatable({}, desc), partitions, uid)
+   local value = slurm_job_submit(new_desc(), partitions, uid)
    if type(value) == "number" then return value end
    return result(value)
 end
@@ -79,7 +98,7 @@ end
 local function job_modify(record, uid)
    if not slurm_job_modify then return 0 end
    local known = setmetatable({}, { __index = record, _job_rec_ptr = record })
-   return (result(slurm_job_modify(setmetatable({}, desc), known, partitions, uid)))
+   return (result(slurm_job_modify(new_desc(), known, partitions, uid)))
 end
 
 return job_submit, job_modify, environment

@@ -23,7 +23,7 @@ from slurmhooks.lua.job_fields import Reader, Release
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, to_bytes, to_text
 from slurmhooks.registry import Handler
-from slurmhooks.values import ENCODING, ERRORS, text_to_c
+from slurmhooks.values import text_to_c
 
 native: Any = None
 """The compiled views; None outside of slurmctld, where a test hands records over."""
@@ -188,26 +188,31 @@ def _configured(path: str) -> str | None:
     return found
 
 
-class Request:
-    """Stands in for native/job_submit/lua.c, which reads and writes the common fields itself."""
-
-    def __init__(
-        self, rows: dict[bytes, Any], rest: Callable[[Any], Any], write: Callable[[Any, Any], bytes | None]
-    ) -> None:
-        """Leave everything to the two functions."""
-        del rows
-        self._rest = rest
-        self.write = write
+class Uncompiled:
+    """Stands in for native/job_submit/lua.c where there is none: Python reads and writes all fields."""
 
     def begin(self, job: Any) -> None:
         """Read and write this request from now on."""
 
+    def sync(self) -> None:
+        """Have the request know what the script has written."""
+
     def end(self) -> None:
         """Read and write none."""
 
+
+class Lookup:
+    """What Lua reads by index."""
+
+    __slots__ = ("_read",)
+
+    def __init__(self, read: Callable[[Any], Any]) -> None:
+        """Take the function that returns what Lua gets for a key."""
+        self._read = read
+
     def __getitem__(self, name: Any) -> Any:
         """Return what Lua gets."""
-        return self._rest(name)
+        return self._read(name)
 
 
 def record_getters(release: Release) -> dict[bytes, Callable[[Any], Any]]:
@@ -301,12 +306,9 @@ class Script:
             table[b"get_qos_priority"] = state.function(self._qos_priority)
         if release >= (26, 5):
             slurm_table.install_conversions(state, table)
-        kind = Request if native is None else native.native_view.Lua
-        rows = {} if native is None else job_fields.places(native.ffi.typeof("job_desc_msg_t"), release)
-        self._request = kind(rows, self._read, self._write)
-        self._begin, self._end = self._request.begin, self._request.end
+        compiled, metamethods = self._compiled()
+        self._begin, self._sync, self._end = compiled.begin, compiled.sync, compiled.end
         self._failure = state.failure
-        request = state.items(self._request)
         with open(GLUE, encoding="utf-8") as file:
             glue = state.compile(file.read(), "=slurmhooks")
         self._submit, self._modify, self._environment = state.call(
@@ -315,15 +317,28 @@ class Script:
                 state.raw_function(Finder(self, kind, name))
                 for kind, name in (("part", "partitions"), ("job_rec", "jobs"), ("reservation", "reservations"))
             ),
-            state.raw_function(self._request.write),
+            state.raw_function(self._write),
             state.raw_function(self._write_variable),
-            request,
-            state.items(Variables(self)),
+            state.items(Lookup(self._read)),
+            state.items(Lookup(self._read_variable)),
+            metamethods,
         )
         self._record_getters = record_getters(release)
         self._lines = self._run(chunk)
         if native is not None and native.views is None:
             self._warn()
+
+    def _compiled(self) -> tuple[Any, Any]:
+        """Return what native/job_submit/lua.c has for this state: the object, and Lua's function for metamethods."""
+        view = None if native is None else native.native_view
+        upvalues = UPVALUES.get(self.state.version)
+        if view is not None and upvalues is not None:
+            # A process has one Lua there: after a change of [lua] version the next start has the new one.
+            known = view.Lua.use(self.state.file(), upvalues)
+            metamethods = self.state.c_function(view.__file__, "slurmhooks_metamethods") if known else None
+            if metamethods is not None:
+                return view.Lua(*job_fields.places(native.ffi.typeof("job_desc_msg_t"), self.release)), metamethods
+        return Uncompiled(), None
 
     def _warn(self) -> None:
         """Say what the script uses that this build cannot give it."""
@@ -381,25 +396,7 @@ class Script:
 
     def job_submit(self, job: Any, submit_uid: int, *tables: Any) -> None:
         """Run the script's function for a submission; for the dispatcher."""
-        # As _call(), without its frame: this is what slurmctld waits for with every submission.
-        if type(job) is not self._bound:
-            self._bind(type(job))
-        self._job = job
-        self._tables = tables
-        self._uid = submit_uid
-        self._begin(job)
-        try:
-            result = self._submit(float(submit_uid))
-        except self._failure as error:
-            self._failed("job_submit", self.state.error(error))
-            return
-        finally:
-            self._end()
-            self._job = None
-            if self._opened:
-                self._close()
-        if result != 0 or result is False or self._said:
-            self._answer("job_submit", result)
+        self._call("job_submit", job, submit_uid, tables, self._submit, float(submit_uid))
 
     def job_modify(self, job: Any, record: Any, modify_uid: int, *tables: Any) -> None:
         """Run the script's function for an update; for the dispatcher."""
@@ -491,11 +488,20 @@ class Script:
                 encoders[name.encode()] = (member, isinstance(row, Text), job_fields.encoder(row, backend))
         self._bound, self._readers, self._encoders = kind, readers, encoders
 
+    def _current(self, what: str) -> Any:
+        """Return the request of the running call, with all that the script has written.
+
+        Args:
+            what: the script has used, for the message after a call.
+        """
+        if self._job is None:
+            raise StaleHandleError(f"{what} was used outside of a call")
+        self._sync()
+        return self._job
+
     def table(self, name: str) -> Any:
         """Return slurmctld's records of some kind."""
-        job = self._job
-        if job is None:
-            raise StaleHandleError(f"{name} was used outside of a call")
+        job = self._current(name)
         if native is None:
             return self._tables[TABLES.index(name)]
         found = self._opened.get(name)
@@ -511,9 +517,7 @@ class Script:
 
     def _read(self, name: Any) -> Any:
         """Return a field of the request that the compiled side does not read by itself."""
-        job = self._job
-        if job is None:
-            raise StaleHandleError("this job_desc was used after the call that it was made for")
+        job = self._current("job_desc")
         read = self._readers.get(name)
         if read is not None:
             return read(job._struct, job._writes)
@@ -523,36 +527,30 @@ class Script:
             return None
         text = to_text(name)
         if text in job_fields.ARRAYS:
-            items = self._job._words() if text == "argv" else self._job._arrays.read(self._job._struct, text)
+            items = job._words() if text == "argv" else job._arrays.read(job._struct, text)
             return self.state.value({float(index): item for index, item in enumerate(items)}) if items else None
         row = job_fields.names("job_desc", self.release).get(text)
         if not isinstance(row, Computed):
             return None
-        found = getattr(self._job, text)
+        found = getattr(job, text)
         return None if found is None else to_bytes(found)
 
     def _write(self, name: Any, value: Any) -> bytes | None:
         """Stage a field; return the error for Lua if the value is none that fits."""
+        job = self._current("job_desc")
         encoder = self._encoders.get(name)
         if encoder is None:
-            if self._job is None:
-                return b"this job_desc was used after the call that it was made for"
             key = slurm_table.as_string(self.state, name)
             if key is None:
                 return self._misfit(2, "string", name)
             log.plain(ERROR, f"_set_job_field: unrecognized field: {to_text(key)}")
             return None
         member, is_text, encode = encoder
-        if is_text:
-            raw = slurm_table.as_string(self.state, value)
-            if raw is None:
-                return self._misfit(3, "string", value)
-            self._job._writes[member] = encode(raw)
-            return None
-        number = slurm_table.as_number(value)
-        if number is None:
-            return self._misfit(3, "number", value)
-        self._job._writes[member] = encode(number)
+        taken = slurm_table.as_string(self.state, value) if is_text else slurm_table.as_number(value)
+        if taken is None:
+            return self._misfit(3, "string" if is_text else "number", value)
+        job._writes[member] = encode(taken)
+        self._begin(job)
         return None
 
     def _misfit(self, position: int, wanted: str, value: Any) -> bytes:
@@ -560,31 +558,44 @@ class Script:
         kind, callee = self.state.type_of(value), NEWINDEX.get(self.state.version, "?")
         return f"bad argument #{position} to '{callee}' ({wanted} expected, got {kind})".encode()
 
-    def has_environment(self, function: str, end: str) -> bool:
+    def _has_environment(self, job: Any, function: str, end: str) -> bool:
         """Tell whether the request carries an environment; log what Slurm logs if not."""
-        struct = self._job._struct
-        if struct.environment:
+        if job._struct.environment:
             return True
-        if self._job.script is not None:
+        if job.script is not None:
             log.plain(ERROR, f"{PLUGIN}: {function}: job_desc->environment is NULL.")
         else:
             # info() of a plugin names it and the function, error() does not.
             log.plain(INFO, f"{PLUGIN}: {function}: job_desc->environment only accessible for batch jobs.{end}")
         return False
 
+    def _read_variable(self, name: Any) -> bytes | None:
+        """Return a variable of the request's environment."""
+        job = self._current("job_desc.environment")
+        key = slurm_table.as_string(self.state, name)
+        if key is None:
+            return None
+        found = job.environment.get(to_text(key))
+        if found is None:
+            self._has_environment(job, "_job_env_field", "")
+        return None if found is None else to_bytes(found)
+
     def _write_variable(self, name: Any, value: Any) -> bytes | None:
+        """Stage a variable; return the error for Lua if that is not possible."""
+        job = self._current("job_desc.environment")
         key = slurm_table.as_string(self.state, name)
         if key is None:
             return self._misfit(2, "string", name)
-        if not self.has_environment("_set_job_env_field", " "):
+        if not self._has_environment(job, "_set_job_env_field", " "):
             return None
         raw = slurm_table.as_string(self.state, value)
         if raw is None:
             return self._misfit(3, "string", value)
         try:
-            self._job.environment[to_text(key)] = to_text(raw)
+            job.environment[to_text(key)] = to_text(raw)
         except ValueError as error:
             return to_bytes(str(error))
+        self._begin(job)
         return None
 
     def _qos_priority(self, *arguments: Any) -> object:
@@ -604,26 +615,9 @@ TABLES = ("partitions", "jobs", "reservations")
 NEWINDEX = {"5.2": "__newindex", "5.3": "__newindex", "5.4": "newindex", "5.5": "newindex"}
 """What luaL_argerror calls the function that assigns, in each version."""
 
-
-class Variables:
-    """What Lua reads of ``job_desc.environment``."""
-
-    __slots__ = ("_script",)
-
-    def __init__(self, script: Script) -> None:
-        """Ask this script's request."""
-        self._script = script
-
-    def __getitem__(self, name: Any) -> bytes | None:
-        """Return a variable."""
-        key = name if type(name) is bytes else slurm_table.as_string(self._script.state, name)
-        if key is None:
-            return None
-        job = self._script._job
-        if job is None:
-            raise StaleHandleError("this environment was used after the call that it was made for")
-        found: str | None = job.environment.get(key.decode(ENCODING, ERRORS))
-        if found is not None:
-            return found.encode(ENCODING, ERRORS)
-        self._script.has_environment("_job_env_field", "")
-        return None
+UPVALUES = {
+    **dict.fromkeys(("5.1", "luajit", "luajit2.0", "luajit2.1"), -10002),
+    **dict.fromkeys(("5.2", "5.3", "5.4"), -1001000),
+    "5.5": -(((1 << 31) - 1) // 2 + 1000),
+}
+"""What ``lua_upvalueindex(0)`` is in the lua.h of each version."""

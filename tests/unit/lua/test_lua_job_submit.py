@@ -210,6 +210,15 @@ def test_a_record_kept_over_the_call_is_stale(load: Load) -> None:
         script.handlers[0].function.__self__.state.globals[b"slurm"][b"later"]()  # type: ignore[attr-defined]
 
 
+def test_a_request_kept_for_a_later_call_is_refused(load: Load) -> None:
+    """A job_desc in a global is that of its own call, not of whichever runs."""
+    script = load("kept = kept or job_desc\nreturn kept.name and 0", on_error="reject")
+    script.submit(name="first")
+    for use in ("reads", "reads again"):
+        with pytest.raises(Reject, match=r"job_submit\.lua:3: this job_desc was used after the call"):
+            script.submit(name=use)
+
+
 def test_a_handler_names_its_line(load: Load) -> None:
     """Messages about a handler say where its function is."""
     submit, modify = load("return 0").handlers

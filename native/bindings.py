@@ -258,10 +258,6 @@ def job_submit(compiler: list[str]) -> tuple[str, str]:
         "void *slurm_xcalloc(size_t count, size_t size, _Bool clear, _Bool try_, const char *file, int line,\n"
         "    const char *function);\n"
     )
-    helpers = (
-        "static const char *slurmhooks_find(void *record, size_t array, size_t count, const char *name,\n"
-        "    size_t length);\n"
-    )
     headers = Headers(compiler, includes)
     # Every constant that the header has for errors, whatever it is called.
     own = Headers(compiler, "#include <slurm/slurm_errno.h>\n")
@@ -269,7 +265,7 @@ def job_submit(compiler: list[str]) -> tuple[str, str]:
     groups = {"ESLURM": list(codes)} | constant_groups(headers)
     nested = [name for name in ("slurm_step_id_t",) if headers.struct(name)]
     cdef = "".join(struct(headers, name) for name in nested) + struct(headers, "job_desc_msg_t", nested)
-    cdef += functions + helpers + LOG_CDEF
+    cdef += functions + LOG_CDEF
     constants = dict.fromkeys(["SLURM_VERSION_NUMBER", *(name for names in groups.values() for name in names)])
     cdef += "".join(f"#define {name} ...\n" for name in constants)
     listed = {
@@ -277,7 +273,7 @@ def job_submit(compiler: list[str]) -> tuple[str, str]:
         "members": ",".join(name for _, _, name in members(headers.struct("job_desc_msg_t") or "")),
     }
     # The allocator's functions are exported, but not declared in the public headers.
-    source = includes + '#include "log_bridge.h"\n' + functions + '#include "job_submit/request.h"\n'
+    source = includes + '#include "log_bridge.h"\n' + functions
     for name, text in listed.items():
         cdef += f"static const char *const slurmhooks_{name};\n"
         source += f'static const char *const slurmhooks_{name} = "{text}";\n'

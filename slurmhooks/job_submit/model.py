@@ -28,9 +28,6 @@ class Arrays(Protocol):
     def read(self, struct: Any, name: str) -> list[bytes]:
         """Return the strings of an array member."""
 
-    def find(self, struct: Any, name: str, prefix: bytes) -> bytes | None:
-        """Return what follows a prefix in the first string of an array member that begins with it, or None."""
-
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """Replace an array member and the counter beside it."""
 

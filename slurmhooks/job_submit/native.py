@@ -141,12 +141,6 @@ class CffiBackend:
         """See model.Arrays."""
         return self.strings(struct, name, ARRAYS[name])
 
-    def find(self, struct: Any, name: str, prefix: bytes) -> bytes | None:
-        """See model.Arrays."""
-        array, count = (self._members[member].offset for member in (name, ARRAYS[name]))
-        found = lib.slurmhooks_find(struct, array, count, prefix, len(prefix))
-        return self.string(found) if found else None
-
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """See model.Arrays: all strings are copied before the old ones are freed."""
         old, count = getattr(struct, name), getattr(struct, ARRAYS[name])

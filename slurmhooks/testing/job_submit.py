@@ -234,11 +234,6 @@ class StandIn:
         """See model.Arrays."""
         return list(getattr(struct, name))
 
-    def find(self, struct: Any, name: str, prefix: bytes) -> bytes | None:
-        """See model.Arrays."""
-        found = (item for item in self.read(struct, name) if item.startswith(prefix))
-        return next((item.removeprefix(prefix) for item in found), None)
-
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """See model.Arrays."""
         setattr(struct, name, list(items))

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, VERBOSE, log
+from slurmhooks.lua.conversions import as_number as as_number
+from slurmhooks.lua.conversions import as_string as as_string
+from slurmhooks.lua.conversions import number as number
 from slurmhooks.lua.runtime import Integer, LuaRaise, to_text
 
 TYPE_CHECKING = False
@@ -66,39 +69,6 @@ def c_text(state: State, value: object) -> str:
     """Return the text that C reads where a script gives a value, as ``lua_tostring`` and ``%s`` do."""
     raw = as_string(state, value)
     return "(null)" if raw is None else to_text(raw)
-
-
-def as_string(state: State, value: object) -> bytes | None:
-    """Return a value as a string of C; None if Lua makes none of it."""
-    if isinstance(value, bytes):
-        return value.partition(b"\0")[0]
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    shown = str(value) if isinstance(value, int) and state.has_integers else f"{value:.14g}"
-    if state.has_integers and isinstance(value, float) and shown.lstrip("-").isdigit():
-        shown += ".0"
-    return shown.encode()
-
-
-def number(value: object) -> float:
-    """Return a value as ``lua_tonumber`` does: 0 for what is none."""
-    found = as_number(value)
-    return 0.0 if found is None else found
-
-
-def as_number(value: object) -> float | None:
-    """Return the number that Lua takes a value for, which may be a string; None if it is none."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, (int, float)):
-        return float(value)
-    if not isinstance(value, bytes):
-        return None
-    text = value.decode("latin-1").strip().lower()
-    try:
-        return float.fromhex(text) if "0x" in text else None if "_" in text or "n" in text else float(text)
-    except (ValueError, OverflowError):
-        return None
 
 
 def time_str2mins(raw: bytes | None) -> int:

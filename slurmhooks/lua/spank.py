@@ -10,7 +10,8 @@ from slurmhooks import loader
 from slurmhooks.errors import LoadError
 from slurmhooks.hook import HOOKS
 from slurmhooks.log import ERROR, INFO, VERBOSE, log
-from slurmhooks.lua import spank_handle, spank_options
+from slurmhooks.lua import spank_handle
+from slurmhooks.lua.conversions import returned
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State
 from slurmhooks.registry import Handler, Registry
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from slurmhooks.hook import Option
     from slurmhooks.loader import Source
     from slurmhooks.lua.library import Lua
     from slurmhooks.lua.spank_handle import Register, View
@@ -75,6 +77,8 @@ class Script:
         Raises:
             LuaRaise: something in it is missing or wrong.
         """
+        from slurmhooks.lua import spank_options
+
         self.options = spank_options.options_of(self._state, self.path)
 
     def defines(self, name: str) -> bool:
@@ -104,7 +108,7 @@ class Script:
         try:
             if self._state.type_of(function) != "function":
                 raise ScriptError(f"attempt to call a {self._state.type_of(function)} value", [])
-            code = spank_options.returned(self._state.call(function, self._handle.table()))
+            code = returned(self._state.call(function, self._handle.table()))
         except ScriptError as error:
             log.plain(ERROR, f"spank/lua: {PREFIX}{name}: {error.text}")
             code = -1 if self.fatal else 0
@@ -163,10 +167,46 @@ def extend(
         LoadError: a script fails and must not, or there is no Lua.
     """
     scripts = list(_load(sources, fatal, lua, disabled))
-    if disabled is None:
+    options = [option for script in scripts for option in script.options]
+    return _together(registry, scripts, options, disabled is None)
+
+
+def extend_known(
+    registry: Registry, sources: Sequence[Source], fatal: bool, lua: Lua | str | None
+) -> tuple[Registry, Callable[[], Registry]]:
+    """Do the same for a line whose options Slurm has from the manifest: few launches need more of them.
+
+    Args:
+        registry: see :func:`extend`.
+        sources: see there.
+        fatal: see there.
+        lua: see there.
+
+    Returns:
+        the handlers, and a function that returns them together with the options.
+
+    Raises:
+        LoadError: see there.
+    """
+    scripts = list(_load(sources, fatal, lua, None, False))
+
+    def complete() -> Registry:
+        options: list[LuaOption] = []
+        for script in scripts:
+            try:
+                script.read_options()
+            except LuaRaise as error:
+                log.plain(ERROR, f"spank/lua: {script.path}: load_spank_options: {error}")
+            options += script.options
+        return _together(registry, scripts, options, False)
+
+    return _together(registry, scripts, [], True), complete
+
+
+def _together(registry: Registry, scripts: list[Script], options: Sequence[Option], tell: bool) -> Registry:
+    if tell:
         log.plain(VERBOSE, f"spank/lua: Loaded {len(scripts)} plugins in this context")
     handlers = [handler for script in scripts for handler in handlers_of(script)]
-    options = [option for script in scripts for option in script.options]
     return Registry([*registry.all_handlers(), *handlers], [*registry.options, *options])
 
 
@@ -204,7 +244,11 @@ def run(handlers: Iterable[Handler], view: View, register: Register) -> int:
 
 
 def _load(
-    sources: Sequence[Source], fatal: bool, lua: Lua | str | None, disabled: Callable[[str], None] | None
+    sources: Sequence[Source],
+    fatal: bool,
+    lua: Lua | str | None,
+    disabled: Callable[[str], None] | None,
+    with_options: bool = True,
 ) -> Iterable[Script]:
     for source in reversed(sources):
         path = source.path
@@ -218,7 +262,8 @@ def _load(
                 raise ScriptError(wrong, [])
             script = Script(path, lua, fatal)
             try:
-                script.read_options()
+                if with_options:
+                    script.read_options()
             except LuaRaise as error:
                 raise ScriptError(f"{path}: load_spank_options: {error}", []) from None
         except NoLuaError as error:

@@ -5,38 +5,74 @@ from __future__ import annotations
 
 import posix
 
-from slurmhooks.errors import SpankError
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, ERROR, INFO, USER, VERBOSE, log
-from slurmhooks.lua import spank_options
+from slurmhooks.lua.conversions import as_number, as_string, flag, number
 from slurmhooks.lua.runtime import LuaRaise, to_bytes, to_text
-from slurmhooks.lua.slurm_table import as_number, as_string, number
-from slurmhooks.spank.fields import ITEMS, ExitStatus
-from slurmhooks.spank.model import Spank
+from slurmhooks.values import strings_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from slurmhooks.lua.runtime import State
     from slurmhooks.lua.spank_options import LuaOption
+    from slurmhooks.spank.model import Spank
 
     Register = Callable[[LuaOption], int]
 
-BY_ITEM = {item.item: item for item in ITEMS}
 LEVELS = (ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER)
 """By the number that SPANK._log_msg takes, from -1 on."""
 LOGS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
+CONTROL_PREFIX = b"SPANK_"
+"""See slurmhooks.spank.model."""
+FIRST_SIZE, LAST_SIZE = 4096, 1 << 26
+"""Of the buffers for variables, in bytes."""
 CORE_FLAG = 0x80
 """What WCOREDUMP() leaves of a wait status."""
 
 
-class View(Spank):
-    """The handle of one callback, as spank-lua uses it: at once, and with Slurm's own codes."""
+class View:
+    """The handle of one callback, as spank-lua uses it: at once, and with Slurm's own codes.
+
+    Attributes:
+        context: as of ``spank``.
+        callback: as of ``spank``.
+        args: as of ``spank``.
+    """
+
+    __slots__ = ("_ffi", "_handle", "_lib", "_native", "_spank", "args", "callback", "context")
+
+    def __init__(self, native: Any, handle: Any, context: str, callback: str, args: Sequence[str]) -> None:
+        """Wrap a handle; see slurmhooks.spank.model.Spank."""
+        self._native = native
+        self._ffi = native.ffi
+        self._lib = native.lib
+        self._handle = handle
+        self._spank: Spank | None = None
+        self.context = context
+        self.callback = callback
+        self.args = args
+
+    @property
+    def spank(self) -> Spank:
+        """What handlers in Python get. Importing it takes a launch as long as most scripts run."""
+        if self._spank is None:
+            from slurmhooks.spank.model import Spank
+
+            self._spank = Spank(self._native, self._handle, self.context, self.callback, self.args)
+        return self._spank
+
+    def version(self) -> bytes:
+        """Return S_SLURM_VERSION, which Slurm tells everywhere."""
+        pointer = self._ffi.new("char **")
+        self._lib.slurmhooks_get_item(self._handle, self._lib.S_SLURM_VERSION, pointer, self._ffi.NULL)
+        return b"" if pointer[0] == self._ffi.NULL else bytes(self._ffi.string(pointer[0]))
 
     def strerror(self, code: int) -> str:
         """Return Slurm's text for a code."""
-        return self._text(self._lib.spank_strerror(code)) or f"error {code}"
+        text = self._lib.spank_strerror(code)
+        return f"error {code}" if text == self._ffi.NULL else to_text(self._ffi.string(text))
 
     def number_of(self, name: str) -> int:
         """Return the number of a code by its name, which may be one."""
@@ -44,13 +80,28 @@ class View(Spank):
 
     def environment(self) -> dict[str, str]:
         """Return S_JOB_ENV."""
-        if self.context != "remote":
-            return self.job_env
-        return {name: value for name, _, value in (entry.partition("=") for entry in self._strings_of_item())}
+        array = self._ffi.new("char ***")
+        if self.context != "remote" or self._lib.slurmhooks_get_item(
+            self._handle, self._lib.S_JOB_ENV, array, self._ffi.NULL
+        ):
+            return self.spank.job_env
+        entries = strings_from_c(self._ffi, array[0])
+        return {name: value for name, _, value in (entry.partition("=") for entry in entries)}
 
-    def get(self, control: bool, name: str) -> str | None:
-        """Return a variable of the job's environment, or of the job control environment."""
-        return self._job_control_getenv(name) if control else self._getenv(name)
+    def get(self, control: bool, name: bytes) -> tuple[int, bytes | None]:
+        """Return Slurm's code and a variable of the job's environment, or of the job control environment."""
+        if control and self.context == "job_script":
+            found = self._lib.getenv(CONTROL_PREFIX + name)
+            missing = found == self._ffi.NULL
+            return (int(self._lib.ESPANK_ENV_NOEXIST), None) if missing else (0, self._ffi.string(found))
+        function = self._lib.spank_job_control_getenv if control else self._lib.spank_getenv
+        size = FIRST_SIZE
+        while True:
+            buffer = self._ffi.new("char[]", size)
+            code = int(function(self._handle, name, buffer, size))
+            if code != self._lib.ESPANK_NOSPACE or size > LAST_SIZE:
+                return code, None if code else self._ffi.string(buffer)
+            size *= 4
 
     def set(self, control: bool, name: bytes, value: bytes, overwrite: int) -> int:
         """Set a variable; return Slurm's code."""
@@ -115,7 +166,7 @@ class Handle:
     def table(self) -> Any:
         """Return the table for the running callback."""
         view = self._living()
-        values = {"context": view.context, "args": list(view.args), "slurm_version": view.slurm_version}
+        values = {"context": view.context, "args": list(view.args), "slurm_version": view.version()}
         table = self._state.table(values)
         for name, method in self._methods.items():
             table[name] = method
@@ -155,7 +206,10 @@ class Handle:
     def _get_item(self, *arguments: object) -> object:
         view = self._self(arguments)
         name = to_text(as_string(self._state, arguments[1] if len(arguments) > 1 else None) or b"(null)")
-        item = BY_ITEM.get(name)
+        from slurmhooks.errors import SpankError
+        from slurmhooks.spank.fields import ITEMS, ExitStatus
+
+        item = next((item for item in ITEMS if item.item == name), None)
         if item is None:
             raise LuaRaise(f"Invalid spank item {name}")
         try:
@@ -166,8 +220,8 @@ class Handle:
                     raise LuaRaise(f"bad argument #2 to 'get_item' (number expected, got {kind})")
                 if not 0 <= wanted < 1 << 32:
                     return self._failed(view, "ESPANK_NOEXIST")
-                return getattr(view, item.name)(int(wanted))
-            value: Any = view.environment() if name == "S_JOB_ENV" else getattr(view, item.name)
+                return getattr(view.spank, item.name)(int(wanted))
+            value: Any = view.environment() if name == "S_JOB_ENV" else getattr(view.spank, item.name)
         except SpankError as error:
             return self._failed(view, error.code)
         if isinstance(value, ExitStatus):
@@ -182,11 +236,8 @@ class Handle:
         def getenv(*arguments: object) -> object:
             view = self._self(arguments)
             name = self._string(arguments, 1, method)
-            try:
-                value = view.get(control, to_text(name))
-            except SpankError as error:
-                return self._failed(view, error.code)
-            return self._failed(view, "ESPANK_ENV_NOEXIST") if value is None else value
+            code, value = view.get(control, name)
+            return self._failed(view, code) if code else value
 
         return getenv
 
@@ -195,7 +246,7 @@ class Handle:
             view = self._self(arguments)
             name = self._string(arguments, 1, method)
             value = self._string(arguments, 2, method)
-            overwrite = spank_options.flag(arguments[3] if len(arguments) > 3 else None)
+            overwrite = flag(arguments[3] if len(arguments) > 3 else None)
             return self._answer(view, view.set(control, name, value, overwrite))
 
         return setenv
@@ -211,6 +262,8 @@ class Handle:
         table = arguments[1] if len(arguments) > 1 else None
         if self._state.type_of(table) != "table":
             raise LuaRaise(f"Expected table argument to {function}")
+        from slurmhooks.lua import spank_options
+
         return spank_options.read(self._state, self._path, table)
 
     def _register_option(self, *arguments: object) -> object:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from slurmhooks.hook import Option
 from slurmhooks.log import DEBUG, ERROR, log
+from slurmhooks.lua.conversions import as_string, flag, number, returned, whole
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, to_bytes, to_text
-from slurmhooks.lua.slurm_table import as_string, number
 from slurmhooks.registry import OPTION_NAME_LIMIT
 
 TYPE_CHECKING = False
@@ -54,7 +54,7 @@ class LuaOption(Option):
         self._state = state
         self._path = path
         self._has_arg = flag(table[b"has_arg"])
-        self.number = float(_whole(number(table[b"val"])))
+        self.number = float(whole(number(table[b"val"])))
         callback = as_string(state, table[b"cb"])
         self.callback = None if callback is None else to_text(callback)
         if table[b"cb"] is not None and (callback is None or state.type_of(state.globals[callback]) != "function"):
@@ -121,24 +121,6 @@ def read(state: State, path: str, table: Any) -> LuaOption:
     if state.type_of(table) != "table":
         raise LuaRaise(f"a spank option must be a table, not a {state.type_of(table)}")
     return LuaOption(state, path, table)
-
-
-def flag(value: object) -> int:
-    """Return what a script means by ``has_arg`` or ``overwrite``: its manual says boolean, its examples use numbers."""
-    return 1 if value is True else _whole(number(value))
-
-
-def returned(result: object) -> int:
-    """Return what Slurm gets for the result of a script's function: 0 for what is no number."""
-    first = result[0] if isinstance(result, tuple) else result
-    return _whole(number(first))
-
-
-def _whole(value: float) -> int:
-    """Return a number as C makes an int of it."""
-    if value != value or abs(value) >= 1 << 31:
-        return -1 << 31
-    return int(value)
 
 
 def _text(state: State, table: Any, field: str) -> str:

@@ -12,10 +12,9 @@ import _slurmhooks_spank as native
 
 from slurmhooks import dispatch
 from slurmhooks.errors import LoadError
+from slurmhooks.hook import CONTEXTS
 from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.registry import Registry
-from slurmhooks.spank.model import CONTEXT_NAMES, Spank
-from slurmhooks.spank.options import Options
 from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from slurmhooks.hook import Option
     from slurmhooks.outcome import Outcome
+    from slurmhooks.spank.options import Options
 
 ffi = native.ffi
 lib = native.lib
@@ -44,18 +44,22 @@ class Line:
         registry: the handlers.
     """
 
-    __slots__ = ("_names", "_registered", "args", "registry")
+    __slots__ = ("_complete", "_names", "_registered", "args", "registry")
 
-    def __init__(self, args: list[str], registry: Registry, names: list[str]) -> None:
+    def __init__(
+        self, args: list[str], registry: Registry, names: list[str], complete: Callable[[], Registry] | None = None
+    ) -> None:
         """Keep what was loaded.
 
         Args:
             args: see the class.
             registry: see the class.
             names: of its options as the manifest has them, for a line with Lua scripts; else empty.
+            complete: returns the registry with the options of its scripts, where it lacks them.
         """
         self.args = args
         self.registry = registry
+        self._complete = complete
         self._names = names or [option.name for option in registry.options]
         self._registered: list[Option] = []
 
@@ -66,6 +70,9 @@ class Line:
             index: its number in the stub.
             name: as the stub has registered it from the manifest; None if it has not.
         """
+        if self._complete is not None:
+            self.registry = self._complete()
+            self._complete = None
         if name is None and index >= len(self._names):
             return self._registered[index - len(self._names)]
         if name is None:
@@ -80,7 +87,7 @@ class Line:
 
 
 _lines: dict[tuple[str, ...], Line | None] = {}
-options = Options(native)
+_options: Options | None = None
 _context = "local"
 
 
@@ -109,6 +116,16 @@ def _record(text: str) -> None:
 
 
 log.attach(_sink, _user, _record)
+
+
+def options() -> Options:
+    """Return the options of this process; most launches with a manifest have nothing to ask of them."""
+    global _options
+    if _options is None:
+        from slurmhooks.spank.options import Options
+
+        _options = Options(native)
+    return _options
 
 
 def callback(
@@ -140,7 +157,7 @@ def callback(
 
     def body() -> tuple[int, bytes | None, int]:
         global _context
-        _context = CONTEXT_NAMES.get(context, "error")
+        _context = CONTEXTS[context - 1] if 0 < context <= len(CONTEXTS) else "error"
         line = _line(argc, argv, bool(known))
         if line is None or _never_called(line.registry, unseen):
             return FAILED
@@ -148,12 +165,12 @@ def callback(
         if (
             name_text == "init"
             and not known
-            and not options.register(line.registry, pointer, _context, option_callback, base)
+            and not options().register(line.registry, pointer, _context, option_callback, base)
         ):
             return FAILED
 
         def register(option: Option) -> int:
-            return options.add(option, pointer, base + line.add(option), option_callback)
+            return options().add(option, pointer, base + line.add(option), option_callback)
 
         return _callback(name_text, pointer, line, register)
 
@@ -188,7 +205,7 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
 
             assert isinstance(given, LuaOption)
             return given.take(text, bool(remote)), None, 0
-        accepted = options.take(given, text, "remote" if remote else "local")
+        accepted = options().take(given, text, "remote" if remote else "local")
         return SUCCESS if accepted else (SIGN * lib.ESPANK_BAD_ARG, None, 0)
 
     return _answer("spank option", body)
@@ -230,9 +247,13 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
         from slurmhooks.lua import spank as lua
         from slurmhooks.lua.library import WORDS, Lua
 
-        words, names = manifest.of_scripts(args) if known else ([], [])
+        fatal = site.fails_on_error(args)
+        if not known:
+            return Line(rest, lua.extend(registry, scripts, fatal, site.lua_version()), [])
+        words, names = manifest.of_scripts(args)
         which = Lua(*words) if len(words) == WORDS else site.lua_version()
-        return Line(rest, lua.extend(registry, scripts, site.fails_on_error(args), which), names)
+        registry, complete = lua.extend_known(registry, scripts, fatal, which)
+        return Line(rest, registry, names, complete)
     except LoadError as error:
         log.user(dispatch.report_findings(error.findings))
         return None
@@ -253,11 +274,11 @@ def _never_called(registry: Registry, missing: list[str]) -> bool:
 
 
 def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], int]) -> Answer:
-    if _context == "job_script":
-        options.of_script(line.registry, handle)
+    if _context == "job_script" and line.registry.options:
+        options().of_script(line.registry, handle)
     if name == "task_init_privileged":
         # The first call whose failure fails the step in every release, with our words, and leaves the node in service.
-        refused = options.refused(line.registry)
+        refused = None if _options is None else _options.refused(line.registry)
         if refused is not None:
             return _finish(refused)
     if name == "init_post_opt" and _context == "remote":
@@ -266,6 +287,8 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
     own = [handler for handler in handlers if not handler.scripted]
     answer = SUCCESS
     if own:
+        from slurmhooks.spank.model import Spank
+
         view = Spank(native, handle, _context, name, line.args)
         answer = _finish(dispatch.run(own, {"spank": view}, view))
     if answer != SUCCESS or len(own) == len(handlers):

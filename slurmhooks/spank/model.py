@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from slurmhooks.errors import SpankError
-from slurmhooks.hook import CONTEXTS
 from slurmhooks.spank.fields import ANYWHERE, CONTROL_WRITE, ITEMS, PREPEND, REMOTE, STEP_NAMES
 from slurmhooks.values import ENCODING, ERRORS, strings_from_c, text_from_c, text_to_c
 from slurmhooks.view import FunctionMapping, nearest, stale
@@ -411,6 +410,3 @@ _READERS: dict[str, Callable[[Spank, Item], Any]] = {
 
 for _item in ITEMS:
     setattr(Spank, _item.name, _attribute(_item))
-
-CONTEXT_NAMES = dict(enumerate(CONTEXTS, start=1))
-"""spank_context_t by number."""

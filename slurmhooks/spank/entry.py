@@ -282,7 +282,7 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
         if refused is not None:
             return _finish(refused)
     if name == "init_post_opt" and _context == "remote":
-        _look_up()
+        _look_up(line.registry)
     handlers = [handler for handler in line.registry.handlers(f"spank.{name}") if _context in handler.contexts]
     own = [handler for handler in handlers if not handler.scripted]
     answer = SUCCESS
@@ -300,11 +300,14 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
     return lua.run(scripts, View(native, handle, _context, name, line.args), register), None, 0
 
 
-def _look_up() -> None:
-    """Have cffi make now what tasks call: it makes each function at its first use, and every task is a fork of this."""
+def _look_up(registry: Registry) -> None:
+    """Have now what tasks call: cffi makes each function at its first use, and every task is a fork of this."""
+    if any(not handler.scripted for handler in registry.all_handlers()):
+        import slurmhooks.spank.model
     for name in ("slurmhooks_get_item", "spank_getenv", "spank_setenv", "spank_unsetenv", "ESPANK_ENV_NOEXIST"):
         getattr(lib, name)
     ffi.typeof("char[]")
+    ffi.typeof("char **")
 
 
 def _finish(outcome: Outcome) -> Answer:

@@ -2,7 +2,7 @@
 """What a real slurmstepd imports for a handler."""
 
 from tests.cluster.conftest import Cluster
-from tests.unit.test_imports import MAY_BE_IMPORTED
+from tests.unit.test_imports import MAY_BE_IMPORTED, MAY_BE_IMPORTED_FOR_SCRIPTS
 
 HOOKS = """\
 import sys
@@ -23,6 +23,9 @@ BESIDES = {
 BARE = "import sys; print(*sys.modules)"
 
 
+SCRIPT = 'function slurm_spank_task_init(spank) spank:setenv("SCRIPT", spank:getenv("HOME"), 1) end'
+
+
 def test_a_step_imports_no_more_than_it_must(cluster: Cluster) -> None:
     """With a manifest, all that a step imports beyond the bare interpreter is on the list of tests/unit."""
     cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
@@ -33,3 +36,26 @@ def test_a_step_imports_no_more_than_it_must(cluster: Cluster) -> None:
     imported = set(done.stdout.split())
     assert "slurmhooks.manifest" in imported
     assert imported - set(bare) - MAY_BE_IMPORTED - BESIDES == set()
+
+
+def test_a_step_imports_no_more_for_a_script(cluster: Cluster) -> None:
+    """The same for a Lua script on a line of its own, which runs before the handler that looks."""
+    before = cluster.root("cat", "/etc/slurm/plugstack.conf", check=True).stdout
+    cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
+    cluster.root("mkdir", "-p", "/etc/slurm/lua.d", check=True)
+    cluster.put(SCRIPT, "/etc/slurm/lua.d/script.lua")
+    try:
+        cluster.put(
+            "required spank_python.so /etc/slurm/lua.d/*.lua\nrequired spank_python.so\n", "/etc/slurm/plugstack.conf"
+        )
+        cluster.root("slurmhooks", "compile", check=True)
+        bare = cluster.root("/opt/slurmhooks/bin/python3", "-I", "-S", "-c", BARE, check=True).stdout.split()
+        done = cluster.user("alice", "srun", "printenv", "SCRIPT", "IMPORTED")
+        assert done.returncode == 0, done.stderr + cluster.log("slurmd")
+        home, *rows = done.stdout.splitlines()
+        assert home == "/home/alice"
+        imported = {name for name in rows[0].split() if not name.startswith(("_cython_", "lupa.lua"))}
+        assert imported - set(bare) - MAY_BE_IMPORTED - MAY_BE_IMPORTED_FOR_SCRIPTS - BESIDES == set()
+    finally:
+        cluster.put(before, "/etc/slurm/plugstack.conf")
+        cluster.root("rm", "-r", "/etc/slurm/lua.d", "/etc/slurm/slurmhooks.manifest", check=True)

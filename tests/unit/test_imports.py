@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.lua import finding
+
 ROOT = Path(__file__).parents[2]
 
 MAY_BE_IMPORTED = {
@@ -71,6 +73,7 @@ class Native:
 
     NULL = None
     ESPANK_ERROR, ESPANK_BAD_ARG, ESPANK_ENV_NOEXIST, ESPANK_NOSPACE, S_JOB_ID = 3000, 3001, 3004, 3005, 2
+    S_SLURM_VERSION = 20
 
     def __init__(self):
         self.ffi = self.lib = self
@@ -120,6 +123,53 @@ for name in (b"task_init", b"exit"):
     answers.append(entry.callback(name, object(), 2, len(args), args, known, 0, 0, 0))
 print(answers, native.env.get(b"HELLO", b"").decode(), native.logged)
 print(*(set(sys.modules) - before))
+"""
+
+SCRIPT = """
+spank_options = {{ name = "word", arginfo = "W", usage = "u", has_arg = 1, cb = "given" }}
+function given(value, text) word = text end
+
+function slurm_spank_task_init(spank)
+   assert(spank.context == "remote" and spank.args[1] == "quota=5")
+   spank:setenv("HELLO", "was there: " .. tostring(spank:getenv("PATH")), 1)
+   SPANK.log_info("ran")
+end
+
+function slurm_spank_exit(spank) SPANK.log_info("%s", word) end
+"""
+
+MAY_BE_IMPORTED_FOR_SCRIPTS = {
+    name
+    for name in MAY_BE_IMPORTED
+    # The view of handlers in Python, and what it takes, scripts have in their own way.
+    if name not in ("slurmhooks.spank.fields", "slurmhooks.spank.model", "slurmhooks.spank.options", "slurmhooks.view")
+    and name not in ("_collections_abc", "slurmhooks_site", "slurmhooks_site.hooks")
+} | {
+    "slurmhooks.lua",
+    "slurmhooks.lua.conversions",
+    "slurmhooks.lua.library",
+    "slurmhooks.lua.runtime",
+    "slurmhooks.lua.spank",
+    "slurmhooks.lua.spank_handle",
+    # lupa's, which has what Cython gives it, and no package around it: that would look for a Lua.
+    "lupa.lua54",
+    "cython_runtime",
+    "zlib",
+}
+"""functools, collections and os, which take together as long as all of these, are not among them."""
+
+RUN_SCRIPT = """
+sys.modules["_slurmhooks_spank"] = native = Native()
+sys.path.append(sys.argv[1])
+from slurmhooks.spank import entry
+
+args = [arg.encode() for arg in sys.argv[2:]]
+answers = [entry.callback(b"task_init", object(), 2, len(args), args, True, 0, 0, 0)]
+imported = set(sys.modules) - before
+answers.append(entry.option(len(args), args, True, 0, b"word", b"said", 1))
+answers.append(entry.callback(b"exit", object(), 2, len(args), args, True, 0, 0, 0))
+print(answers, native.env, native.logged)
+print(*imported)
 """
 
 
@@ -247,6 +297,28 @@ def test_a_line_that_the_manifest_knows(tmp_path: Path, write: Callable[..., Pat
     imported = launch(tmp_path, "known", "hooks.d/*.py", "quota=5")
     assert imported - MAY_BE_IMPORTED == set()
     assert "slurmhooks.manifest" in imported
+
+
+def test_a_line_of_scripts_that_the_manifest_knows(tmp_path: Path, write: Callable[..., Path]) -> None:
+    """A launch with Lua scripts imports no more than it must, and reads their options when one is given."""
+    path = write("lua.d/site.lua", SCRIPT)
+    words = " ".join(finding.find("5.4").words).replace("%", "%25")
+    rows = ["slurmhooks-manifest 1 0x180b05", "line lua.d/*.lua quota=5", f"source {path}", f"lua {words}"]
+    rows += ["call task_init 4", "call exit 14", "option 1 14 1 word W u", "end", ""]
+    write("slurmhooks.manifest", "\n".join(rows))
+    script = write("launch.py", LAUNCH.partition("sys.modules[")[0] + RUN_SCRIPT)
+    command = [sys.executable, "-I", "-S", str(script), str(ROOT), "lua.d/*.lua", "quota=5"]
+    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    said, imported = done.stdout.splitlines()
+    answers, _, rest = said.partition("] ")
+    assert answers == "[(0, None, 0), (0, None, 0), (0, None, 0)", said
+    assert "b'HELLO': b'was there: /bin'" in rest
+    assert "'ran'" in rest
+    assert rest.endswith("'said']")
+    names = {name for name in imported.split() if not name.startswith("_cython_")}
+    assert names - MAY_BE_IMPORTED_FOR_SCRIPTS == set()
 
 
 def test_importing_the_package_imports_next_to_nothing(tmp_path: Path) -> None:

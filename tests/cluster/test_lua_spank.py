@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.spank.site import RECORDS, Site, site
+from tests.cluster.spank.site import HOOKS_D, RECORDS, Site, site
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -281,16 +281,58 @@ def first(spank):
 """
 
 
+HOOK_FILE = """
+from slurmhooks import Reject, hook
+@hook.spank.task_init(order=%s)
+def say(spank):
+    with open("/opt/spank/records", "a") as file:
+        file.write(f"%s {' '.join(spank.args)}\\n")
+    if spank.env.get("REFUSES") == "%s":
+        raise Reject("refused")
+"""
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_order(lua: Site, compiled: bool) -> None:
     """Lines in their order; on a line hook files first, then scripts, the last of the GLOB first, each in its state."""
-    lines = (f"required spank_python.so {LUA_D}/*.lua x", f"required spank_python.so {LUA_D}/m* y")
+    lines = (
+        f"required spank_python.so failonerror {LUA_D}/*.lua x",
+        f"required spank_python.so {HOOKS_D}/*.py z 2",
+        f"required spank_python.so {LUA_D}/m* y",
+        f"optional spank_python.so {LUA_D}/b.lua",
+    )
     scripts(lua, {name: SAY % name for name in ("a", "b", "m")}, *lines)
+    lua.hooks(one=HOOK_FILE % (70, "one", "one"), two=HOOK_FILE % (60, "two", "two"))
     lua.cluster.put(PYTHON, f"{LUA_D}/m.py")
     if compiled:
         lua.compile()
     assert lua.shell("srun -w n1 true").returncode == 0
-    assert rows(lua) == ["m x nil", "b x nil", "a x nil", "python", "m y was here"]
+    said = ["m x nil", "b x nil", "a x nil", "two z 2", "one z 2", "python", "m y was here", "b none was here"]
+    assert rows(lua) == said
+    lua.forget_records()
+    assert lua.shell("REFUSES=two srun -w n1 true").returncode != 0
+    # Slurm asks no further line after one that is required and fails.
+    assert rows(lua) == said[:4]
+    lua.resume()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_order_and_failures(lua: Site, compiled: bool) -> None:
+    """All scripts of a line run, even if one fails; none does if a hook file of the line refuses."""
+    fails = SAY.replace("\nend\n", '\n   if spank:getenv("FAILS") == "%s" then return -1 end\nend\n')
+    scripts(lua, {name: fails % (name, name) for name in ("a", "b", "c")}, f"required spank_python.so {LUA_D}/*")
+    lua.cluster.put(HOOK_FILE % (50, "hook", "hook"), f"{LUA_D}/b.py")
+    if compiled:
+        lua.compile()
+    for env, said, passes in (
+        ("A=1", ["hook ", "c none nil", "b none nil", "a none nil"], True),
+        ("FAILS=b", ["hook ", "c none nil", "b none nil", "a none nil"], False),
+        ("REFUSES=hook", ["hook "], False),
+    ):
+        lua.forget_records()
+        assert (lua.shell(f"{env} srun -w n1 true").returncode == 0) == passes, env
+        assert rows(lua) == said, env
+    lua.resume()
 
 
 FAIL = """

@@ -445,6 +445,73 @@ def test_refusal_in_a_container(contained: Site, callback: str) -> None:
     assert contained.drained() == []
 
 
+CONTAINED_SCRIPT = """
+local function nested(n)
+   if n == 0 then return 0 end
+   local found
+   ("x"):gsub("x", function() found = nested(n - 1) end)
+   return found + 1
+end
+local function depth(n) return n == 0 and 0 or 1 + depth(n - 1) end
+local function first(command) local pipe = io.popen(command) local line = pipe:read() pipe:close() return line end
+for name in ("init user_init task_init_privileged task_init task_post_fork task_exit exit"):gmatch("%S+") do
+   _G["slurm_spank_" .. name] = function(spank)
+      if spank.context ~= "remote" then return end
+      calls = (calls or 0) + 1
+      local status = name == "task_exit" and spank:get_item("S_TASK_EXIT_STATUS") or -1
+      local answer = spank:setenv("LUA_" .. name, "yes", 1)
+      local file = io.open("/opt/spank/records", "a")
+      file:write(string.format('{"callback": "%s", "pid": %d, "calls": %d, "namespace": "%s", "tmp": "%s", "deep": %d, '
+         .. '"nested": %d, "status": %d, "home": "%s", "set": %s, "uid": %d}\\n', name,
+         io.open("/proc/self/stat"):read("*n"), calls, first("readlink /proc/self/ns/mnt"), first("echo /tmp/of_the_*"),
+         depth(15000), nested(60), status, tostring(spank:getenv("HOME")), tostring(answer), first("id -u")))
+      file:close()
+      if spank:getenv("FAIL") == name then return SPANK.FAILURE end
+      if spank:getenv("BUG") == name then error("a bug in the container") end
+   end
+end
+"""
+
+
+@pytest.mark.parametrize("mode", ["python", "manifest"])
+def test_scripts_with_contain_spank(contained: Site, mode: str) -> None:
+    """Lua runs in those clones as well, with one state for all that is not forked."""
+    contained.root("rm -rf /etc/slurm/lua.d; mkdir /etc/slurm/lua.d; touch /tmp/of_the_host")
+    contained.cluster.put(CONTAINED_SCRIPT, "/etc/slurm/lua.d/contained.lua")
+    use(contained, "")
+    contained.plugstack("required spank_python.so failonerror /etc/slurm/lua.d/*.lua")
+    if mode == "manifest":
+        contained.compile()
+    try:
+        output = run(contained, "srun -Q -w n1 -n2 sh -c 'touch /tmp/of_the_job; echo $LUA_user_init; exit 0'")
+        assert output == "yes\nyes\n"
+        contained.wait_for_records(2, callback="exit")
+        records = contained.records()
+        host = next(record for record in records if record["callback"] == "init")
+        for record in records:
+            inside = record["callback"] not in ("init", "exit")
+            assert (record["namespace"] != host["namespace"]) == inside, record
+            if record["callback"] in ("user_init", "task_post_fork", "task_exit"):
+                assert record["tmp"] != "/tmp/of_the_host", record
+                assert record["pid"] != host["pid"], record
+            assert (record["deep"], record["nested"]) == (15000, 60)
+        own = ("user_init", "task_init", "task_exit")
+        assert {record["home"] for record in records if record["callback"] in own} == {"/home/alice"}
+        assert Counter(record["callback"] for record in records if record["status"] == 0) == {"task_exit": 2}
+        # What the script counted in a clone is there at the end: init, user_init, 2 of task_post_fork, of task_exit.
+        assert max(record["calls"] for record in records if record["callback"] == "exit") == 7
+        for fault in ("FAIL", "BUG"):
+            for callback in ("user_init", "task_post_fork"):
+                done = contained.shell("srun -w n1 echo RAN", **{fault: callback})
+                assert done.returncode == 1, done.stdout
+                assert "RAN\n" not in done.stdout
+                contained.wait_until_idle()
+                assert contained.drained() == []
+    finally:
+        contained.root("rm -r /etc/slurm/lua.d")
+        contained.plugstack("required spank_python.so")
+
+
 @dataclass(frozen=True)
 class Cost:
     """What Slurm does for a job on one node, of one step of two tasks.
@@ -487,16 +554,29 @@ def counted(cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[Site
         "gcc -shared -fPIC -Wall -Werror -o /opt/count.so /opt/count.c -ldl && echo /opt/count.so > /etc/ld.so.preload"
     )
     yield made
-    made.root("rm /etc/ld.so.preload")
+    made.root("rm -r /etc/ld.so.preload /etc/slurm/lua.d")
+    made.plugstack("required spank_python.so")
 
 
 LOOK = "for pid in $PPID $(pgrep -x srun); do ! grep -q libpython /proc/$pid/maps || ps -o comm= $pid; done"
 
 
+def have_one(counted: Site, language: str, callback: str | None) -> None:
+    """Have a handler of one callback, or none at all."""
+    scripted = language == "lua"
+    use(counted, f"\n@hook.spank.{callback}\ndef handler(spank): ...\n" if callback and not scripted else "")
+    counted.root("rm -rf /etc/slurm/lua.d; mkdir /etc/slurm/lua.d")
+    counted.cluster.put(
+        f"function slurm_spank_{callback}(spank) end" if callback else "-- nothing\n", "/etc/slurm/lua.d/one.lua"
+    )
+    counted.plugstack(f"required spank_python.so{' /etc/slurm/lua.d/*.lua' * scripted}")
+
+
+@pytest.mark.parametrize("language", ["python", "lua"])
 @pytest.mark.parametrize("cost", COSTS, ids=lambda cost: cost.callback)
-def test_what_is_not_used_costs_nothing(counted: Site, cost: Cost) -> None:
+def test_what_is_not_used_costs_nothing(counted: Site, cost: Cost, language: str) -> None:
     """Slurm starts and clones no process for a callback that has no handler, and Python runs only where one has."""
-    use(counted, f"\n@hook.spank.{cost.callback}\ndef handler(spank): ...\n" if cost.callback else "")
+    have_one(counted, language, cost.callback)
     counted.compile()
     counted.cluster.restart()
     if counted.since >= (24, 5):

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from . import sites
-from .machine import PLUGSTACK, SPANK_LUA, Machine
+from .machine import ABSENT, PLUGSTACK, SPANK_LUA, Machine
 from .rows import Row, Spread, number, quartile, spread
 
 GROUP = "clients"
@@ -57,7 +57,7 @@ def _times(machine: Machine, name: str, plugstacks: dict[str, str]) -> Row:
     parts = {f"{plugin}, ms": spread(values) for plugin, values in found.items()}
     what = f"{name} --help, the same: wall time added, against spank-lua's"
     if not machine.spank_lua:
-        return Row(GROUP, what, 0.5, "x", None, parts=parts, note="spank-lua is absent: --spank-lua says where it is")
+        return Row(GROUP, what, 0.5, "x", None, parts=parts, note=ABSENT)
     # Nothing makes a client faster than it is: the lower quartile is nearer to it than the median, and steadier.
     added = {name: quartile(values) - quartile(found["no plugin"]) for name, values in found.items()}
     if added["spank-lua"] <= 0 or added["slurmhooks"] < 0:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Steps with one task_init handler: what starting Python in slurmstepd costs, and what it does not."""
+"""Steps with one task_init handler, or a script's: what starting Python in slurmstepd costs, and what it does not."""
 
 from collections.abc import Iterator
 
 from . import sites
-from .machine import FILES, PLUGSTACK, SPANK_LUA, Machine
-from .rows import Row, Spread, spread
+from .machine import ABSENT, FILES, PLUGSTACK, SPANK_LUA, Machine
+from .rows import Row, Spread, number, spread
 
 GROUP = "launches"
 ROUNDS = 40
@@ -17,19 +17,36 @@ BUILD_BARE = (
     """ 'import sysconfig as s; print("-I" + s.get_path("include"), "-lpython" + s.get_python_version())')"""
 )
 COMMAND = "python3 -I -S -c pass"
+SCRIPT = "/etc/slurm/bench.lua"
+SCRIPT_PLUGSTACK = f"required spank_python.so {SCRIPT}\n"
+LOADS = 20
+TIME_LUPA = f"""
+for _ in $(seq {LOADS}); do
+    /opt/slurmhooks/bin/python3 -I -S -c '
+import sys, time
+sys.path.append(sys.argv[1])
+from slurmhooks.lua import finding, library
+found = finding.find()
+before = time.perf_counter()
+library.load(found)
+print(1e3 * (time.perf_counter() - before))
+' $(/opt/slurmhooks/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+done
+"""
 MEBI = 1 << 20
 
 
 def measure(machine: Machine) -> Iterator[Row]:
     """Measure the rows of this group."""
     machine.site({"bench.py": sites.TASK})
-    machine.put(sites.TASK_LUA, "/etc/slurm/bench.lua")
+    machine.put(sites.TASK_LUA, SCRIPT)
     machine.lab("put", str(FILES / "bare_python.c"), "/opt/bare_python.c")
     machine.root(BUILD_BARE)
     yield _one_task(machine)
     yield _per_task(machine)
     yield _resident(machine)
     yield _processes(machine)
+    yield _script(machine)
 
 
 def _one_task(machine: Machine) -> Row:
@@ -40,7 +57,7 @@ def _one_task(machine: Machine) -> Row:
         "embedded, bare": (None, BARE),
     }
     if machine.spank_lua:
-        cases["spank-lua"] = (f"required {SPANK_LUA} /etc/slurm/bench.lua\n", "srun -Q true")
+        cases["spank-lua"] = (f"required {SPANK_LUA} {SCRIPT}\n", "srun -Q true")
     found = machine.times(ROUNDS, cases)
     times = {name: spread(values) for name, values in found.items()}
     added = times["slurmhooks"].median - times["no plugin"].median
@@ -53,6 +70,30 @@ def _one_task(machine: Machine) -> Row:
         parts={f"{name}, ms": part for name, part in times.items()},
         note="embedded, bare: a program that starts an isolated interpreter and ends at once",
     )
+
+
+def _script(machine: Machine) -> Row:
+    """Measure one script of spank-lua: by itself it takes no Python, so its start is allowed to us."""
+    machine.site({}, plugstack=SCRIPT_PLUGSTACK)
+    cases: dict[str, tuple[str | None, str]] = {
+        "no plugin": ("", "srun -Q true"),
+        "slurmhooks": (SCRIPT_PLUGSTACK, "srun -Q true"),
+        "embedded, bare": (None, BARE),
+    }
+    if machine.spank_lua:
+        cases["spank-lua"] = (f"required {SPANK_LUA} {SCRIPT}\n", "srun -Q true")
+    found = machine.times(ROUNDS, cases)
+    times = {name: spread(values) for name, values in found.items()}
+    lupa = [float(line) for line in machine.root(TIME_LUPA).split()]
+    parts = {**{f"{name}, ms": part for name, part in times.items()}, "of it, loading lupa, ms": spread(lupa)}
+    what = "srun true, one script's task_init: wall time added, against spank-lua's and a bare interpreter's together"
+    if not machine.spank_lua:
+        return Row(GROUP, what, 1, "x", None, parts=parts, note=ABSENT)
+    before = times["no plugin"].median
+    allowed = times["spank-lua"].median - before + times["embedded, bare"].median
+    added = times["slurmhooks"].median - before
+    note = f"{number(added)} ms added, against {number(allowed)} ms"
+    return Row(GROUP, what, 1, "x", added / allowed, parts=parts, note=note)
 
 
 def _per_task(machine: Machine) -> Row:

@@ -22,6 +22,7 @@ SPANK_LUA = "/opt/spank-lua/lua.so"
 WHERE_SPANK_LUA_IS = "SLURMHOOKS_SPANK_LUA"
 """A variable of the environment: its library, or a folder of its sources."""
 PLUGSTACK = "required spank_python.so\n"
+ABSENT = "spank-lua is absent: --spank-lua says where it is"
 
 
 class BenchError(Exception):

@@ -8,14 +8,14 @@ local slurm = slurm
 -- Tables of slurmctld's records: looked up on use, listed only for a script that walks through one.
 local lists = setmetatable({}, { __mode = "k" })
 
-local function list(find)
+local function list(find, pointer)
    local made = setmetatable({}, {
       __index = function(_, name)
          local reader = find(name)
-         if reader then return setmetatable({}, { __index = reader }) end
+         if reader then return setmetatable({}, { __index = reader, [pointer] = reader }) end
       end,
    })
-   lists[made] = { find = find }
+   lists[made] = { find = find, pointer = pointer }
    return made
 end
 
@@ -23,7 +23,9 @@ local function walked(made, entry)
    local shown = {}
    local names, readers = entry.find()
    -- One by one, in slurmctld's order: what pairs() makes of it depends on that.
-   for index = 1, #names do shown[names[index]] = setmetatable({}, { __index = readers[index] }) end
+   for index = 1, #names do
+      shown[names[index]] = setmetatable({}, { __index = readers[index], [entry.pointer] = readers[index] })
+   end
    for name, value in raw_next, made do shown[name] = value end
    return shown
 end
@@ -44,10 +46,22 @@ function next(made, ...)
    return raw_next(entry.shown or {}, ...)
 end
 
-local partitions = list(find_partition)
+-- Records and requests are read by userdata, which costs no call of a Lua function. A script that looks at a metatable
+-- finds functions there, as job_submit/lua has them, and may call them or put others in their place.
+local raw_metatable = getmetatable
+
+function getmetatable(...)
+   if lists[(...)] then return nil end
+   local meta = raw_metatable(...)
+   local reader = type(meta) == "table" and rawget(meta, "__index")
+   if type(reader) == "userdata" then meta.__index = function(_, name) return reader[name] end end
+   return meta
+end
+
+local partitions = list(find_partition, "_part_rec_ptr")
 if slurm then
-   slurm.jobs = list(find_job)
-   slurm.reservations = list(find_reservation)
+   slurm.jobs = list(find_job, "_job_rec_ptr")
+   slurm.reservations = list(find_reservation, "_resv_ptr")
 end
 
 -- The script is `level` calls away.
@@ -66,7 +80,7 @@ if metamethods then
 else
    index, newindex, variable = request, writer(write_field, 2), variables
 end
-setmetatable(environment, { __index = variable, __newindex = writer(write_variable, 2) })
+setmetatable(environment, { __index = variable, __newindex = writer(write_variable, 2), _job_desc = request })
 local desc = { __index = index, __newindex = newindex, _job_desc = request }
 
 -- Names that scripts of the years before metatables call.

@@ -1,9 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Run once in each new state, before anything of a site: what runtime.py gives to scripts as real functions of Lua.
-local prepare, as_function, run = ...
-local error, pcall, select, setmetatable, tonumber, tostring, type =
-   error, pcall, select, setmetatable, tonumber, tostring, type
-local io, table, unpack = io, table, unpack
+local prepare, as_function, pipes, temporary = ...
+local error, pcall, setmetatable, type = error, pcall, setmetatable, type
 local loaders = package.searchers or package.loaders
 
 python = nil
@@ -64,71 +62,18 @@ if loadlib then
    end
 end
 
--- lupa builds all but LuaJIT without popen: a command's output is collected, its input handed over at the end.
+-- lupa builds all but LuaJIT without what needs POSIX.
 if not jit then
-   local Pipe = {}
-   Pipe.__index = Pipe
-   run = as_function(run)
+   local popen
 
-   local function line(pipe, keep)
-      local at, text = pipe.at, pipe.text
-      if at > #text then return nil end
-      local stop = text:find("\n", at, true)
-      pipe.at = (stop or #text) + 1
-      return text:sub(at, stop and not keep and stop - 1 or stop or #text)
+   function io.popen(...)
+      popen = popen or pipes(level)
+      return popen(...)
    end
 
-   local function item(pipe, format)
-      if type(format) == "number" then
-         if pipe.at > #pipe.text then return nil end
-         local found = pipe.text:sub(pipe.at, pipe.at + format - 1)
-         pipe.at = pipe.at + #found
-         return found
-      end
-      local kind = format:gsub("^%*", ""):sub(1, 1)
-      if kind == "a" then
-         local found = pipe.text:sub(pipe.at)
-         pipe.at = #pipe.text + 1
-         return found
-      elseif kind == "n" then
-         local _, stop, found = pipe.text:find("^%s*([-+]?[%w.]+)", pipe.at)
-         pipe.at = stop and stop + 1 or pipe.at
-         return tonumber(found)
-      end
-      return line(pipe, kind == "L")
-   end
+   local temporary = as_function(temporary)
 
-   function Pipe:read(...)
-      if select("#", ...) == 0 then return line(self) end
-      local found = {}
-      for index = 1, select("#", ...) do
-         found[index] = item(self, (select(index, ...)))
-         if found[index] == nil then break end
-      end
-      return (table.unpack or unpack)(found, 1, select("#", ...))
-   end
-
-   function Pipe:lines() return function() return line(self) end end
-   function Pipe:flush() return true end
-   function Pipe:setvbuf() return true end
-
-   function Pipe:write(...)
-      for index = 1, select("#", ...) do self.input[#self.input + 1] = tostring((select(index, ...))) end
-      return true
-   end
-
-   function Pipe:close()
-      if self.input then run(self.command, table.concat(self.input)) end
-      self.input = nil
-      return true
-   end
-
-   function io.popen(command, mode)
-      local writes = (mode or "r"):sub(1, 1) == "w"
-      local pipe = { command = command, at = 1, text = "", input = writes and {} or nil }
-      if not writes then pipe.text = run(command) end
-      return setmetatable(pipe, Pipe)
-   end
+   function os.tmpname() return temporary() end
 end
 
 -- JSON: the site's module, and ours where there is none, or where it needs a C module that this Lua cannot load.

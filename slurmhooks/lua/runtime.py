@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 PRELUDE = __file__.rpartition("/")[0] + "/prelude.lua"
 JSON = __file__.rpartition("/")[0] + "/json.lua"
+PIPES = __file__.rpartition("/")[0] + "/pipes.lua"
+COMPAT = __file__.rpartition("/")[0] + "/compat.lua"
+BIT32 = __file__.rpartition("/")[0] + "/bit32.lua"
 
 
 class ScriptError(SlurmhooksError):
@@ -111,7 +114,7 @@ class State:
             source = file.read()
         prelude = self._lua.compile(source, name=b"=slurmhooks")
         self._wrap, self._proxy, self._serve_json, self._line_of, self._as_function = prelude(
-            self._prepare, as_function, _run
+            self._prepare, as_function, self._pipes, _temporary
         )
         self._items = self._module.as_itemgetter
         self._loadfile: Any = self.globals[b"loadfile"]
@@ -121,6 +124,10 @@ class State:
         self.globals[b"package"][b"cpath"] = to_bytes(cpath)
         self.has_integers = self.globals[b"math"][b"type"] is not None
         self._serve_json(lambda: self.load(JSON))
+        if self.version not in ("5.1", "luajit"):
+            self.load(COMPAT)(to_bytes(self.version))
+        if self.version == "5.3":
+            self.globals[b"bit32"] = self.globals[b"package"][b"loaded"][b"bit32"] = self.load(BIT32)()
 
     def function(self, function: Callable[..., object]) -> Any:
         """Return a function of Lua that calls one of Python.
@@ -257,6 +264,13 @@ class State:
             return "boolean"
         return "string" if isinstance(value, bytes) else "number" if isinstance(value, (int, float)) else "userdata"
 
+    def _pipes(self, level: int) -> Any:
+        """Return io.popen; what starts commands is imported for scripts that do."""
+        from slurmhooks.lua import pipes
+
+        functions = (self._as_function(function) for function in (pipes.spawn, pipes.started, pipes.wait))
+        return self.load(PIPES)(*functions, level, to_bytes(self.version))
+
     def _prepare(self, name: bytes, whole: bool = False, path: bytes | None = None) -> bytes | None:
         """Have the library of a C module find Lua's functions; the reason in Lua's manner if it cannot."""
         if path is not None:
@@ -272,14 +286,11 @@ class State:
         return None if why is None else b"\n\tC module '" + name + b"' cannot be loaded: " + to_bytes(why)
 
 
-def _run(command: bytes, given: bytes | None = None) -> bytes:
-    """Run a command of a script's ``io.popen``; return its output, or hand it its input."""
-    import subprocess
+def _temporary() -> bytes:
+    """Return the name of a new file, for a script's ``os.tmpname``."""
+    from slurmhooks.lua import pipes
 
-    done = subprocess.run(
-        ["/bin/sh", "-c", command], input=given, stdout=subprocess.PIPE if given is None else None, check=False
-    )
-    return done.stdout or b""
+    return pipes.temporary()
 
 
 def _refuse(object_: object, name: object, setting: bool) -> object:

@@ -130,6 +130,32 @@ def test_partitions_and_jobs_are_tables(load: Load, said: SimpleNamespace) -> No
         said.lines.clear()
 
 
+def test_metatables_are_those_of_slurms_plugin(load: Load) -> None:
+    """Functions that a script may call or replace, and the pointer that old functions take; lists have none."""
+    for version in ("5.1", "5.4", "luajit"):
+        script = load(
+            """
+            local meta = getmetatable(job_desc)
+            assert(type(meta.__index) == "function" and type(meta.__newindex) == "function")
+            assert(meta.__index(job_desc, "name") == "j" and job_desc.name == "j")
+            assert(_get_job_req_field_name(meta._job_desc, "name") == "j")
+            local inner = meta.__index
+            meta.__index = function(t, k) return k == "own" and "mine" or inner(t, k) end
+            assert(job_desc.own == "mine" and job_desc.name == "j")
+            assert(getmetatable(job_desc.environment)._job_desc == meta._job_desc)
+            local part = getmetatable(part_list.debug)
+            assert(type(part.__index) == "function" and _get_part_rec_field(part._part_rec_ptr, "name") == "debug")
+            assert(getmetatable(slurm.jobs["7"])._job_rec_ptr and getmetatable(part_list) == nil)
+            for _, job in pairs(slurm.jobs) do assert(type(getmetatable(job).__index) == "function") end
+            assert(getmetatable("").__index == string and getmetatable({}) == nil)
+            job_desc.comment = "seen"
+            return 0
+            """,
+            version=version,
+        )
+        assert script.submit(name="j").comment == "seen"
+
+
 def test_messages_reach_the_user_with_those_of_loading(load: Load, said: SimpleNamespace) -> None:
     """What was said while loading is told to the next who submits."""
     script = load(

@@ -229,3 +229,92 @@ def test_lupa_comes_without_what_it_hardly_uses(tmp_path: Path) -> None:
         [sys.executable, "-I", "-S", str(script), *paths], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, "len\n"), done.stderr
+
+
+def test_a_command_is_a_file_of_lua(state: State) -> None:
+    """What scripts do with files works with pipes: io.type, io.close, io.lines' kin, errors of a closed one."""
+    shown = run(
+        state,
+        "local p = io.popen('seq 3')\n"
+        "io.input(p)\n"
+        "local first, kind = io.read('*l'), type(p)\n"
+        "local open = io.type(p)\n"
+        "local number = p:read('*n')\n"
+        "local ok = io.close(p)\n"
+        "local _, again = pcall(function() local text = p:read('*a') return text end)\n"
+        "local _, twice = pcall(function() local done = p:close() return done end)\n"
+        "return first, kind, open, number, ok, io.type(p), again, twice, io.popen('nothing'):seek() == nil",
+    )
+    assert shown[:6] == (b"1", b"userdata", b"file", 2, True, b"closed file")
+    assert shown[6] == b"/etc/site.lua:7: attempt to use a closed file"
+    assert shown[7] == b"/etc/site.lua:8: attempt to use a closed file"
+    assert shown[8]
+
+
+def test_how_a_command_ended(state: State) -> None:
+    """From 5.2 on close() and os.execute() tell it, as Lua built with POSIX does; 5.1 closes with true alone."""
+    source = "return {io.popen('exit 3'):close()}, {io.popen('kill -9 $$'):close()}, {os.execute('exit 3')}"
+    found = [list(table.values()) for table in run(state, source)]
+    if state.version == "5.1":
+        assert found == [[True], [True], [768]]
+    elif not state.version.startswith("luajit"):
+        # The first of each is nil, which a table's values leave out.
+        assert found == [[b"exit", 3], [b"signal", 9], [b"exit", 3]]
+        assert run(state, "return os.execute('true')") == (True, b"exit", 0)
+        assert run(state, "return os.execute()") is True
+
+
+def test_a_command_runs_beside_the_script(state: State, tmp_path: Path) -> None:
+    """It is not waited for until it is closed; what a script forgot to close gets its input all the same."""
+    fifo = tmp_path / "fifo"
+    run(state, f"os.execute('mkfifo {fifo}')")
+    source = f"local p = io.popen('cat {fifo}')\nlocal q = io.open('{fifo}', 'w')\nq:write('beside') q:close()\n"
+    assert run(state, source + "return p:read('*a')") == b"beside"
+    if state.version.startswith("luajit"):
+        return  # popen is its own there
+    run(state, f"io.popen('cat >{fifo}', 'w'):write('left')")
+    run(state, "collectgarbage() collectgarbage()")
+    assert fifo.read_text() == "left"
+
+
+def test_what_popen_refuses(state: State) -> None:
+    """No command and a wrong mode, in the words of each Lua."""
+    if state.version.startswith("luajit"):
+        return
+    _, text = run(state, "return pcall(function() local p = io.popen() return p end)")
+    assert text == b"/etc/site.lua:1: bad argument #1 to 'popen' (string expected, got no value)"
+    found = run(state, "return pcall(function() local p, text = io.popen('true', 'x') return text end)")
+    if state.version in ("5.1", "5.2"):
+        assert found == (True, b"true: Invalid argument")
+    else:
+        assert found == (False, b"/etc/site.lua:1: bad argument #2 to 'popen' (invalid mode)")
+
+
+def test_names_for_temporary_files(state: State) -> None:
+    """A file that is there already, which nobody could have foreseen."""
+    path = Path(to_text(run(state, "return os.tmpname()")))
+    assert path.exists()
+    assert path.stat().st_mode & 0o077 == 0
+    path.unlink()
+
+
+def test_what_distributions_leave_in(state: State) -> None:
+    """Functions of older versions that Lua's own Makefile keeps, and lupa's builds do not."""
+    if state.version == "5.2":
+        source = "return unpack({1, 2}), loadstring('return 7')(), table.maxn({[9] = 1}), math.log10(1000)"
+        assert run(state, source) == (1, 7, 9, pytest.approx(3))
+        source = "module('site.part', package.seeall) value = type(print)\nreturn package.loaded['site.part'].value"
+        assert run(state, source) == b"function"
+    elif state.version in ("5.3", "5.4"):
+        source = "return math.pow(2, 3), math.log10(100), math.atan2(1, 1), math.cosh(0), math.ldexp(0.5, 1024)"
+        assert run(state, source) == (8.0, pytest.approx(2), pytest.approx(0.7853981), 1.0, 2.0**1023)
+        source = "return math.sinh(1), math.tanh(-1), math.frexp(-12)"
+        assert run(state, source) == (pytest.approx(1.1752012), pytest.approx(-0.7615942), -0.75, 4)
+    if state.version in ("5.2", "5.3"):
+        source = (
+            "return bit32.band(0xF0, 0x3C), bit32.bor(1, 6), bit32.bxor(5, 1), bit32.bnot(0), bit32.btest(4, 6),"
+            " bit32.lshift(1, 31), bit32.rshift(-1, 28), bit32.arshift(-8, 2), bit32.lrotate(0x80000001, 1),"
+            " bit32.rrotate(1, 1), bit32.extract(0xABCD, 4, 8), bit32.replace(0, 15, 4, 4), bit32.lshift(1, 32)"
+        )
+        shown = (0x30, 7, 4, 2**32 - 1, True, 2**31, 15, 2**32 - 2, 3, 2**31, 0xBC, 0xF0, 0)
+        assert run(state, source) == shown

@@ -14,10 +14,22 @@ Importing this package needs neither Slurm nor compiled code, and is cheap: it h
 that has a handler.
 """
 
-from slurmhooks._version import __version__
 from slurmhooks.errors import Reject, SlurmhooksError, SpankError, StaleHandleError
 from slurmhooks.hook import hook
 from slurmhooks.log import log
 from slurmhooks.values import UNLIMITED
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmhooks._version import __version__
+
 __all__ = ["UNLIMITED", "Reject", "SlurmhooksError", "SpankError", "StaleHandleError", "__version__", "hook", "log"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the version when it is asked for, which no launch does."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from slurmhooks._version import __version__
+
+    return __version__

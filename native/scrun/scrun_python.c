@@ -132,6 +132,9 @@ static const char **read_environment(lua_State *L, int table)
     return environment;
 }
 
+/* Unless stage_in has given scrun its success. */
+static int not_staged_in = 1;
+
 static int stage_in(lua_State *L)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_in", NULL, 0};
@@ -150,6 +153,7 @@ static int stage_in(lua_State *L)
         .ask = ask,
     };
 
+    not_staged_in = 1; /* stage_out may come before this ends */
     turns_begin_in(&container.cancelled);
     int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container), &answer), failed = 0;
     int site = !rc && !container.cancelled && lua_isfunction(L, lua_upvalueindex(1));
@@ -164,6 +168,7 @@ static int stage_in(lua_State *L)
         rc = FAILED;
         site = 0;
     }
+    not_staged_in = site ? failed || lua_tonumber(L, -1) != 0 : rc != 0;
     if (site && failed)
         return lua_error(L);
     if (!site)
@@ -196,7 +201,7 @@ static int stage_out(lua_State *L)
     int site = lua_isfunction(L, lua_upvalueindex(1));
     if (site)
         failed = call_site(L, container.lua, 10);
-    watchdog_start(container.spool_dir);
+    watchdog_start(container.spool_dir, not_staged_in);
     turns_end_out();
     if (failed)
         return lua_error(L);
@@ -209,7 +214,8 @@ static int stage_out(lua_State *L)
  * Only defines the functions: scrun reads scrun.lua before it forks the process that will call them, so Python starts
  * at the first call. Not earlier, beside scrun: an anchor that has less of the processor while it comes up may take the
  * job's arrival for the end of creating, and runs the container without staging it (anchor.c:_on_startup_con; 3 of 16
- * on a busy machine, with 26.05). Its arguments are the two functions of the site's own script, or nothing.
+ * on a busy machine, with 26.05). Once it has come up, what is left until stage_in is too short to win anything. Its
+ * arguments are the two functions of the site's own script, or nothing.
  */
 __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
 {

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import time
 
-from slurmhooks.scrun.errors import CancelledError
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,4 +54,6 @@ def check() -> None:
         CancelledError: the container is not wanted any more.
     """
     if requested():
+        from slurmhooks.scrun.errors import CancelledError
+
         raise CancelledError

@@ -9,10 +9,9 @@ from __future__ import annotations
 import _slurmhooks_scrun as native
 
 from slurmhooks import dispatch, loader, site
-from slurmhooks.errors import ConfigError, LoadError, SlurmhooksError
+from slurmhooks.errors import ConfigError, LoadError, Reject, SlurmhooksError
 from slurmhooks.log import ERROR, VERBOSE, log
 from slurmhooks.scrun import cancel
-from slurmhooks.scrun.errors import StagingError
 from slurmhooks.scrun.model import Container
 from slurmhooks.values import strings_from_c, text_from_c
 
@@ -116,7 +115,7 @@ def _run(name: str, address: int) -> Answer:
     try:
         outcome = dispatch.run(handlers, {"container": container}, container)
         passed, text = outcome.passed, outcome.text
-    except StagingError as error:
+    except Reject as error:  # a StagingError, of what was to be told to scrun
         passed, text = False, error.text
     finally:
         cancel.attach(None)

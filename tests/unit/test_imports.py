@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[2]
 
 MAY_BE_IMPORTED = {
     "slurmhooks",
-    "slurmhooks._version",
     "slurmhooks.dispatch",
     "slurmhooks.errors",
     "slurmhooks.hook",
@@ -183,7 +182,6 @@ MAY_BE_IMPORTED_BY_THE_ANCHOR = BOTH | {
     "slurmhooks.scrun",
     "slurmhooks.scrun.cancel",
     "slurmhooks.scrun.entry",
-    "slurmhooks.scrun.errors",
     "slurmhooks.scrun.model",
     "_slurmhooks_scrun",
 }

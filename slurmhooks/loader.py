@@ -27,6 +27,9 @@ PACKAGE = "slurmhooks_site"
 
 LUA = ".lua"
 
+OVERFLOW_UID = "/proc/sys/kernel/overflowuid"
+UID_MAP = "/proc/self/uid_map"
+
 Identity = tuple[int, int, int, int]
 
 
@@ -260,7 +263,20 @@ def _is_ordinary(owner: int) -> bool:
         and owner != 0
         and not owner == posix.getuid() == posix.geteuid()
         and owner != _slurm_user()
+        and not _is_hidden(owner)
     )
+
+
+def _is_hidden(owner: int) -> bool:
+    """Tell whether a user namespace hides who an owner is, root perhaps.
+
+    No daemon runs in one, but podman without privileges has scrun, and so its SPANK plugins, in the user's own.
+    """
+    try:
+        with open(OVERFLOW_UID) as overflow, open(UID_MAP) as mapped:
+            return int(overflow.read()) == owner and mapped.read().split() != ["0", "0", "4294967295"]
+    except (OSError, ValueError):
+        return False
 
 
 def _user_name(uid: int) -> str:

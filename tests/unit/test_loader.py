@@ -205,6 +205,33 @@ def test_whose_files_run(write: Write, owners: Callable[..., None], monkeypatch:
     assert len(loader.load([Source(path=str(path))]).all_handlers()) == 1
 
 
+@pytest.mark.parametrize(
+    ("map_of_users", "owner", "runs"),
+    [
+        ("         0       2001          1\n         1     100000      65536\n", 65534, True),
+        ("         0       2001          1\n", 4711, False),
+        ("         0          0 4294967295\n", 65534, False),
+    ],
+)
+def test_owners_in_a_user_namespace(
+    write: Write,
+    owners: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    map_of_users: str,
+    owner: int,
+    runs: bool,
+) -> None:
+    """Where podman runs scrun, root's files seem to be nobody's; outside, what is nobody's is refused."""
+    path = write("a.py", SUBMIT.format(name="f"))
+    monkeypatch.setattr(loader, "UID_MAP", str(write("uid_map", map_of_users)))
+    monkeypatch.setattr(loader, "OVERFLOW_UID", str(write("overflowuid", "65534\n")))
+    owners({path: owner}, 0)
+    if runs:
+        loader.load([Source(path=str(path))])
+    else:
+        assert "belongs to" in findings(path)[0]
+
+
 def test_identity_tells_contents_apart(write: Write, tmp_path: Path) -> None:
     """Replacing or editing a file changes its identity; a file that is not there has none."""
     path = write("a.py", "x = 1\n")

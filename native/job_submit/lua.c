@@ -7,88 +7,38 @@
  * and all that has to be explained, they hand on to Python, which calls sync() before it looks at the request, and
  * begin() after it has written to it.
  */
-#include "lua_api.h"
-#include "view.h"
+#include "lua_fields.h"
+#include "lua_partitions.h"
 
 #include <string.h>
-
-/* More than twice the names that there are: a power of two. */
-#define SLOTS 256
 
 /* What a double holds exactly. */
 #define EXACT ((uint64_t)1 << 53)
 
-enum kind { TEXT, NUMBER, TIME };
-
-/* Where the value of a member is; HIDDEN: what is staged is nothing that this side can show. */
-enum where { IN_STRUCT, STAGED, HIDDEN };
-
-struct member {
-    PyObject *py_name;
-    Py_ssize_t offset;
-    int kind;
-    int size;
-    enum where where;
-    uint64_t number;
-    char *text;          /* ours; NULL is Slurm's NULL */
-    struct member *next; /* that is not IN_STRUCT */
-};
-
-/* A name of Lua's: some members have two. */
-struct name {
-    PyObject *py_text; /* bytes; NULL: a free slot */
-    struct member *member;
-    int writable;
-};
-
 struct lua {
     PyObject_HEAD struct view *view; /* of the running call, or NULL */
-    PyObject *py_indices;            /* by member */
-    struct member *members;
-    Py_ssize_t count;
-    struct member *staged; /* the first one, in no order */
-    struct name names[SLOTS];
+    struct lua_fields fields;
+    struct lua_member *staged;  /* the first one, in no order */
+    struct lua_member *user_id; /* whose job it is, but for: */
+    long long owner;            /* of the job that an update is for; -1: none */
+    uint32_t uid;               /* who sent it */
     struct array_place environment;
     bool as_sent; /* no handler has changed the environment */
 };
 
 /* The one whose call it is: events run one at a time. */
 static struct lua *running;
+static unsigned long calls = 1;
 
 /* What the metamethods have as upvalues. */
 enum { REQUEST = 1, WRITE, VARIABLES, ENVIRONMENT, UPVALUES = ENVIRONMENT };
 
-/* The slot of a name, or the free one where it belongs. */
-static struct name *slot_of(struct lua *self, const char *text)
-{
-    unsigned slot = 0;
-
-    for (const char *at = text; *at; at++)
-        slot = slot * 31 + (unsigned char)*at;
-    for (slot %= SLOTS; self->names[slot].py_text; slot = (slot + 1) % SLOTS)
-        if (!strcmp(PyBytes_AS_STRING(self->names[slot].py_text), text))
-            break;
-    return &self->names[slot];
-}
-
-static uint64_t largest(const struct member *member)
+static uint64_t largest(const struct lua_member *member)
 {
     return member->size == 8 ? EXACT : ((uint64_t)1 << (member->size * 8)) - 1;
 }
 
-static double load(const struct member *member, const char *at)
-{
-    if (member->kind == TIME)
-        return (double)*(const int64_t *)at;
-    switch (member->size) {
-    case 1: return *(const uint8_t *)at;
-    case 2: return *(const uint16_t *)at;
-    case 4: return *(const uint32_t *)at;
-    default: return (double)*(const uint64_t *)at;
-    }
-}
-
-static void stage(struct lua *self, struct member *member, enum where where, uint64_t number, char *text)
+static void stage(struct lua *self, struct lua_member *member, enum where where, uint64_t number, char *text)
 {
     if (member->where == IN_STRUCT) {
         member->next = self->staged;
@@ -113,12 +63,12 @@ static void forget(struct lua *self)
 /* What Python finds. RET 0, or -1 with an exception. */
 static int hand_over(struct lua *self)
 {
-    for (struct member *member = self->staged; member; member = member->next) {
+    for (struct lua_member *member = self->staged; member; member = member->next) {
         if (member->where == HIDDEN)
             continue;
-        PyObject *py_raw = member->kind != TEXT ? PyLong_FromUnsignedLongLong(member->number)
-                           : member->text       ? PyBytes_FromString(member->text)
-                                                : Py_NewRef(Py_None);
+        PyObject *py_raw = !member->is_text ? PyLong_FromUnsignedLongLong(member->number)
+                           : member->text   ? PyBytes_FromString(member->text)
+                                            : Py_NewRef(Py_None);
         PyObject *py_writes = view_writes(self->view); /* borrowed */
         int rc = py_raw && py_writes ? PyDict_SetItem(py_writes, member->py_name, py_raw) : -1;
         Py_XDECREF(py_raw);
@@ -129,9 +79,9 @@ static int hand_over(struct lua *self)
 }
 
 /* Take over a value that Python has staged. RET 0, or -1 with an exception. */
-static int take(struct lua *self, struct member *member, PyObject *raw)
+static int take(struct lua *self, struct lua_member *member, PyObject *raw)
 {
-    if (member->kind == TEXT && (raw == Py_None || PyBytes_Check(raw))) {
+    if (member->is_text && (raw == Py_None || PyBytes_Check(raw))) {
         char *text = raw == Py_None ? NULL : strdup(PyBytes_AS_STRING(raw));
         if (raw != Py_None && !text) {
             PyErr_NoMemory();
@@ -140,7 +90,7 @@ static int take(struct lua *self, struct member *member, PyObject *raw)
         stage(self, member, STAGED, 0, text);
         return 0;
     }
-    uint64_t number = member->kind != TEXT && PyLong_Check(raw) ? PyLong_AsUnsignedLongLong(raw) : UINT64_MAX;
+    uint64_t number = !member->is_text && PyLong_Check(raw) ? PyLong_AsUnsignedLongLong(raw) : UINT64_MAX;
     bool is_shown = number != UINT64_MAX;
     PyErr_Clear();
     stage(self, member, is_shown ? STAGED : HIDDEN, number, NULL);
@@ -153,8 +103,8 @@ static int take_all(struct lua *self)
     Py_ssize_t position = 0;
 
     while (py_writes && PyDict_Next(py_writes, &position, &py_member, &py_raw)) {
-        PyObject *py_index = PyDict_GetItemWithError(self->py_indices, py_member); /* borrowed */
-        if (py_index ? take(self, &self->members[PyLong_AsSsize_t(py_index)], py_raw) : !!PyErr_Occurred())
+        PyObject *py_index = PyDict_GetItemWithError(self->fields.py_indices, py_member); /* borrowed */
+        if (py_index ? take(self, &self->fields.members[PyLong_AsSsize_t(py_index)], py_raw) : !!PyErr_Occurred())
             return -1;
     }
     return 0;
@@ -164,8 +114,8 @@ static int take_all(struct lua *self)
 static int request_index(lua_State *L)
 {
     const char *text = running ? lua.tolstring(L, 2, NULL) : NULL;
-    const struct name *name = text ? slot_of(running, text) : NULL;
-    const struct member *member = name ? name->member : NULL;
+    const struct lua_name *name = text ? lua_fields_slot(&running->fields, text) : NULL;
+    const struct lua_member *member = name ? name->member : NULL;
 
     if (name && name->py_text && !member) {
         lua.pushvalue(L, lua_upvalue(ENVIRONMENT));
@@ -174,20 +124,17 @@ static int request_index(lua_State *L)
         lua.pushvalue(L, 2);
         lua.gettable(L, -2);
     } else {
-        const char *at = running->view->address + member->offset;
-        bool staged = member->where == STAGED;
-        if (member->kind == TEXT)
-            lua.pushstring(L, staged ? member->text : *(char *const *)at);
-        else
-            lua.pushnumber(L, staged ? (double)member->number : load(member, at));
+        lua_fields_push(L, name, running->view->address);
     }
     return 1;
 }
 
 /* Stage what Lua assigns. RET false: Python must look at it. */
-static bool assign(lua_State *L, struct member *member)
+static bool assign(lua_State *L, const struct lua_name *name)
 {
-    if (member->kind == TEXT) {
+    struct lua_member *member = name->member;
+
+    if (member->is_text) {
         const char *text = lua.tolstring(L, 3, NULL);
         char *copy = text && *text ? strdup(text) : NULL;
         if (!text || (*text && !copy))
@@ -198,7 +145,7 @@ static bool assign(lua_State *L, struct member *member)
     double value = lua.isnumber(L, 3) ? lua_number(L, 3) : -1;
     if (!(value >= 0 && value <= (double)largest(member)))
         return false;
-    stage(running, member, STAGED, (uint64_t)value, NULL);
+    stage(running, member, STAGED, (uint64_t)value | (name->kind == TAGGED ? lua_tag(member) : 0), NULL);
     return true;
 }
 
@@ -206,9 +153,9 @@ static bool assign(lua_State *L, struct member *member)
 static int request_newindex(lua_State *L)
 {
     const char *text = running ? lua.tolstring(L, 2, NULL) : NULL;
-    const struct name *name = text ? slot_of(running, text) : NULL;
+    const struct lua_name *name = text ? lua_fields_slot(&running->fields, text) : NULL;
 
-    if (name && name->writable && assign(L, name->member))
+    if (name && name->writable && assign(L, name))
         return 0;
     lua.pushvalue(L, lua_upvalue(WRITE));
     for (int argument = 1; argument <= 3; argument++)
@@ -245,19 +192,37 @@ __attribute__((visibility("default"))) int slurmhooks_metamethods(lua_State *L)
     return sizeof(functions) / sizeof(functions[0]);
 }
 
-static PyObject *lua_begin(PyObject *object, PyObject *view)
+unsigned long lua_call_number(void)
+{
+    return running ? calls : 0;
+}
+
+bool lua_whose_call(uint32_t *owner, uint32_t *uid)
+{
+    if (!running || (running->owner < 0 && (!running->user_id || running->user_id->where == HIDDEN)))
+        return false;
+    *owner = running->owner < 0 ? (uint32_t)lua_fields_number(running->user_id, running->view->address)
+                                : (uint32_t)running->owner;
+    *uid = running->uid;
+    return true;
+}
+
+static PyObject *lua_begin(PyObject *object, PyObject *const *arguments, Py_ssize_t count)
 {
     struct lua *self = (struct lua *)object;
 
-    if (!PyObject_TypeCheck(view, &request_type)) {
-        PyErr_SetString(PyExc_TypeError, "a request is a Request");
+    if (count != 2 || !PyObject_TypeCheck(arguments[0], &request_type)) {
+        PyErr_SetString(PyExc_TypeError, "begin() takes a Request, and who sent it");
         return NULL;
     }
+    struct request *request = (struct request *)arguments[0];
     forget(self);
-    Py_XSETREF(self->view, (struct view *)Py_NewRef(view));
-    self->as_sent = !variables_changed(((struct request *)view)->py_environment);
     running = NULL;
-    if (take_all(self))
+    Py_XSETREF(self->view, (struct view *)Py_NewRef(arguments[0]));
+    self->as_sent = !variables_changed(request->py_environment);
+    self->owner = request->py_owner && request->py_owner != Py_None ? PyLong_AsLongLong(request->py_owner) : -1;
+    self->uid = (uint32_t)PyLong_AsUnsignedLongMask(arguments[1]);
+    if (PyErr_Occurred() || take_all(self))
         return NULL;
     running = self->view->address ? self : NULL;
     Py_RETURN_NONE;
@@ -278,6 +243,7 @@ static PyObject *lua_end(PyObject *object, PyObject *ignored)
 
     (void)ignored;
     running = NULL;
+    calls++;
     forget(self);
     Py_CLEAR(self->view);
     if (rc)
@@ -296,71 +262,28 @@ static PyObject *lua_use(PyObject *ignored, PyObject *arguments)
     return PyBool_FromLong(lua_api_use(library, upvalues));
 }
 
-/* The member of a row (kind, member, offset, size, writable). RET borrowed, or NULL with an exception. */
-static struct member *member_of(struct lua *self, PyObject *row, int *writable)
+static PyObject *lua_partitions(PyObject *ignored, PyObject *arguments)
 {
-    struct member *member = &self->members[self->count];
-    const char *kind;
-
-    if (!PyArg_ParseTuple(row, "sUnip", &kind, &member->py_name, &member->offset, &member->size, writable))
+    (void)ignored;
+    if (lua_partitions_use(arguments))
         return NULL;
-    PyObject *py_index = PyDict_GetItemWithError(self->py_indices, member->py_name); /* borrowed */
-    if (py_index)
-        return &self->members[PyLong_AsSsize_t(py_index)];
-    py_index = PyErr_Occurred() ? NULL : PyLong_FromSsize_t(self->count);
-    int rc = py_index ? PyDict_SetItem(self->py_indices, member->py_name, py_index) : -1;
-    Py_XDECREF(py_index);
-    if (rc)
-        return NULL;
-    member->kind = !strcmp(kind, "text") ? TEXT : !strcmp(kind, "time") ? TIME : NUMBER;
-    self->count++;
-    return member;
-}
-
-/* RET 0, or -1 with an exception. */
-static int add_name(struct lua *self, PyObject *text, struct member *member, int writable)
-{
-    struct name *name = slot_of(self, PyBytes_AS_STRING(text));
-
-    if (name->py_text) {
-        PyErr_Format(PyExc_ValueError, "%R stands twice", text);
-        return -1;
-    }
-    *name = (struct name){Py_NewRef(text), member, writable};
-    return 0;
+    Py_RETURN_NONE;
 }
 
 static int lua_init(PyObject *object, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"rows", "environment", "array", "count", NULL};
     struct lua *self = (struct lua *)object;
-    PyObject *py_rows, *py_environment, *py_name, *py_row;
-    Py_ssize_t position = 0;
+    PyObject *py_rows, *py_environment;
 
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!Snn", names, &PyDict_Type, &py_rows, &py_environment,
                                      &self->environment.array, &self->environment.count))
         return -1;
-    if (self->members || PyDict_GET_SIZE(py_rows) > SLOTS / 2) {
-        PyErr_SetString(PyExc_ValueError, "made already, or too many names");
+    if (lua_fields_init(&self->fields, py_rows))
         return -1;
-    }
-    self->py_indices = PyDict_New();
-    self->members = PyMem_Calloc((size_t)PyDict_GET_SIZE(py_rows) + 1, sizeof(*self->members));
-    if (!self->py_indices || !self->members) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    while (PyDict_Next(py_rows, &position, &py_name, &py_row)) {
-        int writable = 0;
-        struct member *member =
-            PyBytes_Check(py_name) && PyTuple_Check(py_row) ? member_of(self, py_row, &writable) : NULL;
-        if (!member || add_name(self, py_name, member, writable)) {
-            if (!PyErr_Occurred())
-                PyErr_SetString(PyExc_TypeError, "rows are tuples, by names in bytes");
-            return -1;
-        }
-    }
-    return add_name(self, py_environment, NULL, 0);
+    lua_fields_slot(&self->fields, PyBytes_AS_STRING(py_environment))->py_text = Py_NewRef(py_environment);
+    self->user_id = lua_fields_slot(&self->fields, "user_id")->member;
+    return 0;
 }
 
 static void lua_dealloc(PyObject *object)
@@ -371,19 +294,19 @@ static void lua_dealloc(PyObject *object)
         running = NULL;
     forget(self);
     Py_CLEAR(self->view);
-    Py_CLEAR(self->py_indices);
-    for (size_t i = 0; i < SLOTS; i++)
-        Py_CLEAR(self->names[i].py_text);
-    PyMem_Free(self->members);
+    lua_fields_clear(&self->fields);
     Py_TYPE(object)->tp_free(object);
 }
 
 static PyMethodDef lua_methods[] = {
-    {"begin", lua_begin, METH_O, "Read and write this request from now on, with what is staged for it."},
+    {"begin", (PyCFunction)(void (*)(void))lua_begin, METH_FASTCALL,
+     "begin(job, uid): read and write this request from now on, with what is staged for it."},
     {"sync", lua_sync, METH_NOARGS, "Have the request know what the script has written."},
     {"end", lua_end, METH_NOARGS, "Do that, and read and write none from now on."},
     {"use", lua_use, METH_VARARGS | METH_STATIC,
      "use(library, upvalues): look the functions of Lua up; False if that is not possible."},
+    {"partitions", lua_partitions, METH_VARARGS | METH_STATIC,
+     "partitions(rows, name, find, fill): where their fields are, their name too, and two functions' addresses."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -17,6 +17,7 @@ typedef struct lua_State lua_State;
 typedef int (*lua_CFunction)(lua_State *);
 
 struct lua_api {
+    int (*type)(lua_State *L, int index);
     int (*isnumber)(lua_State *L, int index);
     const char *(*tolstring)(lua_State *L, int index, size_t *length);
     double (*tonumber)(lua_State *L, int index);                  /* 5.1 */
@@ -26,10 +27,16 @@ struct lua_api {
     void (*pushvalue)(lua_State *L, int index);
     void (*pushcclosure)(lua_State *L, lua_CFunction function, int upvalues);
     void (*gettable)(lua_State *L, int index);
+    void (*createtable)(lua_State *L, int items, int fields);
+    void (*setfield)(lua_State *L, int index, const char *name);
+    void (*rawset)(lua_State *L, int index);
+    int (*setmetatable)(lua_State *L, int index);
     void (*call)(lua_State *L, int arguments, int results);                                                /* 5.1 */
     void (*callk)(lua_State *L, int arguments, int results, intptr_t context, lua_CFunction continuation); /* since */
     int upvalues; /* lua_upvalueindex(0) */
 };
+
+#define LUA_TSTRING 4
 
 extern struct lua_api lua;
 

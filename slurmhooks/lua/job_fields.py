@@ -211,7 +211,10 @@ def _truncated(value: float, width: int) -> int:
     return int(value)
 
 
-def places(struct: Any, release: Release) -> tuple[dict[bytes, tuple[str, str, int, int, bool]], bytes, int, int]:
+Places = dict[bytes, tuple[str, str, int, int, bool, int]]
+
+
+def places(struct: Any, release: Release) -> tuple[Places, bytes, int, int]:
     """Return what native/job_submit/lua.c reads and writes by itself.
 
     Args:
@@ -219,27 +222,64 @@ def places(struct: Any, release: Release) -> tuple[dict[bytes, tuple[str, str, i
         release: of Slurm.
 
     Returns:
-        the fields by name: what it is, its member, where that is, its size, and whether it is written there too;
-        the name of the environment, where that is, and where the number of its variables.
+        the fields, see :func:`_places`; the name of the environment, where that is, and where the number of its
+        variables.
     """
     members = dict(struct.fields)
+    found = _places("job_desc", members, release, writable(release))
+    return found, b"environment", members["environment"].offset, members["env_size"].offset
+
+
+def partition_places(struct: Any, release: Release) -> tuple[Places, int]:
+    """Return what native/job_submit/lua_partitions.c reads by itself.
+
+    Args:
+        struct: cffi's type of ``part_record_t``.
+        release: of Slurm.
+
+    Returns:
+        the fields, see :func:`_places`, and where the name is.
+    """
+    members = dict(struct.fields)
+    return _places("part", members, release, frozenset()), members["name"].offset
+
+
+def _places(kind: str, members: dict[str, Any], release: Release, written: frozenset[str]) -> Places:
+    """Return what C reads: what it is, its member, where that is, its size, if it is written there too, and which bit.
+
+    Args:
+        kind: see :func:`names`.
+        members: cffi's, by name.
+        release: of Slurm.
+        written: what scripts can write.
+    """
     found = {}
-    for name, row in names("job_desc", release).items():
+    for name, row in names(kind, release).items():
         member = next((path for path in row.members if path in members), None)
-        special = isinstance(row, (Tagged, Bit, Computed)) or name == "site_factor"
+        flag = int(row.bit) if kind == "part" and name == "flag_default" and isinstance(row, Bit) else 0
+        special = isinstance(row, Computed) or (isinstance(row, Bit) and not flag) or name == "site_factor"
         if member is None or special or READABLE_SINCE.get(name, release) > release:
             continue
-        kind = {"char *": "text", "time_t": "time", "long": "time"}.get(members[member].type.cname)
-        if kind is None:
-            size = next((bits // 8 for bits in NO_VAL if members[member].type.cname == f"uint{bits}_t"), None)
-            if size is None:
-                continue
-            kind = "number"
-        else:
-            size = 8
-        written = name in writable(release) and not isinstance(row, Gres)
-        found[name.encode()] = (kind, sys.intern(member), members[member].offset, size, written)
-    return found, b"environment", members["environment"].offset, members["env_size"].offset
+        shown = _shown(row, members[member].type.cname, flag)
+        if shown is not None:
+            what, size = shown
+            is_written = name in written and not isinstance(row, Gres)
+            found[name.encode()] = (what, sys.intern(member), members[member].offset, size, is_written, flag)
+    return found
+
+
+def _shown(row: Field[Any], type_: str, flag: int) -> tuple[str, int] | None:
+    """Return what C makes of a member of a type, and the size of that; None: nothing."""
+    if type_ in ("time_t", "long"):
+        return "time", 8
+    if type_ == "char *":
+        return "text", 8
+    size = next((bits // 8 for bits in NO_VAL if type_ == f"uint{bits}_t"), None)
+    if size is None:
+        return None
+    if isinstance(row, Tagged):
+        return "tagged" if row.tagged else "untagged", size
+    return "flag" if flag else "number", size
 
 
 class Reader:

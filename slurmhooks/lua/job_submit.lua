@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What stands between slurmctld's calls and a job_submit.lua: run once in each new state, before the script.
-local find_partition, find_job, find_reservation, write_field, write_variable, request, variables, metamethods = ...
+local find_partition, find_job, find_reservation, write_field, write_variable, request, variables, metamethods,
+   c_partitions, read_partition = ...
 local error, select, setmetatable, tonumber, type = error, select, setmetatable, tonumber, type
 local raw_next, raw_pairs = next, pairs
 local slurm = slurm
@@ -8,24 +9,29 @@ local slurm = slurm
 -- Tables of slurmctld's records: looked up on use, listed only for a script that walks through one.
 local lists = setmetatable({}, { __mode = "k" })
 
-local function list(find, pointer)
-   local made = setmetatable({}, {
-      __index = function(_, name)
-         local reader = find(name)
-         if reader then return setmetatable({}, { __index = reader, [pointer] = reader }) end
-      end,
-   })
-   lists[made] = { find = find, pointer = pointer }
+local function list(one, all)
+   local made = setmetatable({}, { __index = one })
+   lists[made] = { all = all }
    return made
 end
 
-local function walked(made, entry)
-   local shown = {}
-   local names, readers = entry.find()
-   -- One by one, in slurmctld's order: what pairs() makes of it depends on that.
-   for index = 1, #names do
-      shown[names[index]] = setmetatable({}, { __index = readers[index], [entry.pointer] = readers[index] })
+local function by_python(find, pointer)
+   return function(_, name)
+      local reader = find(name)
+      if reader then return setmetatable({}, { __index = reader, [pointer] = reader }) end
+   end, function()
+      local shown = {}
+      local names, readers = find()
+      -- One by one, in slurmctld's order: what pairs() makes of it depends on that.
+      for index = 1, #names do
+         shown[names[index]] = setmetatable({}, { __index = readers[index], [pointer] = readers[index] })
+      end
+      return shown
    end
+end
+
+local function walked(made, entry)
+   local shown = entry.all()
    for name, value in raw_next, made do shown[name] = value end
    return shown
 end
@@ -58,10 +64,15 @@ function getmetatable(...)
    return meta
 end
 
-local partitions = list(find_partition, "_part_rec_ptr")
+local partitions
+if c_partitions then
+   partitions = list(c_partitions(read_partition))
+else
+   partitions = list(by_python(find_partition, "_part_rec_ptr"))
+end
 if slurm then
-   slurm.jobs = list(find_job, "_job_rec_ptr")
-   slurm.reservations = list(find_reservation, "_resv_ptr")
+   slurm.jobs = list(by_python(find_job, "_job_rec_ptr"))
+   slurm.reservations = list(by_python(find_reservation, "_resv_ptr"))
 end
 
 -- The script is `level` calls away.

@@ -191,7 +191,7 @@ def _configured(path: str) -> str | None:
 class Uncompiled:
     """Stands in for native/job_submit/lua.c where there is none: Python reads and writes all fields."""
 
-    def begin(self, job: Any) -> None:
+    def begin(self, job: Any, uid: int) -> None:
         """Read and write this request from now on."""
 
     def sync(self) -> None:
@@ -293,6 +293,7 @@ class Script:
         self._job: Any = None
         self._readers: dict[bytes, Any] = {}
         self._encoders: dict[bytes, Any] = {}
+        self._computed: frozenset[str] = frozenset()
         self._tables: tuple[Any, ...] = ()
         self._opened: dict[str, Any] = {}
         self._uid = 0
@@ -307,6 +308,7 @@ class Script:
         if release >= (26, 5):
             slurm_table.install_conversions(state, table)
         compiled, metamethods = self._compiled()
+        partitions = self._compiled_partitions() if metamethods is not None else None
         self._begin, self._sync, self._end = compiled.begin, compiled.sync, compiled.end
         self._failure = state.failure
         with open(GLUE, encoding="utf-8") as file:
@@ -322,7 +324,10 @@ class Script:
             state.items(Lookup(self._read)),
             state.items(Lookup(self._read_variable)),
             metamethods,
+            partitions,
+            state.raw_function(self._read_partition),
         )
+        self._partition_getters = job_fields.getters("part", release)
         self._record_getters = record_getters(release)
         self._lines = self._run(chunk)
         if native is not None and native.views is None:
@@ -339,6 +344,19 @@ class Script:
             if metamethods is not None:
                 return view.Lua(*job_fields.places(native.ffi.typeof("job_desc_msg_t"), self.release)), metamethods
         return Uncompiled(), None
+
+    def _compiled_partitions(self) -> Any:
+        """Return Lua's function for the list of partitions in C; None in a build that does not have them."""
+        if native.views is None:
+            return None
+        ffi, lib = native.slurmctld.ffi, native.slurmctld.lib
+        addresses = (
+            int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
+            for name in ("slurmhooks_find_partition", "slurmhooks_partitions")
+        )
+        struct = ffi.typeof("part_record_t")
+        native.native_view.Lua.partitions(*job_fields.partition_places(struct, self.release), *addresses)
+        return self.state.c_function(native.native_view.__file__, "slurmhooks_partitions")
 
     def _warn(self) -> None:
         """Say what the script uses that this build cannot give it."""
@@ -413,7 +431,7 @@ class Script:
         self._job = job
         self._tables = tables
         self._uid = uid
-        self._begin(job)
+        self._begin(job, uid)
         try:
             result = function(*arguments)
         except self._failure as error:
@@ -487,6 +505,7 @@ class Script:
             if member is not None:
                 encoders[name.encode()] = (member, isinstance(row, Text), job_fields.encoder(row, backend))
         self._bound, self._readers, self._encoders = kind, readers, encoders
+        self._computed = frozenset(name for name, row in known.items() if isinstance(row, Computed))
 
     def _current(self, what: str) -> Any:
         """Return the request of the running call, with all that the script has written.
@@ -515,6 +534,12 @@ class Script:
             self._opened[name] = found
         return found
 
+    def _read_partition(self, name: Any, address: float) -> Any:
+        """Return a field of a partition that the compiled side does not read by itself."""
+        if not address:
+            raise StaleHandleError("part_list was used outside of a call, or a partition after its call")
+        return Reader(self._partition_getters, native.views.partition_class(None, int(address)), self.state.value)[name]
+
     def _read(self, name: Any) -> Any:
         """Return a field of the request that the compiled side does not read by itself."""
         job = self._current("job_desc")
@@ -529,8 +554,7 @@ class Script:
         if text in job_fields.ARRAYS:
             items = job._words() if text == "argv" else job._arrays.read(job._struct, text)
             return self.state.value({float(index): item for index, item in enumerate(items)}) if items else None
-        row = job_fields.names("job_desc", self.release).get(text)
-        if not isinstance(row, Computed):
+        if text not in self._computed:
             return None
         found = getattr(job, text)
         return None if found is None else to_bytes(found)
@@ -550,7 +574,7 @@ class Script:
         if taken is None:
             return self._misfit(3, "string" if is_text else "number", value)
         job._writes[member] = encode(taken)
-        self._begin(job)
+        self._begin(job, self._uid)
         return None
 
     def _misfit(self, position: int, wanted: str, value: Any) -> bytes:
@@ -595,7 +619,7 @@ class Script:
             job.environment[to_text(key)] = to_text(raw)
         except ValueError as error:
             return to_bytes(str(error))
-        self._begin(job)
+        self._begin(job, self._uid)
         return None
 
     def _qos_priority(self, *arguments: Any) -> object:

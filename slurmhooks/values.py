@@ -79,6 +79,25 @@ def text_to_c(field: str, value: object) -> bytes:
         raise ValueError(f"{field} must be text that {ENCODING} can hold: {value!r}") from error
 
 
+def variable_size(name: object, value: object) -> int:
+    """Return how many bytes a variable of an environment takes, with the ``=`` and the NUL at the end.
+
+    Args:
+        name: its name.
+        value: its text.
+
+    Raises:
+        TypeError: as :func:`text_to_c`.
+        ValueError: likewise; or the name is empty, or holds a ``=``.
+    """
+    key = text_to_c("the name of an environment variable", name)
+    if not key or b"=" in key:
+        raise ValueError(f"the name of an environment variable must not be empty nor hold '=': {name!r}")
+    if isinstance(value, str) and value.isascii() and "\0" not in value:
+        return len(key) + len(value) + 2
+    return len(key) + len(text_to_c(f"environment variable {name}", value)) + 2
+
+
 def number_from_c(raw: int, bits: int) -> int | Unlimited | None:
     """Return the value of an unsigned C integer of so many bits."""
     if raw == NO_VAL[bits]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.errors import SlurmhooksError, StaleHandleError
-from slurmhooks.values import text_to_c
+from slurmhooks.values import variable_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,10 +60,7 @@ class Staged(MutableMapping[str, str]):
     def _check(self, name: object, value: object = "") -> None:
         """Refuse what an environment cannot hold."""
         self._living()
-        text_to_c("the name of an environment variable", name)
-        if not name or "=" in str(name):
-            raise ValueError(f"the name of an environment variable must not be empty nor hold '=': {name!r}")
-        text_to_c(f"environment variable {name}", value)
+        variable_size(name, value)
 
     def _living(self) -> None:
         if not self._alive:

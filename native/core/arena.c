@@ -2,8 +2,12 @@
 /*
  * slurmctld calls from a fresh thread for every RPC, and CPython gives every new thread a stack chunk of its own: one
  * mmap and one munmap a call, most of what entering the interpreter costs. So a few freed blocks are kept.
+ *
+ * The first arenas for objects lie side by side where one large page of the kernel can hold them: see shared.c.
  */
 #include <Python.h>
+
+#include <sys/mman.h>
 
 #include "interpreter.h"
 
@@ -11,13 +15,56 @@
 /* What a new thread asks for (_PY_DATA_STACK_CHUNK_SIZE); other sizes pass through. */
 #define SIZE ((size_t)16 * 1024)
 
+/* ARENA_SIZE of Objects/obmalloc.c. */
+#define ARENA ((size_t)1024 * 1024)
+#define LARGE_PAGE (2 * ARENA)
+
 static PyObjectArenaAllocator below;
 /* Taken and given back by atomic exchange: thread states are made without the GIL. */
 static void *kept[KEPT];
 
+/* Where the first arenas are, and how much of it they have: objects are made with the GIL held. */
+static char *range;
+static size_t used;
+
+/* Map a range that begins where a large page can. Untouched memory costs nothing. RET NULL if there is none. */
+static char *map_range(void)
+{
+    char *mapped = mmap(NULL, 2 * LARGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (mapped == MAP_FAILED)
+        return NULL;
+    size_t before = -(uintptr_t)mapped & (LARGE_PAGE - 1);
+    if (before)
+        munmap(mapped, before);
+    munmap(mapped + before + LARGE_PAGE, LARGE_PAGE - before);
+    return mapped + before;
+}
+
+/* The next arena of the range. RET NULL: it is used up. Once freed, an arena of it is unmapped like any other. */
+static void *next_arena(void)
+{
+    if (!range && !(range = map_range()))
+        used = LARGE_PAGE;
+    if (used == LARGE_PAGE)
+        return NULL;
+    used += ARENA;
+    return range + used - ARENA;
+}
+
+void *arena_range(size_t *size)
+{
+    *size = LARGE_PAGE;
+    return range;
+}
+
 static void *take(void *context, size_t size)
 {
+    void *arena = size == ARENA ? next_arena() : NULL;
+
     (void)context;
+    if (arena)
+        return arena;
     for (int i = 0; size == SIZE && i < KEPT; i++) {
         void *block =
             __atomic_load_n(&kept[i], __ATOMIC_RELAXED) ? __atomic_exchange_n(&kept[i], NULL, __ATOMIC_ACQUIRE) : NULL;

@@ -83,5 +83,9 @@ int fork_install(void)
         return -1;
     }
     installed = 1;
+    /* Called in each child by CPython: looked up now, in all libraries, it is not in each child. */
+    Py_tss_t key = Py_tss_NEEDS_INIT;
+    if (!PyThread_tss_create(&key))
+        PyThread_tss_delete(&key);
     return 0;
 }

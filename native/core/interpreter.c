@@ -128,6 +128,8 @@ static PyStatus initialize(const char *directory)
     if (PyStatus_Exception(status))
         return status;
     arena_install();
+    if (PyImport_AppendInittab("_slurmhooks_core", shared_module))
+        return PyStatus_NoMemory();
     PyConfig_InitIsolatedConfig(&config);
     status = fill(&config, directory);
     if (!PyStatus_Exception(status))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from slurmhooks.hook import Option
     from slurmhooks.outcome import Outcome
     from slurmhooks.spank.options import Options
+    from slurmhooks.spank.rehearsal import Prepared
 
 ffi = native.ffi
 lib = native.lib
@@ -85,6 +86,11 @@ class Line:
         self._registered.append(option)
         return len(self._names) + len(self._registered) - 1
 
+
+_prepared: dict[tuple[int, str], Prepared] = {}
+"""What each of many tasks will do once, by the address of its line's arguments and the name of the callback."""
+MANY_TASKS = 16
+"""On one node: for fewer, a rehearsal takes longer than what it saves them."""
 
 _lines: dict[tuple[str, ...], Line | None] = {}
 _options: Options | None = None
@@ -153,6 +159,23 @@ def callback(
         missing: address of the names of callbacks that Slurm cannot find in this variant of the plugin, or 0.
     """
     name_text = text_from_c(ffi.string(ffi.cast("char *", name)))
+    if _prepared and (argv, name_text) in _prepared:
+        return _answer(*_prepared.pop((argv, name_text)).at(handle))
+    return _load_and_call(name_text, handle, context, argc, argv, known, option_callback, base, missing)
+
+
+def _load_and_call(
+    name: str,
+    handle: int,
+    context: int,
+    argc: int,
+    argv: int,
+    known: int,
+    option_callback: int,
+    base: int,
+    missing: int,
+) -> Answer:
+    """Run the handlers of one callback of a line that may not have been loaded; see :func:`callback`."""
     unseen = text_from_c(ffi.string(ffi.cast("char *", missing))).split() if missing else []
 
     def body() -> tuple[int, bytes | None, int]:
@@ -163,7 +186,7 @@ def callback(
             return FAILED
         pointer = ffi.cast("struct spank_handle *", handle)
         if (
-            name_text == "init"
+            name == "init"
             and not known
             and not options().register(line.registry, pointer, _context, option_callback, base)
         ):
@@ -172,9 +195,12 @@ def callback(
         def register(option: Option) -> int:
             return options().add(option, pointer, base + line.add(option), option_callback)
 
-        return _callback(name_text, pointer, line, register)
+        answer = _callback(name, pointer, line, register)
+        if name == "init_post_opt" and _context == "remote" and answer == SUCCESS:
+            _before_tasks(pointer, line, argv)
+        return answer
 
-    return _answer(f"spank {name_text}", body)
+    return _answer(f"spank {name}", body)
 
 
 def option(argc: int, argv: int, known: int, index: int, name: int, argument: int, remote: int) -> Answer:
@@ -281,8 +307,6 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
         refused = None if _options is None else _options.refused(line.registry)
         if refused is not None:
             return _finish(refused)
-    if name == "init_post_opt" and _context == "remote":
-        _look_up(line.registry)
     handlers = [handler for handler in line.registry.handlers(f"spank.{name}") if _context in handler.contexts]
     own = [handler for handler in handlers if not handler.scripted]
     answer = SUCCESS
@@ -300,14 +324,38 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
     return lua.run(scripts, View(native, handle, _context, name, line.args), register), None, 0
 
 
-def _look_up(registry: Registry) -> None:
+def _before_tasks(handle: Any, line: Line, argv: int) -> None:
     """Have now what tasks call: cffi makes each function at its first use, and every task is a fork of this."""
-    if any(not handler.scripted for handler in registry.all_handlers()):
-        import slurmhooks.spank.model
+    python = any(not handler.scripted for handler in line.registry.all_handlers())
+    if python:
+        import slurmhooks.spank.model  # noqa: F401
     for name in ("slurmhooks_get_item", "spank_getenv", "spank_setenv", "spank_unsetenv", "ESPANK_ENV_NOEXIST"):
         getattr(lib, name)
     ffi.typeof("char[]")
     ffi.typeof("char **")
+    count = ffi.new("uint32_t *")
+    failed = lib.slurmhooks_get_item(handle, lib.S_JOB_LOCAL_TASK_COUNT, count, ffi.NULL)
+    if failed or count[0] < MANY_TASKS:
+        return
+    if python:
+        from slurmhooks.spank import rehearsal
+
+        rehearsal.rehearse(native, handle, callback, _prepared, _finish)
+        if _options is None or _options.refused(line.registry) is None:
+            rehearsal.prepare(native, line.registry, line.args, argv, _prepared, _finish)
+    _share()
+
+
+def _share() -> None:
+    """Keep what there is now, as it is, until the process ends: to count and to collect it would only write to it."""
+    try:
+        from _slurmhooks_core import share
+    except ImportError:  # another plugin has started Python
+        return
+    import gc
+
+    share()
+    gc.freeze()
 
 
 def _finish(outcome: Outcome) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from slurmhooks.errors import SpankError
 from slurmhooks.spank.fields import ANYWHERE, CONTROL_WRITE, ITEMS, PREPEND, REMOTE, STEP_NAMES
-from slurmhooks.values import ENCODING, ERRORS, strings_from_c, text_from_c, text_to_c
+from slurmhooks.values import ENCODING, ERRORS, strings_from_c, text_from_c, text_to_c, variable_size
 from slurmhooks.view import FunctionMapping, nearest, stale
 
 TYPE_CHECKING = False
@@ -29,8 +29,8 @@ class Environment(FunctionMapping):
     __slots__ = ()
 
     def _check(self, name: object, value: object = "") -> None:
-        super()._check(name, value)
-        size = len(text_to_c("name", name)) + len(text_to_c("value", value)) + 2
+        self._living()
+        size = variable_size(name, value)
         if size > LONGEST_VARIABLE:
             raise ValueError(
                 f"environment variable {name}: NAME=VALUE and a NUL take {size} bytes; the limit is {LONGEST_VARIABLE}"
@@ -71,7 +71,7 @@ class ControlEnvironment(Environment):
         super().__delitem__(name)
 
 
-_FOR_DISPATCH = frozenset({"savepoint", "rollback", "commit", "close"})
+_FOR_DISPATCH = frozenset({"begin", "savepoint", "rollback", "commit", "close"})
 
 
 class Spank:
@@ -153,6 +153,10 @@ class Spank:
         self.__dict__.update(
             context=context, callback=callback, args=tuple(args), env=env, job_control_env=job_control_env
         )
+
+    def begin(self, handle: Any) -> None:
+        """Take the handle of a view that was made before there was one; for the entry point."""
+        self.__dict__["_handle"] = handle
 
     def __getattr__(self, name: str) -> Any:
         """Explain an attribute that does not exist."""

@@ -275,3 +275,30 @@ def test_descriptors_after_a_fork(host: Host) -> None:
     )
     run = host.run("open sp $spank hooks.py\ncontext remote\ncall sp init\nfork\ncall sp task_init\nend")
     assert run.said("descriptors") == ["n=[0, 1, 2]"]
+
+
+MANY = """
+import slurmhooks.spank.entry as entry
+entry.MANY_TASKS = 2  # as many as the stand-in for Slurm has
+
+@hook.spank.task_init
+def rehearsed(spank):
+    import gc
+    log.info("rehearsed", it_was=gc.get_freeze_count() > 0)
+"""
+
+
+@pytest.mark.parametrize("extra", ["", SPINNING], ids=["quiet", "spinning"])
+def test_a_step_of_many_tasks(each_host: Host, extra: str) -> None:
+    """What is rehearsed before many tasks are forked leaves nothing behind, and changes nothing of what follows."""
+    each_host.site(SITE.format(extra=MANY + extra))
+    env = NO_LEAK_CHECK if extra else {}
+    step = "open sp $spank hooks.py\ncontext remote\njob env=A=1\ncall sp init\nshow\ncall sp init_post_opt\nshow\n"
+    rest = STEP.split("{inside}")[1].format(end="")
+    run = each_host.run(step + "call sp user_init\n" + rest, env=env)
+    before, after = run.of("show")
+    assert after.lists == before.lists
+    assert run.said("rehearsed") == ["it_was=True"] * 2
+    assert [line.split("'")[1] for line in run.said("ran")] == CALLS
+    assert {result.rc for result in run.of("call")} == {0}
+    assert {(result["status"], result["signal"]) for result in run.of("fork")} == {(0, 0)}

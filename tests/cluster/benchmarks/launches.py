@@ -2,6 +2,7 @@
 """Steps with one task_init handler, or a script's: what starting Python in slurmstepd costs, and what it does not."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from . import sites
 from .machine import ABSENT, FILES, PLUGSTACK, SPANK_LUA, Machine
@@ -11,9 +12,9 @@ GROUP = "launches"
 ROUNDS = 40
 TASK_ROUNDS = 15
 TASKS = 64
-BARE = "/opt/bare_python"
+BARE, FORKS = "/opt/bare_python", "/opt/bare_forks"
 BUILD_BARE = (
-    "gcc -O2 /opt/bare_python.c -o /opt/bare_python $(/opt/slurmhooks/bin/python3 -c"
+    "gcc -O2 {0}.c -o {0} $(/opt/slurmhooks/bin/python3 -c"
     """ 'import sysconfig as s; print("-I" + s.get_path("include"), "-lpython" + s.get_python_version())')"""
 )
 COMMAND = "python3 -I -S -c pass"
@@ -40,10 +41,11 @@ def measure(machine: Machine) -> Iterator[Row]:
     """Measure the rows of this group."""
     machine.site({"bench.py": sites.TASK})
     machine.put(sites.TASK_LUA, SCRIPT)
-    machine.lab("put", str(FILES / "bare_python.c"), "/opt/bare_python.c")
-    machine.root(BUILD_BARE)
+    for program in (BARE, FORKS):
+        machine.lab("put", str(FILES / f"{Path(program).name}.c"), f"{program}.c")
+        machine.root(BUILD_BARE.replace("{0}", program))
     yield _one_task(machine)
-    yield _per_task(machine)
+    yield from _per_task(machine)
     yield _resident(machine)
     yield _processes(machine)
     yield _script(machine)
@@ -96,7 +98,7 @@ def _script(machine: Machine) -> Row:
     return Row(GROUP, what, 1, "x", added / allowed, parts=parts, note=note)
 
 
-def _per_task(machine: Machine) -> Row:
+def _per_task(machine: Machine) -> Iterator[Row]:
     """Measure what the 2nd to the 64th task add: theirs with the handler less theirs without."""
     commands = {1: "srun -Q -n1 true", TASKS: f"srun -Q -O -n{TASKS} true"}
     cases: dict[str, tuple[str | None, str]] = {
@@ -104,17 +106,35 @@ def _per_task(machine: Machine) -> Row:
         for tasks, command in commands.items()
         for name, text in (("no plugin", ""), ("slurmhooks", PLUGSTACK))
     }
-    found = machine.times(TASK_ROUNDS, cases)
+    bare: dict[str, tuple[str | None, str]] = {
+        f"{name}, {count} fork{'s' * (count > 1)}": (None, f"{FORKS} {count} {which}")
+        for count in (1, TASKS)
+        for name, which in (("no interpreter", "without"), ("bare interpreter", "python"))
+    }
+    found = machine.times(TASK_ROUNDS, cases | bare)
     times = {name: spread(values) for name, values in found.items()}
-    one, one_with, many, many_with = (part.median for part in times.values())
-    return Row(
+    yield Row(
         GROUP,
         f"the same, per further task on the node ({TASKS} tasks): wall time added",
         0.2,
         "ms",
-        ((many_with - one_with) - (many - one)) / (TASKS - 1),
-        parts={f"{name}, ms": part for name, part in times.items()},
+        _further([times[name] for name in cases]),
+        parts={f"{name}, ms": times[name] for name in cases},
     )
+    yield Row(
+        GROUP,
+        f"the floor of that: a bare interpreter forked {TASKS} times, one function called in each child",
+        None,
+        "ms",
+        _further([times[name] for name in bare]),
+        parts={f"{name}, ms": times[name] for name in bare},
+    )
+
+
+def _further(parts: list[Spread]) -> float:
+    """Return what each but the first adds: parts are one without, one with, many without, many with."""
+    one, one_with, many, many_with = (part.median for part in parts)
+    return ((many_with - one_with) - (many - one)) / (TASKS - 1)
 
 
 def _resident(machine: Machine) -> Row:

@@ -19,13 +19,14 @@ def libpython_directory() -> str:
 
 
 def main() -> None:
-    """Print the executable, prefix, base prefix, search path as C strings, and the folder of libpython."""
+    """Print the executable, prefix, base prefix, search path as C strings, and the folders of libpython and stdlib."""
     paths = [entry for entry in (sys.argv[1].split(os.pathsep) if sys.argv[1] else sys.path[1:]) if entry]
     print(sys.executable)
     print(sys.prefix)
     print(sys.base_prefix)
     print("".join(json.dumps(entry) + ", " for entry in paths))
     print(libpython_directory())
+    print(sysconfig.get_path("stdlib"))
 
 
 main()

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core.h"
 #include "interpreter.h"
@@ -172,8 +173,13 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
     if (rc)
         log_exception(entry);
     Py_XDECREF(py_result);
-    /* A child that the handler forked has no other thread state than this; see fork.c. */
-    if (known || fork_generation() != before || (entry->keeps_thread && !thread_state_keep(state)))
+    if (fork_generation() != before) {
+        /* Back in Slurm it would be a second slurmctld, or a task twice. */
+        log_error("%s.%s: a handler has forked and its child came back, which ends here: have it call os._exit()",
+                  entry->module, entry->function);
+        _exit(1);
+    }
+    if (known || (entry->keeps_thread && !thread_state_keep(state)))
         PyEval_SaveThread();
     else
         thread_state_drop(state);

@@ -27,6 +27,8 @@ PyThreadState *thread_state_new(void)
     pthread_mutex_lock(&making);
     PyThreadState *state = PyThreadState_New(PyInterpreterState_Main());
     pthread_mutex_unlock(&making);
+    if (state)
+        thread_state_fit_stack(state);
     return state;
 }
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "build_config.h"
 #include "interpreter.h"
@@ -85,14 +86,21 @@ static void log_failed_start(PyStatus status, const char *directory)
     log_error("  was this Python moved or upgraded? run 'slurmhooks build' and 'slurmhooks install' again");
 }
 
-/* PYTHONEXECUTABLE goes before PyConfig.executable, even in an isolated configuration (Modules/getpath.py). */
-static void undo_environment(void)
+/*
+ * What PyConfig cannot say: PYTHONEXECUTABLE goes before its executable, even in an isolated configuration
+ * (Modules/getpath.py), and where modules frozen into libpython, such as os, have their sources.
+ */
+static void finish_paths(void)
 {
-    static const char *const names[] = {"executable", "_base_executable"};
+    static const char *const paths[][2] = {
+        {"executable", SLURMHOOKS_PYTHON_EXECUTABLE},
+        {"_base_executable", SLURMHOOKS_PYTHON_EXECUTABLE},
+        {"_stdlib_dir", SLURMHOOKS_PYTHON_STDLIB},
+    };
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        PyObject *py_path = PyUnicode_DecodeFSDefault(SLURMHOOKS_PYTHON_EXECUTABLE);
-        if (!py_path || PySys_SetObject(names[i], py_path))
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        PyObject *py_path = PyUnicode_DecodeFSDefault(paths[i][1]);
+        if (!py_path || PySys_SetObject(paths[i][0], py_path))
             PyErr_Clear();
         Py_XDECREF(py_path);
     }
@@ -137,7 +145,7 @@ static PyStatus initialize(const char *directory)
     PyConfig_Clear(&config);
     if (PyStatus_Exception(status))
         return status;
-    undo_environment();
+    finish_paths();
     if (tell_sysconfdir())
         return PyStatus_NoMemory();
     return status;
@@ -204,6 +212,8 @@ int interpreter_start(void)
         log_failed_start(status, directory);
         return -1;
     }
+    if (gettid() != getpid())
+        thread_state_fit_stack(PyThreadState_Get());
     if (fork_install()) {
         PyEval_SaveThread();
         return -1;

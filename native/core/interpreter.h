@@ -31,6 +31,9 @@ int fork_install(void);
  * RET NULL if memory is short. */
 PyThreadState *thread_state_new(void);
 
+/* Let C code recurse only as deep as the stack of one of Slurm's threads is. */
+void thread_state_fit_stack(PyThreadState *state);
+
 /* Keep the calling thread's state until the thread ends. RET 0; -1: it has to be dropped. The caller holds the GIL. */
 int thread_state_keep(PyThreadState *state);
 

@@ -16,6 +16,21 @@
 static pthread_key_t kept;
 static int have_key;
 
+/*
+ * Slurm's threads have 1 MiB of stack (STACK_SIZE of its macros.h). CPython 3.12 and 3.13 let C code recurse as deep as
+ * 8 MiB would do, and crash: json.loads() of a user's text is enough. 3.11 counts less deep, 3.14 looks at the stack.
+ */
+#define C_RECURSION_LIMIT 1000
+
+void thread_state_fit_stack(PyThreadState *state)
+{
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
+    state->c_recursion_remaining = C_RECURSION_LIMIT;
+#else
+    (void)state;
+#endif
+}
+
 void thread_state_drop(PyThreadState *state)
 {
     PyThreadState_Clear(state);

@@ -306,6 +306,43 @@ def test_many_at_once(site: Site) -> None:
     assert sorted(lines[30:]) == sorted(f"j{number} j{number} modified" for number in range(1, 31))
 
 
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_deeply_nested_text_of_a_user(site: Site, opening: str) -> None:
+    """What a user sends cannot overrun the stack of slurmctld's threads, which is an eighth of what CPython expects."""
+    site.hooks("""
+        import json
+        @hook.job_submit
+        def read(job):
+            json.loads(job.script.partition("#DATA ")[2])
+    """)
+    before = site.shell("pidof slurmctld")
+    program = f"print('#!/bin/sh', '#DATA ' + {opening!r} * 50000, sep=chr(10))"
+    site.cluster.put(program, "/tmp/deep.py")
+    said = site.shell("python3 /tmp/deep.py > deep.sh; sbatch deep.sh || true")
+    assert "job_submit handler life:read failed" in said
+    assert "RecursionError" in site.logged()
+    assert site.shell("pidof slurmctld") == before
+
+
+def test_a_child_that_comes_back(site: Site) -> None:
+    """A handler that forks and forgets to end its child does not make a second slurmctld."""
+    site.hooks("""
+        import os
+        @hook.job_submit
+        def forks(job):
+            child = os.fork()
+            if child:
+                log.user("the child ended with %d", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            job.comment = "child" if not child else "parent"
+    """)
+    before = site.shell("pidof slurmctld")
+    said = site.said("sbatch", "--hold", "--job-name=forks", "--output=/dev/null", "--wrap=true")
+    assert "the child ended with 1" in said
+    assert "a handler has forked and its child came back" in site.logged()
+    assert site.shell("squeue -h -n forks -o %k").split() == ["parent"]
+    assert site.shell("pidof slurmctld") == before
+
+
 def _private(site: Site) -> bool:
     return site.release < (26, 0)
 

@@ -20,13 +20,13 @@ greet = hook.spank.option("greet", "NAME", usage="who")
 
 @hook.spank.init
 def init(spank):
-    import email, json, slurmhooks  # something of the standard library, and us
+    import email, json, os, slurmhooks  # something of the standard library, frozen and not, and us
     flags = sys.flags
     log.info("isolated", flags=(flags.isolated, flags.ignore_environment, flags.no_user_site, flags.utf8_mode))
     with open("/proc/self/status") as status:
         log.info("signals", caught=[line.split()[1] for line in status if line.startswith("SigCgt")])
     log.info("prefix", prefix=sys.prefix, base=sys.base_prefix, executable=sys.executable)
-    log.info("files", slurmhooks=slurmhooks.__file__, json=json.__file__, path=sys.path)
+    log.info("files", slurmhooks=slurmhooks.__file__, json=json.__file__, os=os.__file__, path=sys.path)
     log.info("text", value=spank.env["TEXT"], encoding=sys.getfilesystemencoding())
 
 @hook.job_submit

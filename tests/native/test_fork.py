@@ -227,7 +227,7 @@ def test_subprocesses_of_a_handler(each_host: Host) -> None:
 
 @pytest.mark.parametrize(("start", "end"), [("", ""), ("threads 1", "end")], ids=["main", "fresh thread"])
 def test_a_child_that_a_handler_forks_and_that_returns(host: Host, start: str, end: str) -> None:
-    """os.fork() in a handler, and the child returns into Slurm: both processes get their answer, and the next ones."""
+    """os.fork() in a handler, and the child comes back: it ends, as Slurm would else go on in two processes."""
     host.site(
         """
         import os
@@ -238,7 +238,7 @@ def test_a_child_that_a_handler_forks_and_that_returns(host: Host, start: str, e
                 pid = os.fork()
                 job.comment = "parent" if pid else "child"
                 if pid:
-                    job.account = str(os.waitpid(pid, 0)[1])
+                    job.account = str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
         """
     )
     run = host.run(
@@ -258,8 +258,9 @@ def test_a_child_that_a_handler_forks_and_that_returns(host: Host, start: str, e
     )
     results = run.of("job_submit")
     assert {result.rc for result in results} == {0}
-    assert sorted(str(result["comment"]) for result in results) == ["None"] * 8 + ["child", "parent"]
-    assert [result["account"] for result in results if result["comment"] == "parent"] == ["0"]
+    assert sorted(str(result["comment"]) for result in results) == ["None"] * 4 + ["parent"]
+    assert [result["account"] for result in results if result["comment"] == "parent"] == ["1"]
+    assert "a handler has forked and its child came back, which ends here" in run
 
 
 def test_descriptors_after_a_fork(host: Host) -> None:

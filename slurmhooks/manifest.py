@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 FILE_NAME = "slurmhooks.manifest"
 FORMAT = 1
+MOST_ARGUMENTS = 63
+"""Of a line; one less than MOST_WORDS of native/spank/manifest.c."""
 VARIANT_LETTERS = {
     "job_prolog": "p",
     "job_epilog": "e",

@@ -10,9 +10,9 @@ from pathlib import Path
 from slurmhooks import config, loader, site
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.manifest import VARIANT_LETTERS, Line
+from slurmhooks.manifest import MOST_ARGUMENTS, VARIANT_LETTERS, Line
 from slurmhooks.registry import Registry
-from slurmhooks.spank.options import variable
+from slurmhooks.spank.options import LIMIT, variable
 
 PRIVATE_ARGUMENTS = {"record", "jobs", "partitions", "reservations"}
 ASKED_AT_START = ("job_prolog", "job_epilog")
@@ -52,7 +52,7 @@ class Loaded:
         self._guard(partial(self._load_config, path))
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
             self._guard(partial(self._load_line, args, path))
-        self.findings += same_options(self.lines)
+        self.findings += same_options(self.lines) + too_many_options(self.lines)
         self.findings = list(dict.fromkeys(self.findings))
         self.notes = list(dict.fromkeys(self.notes))
 
@@ -144,6 +144,15 @@ def same_options(lines: list[Line]) -> list[str]:
     return found
 
 
+def too_many_options(lines: list[Line]) -> list[str]:
+    """Return a finding for each line of plugstack.conf with more options than the stub can tell apart."""
+    return [
+        f"plugstack.conf: {' '.join(line.args)}: a line may have {LIMIT} options, not {len(line.registry.options)}"
+        for line in lines
+        if len(line.registry.options) > LIMIT
+    ]
+
+
 def never_called(lines: list[Line], plugin: Path) -> list[str]:
     """Return the handlers that Slurm would never call, as the plugin in place leaves their callbacks out.
 
@@ -175,6 +184,16 @@ def ignored_modes(lines: list[Line], record: _native.BuildRecord) -> list[str]:
         for line in lines
         for word in line.args[: len(line.args) - len(line.rest)]
         if word.startswith(site.MODE)
+    ]
+
+
+def too_long(lines: list[Line]) -> list[str]:
+    """Return a note for each line of plugstack.conf with more arguments than the stub reads from a manifest."""
+    return [
+        f"plugstack.conf: a line has {len(line.args)} arguments, and the manifest holds for lines of at most"
+        f" {MOST_ARGUMENTS} only: Python starts in every process; give handlers their values in a file instead"
+        for line in lines
+        if len(line.args) > MOST_ARGUMENTS
     ]
 
 

@@ -34,7 +34,7 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
         findings += install.misfits(record)
         findings += _load.needs_sources(loaded.registry, record)
     if record is not None and folder is not None:
-        loaded.notes += _load.ignored_modes(loaded.lines, record)
+        loaded.notes += _load.ignored_modes(loaded.lines, record) + _load.too_long(loaded.lines)
         findings += _load.never_called(loaded.lines, folder / PLUGIN)
     show(loaded)
     for text in loaded.notes:

@@ -36,7 +36,8 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     loaded.load(sysconfdir)
     if loaded.findings:
         raise Findings([*loaded.findings, "the manifest was not written"])
-    for text in [*loaded.notes, *loaded.disabled, *_load.ignored_modes(loaded.lines, record)]:
+    notes = [*_load.ignored_modes(loaded.lines, record), *_load.too_long(loaded.lines)]
+    for text in [*loaded.notes, *loaded.disabled, *notes]:
         note(text)
     # First: a new __pycache__ changes the folder of the hook files, and each launch would look into it.
     byte_code(loaded)

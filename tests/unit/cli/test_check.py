@@ -9,7 +9,7 @@ from click.testing import Result
 
 from slurmhooks.cli import _native
 from slurmhooks.loader import PACKAGE
-from slurmhooks.manifest import VARIANT_LETTERS
+from slurmhooks.manifest import MOST_ARGUMENTS, VARIANT_LETTERS
 from tests.unit.cli.conftest import Machine
 
 Call = Callable[..., Result]
@@ -146,6 +146,30 @@ def test_init_failure_mode_of_an_old_release(site: Site) -> None:
     for output in (site.check().output, site.compile().output):
         assert output.count("init_failure_mode=job is ignored: it takes Slurm 25.05 or later") == 1
         assert "init_failure_mode=x" not in output
+
+
+@pytest.mark.parametrize(("words", "told"), [(62, 0), (63, 1)])
+def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int) -> None:
+    """The stub ignores a manifest with such a line, so both commands say why Python starts everywhere."""
+    site.file("", "a.py")
+    site.plugstack(f"required spank_python.so hooks.d/a.py {' '.join(['x'] * words)}")
+    for output in (site.check().output, site.compile().output):
+        assert output.count(f"a line has {words + 1} arguments, and the manifest holds") == told
+
+
+def test_more_arguments_than_the_stub_reads() -> None:
+    """The limit is that of the stub."""
+    source = Path(__file__).parents[3] / "native" / "spank" / "manifest.c"
+    assert f"#define MOST_WORDS {MOST_ARGUMENTS + 1}\n" in source.read_text()
+
+
+def test_more_options_than_the_stub_tells_apart(site: Site) -> None:
+    """The launch would fail, so check does."""
+    site.file("for number in range(257):\n    hook.spank.option(f'o{number}', usage='')\n", "a.py")
+    site.plugstack("required spank_python.so hooks.d/a.py")
+    result = site.check()
+    assert result.exit_code == 1
+    assert "plugstack.conf: hooks.d/a.py: a line may have 256 options, not 257" in result.output
 
 
 def test_manifest_states(site: Site) -> None:

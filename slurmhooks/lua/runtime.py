@@ -187,8 +187,12 @@ class State:
         return self._lua.table_from(values)
 
     def raw_function(self, function: Callable[..., Any]) -> Any:
-        """Return a function of Lua that calls one of Python, with values as Lua has them; it must not raise."""
-        return self._as_function(function)
+        """Return what Lua calls one of Python by, with values as Lua has them; it must not raise.
+
+        It is to be given to Lua once: of an object that Lua gets a second time lupa (2.8) may forget at the next
+        collection that Lua still has it. So this is not lupa's as_function(), by way of which it would be twice.
+        """
+        return function
 
     def file(self) -> str | None:
         """Return the file with the functions of this Lua; None: they are those that everybody in this process finds."""

@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,27 @@ def test_a_version_that_is_not_there_is_refused_with_those_that_are() -> None:
     """The message says what to write instead."""
     with pytest.raises(library.NoLuaError, match=r"5\.9 here; it has: 5\.1"):
         State("5.9")
+
+
+def test_what_a_script_can_call_is_kept(state: State) -> None:
+    """As long as Lua has it, whatever Lua's collector did between its making and its arrival there."""
+
+    class Callable:
+        def __call__(self) -> float:
+            return 1.0
+
+    state.globals[b"kept"] = state.table()
+    keep = run(state, "return function(f) kept[#kept + 1] = f end")
+    waste = run(state, "return function(n) for i = 1, n do local _ = {} end end")
+    made = []
+    for number in range(1000):
+        made.append(weakref.ref(function := Callable()))
+        handed_over = state.raw_function(function)
+        waste(float(number % 211))
+        keep(handed_over)
+        del function, handed_over
+        waste(3.0)
+    assert all(known() is not None for known in made)
 
 
 def test_text_keeps_every_byte(state: State) -> None:
@@ -195,6 +217,7 @@ def test_commands_can_be_read_and_written(state: State, tmp_path: Path) -> None:
 
 LENT = """
 import sys
+import weakref
 
 sys.path += sys.argv[1:]
 before = set(sys.modules)

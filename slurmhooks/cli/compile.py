@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from slurmhooks import _version, manifest
-from slurmhooks.cli import _load, _native, _site
+from slurmhooks.cli import _bytecode, _load, _native, _site
 from slurmhooks.cli._findings import Finding, Findings
 from slurmhooks.cli._progress import note
 
@@ -23,8 +23,8 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
 
     Run it on every machine after hook files, plugstack.conf or slurmhooks itself have changed; without it, all works,
     only slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, compiles the
-    hook files to byte code, and puts that variant of spank_python.so in place which makes Slurm do no more than the
-    handlers need.
+    hook files and what launches import to byte code, and puts that variant of spank_python.so in place which makes
+    Slurm do no more than the handlers need.
     """
     folder = plugin_dir or _site.installed_in(sysconfdir)
     record = _native.BuildRecord.load(folder) if folder else None
@@ -62,7 +62,11 @@ def slurm_number(version: str) -> int:
 
 
 def byte_code(loaded: _load.Loaded) -> None:
-    """Compile the hook files, where their folder may be written."""
+    """Compile the hook files, and what of slurmhooks launches import, where their folders may be written."""
+    try:
+        _bytecode.write()
+    except OSError as error:
+        note(f"no byte code for launches: {error}")
     sources = [source for line in loaded.lines for source in line.sources if not source.scripted]
     for path in sorted({source.path for source in sources if source.path is not None}):
         try:

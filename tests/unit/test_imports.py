@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 MAY_BE_IMPORTED = {
     "slurmhooks",
+    "slurmhooks.bytecode",
     "slurmhooks.dispatch",
     "slurmhooks.errors",
     "slurmhooks.hook",

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
-    ("errors", "_version"),
+    ("bytecode", "errors", "_version"),
     ("values", "outcome"),
     ("hook", "registry", "config", "plain_toml", "log", "structured", "view"),
     ("loader", "dispatch", "site", "reload"),

@@ -28,6 +28,8 @@ def lua(cluster: "Cluster") -> Iterator[Site]:
     """A site without hook files."""
     with site(cluster) as lent:
         lent.hooks()
+        # slurmd asks only at its start whether its plugins have job_prolog and job_epilog.
+        cluster.restart()
         yield lent
         lent.root(f"rm -rf {LUA_D}")
 

@@ -32,6 +32,7 @@ MODULES = (
     "slurmhooks.spank.fields",
     "slurmhooks.spank.model",
     "slurmhooks.spank.options",
+    "slurmhooks.spank.rehearsal",
     "slurmhooks.values",
     "slurmhooks.view",
 )

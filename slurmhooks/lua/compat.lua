@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What Lua from 5.2 on has as its own Makefile and distributions build it, and lupa's builds lack.
 local version = ...
-local execute, math = os.execute, math
+local execute, math, debug, package = os.execute, math, debug, package
+local error, getmetatable, pairs, select, setmetatable, type = error, getmetatable, pairs, select, setmetatable, type
 
 -- Without POSIX, Lua takes the status of wait(2) for an exit code.
 function os.execute(...)

@@ -2,60 +2,61 @@
 -- io.popen, for lupa's builds of Lua, which have none: run with the first command that a script asks for. A pipe is a
 -- real file of Lua, so that all that scripts do with files works; what is ours is its start, and its end in close().
 local spawn, started, wait, level, version = ...
-local error, select, setmetatable, tostring, type = error, select, setmetatable, tostring, type
-local kind_of, open, default_output = io.type, io.open, io.output
 local old = version == "5.1" or version == "5.2"
 
-local pipes = setmetatable({}, { __mode = "k" })
+-- Scripts may have globals of any name by now, so Lua's own are handed over.
+return function(io, methods, error, select, setmetatable, tostring, type)
+   local kind_of, open, default_output = io.type, io.open, io.output
+   local pipes = setmetatable({}, { __mode = "k" })
 
-local function finish(pipe)
-   local number = pipes[pipe]
-   pipes[pipe] = nil
-   return number
-end
+   local function finish(pipe)
+      local number = pipes[pipe]
+      pipes[pipe] = nil
+      return number
+   end
 
-local function closer(close, implied)
+   local function closer(close, implied)
+      return function(...)
+         local file = ...
+         if implied and select("#", ...) == 0 then file = default_output() end
+         if kind_of(file) == "closed file" then error("attempt to use a closed file", 2) end
+         local number = file ~= nil and finish(file)
+         if not number then return close(...) end
+         close(file)
+         local how, code = wait(number)
+         if version == "5.1" then return true end
+         if how == "exit" and code == 0 then return true, how, code end
+         return nil, how, code
+      end
+   end
+
+   methods.close = closer(methods.close, false)
+   io.close = closer(io.close, true)
+
+   local function text(position, value, count)
+      local kind = count < position and "no value" or type(value)
+      if kind ~= "string" and kind ~= "number" then
+         error("bad argument #" .. position .. " to 'popen' (string expected, got " .. kind .. ")", level + 1)
+      end
+      return tostring(value)
+   end
+
    return function(...)
-      local file = ...
-      if implied and select("#", ...) == 0 then file = default_output() end
-      if kind_of(file) == "closed file" then error("attempt to use a closed file", 2) end
-      local number = file ~= nil and finish(file)
-      if not number then return close(...) end
-      close(file)
-      local how, code = wait(number)
-      if version == "5.1" then return true end
-      if how == "exit" and code == 0 then return true, how, code end
-      return nil, how, code
+      local command, mode = ...
+      local count = select("#", ...)
+      command = text(1, command, count)
+      mode = mode == nil and "r" or text(2, mode, count)
+      if old and not mode:find("^[rw]e?$") then return nil, command .. ": Invalid argument", 22 end
+      if not old and mode ~= "r" and mode ~= "w" then
+         error("bad argument #2 to 'popen' (invalid mode)", level)
+      end
+      mode = mode:sub(1, 1)
+      local number, path, wrong, code = spawn(command, mode == "w")
+      if not number then return nil, command .. ": " .. wrong, code end
+      local file, why, errno = open(path, mode)
+      started(number)
+      if not file then return nil, why, errno end
+      pipes[file] = number
+      return file
    end
-end
-
-local methods = debug.getmetatable(io.stdout).__index
-methods.close = closer(methods.close, false)
-io.close = closer(io.close, true)
-
-local function text(position, value, count)
-   local kind = count < position and "no value" or type(value)
-   if kind ~= "string" and kind ~= "number" then
-      error("bad argument #" .. position .. " to 'popen' (string expected, got " .. kind .. ")", level + 1)
-   end
-   return tostring(value)
-end
-
-return function(...)
-   local command, mode = ...
-   local count = select("#", ...)
-   command = text(1, command, count)
-   mode = mode == nil and "r" or text(2, mode, count)
-   if old and not mode:find("^[rw]e?$") then return nil, command .. ": Invalid argument", 22 end
-   if not old and mode ~= "r" and mode ~= "w" then
-      error("bad argument #2 to 'popen' (invalid mode)", level)
-   end
-   mode = mode:sub(1, 1)
-   local number, path, wrong, code = spawn(command, mode == "w")
-   if not number then return nil, command .. ": " .. wrong, code end
-   local file, why, errno = open(path, mode)
-   started(number)
-   if not file then return nil, why, errno end
-   pipes[file] = number
-   return file
 end

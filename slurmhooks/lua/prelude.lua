@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Run once in each new state, before anything of a site: what runtime.py gives to scripts as real functions of Lua.
 local prepare, as_function, pipes, temporary = ...
-local error, pcall, setmetatable, type = error, pcall, setmetatable, type
+local error, pcall, select, setmetatable, tostring, type = error, pcall, select, setmetatable, tostring, type
+local io, getmetatable = io, debug.getmetatable
 local loaders = package.searchers or package.loaders
 
 python = nil
@@ -67,7 +68,7 @@ if not jit then
    local popen
 
    function io.popen(...)
-      popen = popen or pipes(level)
+      popen = popen or pipes(level)(io, getmetatable(io.stdout).__index, error, select, setmetatable, tostring, type)
       return popen(...)
    end
 

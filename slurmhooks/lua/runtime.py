@@ -269,7 +269,7 @@ class State:
         return "string" if isinstance(value, bytes) else "number" if isinstance(value, (int, float)) else "userdata"
 
     def _pipes(self, level: int) -> Any:
-        """Return io.popen; what starts commands is imported for scripts that do."""
+        """Return what makes io.popen; what starts commands is imported for scripts that do."""
         from slurmhooks.lua import pipes
 
         functions = (self._as_function(function) for function in (pipes.spawn, pipes.started, pipes.wait))

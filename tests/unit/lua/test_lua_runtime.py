@@ -300,6 +300,12 @@ def test_a_command_runs_beside_the_script(state: State, tmp_path: Path) -> None:
     assert fifo.read_text() == "left"
 
 
+def test_globals_of_a_script_may_have_any_name(state: State) -> None:
+    """What is made with the first command needs none of Lua's own names."""
+    taken = "debug, select, tostring, type, error, setmetatable, pairs = print, 1, 2, 3, 4, 5, 6\n"
+    assert run(state, taken + "local p = io.popen('echo x')\nreturn p:read('*l'), (p:close())") == (b"x", True)
+
+
 def test_what_popen_refuses(state: State) -> None:
     """No command and a wrong mode, in the words of each Lua."""
     if state.version.startswith("luajit"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One job_submit.lua inside a real slurmctld, under job_submit/lua and under slurmhooks."""
+"""A job_submit.lua inside a real slurmctld, under job_submit/lua and under slurmhooks."""
 
 from collections.abc import Iterator
 
@@ -10,6 +10,7 @@ from .rows import Row
 GROUP = "scripts"
 LIMIT = 1.0
 """Of a call against job_submit/lua's: a site that switches the plugin first is to lose nothing."""
+SCRIPTS = {"policy.lua": "job_submit.lua", "partitions.lua": "one that walks through the partitions"}
 TOML = "/etc/slurm/slurmhooks.toml"
 SCRIPT = '[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\n'
 
@@ -20,19 +21,20 @@ def measure(machine: Machine) -> Iterator[Row]:
     machine.lab("put", str(FILES / "job_submit_bench.c"), "/opt/bench.c")
     machine.root(submissions.BUILD)
     machine.site({}, local="JobSubmitPlugins=bench\n", plugstack="")
-    machine.lab("put", str(FILES / "policy.lua"), "/etc/slurm/job_submit.lua")
     machine.put(SCRIPT, TOML)
-    machine.lab("restart")
     try:
-        for mode, words in submissions.MODES.items():
-            calls = {plugin: submissions.calls(machine, plugin, mode) for plugin in ("lua", "python")}
-            yield Row(
-                GROUP,
-                f"job_submit.lua, 2 partitions, {words}: a call under slurmhooks, against job_submit/lua's",
-                LIMIT,
-                "x",
-                calls["python"].median / calls["lua"].median,
-                parts={"job_submit/lua, µs": calls["lua"], "slurmhooks, µs": calls["python"]},
-            )
+        for script, what in SCRIPTS.items():
+            machine.lab("put", str(FILES / script), "/etc/slurm/job_submit.lua")
+            machine.lab("restart")
+            for mode, words in submissions.MODES.items():
+                calls = {plugin: submissions.calls(machine, plugin, mode) for plugin in ("lua", "python")}
+                yield Row(
+                    GROUP,
+                    f"{what}, 2 partitions, {words}: a call under slurmhooks, against job_submit/lua's",
+                    LIMIT,
+                    "x",
+                    calls["python"].median / calls["lua"].median,
+                    parts={"job_submit/lua, µs": calls["lua"], "slurmhooks, µs": calls["python"]},
+                )
     finally:
         machine.put(before, TOML)

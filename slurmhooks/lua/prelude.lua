@@ -96,4 +96,4 @@ end
 local getinfo = debug.getinfo
 
 return wrap, proxy, serve_json,
-   function(defined) return getinfo(defined, "S").linedefined end, as_function
+   function(defined) return getinfo(defined, "S").linedefined end

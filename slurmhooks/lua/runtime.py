@@ -113,7 +113,7 @@ class State:
         with open(PRELUDE, "rb") as file:
             source = file.read()
         prelude = self._lua.compile(source, name=b"=slurmhooks")
-        self._wrap, self._proxy, self._serve_json, self._line_of, self._as_function = prelude(
+        self._wrap, self._proxy, self._serve_json, self._line_of = prelude(
             self._prepare, as_function, self._pipes, _temporary
         )
         self._items = self._module.as_itemgetter
@@ -272,7 +272,7 @@ class State:
         """Return what makes io.popen; what starts commands is imported for scripts that do."""
         from slurmhooks.lua import pipes
 
-        functions = (self._as_function(function) for function in (pipes.spawn, pipes.started, pipes.wait))
+        functions = (self.raw_function(function) for function in (pipes.spawn, pipes.started, pipes.wait))
         return self.load(PIPES)(*functions, level, to_bytes(self.version))
 
     def _prepare(self, name: bytes, whole: bool = False, path: bytes | None = None) -> bytes | None:

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Time containers inside a cluster, from `scrun create` to their first word, in turns; see interleave.py beside this.
+
+Standard input: {"rounds": N, "user": NAME, "bundle": PATH, "cases": {NAME: {"lua": TEXT, "command": [...]}}}. A case has
+a scrun.lua to create a container with, or a command to time beside them. The bundle's command writes one word and ends.
+Standard output: {NAME: [nanoseconds, one a round]}.
+"""
+
+import contextlib
+import json
+import os
+import pwd
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+from interleave import daemons, once, turn, urgent
+
+SCRUN_LUA = "/etc/slurm/scrun.lua"
+END_SECONDS = 10
+TRIES = 5
+
+
+def switch(text: str) -> None:
+    """Put scrun.lua in place in one step."""
+    with open(SCRUN_LUA + ".new", "w") as file:
+        file.write(text)
+    os.rename(SCRUN_LUA + ".new", SCRUN_LUA)
+
+
+def settle(user: str) -> None:
+    """Wait until no job of the user is left: one that still completes delays the next."""
+    end = time.monotonic() + END_SECONDS
+    while subprocess.run(["squeue", "-h", "-u", user], stdout=subprocess.PIPE, check=True).stdout.strip():
+        if time.monotonic() > end:
+            subprocess.run(["scancel", "-u", user], check=True)
+        time.sleep(0.05)
+
+
+def holders(pipe: int) -> Iterator[int]:
+    """Yield the other processes that have a pipe open."""
+    name = f"pipe:[{os.fstat(pipe).st_ino}]"
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            files = [os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
+            if name in files and int(pid) != os.getpid():
+                yield int(pid)
+
+
+def create(user: str, bundle: str, name: str) -> int | None:
+    """Run a container to its end; return the nanoseconds until it ran, None if scrun lost it."""
+    account = pwd.getpwnam(user)
+    output, inside = os.pipe()
+    begin = time.monotonic_ns()
+    subprocess.run(
+        ["scrun", f"--root=/run/user/{account.pw_uid}/scrun", "create", "--bundle", bundle, name],
+        stdin=subprocess.DEVNULL,
+        stdout=inside,
+        stderr=inside,
+        cwd=account.pw_dir,
+        env={"PATH": os.environ["PATH"], "HOME": account.pw_dir},
+        user=user,
+        group=account.pw_gid,
+        extra_groups=[],
+        preexec_fn=lambda: urgent([0]),
+        check=False,
+    )
+    os.close(inside)
+    said, running = b"", None
+    while select.select([output], [], [], END_SECONDS)[0] and (got := os.read(output, 65536)):
+        said += got
+        if running is None and b"running" in said:
+            running = time.monotonic_ns() - begin
+    # 24.11's anchors sometimes spin instead of ending.
+    for pid in holders(output):
+        with contextlib.suppress(OSError):
+            os.kill(pid, 9)
+    os.close(output)
+    if running is None:
+        sys.stderr.write(f"scrun lost a container: {said.decode(errors='replace')!r}\n")
+    return running
+
+
+def main() -> None:
+    """Go round the cases; the first round warms up and does not count."""
+    asked = json.load(sys.stdin)
+    found: dict[str, list[int]] = {name: [] for name in asked["cases"]}
+    with open(SCRUN_LUA) as file:
+        kept = file.read()
+    urgent(daemons())
+    try:
+        for number in range(asked["rounds"] + 1):
+            for name in turn(list(found), number):
+                case = asked["cases"][name]
+                took = None
+                for attempt in range(TRIES):
+                    if took is None and "command" in case:
+                        took = once(asked["user"], case["command"])
+                    elif took is None:
+                        switch(case["lua"] or kept)
+                        settle(asked["user"])
+                        took = create(asked["user"], asked["bundle"], f"bench-{number}-{attempt}")
+                if took is None:
+                    sys.exit(f"{name}: scrun loses every container")
+                if number:
+                    found[name].append(took)
+    finally:
+        switch(kept)
+        urgent(daemons(), os.SCHED_OTHER)
+        settle(asked["user"])
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

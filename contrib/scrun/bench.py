@@ -63,8 +63,8 @@ def processor_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def measure(source: Path, rounds: int) -> dict[str, tuple[float, float]]:
-    """Return the median seconds of each way, and those of the processor, which a busy machine changes little."""
+def measure(source: Path, rounds: int) -> dict[str, list[tuple[float, float]]]:
+    """Return the seconds of each way, one a round, and those of the processor, which a busy machine changes little."""
     target = source.with_name("target")
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in WAYS}
     for _ in range(rounds):
@@ -75,10 +75,15 @@ def measure(source: Path, rounds: int) -> dict[str, tuple[float, float]]:
             way(source, target)
             seconds[name].append((time.perf_counter() - start, processor_seconds() - used))
     remove_tree(target)
-    medians = {
-        name: [statistics.median(column) for column in zip(*times, strict=True)] for name, times in seconds.items()
+    return seconds
+
+
+def medians(seconds: dict[str, list[tuple[float, float]]]) -> dict[str, tuple[float, float]]:
+    """Return the medians of what was measured."""
+    return {
+        name: (statistics.median(wall for wall, _ in times), statistics.median(used for _, used in times))
+        for name, times in seconds.items()
     }
-    return {name: (wall, processor) for name, (wall, processor) in medians.items()}
 
 
 def main() -> None:
@@ -96,19 +101,19 @@ def main() -> None:
     results = {}
     try:
         small_files(place / "small", options.files)
-        results[f"{options.files} small files"] = measure(place / "small", options.rounds)
+        results[f"{options.files} small files"] = medians(measure(place / "small", options.rounds))
         remove_tree(place / "small")
         few_files(place / "big", options.gigabytes)
-        results[f"{options.gigabytes:g} GiB in {FEW} files"] = measure(place / "big", options.rounds)
+        results[f"{options.gigabytes:g} GiB in {FEW} files"] = medians(measure(place / "big", options.rounds))
     finally:
         remove_tree(place)
     if options.json:
         sys.stdout.write(json.dumps(results, indent=2) + "\n")
         return
-    for what, medians in results.items():
+    for what, found in results.items():
         sys.stdout.write(f"{what}\n")
-        base = medians["rsync -a"][0]
-        for name, (wall, used) in medians.items():
+        base = found["rsync -a"][0]
+        for name, (wall, used) in found.items():
             sys.stdout.write(
                 f"  {name:24} {wall:8.3f} s  {base / wall:6.2f} times rsync's speed  {used:7.3f} s of processor\n"
             )

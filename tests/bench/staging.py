@@ -6,8 +6,9 @@ Usage: staging.py [--files N] [--gigabytes G] [--rounds R] [--json] [KIND...]
 
 Needs root, rsync, and for each kind its mkfs (Debian: e2fsprogs, xfsprogs, btrfs-progs); what is missing is said, and
 left out. A row is a name, its seconds, the ratio to rsync's, the highest ratio that is good enough (1 for copies, a
-third where hard links or reflinks serve), and the ratio of processor time, which says more than the first on a busy
-machine. About 6 GiB of disk are needed, and of memory for tmpfs.
+third where hard links or reflinks serve), the ratio of processor time, which says more than the first on a busy
+machine, and the seconds of each round. About 6 GiB of disk are needed, and of memory for tmpfs: with less than 8 GiB of
+that, half as much is copied there.
 """
 
 import argparse
@@ -34,7 +35,10 @@ REFLINKS = ("xfs", "btrfs")
 BASE = "rsync -a"
 AS_FAST, THREE_TIMES = 1.0, 1 / 3
 
-Row = dict[str, str | float | bool]
+MEMORY_FACTOR = 4
+"""Source and target, and as much for all else."""
+
+Row = dict[str, str | float | bool | list[float]]
 
 
 def measuring() -> ModuleType:
@@ -84,6 +88,15 @@ def mounted(kind: str, gigabytes: float) -> Iterator[Path]:
             subprocess.run(["umount", str(place)], check=True)
 
 
+def fitting(kind: str, gigabytes: float) -> float:
+    """Return how much to copy: less in memory if that is short."""
+    if kind != "tmpfs":
+        return gigabytes
+    with open("/proc/meminfo") as file:
+        available = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable:")) / (1 << 20)
+    return gigabytes if available >= MEMORY_FACTOR * gigabytes else gigabytes / 2
+
+
 def goal(kind: str, way: str, big: bool) -> float:
     """Return the highest ratio to rsync's time that is good enough."""
     return THREE_TIMES if "hard links" in way or (big and kind in REFLINKS) else AS_FAST
@@ -100,7 +113,8 @@ def rows(kind: str, files: int, gigabytes: float, rounds: int) -> Iterator[Row]:
             else:
                 ways.small_files(source, files)
             what = f"{gigabytes:g} GiB in {ways.FEW} files" if big else f"{files} small files"
-            medians = ways.measure(source, rounds)
+            times = ways.measure(source, rounds)
+            medians = ways.medians(times)
             base, base_used = medians[BASE]
             for way, (seconds, used) in medians.items():
                 if way == BASE or "1 worker" in way:
@@ -108,7 +122,9 @@ def rows(kind: str, files: int, gigabytes: float, rounds: int) -> Iterator[Row]:
                 ratio, wanted = seconds / base, goal(kind, way, big)
                 name = f"staging, {kind}, {what}: {way}"
                 yield {"name": name, "value": seconds, "unit": "s", "base": base, "ratio": ratio, "goal": wanted,
-                       "met": ratio <= wanted, "processor_ratio": used / base_used}  # fmt: skip
+                       "met": ratio <= wanted, "processor_ratio": used / base_used,
+                       "values": [wall for wall, _ in times[way]],
+                       "base_values": [wall for wall, _ in times[BASE]]}  # fmt: skip
             shutil.rmtree(source)
 
 
@@ -129,7 +145,7 @@ def main() -> int:
         why = missing(kind)
         try:
             if why is None:
-                for row in rows(kind, options.files, options.gigabytes, options.rounds):
+                for row in rows(kind, options.files, fitting(kind, options.gigabytes), options.rounds):
                     good = good and bool(row["met"])
                     show(row, options.json)
         except subprocess.CalledProcessError as error:

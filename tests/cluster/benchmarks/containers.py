@@ -16,7 +16,7 @@ function slurm_scrun_stage_in() return slurm.SUCCESS end
 function slurm_scrun_stage_out() return slurm.SUCCESS end
 return slurm.SUCCESS
 """
-NOTHING = """from slurmhooks import hook
+HOOKS = """from slurmhooks import hook
 
 @hook.scrun.stage_in
 def stage_in(container):
@@ -32,7 +32,7 @@ def measure(machine: Machine) -> Iterator[Row]:
     """Measure the rows of this group."""
     if machine.release in WITHOUT_SCRUN:
         return
-    machine.site({"bench.py": NOTHING})
+    machine.site({"bench.py": HOOKS})
     machine.lab("put", str(FILES / "bare_python.c"), "/opt/bare_python.c")
     machine.root(launches.BUILD_BARE)
     machine.lab("put", str(HERE.parent / "make_bundle.py"), "/opt/make_bundle.py")
@@ -56,5 +56,5 @@ def measure(machine: Machine) -> Iterator[Row]:
         "x",
         times["slurmhooks"].median / times["empty scrun.lua"].median,
         parts={f"{name}, ms": part for name, part in times.items()},
-        note=f"{number(added)} ms added; embedded, bare: a program that starts an isolated interpreter and ends at once",
+        note=f"{number(added)} ms added; embedded, bare: starts an isolated interpreter and ends at once",
     )

@@ -7,20 +7,20 @@ import sys
 from collections.abc import Iterator
 
 from .machine import FILES, BenchError
-from .rows import Row, Spread
+from .rows import Row, number, spread
 
 GROUP = "staging"
-SMALL = ["--files", "10000", "--gigabytes", "1"]
+SIZES = ["--files", "10000", "--gigabytes", "2", "--rounds", "3"]
 
 
 def measure() -> Iterator[Row]:
     """Measure the rows of this group."""
-    command = [sys.executable, str(FILES / "staging.py"), "--json", *SMALL]
+    command = [sys.executable, str(FILES / "staging.py"), "--json", *SIZES]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     if not rows:
         raise BenchError("tests/bench/staging.py measured nothing; see above")
     for row in rows:
-        seconds = {"rsync -a, s": row["base"], "here, s": row["value"]}
-        parts = {name: Spread(value, value, value, 1) for name, value in seconds.items()}
-        yield Row(GROUP, f"{row['name']}, against rsync's time", row["goal"], "x", row["ratio"], parts=parts)
+        parts = {"rsync -a, s": spread(row["base_values"]), "here, s": spread(row["values"])}
+        note = f"processor time: {number(row['processor_ratio'])} of rsync's"
+        yield Row(GROUP, f"{row['name']}, against rsync's time", row["goal"], "x", row["ratio"], parts=parts, note=note)

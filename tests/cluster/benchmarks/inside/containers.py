@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Time containers inside a cluster, from `scrun create` to their first word, in turns; see interleave.py beside this.
 
-Standard input: {"rounds": N, "user": NAME, "bundle": PATH, "cases": {NAME: {"lua": TEXT, "command": [...]}}}. A case has
-a scrun.lua to create a container with, or a command to time beside them. The bundle's command writes one word and ends.
+Standard input: {"rounds": N, "user": NAME, "bundle": PATH, "cases": {NAME: CASE}}. A case is {"lua": TEXT}, a scrun.lua
+to create a container with (null: the one in place), or {"command": [...]}, to time beside them. The bundle's command
+writes "running" and ends.
 Standard output: {NAME: [nanoseconds, one a round]}.
 """
 
@@ -16,7 +17,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from interleave import daemons, once, turn, urgent
+from interleave import daemons, once, turn, urgent  # type: ignore[import-not-found]
 
 SCRUN_LUA = "/etc/slurm/scrun.lua"
 END_SECONDS = 10

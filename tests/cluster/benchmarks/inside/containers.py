@@ -34,7 +34,7 @@ def switch(text: str) -> None:
 def settle(user: str) -> None:
     """Wait until no job of the user is left: one that still completes delays the next."""
     end = time.monotonic() + END_SECONDS
-    while subprocess.run(["squeue", "-h", "-u", user], stdout=subprocess.PIPE, check=True).stdout.strip():
+    while subprocess.run(["squeue", "-h", "-u", user], capture_output=True, check=True).stdout.strip():
         if time.monotonic() > end:
             subprocess.run(["scancel", "-u", user], check=True)
         time.sleep(0.05)

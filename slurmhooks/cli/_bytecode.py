@@ -25,7 +25,12 @@ MODULES = (
     "slurmhooks.lua.spank_options",
     "slurmhooks.manifest",
     "slurmhooks.outcome",
+    "slurmhooks.plain_toml",
     "slurmhooks.registry",
+    "slurmhooks.scrun",
+    "slurmhooks.scrun.cancel",
+    "slurmhooks.scrun.entry",
+    "slurmhooks.scrun.model",
     "slurmhooks.site",
     "slurmhooks.spank",
     "slurmhooks.spank.entry",
@@ -36,7 +41,7 @@ MODULES = (
     "slurmhooks.values",
     "slurmhooks.view",
 )
-"""What srun and slurmstepd import for handlers and scripts, given a manifest."""
+"""What srun and slurmstepd import for handlers and scripts, given a manifest, and scrun's anchor for any handler."""
 
 
 def render(modules: Iterable[str] = MODULES) -> bytes:

@@ -68,7 +68,9 @@ def byte_code(loaded: _load.Loaded) -> None:
     except OSError as error:
         note(f"no byte code for launches: {error}")
     sources = [source for line in loaded.lines for source in line.sources if not source.scripted]
-    for path in sorted({source.path for source in sources if source.path is not None}):
+    paths = {source.path for source in sources if source.path is not None}
+    paths |= {handler.path for handler in loaded.registry.all_handlers() if handler.spec.name.startswith("scrun.")}
+    for path in sorted(paths):
         try:
             py_compile.compile(path, doraise=True)
         except (OSError, py_compile.PyCompileError) as error:

@@ -10,7 +10,7 @@ import pytest
 
 from slurmhooks import bytecode
 from slurmhooks.cli import _bytecode
-from tests.unit.test_imports import MAY_BE_IMPORTED, MAY_BE_IMPORTED_FOR_SCRIPTS
+from tests.unit.test_imports import MAY_BE_IMPORTED, MAY_BE_IMPORTED_BY_THE_ANCHOR, MAY_BE_IMPORTED_FOR_SCRIPTS
 
 NAMES = ("served", "served.inner")
 
@@ -89,7 +89,11 @@ def test_only_processes_of_slurm_read_it(
 
 def test_it_holds_what_launches_import() -> None:
     """Each module of ours, but for those that find it."""
-    ours = {name for name in MAY_BE_IMPORTED | MAY_BE_IMPORTED_FOR_SCRIPTS if name.startswith("slurmhooks")}
+    ours = {
+        name
+        for name in MAY_BE_IMPORTED | MAY_BE_IMPORTED_BY_THE_ANCHOR | MAY_BE_IMPORTED_FOR_SCRIPTS
+        if name.startswith("slurmhooks")
+    }
     found_before = {"slurmhooks", "slurmhooks.bytecode"}
     sites = {"slurmhooks_site", "slurmhooks_site.hooks"}
     assert ours - found_before - sites <= set(_bytecode.MODULES)

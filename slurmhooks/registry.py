@@ -69,7 +69,10 @@ class Handler:
 
     def call(self, arguments: dict[str, object]) -> object:
         """Call the function with those of the arguments that it takes."""
-        return self.function(*[arguments[name] for name in self.names])
+        names = self.names
+        if len(names) == 1:  # as most: without a list, for which CPython 3.11 makes a function
+            return self.function(arguments[names[0]])
+        return self.function(*[arguments[name] for name in names])
 
 
 class Registry:

@@ -143,6 +143,8 @@ class Staged(MutableMapping[str, str]):
 
     def commit(self) -> None:
         """Apply the writes."""
+        if not self._staged:
+            return
         for name, value in self._staged.items():
             self._apply(name, value)
         self._staged = {}

@@ -159,8 +159,9 @@ def callback(
         missing: address of the names of callbacks that Slurm cannot find in this variant of the plugin, or 0.
     """
     name_text = text_from_c(ffi.string(ffi.cast("char *", name)))
-    if _prepared and (argv, name_text) in _prepared:
-        return _answer(*_prepared.pop((argv, name_text)).at(handle))
+    prepared = _prepared.pop((argv, name_text), None) if _prepared else None
+    if prepared is not None:
+        return _answer(*prepared.at(handle))
     return _load_and_call(name_text, handle, context, argc, argv, known, option_callback, base, missing)
 
 

@@ -483,7 +483,8 @@ class Script:
         if self._options.on_error is not None:
             refuses = self._options.on_error == "reject"
         if not refuses:
-            self._tell(hook)
+            if self._said:
+                self._tell(hook)
             return
         self._said.clear()
         raise Reject(error.text, code=RUNTIME_ERROR if self.release >= (26, 5) else None)

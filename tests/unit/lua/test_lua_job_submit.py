@@ -195,6 +195,19 @@ def test_an_error_does_what_the_release_does(
     assert any("slurm_job_submit" in text for _, text in said.lines[1:])
 
 
+def test_an_error_in_an_update_discards_no_message_that_nobody_wrote(load: Load, said: SimpleNamespace) -> None:
+    """22.05 has no messages in job_modify, and says so of one that was written."""
+    for body, lines in (("", 0), ('slurm.log_user("said")', 1)):
+        end = f"function slurm_job_modify(job_desc, job_rec) {body} return nil .. 'x' end\nreturn slurm.SUCCESS\n"
+        script = load("return 0", (22, 5), end=end)
+        said.lines.clear()
+        job, record = FakeJob(release="22.05"), FakeRecord(job_id=7, release="22.05")
+        tables = fake_partitions({}, release="22.05")
+        others = fake_jobs([record], release="22.05"), fake_reservations({}, release="22.05")
+        script.handlers[1].function(job, record, 1000, tables, *others)
+        assert sum("Message discarded" in text for _, text in said.lines) == lines
+
+
 def test_globals_last_until_the_script_changes(load: Load, said: SimpleNamespace) -> None:
     """A script that did not change keeps its state when others are loaded again; one that did has a new one."""
     body = 'calls = (calls or 0) + 1\nslurm.log_user("%d", calls)\nreturn 0'

@@ -49,7 +49,8 @@ def spawn(command: bytes, writes: bool) -> tuple[Any, ...]:
         try:
             # Without env: the environment is that of the process, which C may have changed behind os.environ.
             process = subprocess.Popen(
-                ["/bin/sh", "-c", command.partition(b"\0")[0]],
+                ["sh", "-c", command.partition(b"\0")[0]],
+                executable="/bin/sh",
                 stdin=theirs if writes else None,
                 stdout=None if writes else theirs,
             )

@@ -306,6 +306,11 @@ def test_globals_of_a_script_may_have_any_name(state: State) -> None:
     assert run(state, taken + "local p = io.popen('echo x')\nreturn p:read('*l'), (p:close())") == (b"x", True)
 
 
+def test_the_shell_of_a_command_is_called_sh(state: State) -> None:
+    """As popen(3) calls it: what a shell says begins with its name."""
+    assert run(state, "local p = io.popen('echo $0')\nreturn p:read('*l')") == b"sh"
+
+
 def test_what_popen_refuses(state: State) -> None:
     """No command and a wrong mode, in the words of each Lua."""
     if state.version.startswith("luajit"):

@@ -2,6 +2,7 @@
 """Load hook files as the daemons would, for check and compile."""
 
 import os
+import stat
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -104,6 +105,8 @@ class Loaded:
             words, registry = self._add_scripts(registry, scripts, args)
         if read is not None:
             self._watch_config(path, read, sources)
+            self.notes += unreadable([str(path)])
+        self.notes += unreadable(loader.names(sources))
         self.watched += [handler.path for handler in registry.all_handlers()]
         level = None if read is None else read.log.level
         self.lines.append(Line(args, sources, rest, registry, words, level))
@@ -127,6 +130,15 @@ class Loaded:
     def all_registries(self) -> list[Registry]:
         """Return the handlers of the configuration and of each line."""
         return [self.registry, *(line.registry for line in self.lines)]
+
+
+def unreadable(paths: list[str]) -> list[str]:
+    """Return a note for each file of a line of plugstack.conf that users cannot read, as their srun must."""
+    return [
+        f"{path}: not readable by everybody, so srun, sbatch and salloc fail for those who cannot: chmod o+r {path}"
+        for path in paths
+        if os.path.exists(path) and not os.stat(path).st_mode & stat.S_IROTH
+    ]
 
 
 def same_options(lines: list[Line]) -> list[str]:

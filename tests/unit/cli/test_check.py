@@ -148,6 +148,16 @@ def test_init_failure_mode_of_an_old_release(site: Site) -> None:
         assert "init_failure_mode=x" not in output
 
 
+def test_files_that_users_cannot_read(site: Site) -> None:
+    """root can, so nothing else would tell before the first user's srun fails."""
+    path = site.file("")
+    assert "not readable by everybody" not in site.check().output
+    path.chmod(0o640)
+    result = site.check()
+    assert f"note: {path}: not readable by everybody, so srun, sbatch and salloc fail" in result.output
+    assert result.exit_code == 0
+
+
 @pytest.mark.parametrize(("words", "told"), [(62, 0), (63, 1)])
 def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int) -> None:
     """The stub ignores a manifest with such a line, so both commands say why Python starts everywhere."""

@@ -227,7 +227,7 @@ class Container:
 
         self._living()
         environment = {text_to_c(name, name): text_to_c(name, value) for name, value in self.job_env.items()}
-        status, output = commands.run(_shell_text(command), environment, cancel.requested)
+        status, output = commands.run(shell_text(command), environment, cancel.requested)
         return CommandResult(status, text_from_c(output))
 
     def remote_command(self, command: str | Sequence[str]) -> CommandResult:
@@ -240,7 +240,7 @@ class Container:
             command: a list is quoted for the shell, a str is given to ``/bin/sh -c`` as it is.
         """
         self._living()
-        status, output = self._scrun.ask("remote_command", _shell_text(command))
+        status, output = self._scrun.ask("remote_command", shell_text(command))
         return CommandResult(status, text_from_c(output))
 
     def _living(self) -> None:
@@ -286,7 +286,22 @@ def _staged(job_env: dict[str, str]) -> FunctionMapping:
     return FunctionMapping(job_env.get, lambda: job_env, apply)
 
 
-def _shell_text(command: str | Sequence[str]) -> bytes:
+def shell_text(command: str | Sequence[str]) -> bytes:
+    """Return a command for ``/bin/sh -c``.
+
+    Raises:
+        TypeError: it is neither a str nor a list of str.
+        ValueError: it has no words, or a NUL byte.
+    """
+    if isinstance(command, str):
+        return text_to_c("command", command)
+    if not isinstance(command, (list, tuple)):
+        raise TypeError(f"command takes a str or a list of str, not {command!r}")
+    if not command:
+        raise ValueError("command must have at least one word")
     import shlex
 
-    return text_to_c("command", command if isinstance(command, str) else shlex.join(command))
+    words = [word.__fspath__() if hasattr(word, "__fspath__") else word for word in command]
+    for word in words:
+        text_to_c("command", word)
+    return text_to_c("command", shlex.join(words))

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.scrun.model import CommandResult, Container
+from slurmhooks.scrun.model import CommandResult, Container, shell_text
 from slurmhooks.values import text_from_c, text_to_c
 
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ class _Recorded(Container):
 
     def _note(self, function: str, command: str | Sequence[str]) -> CommandResult:
         self._living()
-        text = command if isinstance(command, str) else shlex.join(command)
-        status, output = self._scrun.ask(function, text_to_c("command", text))
+        status, output = self._scrun.ask(function, shell_text(command))
         return CommandResult(status, text_from_c(output))
 
 

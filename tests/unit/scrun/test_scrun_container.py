@@ -16,6 +16,7 @@ from slurmhooks import loader
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
 from slurmhooks.scrun import BundleError, CancelledError, Container, cancel
+from slurmhooks.scrun.model import shell_text
 from slurmhooks.scrun.trial import Trial
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -200,6 +201,32 @@ def test_remote_command_is_scruns(container: Container, scrun: Scrun) -> None:
     assert (result.status, result.output) == (3, "said \udcff\0 this")
     container.remote_command("echo $HOME")
     assert scrun.asked == [("remote_command", b"echo 'two words' '$HOME'"), ("remote_command", b"echo $HOME")]
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [("a | b", b"a | b"), (["a b", "c"], b"'a b' c"), (("ls", Path("/x y")), b"ls '/x y'"), (["\udcff"], b"'\xff'")],
+)
+def test_commands_for_the_shell(command: Any, text: bytes) -> None:
+    """A str is as it is, words are quoted, and a path is a word."""
+    assert shell_text(command) == text
+
+
+@pytest.mark.parametrize(
+    ("command", "error", "message"),
+    [
+        (5, TypeError, "a str or a list of str, not 5"),
+        (b"ls", TypeError, "a str or a list of str, not b'ls'"),
+        (["ls", 5], TypeError, "command takes a str, not 5"),
+        ([], ValueError, "at least one word"),
+        (["a\0"], ValueError, "NUL byte"),
+        ("a\0", ValueError, "NUL byte"),
+    ],
+)
+def test_what_is_no_command(command: Any, error: type[Exception], message: str) -> None:
+    """The message says what a command is; nothing is run."""
+    with pytest.raises(error, match=message):
+        shell_text(command)
 
 
 @pytest.mark.parametrize(

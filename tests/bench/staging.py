@@ -85,7 +85,8 @@ def mounted(kind: str, gigabytes: float) -> Iterator[Path]:
         try:
             yield place
         finally:
-            subprocess.run(["umount", str(place)], check=True)
+            # Lazily: when interrupted, threads may still be copying.
+            subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def fitting(kind: str, gigabytes: float) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 
 from slurmhooks.values import ENCODING, ERRORS
 
@@ -87,7 +86,11 @@ def wait(number: int) -> tuple[bytes, int]:
 
 
 def temporary() -> bytes:
-    """Make a file of no name that anybody could have foreseen, as Lua's os.tmpname does with mkstemp(3); return it."""
-    handle, path = tempfile.mkstemp(prefix="lua_", dir="/tmp")
-    os.close(handle)
-    return path.encode()
+    """Make a file whose name nobody could have foreseen, as Lua's os.tmpname does with mkstemp(3); return the name."""
+    while True:
+        path = f"/tmp/lua_{os.urandom(6).hex()}"
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            continue
+        return path.encode()

@@ -320,7 +320,8 @@ def test_deeply_nested_text_of_a_user(site: Site, opening: str) -> None:
     site.cluster.put(program, "/tmp/deep.py")
     said = site.shell("python3 /tmp/deep.py > deep.sh; sbatch deep.sh || true")
     assert "job_submit handler life:read failed" in said
-    assert "RecursionError" in site.logged()
+    # CPython 3.14 looks at the stack itself, and finds enough of it in slurmctld 26.05 for this.
+    assert re.search("RecursionError|JSONDecodeError", site.logged())
     assert site.shell("pidof slurmctld") == before
 
 

@@ -3,7 +3,8 @@
  * slurmctld calls from a fresh thread for every RPC, and CPython gives every new thread a stack chunk of its own: one
  * mmap and one munmap a call, most of what entering the interpreter costs. So a few freed blocks are kept.
  *
- * The first arenas for objects lie side by side where one large page of the kernel can hold them: see shared.c.
+ * The first arenas for objects lie side by side where one large page of the kernel can hold them: one page fault fills
+ * it, and a fork copies one entry of the table of pages instead of 512.
  */
 #include <Python.h>
 
@@ -38,7 +39,7 @@ static char *map_range(void)
     if (before)
         munmap(mapped, before);
     munmap(mapped + before + LARGE_PAGE, LARGE_PAGE - before);
-    /* One page fault for all of it, which every launch fills. A kernel that does not want to maps small pages. */
+    /* A kernel that does not want to maps small pages. */
     madvise(mapped + before, LARGE_PAGE, MADV_HUGEPAGE);
     return mapped + before;
 }
@@ -52,12 +53,6 @@ static void *next_arena(void)
         return NULL;
     used += ARENA;
     return range + used - ARENA;
-}
-
-void *arena_range(size_t *size)
-{
-    *size = LARGE_PAGE;
-    return range;
 }
 
 static void *take(void *context, size_t size)

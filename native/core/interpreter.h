@@ -18,9 +18,6 @@ int interpreter_is_ours(void);
 /* Keep some freed blocks for the next thread (arena.c). Called once, before Python starts. */
 void arena_install(void);
 
-/* Where the first arenas for objects are: SIZE bytes. RET NULL if there are none. */
-void *arena_range(size_t *size);
-
 /* Make the module _slurmhooks_core (shared.c). RET new, or NULL with an exception. */
 PyObject *shared_module(void);
 

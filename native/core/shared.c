@@ -6,13 +6,7 @@
  */
 #include <Python.h>
 
-#include <sys/mman.h>
-
 #include "interpreter.h"
-
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
 
 #if PY_VERSION_HEX < 0x030c0000 || defined(Py_GIL_DISABLED)
 /* This CPython counts for everything. */
@@ -62,15 +56,9 @@ static void stop_counting(void)
 
 static PyObject *share(PyObject *self, PyObject *unused)
 {
-    size_t size;
-    void *range = arena_range(&size);
-
     (void)self;
     (void)unused;
     stop_counting();
-    /* One entry of the table instead of 512. Linux before 6.1 cannot, and a machine short of memory does not. */
-    if (range)
-        madvise(range, size, MADV_COLLAPSE);
     Py_RETURN_NONE;
 }
 

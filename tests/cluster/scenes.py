@@ -15,6 +15,8 @@ BUNDLE_PATH = "/opt/make_bundle.py"
 SCRUN = "scrun --root=/run/user/2001/scrun"
 CREATE = f"env SCRUN_ACCOUNT=physics {SCRUN} create"
 LAST_SCRUN_JOB = "scontrol --oneliner show jobs | grep JobName=scrun | tail -n 1 | tr ' ' '\\n'"
+LOST = "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job"
+"""What a container writes that scrun has lost, as it does now and then on a busy machine."""
 CONTAINER_SAYS = "echo inside the container; cat /etc/staged"
 
 Run = Callable[[str, str], "subprocess.CompletedProcess[str]"]

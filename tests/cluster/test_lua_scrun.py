@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.scenes import BUNDLE_MAKER, BUNDLE_PATH, HOOKS_D
+from tests.cluster.scenes import BUNDLE_MAKER, BUNDLE_PATH, HOOKS_D, LOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,12 +88,16 @@ class Lab:
         self.cluster.root("sh", "-c", "sleep 0.3; for p in $(pgrep -u alice -f '^: |scrun'); do kill -9 $p; done")
         self.sh(f"rm -rf ~/bundle ~/box.out {ROOT}/* {STAGED}; mkdir -p -m 700 {ROOT}")
 
+    def lost(self) -> bool:
+        """Tell whether scrun has lost the container."""
+        return LOST in self.sh("cat ~/box.out")
+
     def live(self) -> Outcome:
-        """Create, start and delete a container, which ends by itself; again if scrun lost the status of a command."""
+        """Create, start and delete a container, which ends by itself; again if scrun lost it or a command's status."""
         for _ in range(6):
             found = self._live()
             # In stage_out scrun's reaper of children races with allocator_command(), whoever reads the script.
-            if not any(RACE in line for line in found.output):
+            if not any(RACE in line or LOST in line for line in found.output):
                 break
         return found
 
@@ -109,14 +113,16 @@ class Lab:
         if found.codes["create"] == 0 and "unable to load lua" not in self.sh("cat ~/box.out"):
             step("start", f"{SCRUN} start box")
             ready = f"ls {STAGED}/box/rootfs/etc/ready ~/bundle/rootfs/etc/ready 2>/dev/null | head -n 1"
-            self.cluster.wait(lambda: self.sh(ready).strip(), PATIENCE, "a running container")
+            self.cluster.wait(lambda: self.sh(ready).strip() or self.lost(), PATIENCE, "running container")
+            if self.lost():
+                return Outcome(output=[LOST])
             go = self.sh(ready).strip().replace("ready", "go")
             text = self.sh(f"cat {STAGED}/box/config.json 2>/dev/null", check=False)
             found.config = json.loads(text) if text else None
             self.sh(f"touch {go}")
             self.cluster.wait(lambda: "done" in self.sh("cat ~/box.out"), PATIENCE, "end of the container")
             self.cluster.wait(
-                lambda: '"stopped"' in self.sh(f"{SCRUN} state box", check=False), PATIENCE, "a stopped container"
+                lambda: '"stopped"' in self.sh(f"{SCRUN} state box", check=False), PATIENCE, "stopped container"
             )
             step("delete", f"{SCRUN} delete box")
             self.cluster.wait(lambda: not self.sh(f"ls -A {ROOT}").strip(), PATIENCE, "end of the anchor")

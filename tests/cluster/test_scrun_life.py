@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.scenes import BUNDLE_MAKER, BUNDLE_PATH, HOOKS_D
+from tests.cluster.scenes import BUNDLE_MAKER, BUNDLE_PATH, HOOKS_D, LOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,7 +24,6 @@ HOOK = f"{HOOKS_D}/life.py"
 TRACE = "/tmp/life-{user}"
 CREATE_SECONDS = 25
 """How long `scrun create` may take. Without our help, 26.05's never returns after a failed stage_in."""
-LOST = "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job"
 NOTICE_SECONDS = 40.0
 """How long anything may take that several busy processes have to agree on."""
 

@@ -24,6 +24,8 @@ HOOK = f"{HOOKS_D}/life.py"
 TRACE = "/tmp/life-{user}"
 CREATE_SECONDS = 25
 """How long `scrun create` may take. Without our help, 26.05's never returns after a failed stage_in."""
+TRIES = 5
+"""Of a container that scrun loses."""
 NOTICE_SECONDS = 40.0
 """How long anything may take that several busy processes have to agree on."""
 
@@ -128,20 +130,24 @@ class User:
         self.cluster.wait(lambda: line in self.trace(), NOTICE_SECONDS, f"trace {line!r}")
 
     def kept(self, name: str) -> str:
-        """Wait until a container was staged out, or was lost and its second try was; return the name.
+        """Wait until a container was staged out; create one that was lost again; return the name of the one that was.
 
         On a busy machine scrun loses one now and then, of an empty scrun.lua too: it takes the job's arrival for the
         end of creating (anchor.c:_on_startup_con), and then cancels the job, as it is not creating any more
         (alloc.c:check_allocation).
         """
+        for number in range(TRIES):
+            tried = f"{name}-{number}" if number else name
+            if number:
+                assert self.create(tried)[0] == 0, self.output(tried)
+            if self._is_staged_out(tried):
+                break
+        return tried
+
+    def _is_staged_out(self, name: str) -> bool:
         out = f"{name} out"
         self.cluster.wait(lambda: out in self.trace() or LOST in self.output(name), NOTICE_SECONDS, f"trace {out!r}")
-        if LOST not in self.output(name) or out in self.trace():
-            return name
-        again = f"{name}-again"
-        assert self.create(again)[0] == 0
-        self.wait_trace(f"{again} out")
-        return again
+        return out in self.trace()
 
     def job(self, name: str = "scrun") -> dict[str, str]:
         """Return what scontrol says of the user's last job of that name."""

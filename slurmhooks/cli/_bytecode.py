@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from slurmhooks import bytecode
+from slurmhooks.cli import _site
 
 MODULES = (
     "__future__",
@@ -68,13 +69,4 @@ def write(path: str = bytecode.FILE) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    temporary = f"{path}.{os.getpid()}"
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    try:
-        with open(temporary, "xb") as file:
-            file.write(render())
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
+    _site.replace(Path(path), render(), 0o644)

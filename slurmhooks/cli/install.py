@@ -3,7 +3,6 @@
 
 import filecmp
 import os
-import tempfile
 from pathlib import Path
 
 import click
@@ -107,26 +106,8 @@ def _copy(source: Path, target: Path) -> bool:
     if target.exists() and filecmp.cmp(source, target, shallow=False):
         return False
     mode = 0o755 if source.suffix == ".so" else 0o644
-    _replace(target, source.read_bytes(), mode)
+    _site.replace(target, source.read_bytes(), mode)
     return True
-
-
-def _replace(target: Path, content: bytes, mode: int) -> None:
-    # By rename: a daemon that has the old file mapped keeps it whole.
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        error.filename = str(target)
-        raise
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            os.fchmod(file.fileno(), mode)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def render_scrun_lua(template: Path, plugin_dir: Path, sysconfdir: Path, destdir: Path) -> str:
@@ -138,10 +119,10 @@ def render_scrun_lua(template: Path, plugin_dir: Path, sysconfdir: Path, destdir
     if target.exists() and target.read_bytes() == content:
         return f"{target}: there"
     if not target.exists() or MARK in target.read_text(errors="replace"):
-        _replace(target, content, 0o644)
+        _site.replace(target, content, 0o644)
         return f"{target}: written"
     other = folder / "scrun.lua.slurmhooks"
-    _replace(other, content, 0o644)
+    _site.replace(other, content, 0o644)
     return (
         f"{target} is not ours and was left alone. Handlers of scrun need {other} in its place; it runs the site's own"
         f" script too: mv {target} {folder / OWN_SCRIPT}; mv {other} {target}; and in {folder / 'slurmhooks.toml'}:\n"

@@ -126,43 +126,13 @@ def variant(registries: Iterable[Registry]) -> str:
     return "".join(letter for name, letter in VARIANT_LETTERS.items() if name in wanted)
 
 
-def sources(args: Sequence[str], path: str | None = None) -> tuple[list[Source], list[str]] | None:
-    """Return what a line loads according to the manifest, and the arguments that handlers see; None if it does not say.
-
-    Limits the log as it says.
+def read(args: Sequence[str], path: str | None = None) -> list[list[str]] | None:
+    """Return the records of a line, None if it is not there.
 
     Args:
         args: the arguments on the line of plugstack.conf.
         path: the manifest; by default the one beside slurm.conf.
     """
-    rows = _rows_of(args, path)
-    if rows is None:
-        return None
-    found = [
-        Source(path=words[1]) if words[0] == "source" else Source(module=words[1])
-        for words in rows
-        if words[0] in ("source", "module")
-    ]
-    for words in rows:
-        if words[0] == "log" and words[1:] and words[1] in LEVELS:
-            log.limit(words[1])
-    return found, _rest(args)
-
-
-def of_scripts(args: Sequence[str], path: str | None = None) -> tuple[list[str], list[str]]:
-    """Return the words of the Lua for the scripts of a line, and the names of its options in the stub's order.
-
-    Args:
-        args: its arguments.
-        path: the manifest; by default the one beside slurm.conf.
-    """
-    rows = _rows_of(args, path) or []
-    lua = next((words[1:] for words in rows if words[0] == "lua"), [])
-    return lua, [words[4] for words in rows if words[0] == "option"]
-
-
-def _rows_of(args: Sequence[str], path: str | None) -> list[list[str]] | None:
-    """Return the records of a line, None if it is not there."""
     try:
         with open(path or default_path(), encoding="utf-8", errors="surrogateescape") as file:
             rows = file.read().split("\n")
@@ -179,6 +149,36 @@ def _rows_of(args: Sequence[str], path: str | None) -> list[list[str]] | None:
         elif inside and found is not None:
             found.append(words)
     return found
+
+
+def sources(args: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[Source], list[str]]:
+    """Return what a line loads according to the manifest, and the arguments that handlers see.
+
+    Limits the log as it says.
+
+    Args:
+        args: the arguments on the line of plugstack.conf.
+        rows: its records, see :func:`read`.
+    """
+    found = [
+        Source(path=words[1]) if words[0] == "source" else Source(module=words[1])
+        for words in rows
+        if words[0] in ("source", "module")
+    ]
+    for words in rows:
+        if words[0] == "log" and words[1:] and words[1] in LEVELS:
+            log.limit(words[1])
+    return found, _rest(args)
+
+
+def of_scripts(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[str]]:
+    """Return the words of the Lua for the scripts of a line, and the names of its options in the stub's order.
+
+    Args:
+        rows: its records, see :func:`read`.
+    """
+    lua = next((words[1:] for words in rows if words[0] == "lua"), ())
+    return lua, [words[4] for words in rows if words[0] == "option"]
 
 
 def without_times(text: str) -> str:

@@ -203,9 +203,9 @@ class Container:
 
     def set_root_path(self, path: str) -> str | None:
         """Assign :attr:`root_path`, and return the path from before any handler, as scrun's Lua function does."""
-        self.root_path = path
         import os
 
+        self.root_path = path
         known: str | None = self.orig_root_path
         if known is None and self.config.root is not None:
             known = os.path.join(self.orig_bundle, self.config.root.path)

@@ -261,12 +261,12 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
     if posix.getuid() == 0:
         loader.guard(site.slurm_user)
     try:
-        found = None
+        rows = None
         if known:
             from slurmhooks import manifest
 
-            found = manifest.sources(args)
-        sources, rest = site.of_plugstack(args) if found is None else found
+            rows = manifest.read(args)
+        sources, rest = site.of_plugstack(args) if rows is None else manifest.sources(args, rows)
         registry = loader.load([source for source in sources if not source.scripted])
         scripts = [source for source in sources if source.scripted]
         if not scripts:
@@ -277,7 +277,7 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
         fatal = site.fails_on_error(args)
         if not known:
             return Line(rest, lua.extend(registry, scripts, fatal, site.lua_version()), [])
-        words, names = manifest.of_scripts(args)
+        words, names = manifest.of_scripts(rows or [])
         which = Lua(*words) if len(words) == WORDS else site.lua_version()
         registry, complete = lua.extend_known(registry, scripts, fatal, which)
         return Line(rest, registry, names, complete)

@@ -260,8 +260,9 @@ def test_reads_what_python_wrote(host: Host, tmp_path: Path) -> None:
         assert lines[0]["usage"] == [option.usage for option in options]
         assert lines[0]["has_arg"] == [option.has_arg for option in options]
         assert lines[0]["checked"] == [int(option.checked) for option in options]
-        found = manifest.sources(args, str(path))
-        assert found is not None
+        rows = manifest.read(args, str(path))
+        assert rows is not None
+        found = manifest.sources(args, rows)
         assert [source.path for source in found[0]] == paths
 
     property_holds()

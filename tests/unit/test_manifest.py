@@ -95,13 +95,14 @@ def test_sources_come_back(tmp_path: Path) -> None:
         manifest.Line([], [Source(path="/other.py")], [], Registry((), ())),
     ]
     manifest.write(manifest.render(lines, [], 0x180B05), str(path))
-    found = manifest.sources(["x", "y z"], str(path))
-    assert found is not None
+    rows = manifest.read(["x", "y z"], str(path))
+    assert rows is not None
+    found = manifest.sources(["x", "y z"], rows)
     assert [source.path or source.module for source in found[0]] == [*names, "m"]
     assert found[1] == ["y z"]
-    assert manifest.sources(["x"], str(path)) is None
+    assert manifest.read(["x"], str(path)) is None
     assert "\nlog " not in path.read_text(errors="surrogateescape")
-    assert manifest.sources(["x"], str(tmp_path / "missing")) is None
+    assert manifest.read(["x"], str(tmp_path / "missing")) is None
 
 
 def test_the_level_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
@@ -109,7 +110,7 @@ def test_the_level_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
     path = tmp_path / "slurmhooks.manifest"
     manifest.write(manifest.render([manifest.Line([], [], [], Registry((), ()), level="error")], [], 1), str(path))
     try:
-        manifest.sources([], str(path))
+        manifest.sources([], manifest.read([], str(path)) or [])
         log.info("dropped")
         log.error("said")
     finally:

@@ -14,6 +14,18 @@ present ("Number of columns in result set ... maximum allowed number of columns 
 sources to read associations with."""
 MAKE_SECONDS = 900.0
 
+ACCOUNTS = (
+    "add qos high Priority=77",
+    "add qos low Priority=3",
+    "add account physics",
+    "add account maths",
+    "add user alice Account=physics DefaultAccount=physics QosLevel=normal,high,low DefaultQOS=high",
+    "add user alice Account=maths QosLevel=low DefaultQOS=low",
+    "add user alice Account=physics Partition=rich QosLevel=normal,low DefaultQOS=low",
+    "add user bob Account=maths",
+)
+"""A site of two accounts, where QOS and a partition of one user tell its associations apart."""
+
 CONF = """\
 AuthType=auth/@AUTH@
 DbdHost=ctl

@@ -17,16 +17,6 @@ from tests.cluster.job_submit_site import FOLDER, Site, shown
 
 NO_SOURCES = "Debian has no sources of this release, without which slurmctld's structs cannot be read"
 
-ACCOUNTS = (
-    "add qos high Priority=77",
-    "add qos low Priority=3",
-    "add account physics",
-    "add account maths",
-    "add user alice Account=physics DefaultAccount=physics QosLevel=normal,high,low DefaultQOS=high",
-    "add user alice Account=maths QosLevel=low DefaultQOS=low",
-    "add user alice Account=physics Partition=rich QosLevel=normal,low DefaultQOS=low",
-    "add user bob Account=maths",
-)
 LINES = """\
 Licenses=matlab:10
 GresTypes=gpu
@@ -233,7 +223,7 @@ def module_views(large_cluster: Cluster) -> Views:
     large_cluster.put(source, "/etc/slurm/job_submit.lua")
     large_cluster.put("", "/etc/slurm/plugstack.conf")
     site.reset()
-    accounting.start(large_cluster, *ACCOUNTS, more=LINES, plugins="lua,python")
+    accounting.start(large_cluster, *accounting.ACCOUNTS, more=LINES, plugins="lua,python")
     site.shell(RESERVATIONS, user="root")
     site.shell(JOBS)
     site.cluster.wait(lambda: "COMPLETING" not in site.said("squeue", "-h", "-o", "%T"), what="end of a job")

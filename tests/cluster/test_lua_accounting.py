@@ -17,17 +17,6 @@ from tests.cluster.job_submit_site import CONF, TOML, Site
 
 NO_SOURCES = "Debian has no sources of this release, without which associations cannot be read"
 SCRIPT = Path(__file__).parent / "lua" / "accounting.lua"
-ACCOUNTS = (
-    "add qos high Priority=77",
-    "add qos low Priority=3",
-    "add qos secret",
-    "add account physics",
-    "add account maths",
-    "add user alice Account=physics DefaultAccount=physics QosLevel=normal,high,low DefaultQOS=high",
-    "add user alice Account=maths QosLevel=low DefaultQOS=low",
-    "add user alice Account=physics Partition=rich QosLevel=normal,low DefaultQOS=low",
-    "add user bob Account=maths",
-)
 LINES = """\
 PartitionName=rich Nodes=ALL State=UP MaxTime=1-0 AllowAccounts=physics,maths AllowQos=high,low QOS=low
 PartitionName=denied Nodes=ALL State=UP DenyAccounts=maths DenyQos=high
@@ -105,7 +94,7 @@ def test_accounts_and_qos_are_those_of_slurms_own_plugin(large_cluster: Cluster)
     large_cluster.put(script, "/etc/slurm/job_submit.lua")
     large_cluster.put("", "/etc/slurm/plugstack.conf")
     site.reset()
-    accounting.start(large_cluster, *ACCOUNTS, more=LINES, plugins="lua")
+    accounting.start(large_cluster, *accounting.ACCOUNTS, "add qos secret", more=LINES, plugins="lua")
     large_cluster.put('[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\n', TOML)
     theirs, ours = (_under(site, plugin) for plugin in ("lua", "python"))
     site.clear()

@@ -4,11 +4,11 @@
 
 Usage: staging.py [--files N] [--gigabytes G] [--rounds R] [--json] [KIND...]
 
-Needs root, rsync, and for each kind its mkfs (Debian: e2fsprogs, xfsprogs, btrfs-progs); what is missing is said, and
-left out. A row is a name, its seconds, the ratio to rsync's, the highest ratio that is good enough (1 for copies, a
-third where hard links or reflinks serve), the ratio of processor time, which says more than the first on a busy
-machine, and the seconds of each round. About 6 GiB of disk are needed, and of memory for tmpfs: with less than 8 GiB of
-that, half as much is copied there.
+Mounts where nobody else sees it, so that whatever ends this ends the mounts. Needs root, rsync, and for each kind its
+mkfs (Debian: e2fsprogs, xfsprogs, btrfs-progs); what is missing is said, and left out. A row is a name, its seconds,
+the ratio to rsync's, the highest ratio that is good enough (1 for copies, a third where hard links or reflinks serve),
+the ratio of processor time, which says more than the first on a busy machine, and the seconds of each round. About 6
+GiB of disk are needed, and of memory for tmpfs: with less than 8 GiB of that, half as much is copied there.
 """
 
 import argparse
@@ -25,6 +25,10 @@ from pathlib import Path
 from types import ModuleType
 
 PROJECT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT))
+
+from tests.cluster.lab import namespace  # noqa: E402
+
 KINDS = {
     "ext4": ["mkfs.ext4", "-q", "-F"],
     "xfs": ["mkfs.xfs", "-q", "-m", "reflink=1"],
@@ -43,7 +47,6 @@ Row = dict[str, str | float | bool | list[float]]
 
 def measuring() -> ModuleType:
     """Return contrib's comparison of the ways to copy, which sites run on file systems of their own."""
-    sys.path.insert(0, str(PROJECT))
     spec = importlib.util.spec_from_file_location("staging_ways", PROJECT / "contrib" / "scrun" / "bench.py")
     assert spec is not None
     assert spec.loader is not None
@@ -141,6 +144,8 @@ def main() -> int:
     unknown = set(options.kinds) - set(KINDS)
     if unknown:
         parser.error(f"no file system {', '.join(sorted(unknown))}: {', '.join(KINDS)}")
+    if os.geteuid() == 0:
+        namespace.private_mounts()
     good = True
     for kind in options.kinds or KINDS:
         why = missing(kind)

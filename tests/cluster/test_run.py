@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.lab import places
+
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
@@ -173,7 +175,7 @@ def test_no_process_outlives_down(lab: "Cluster") -> None:
     assert len(members(namespace)) >= 5
     lab.tool("down")
     assert members(namespace) == []
-    assert "slurmhooks" not in Path("/proc/self/mounts").read_text()
+    assert places.cache() not in Path("/proc/self/mounts").read_text()
     assert lab.tool("down") == "", "a second down is fine"
 
 

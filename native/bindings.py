@@ -320,23 +320,10 @@ def slurmctld(compiler: list[str]) -> tuple[str, str]:
     return cdef, includes + "".join(f'#include "job_submit/{name}"\n' for name in headers_of_ours)
 
 
-def scrun(compiler: list[str]) -> tuple[str, str]:
-    """Return (cdef, source) of the scrun view."""
-    includes = "#include <slurm/slurm.h>\n"
-    declared = re.search(r"\bslurm_load_job\s*\([^)]*\bslurm_step_id_t\b", Headers(compiler, includes).text)
-    header = (NATIVE / "scrun" / "container.h").read_text()
-    source = "#define SLURMHOOKS_JOBS_BY_STEP_ID\n" if declared else ""
-    source += "#include <stdint.h>\n#include <stdlib.h>\n"
-    source += '#include "scrun/container.h"\n#include "scrun/job.h"\n#include "log_bridge.h"\n'
-    functions = "void free(void *);\nstatic int slurmhooks_job_is_over(uint32_t job_id);\n"
-    return header + functions + LOG_CDEF, source
-
-
 POINTS: dict[str, Callable[[list[str]], tuple[str, str]]] = {
     "spank": spank,
     "job_submit": job_submit,
     "slurmctld": slurmctld,
-    "scrun": scrun,
 }
 
 

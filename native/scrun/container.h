@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What scrun tells a staging function; read by the C compiler and by cffi, so nothing but C types. */
+/* What scrun tells a staging function. */
+#ifndef SLURMHOOKS_SCRUN_CONTAINER_H
+#define SLURMHOOKS_SCRUN_CONTAINER_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 struct slurmhooks_container {
     const char *id;
@@ -27,3 +32,5 @@ struct slurmhooks_container {
     int (*ask)(struct slurmhooks_container *container, const char *function, const char *argument, int *status,
                char **output, size_t *length);
 };
+
+#endif

@@ -42,6 +42,25 @@ def test_what_a_container_is(host: Host) -> None:
     assert run.said("env")[0] == "env={'A': '1', 'B': 'x=y'}"
 
 
+def test_lines_of_the_log(host: Host) -> None:
+    """Each level has its own; a NUL byte, where C would end the line, is spelled out."""
+    host.site(
+        """
+        @hook.scrun.stage_in
+        def stage_in(container):
+            for level in ("error", "info", "verbose", "debug", "debug2", "debug3"):
+                getattr(log, level)(f"at {level}")
+            log.info("before\\0after")
+            log.user("one\\ntwo")
+        """
+    )
+    run = host.run("lua $lua\nstage_in bundle=/b")
+    for level in ("ERROR", "INFO", "VERBOSE", "DEBUG", "DEBUG2", "DEBUG3"):
+        assert f"slurmhooks: at {level.lower()}" in run.lines(level)
+    assert "slurmhooks: before\\0after" in run.lines("INFO")
+    assert run.lines("ERROR")[-2:] == ["one", "two"]
+
+
 def test_paths_are_told_to_scrun(host: Host) -> None:
     """Assigned paths reach scrun once all handlers have passed, and not at all if one refuses."""
     host.site(

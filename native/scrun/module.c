@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The module _slurmhooks_scrun: what slurmhooks.scrun.entry asks of scrun and of Slurm. Not made by cffi, as those of
+ * the other points are: there is little of it, and to load cffi would be a tenth of what a container waits for Python.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log_bridge.h"
+#include "scrun/container.h"
+#include "scrun/job.h"
+
+/* An address that the stub has handed over. RET NULL with an exception: it is none. */
+static struct slurmhooks_container *container_at(PyObject *address)
+{
+    struct slurmhooks_container *container = PyLong_AsVoidPtr(address);
+
+    if (!container && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "no container has the address 0");
+    return container;
+}
+
+/* As text_from_c of slurmhooks/values.py. RET new: None for NULL; or NULL with an exception. */
+static PyObject *text(const char *value)
+{
+    if (!value)
+        Py_RETURN_NONE;
+    return PyUnicode_DecodeUTF8(value, (Py_ssize_t)strlen(value), "surrogateescape");
+}
+
+static PyObject *values(PyObject *self, PyObject *address)
+{
+    const struct slurmhooks_container *container = container_at(address);
+
+    (void)self;
+    if (!container)
+        return NULL;
+    return Py_BuildValue("{sNsNsNsNsNsNsNsIsIsI}", "id", text(container->id), "bundle", text(container->bundle),
+                         "orig_bundle", text(container->orig_bundle), "root_path", text(container->root_path),
+                         "orig_root_path", text(container->orig_root_path), "spool_dir", text(container->spool_dir),
+                         "config_file", text(container->config_file), "job_id", (unsigned)container->job_id, "user_id",
+                         (unsigned)container->user_id, "group_id", (unsigned)container->group_id);
+}
+
+static PyObject *job_env(PyObject *self, PyObject *address)
+{
+    const struct slurmhooks_container *container = container_at(address);
+    PyObject *py_list = container ? PyList_New(0) : NULL;
+
+    (void)self;
+    for (const char **entry = py_list ? container->job_env : NULL; entry && *entry; entry++) {
+        PyObject *py_entry = text(*entry);
+        if (!py_entry || PyList_Append(py_list, py_entry)) {
+            Py_XDECREF(py_entry);
+            Py_CLEAR(py_list);
+            break;
+        }
+        Py_DECREF(py_entry);
+    }
+    return py_list;
+}
+
+static PyObject *cancelled(PyObject *self, PyObject *address)
+{
+    const struct slurmhooks_container *container = container_at(address);
+
+    (void)self;
+    return container ? PyBool_FromLong(container->cancelled) : NULL;
+}
+
+static PyObject *ask(PyObject *self, PyObject *arguments)
+{
+    PyObject *py_address;
+    const char *function, *argument;
+    char *output = NULL;
+    size_t length = 0;
+    int status = 0, failed;
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "Osy", &py_address, &function, &argument))
+        return NULL;
+    struct slurmhooks_container *container = container_at(py_address);
+    if (!container)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS failed = container->ask(container, function, argument, &status, &output, &length);
+    Py_END_ALLOW_THREADS PyObject *py_answer =
+        Py_BuildValue("Niy#", PyBool_FromLong(failed), status, output ? output : "", (Py_ssize_t)(output ? length : 0));
+    free(output);
+    return py_answer;
+}
+
+static PyObject *job_is_over(PyObject *self, PyObject *job_id)
+{
+    unsigned long job = PyLong_AsUnsignedLong(job_id);
+    int over;
+
+    (void)self;
+    if (PyErr_Occurred())
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS over = slurmhooks_job_is_over((uint32_t)job);
+    Py_END_ALLOW_THREADS return PyBool_FromLong(over);
+}
+
+static PyObject *log_line(PyObject *self, PyObject *arguments)
+{
+    const char *line;
+    Py_ssize_t length; /* Slurm ends a line at a NUL byte */
+    int level;
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "iy#", &level, &line, &length))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS slurmhooks_log(level, line);
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+static PyObject *syslog_line(PyObject *self, PyObject *line)
+{
+    const char *bytes = PyBytes_AsString(line);
+
+    (void)self;
+    if (!bytes)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS slurmhooks_syslog(bytes);
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"values", values, METH_O, "Return the texts and numbers of a container, by name."},
+    {"job_env", job_env, METH_O, "Return the entries of the job's environment; none in stage_out."},
+    {"cancelled", cancelled, METH_O, "Tell whether scrun has given the container up."},
+    {"ask", ask, METH_VARARGS, "Call a function of scrun's; return whether it failed, its status and output."},
+    {"job_is_over", job_is_over, METH_O, "Tell whether a job has ended."},
+    {"log", log_line, METH_VARARGS, "Write a line to Slurm's log."},
+    {"syslog", syslog_line, METH_O, "Write a line to the system's log."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, .m_name = "_slurmhooks_scrun", .m_doc = "What staging asks of scrun and of Slurm.",
+    .m_size = -1,          .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__slurmhooks_scrun(void)
+{
+    return PyModule_Create(&module);
+}

@@ -19,7 +19,7 @@ def libpython_directory() -> str:
 
 
 def main() -> None:
-    """Print the executable, prefix, base prefix, search path as C strings, and the folders of libpython and stdlib."""
+    """Print the executable, prefix, base prefix, search path as C strings, folders of libpython, stdlib, slurmhooks."""
     paths = [entry for entry in (sys.argv[1].split(os.pathsep) if sys.argv[1] else sys.path[1:]) if entry]
     print(sys.executable)
     print(sys.prefix)
@@ -27,6 +27,8 @@ def main() -> None:
     print("".join(json.dumps(entry) + ", " for entry in paths))
     print(libpython_directory())
     print(sysconfig.get_path("stdlib"))
+    packages = (os.path.join(entry, "slurmhooks") for entry in paths)
+    print(next((folder for folder in packages if os.path.exists(os.path.join(folder, "bytecode.py"))), "/nowhere"))
 
 
 main()

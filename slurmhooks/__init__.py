@@ -14,7 +14,6 @@ Importing this package needs neither Slurm nor compiled code, and is cheap: it h
 that has a handler.
 """
 
-from slurmhooks import bytecode  # noqa: F401 - first: in a process of Slurm what follows comes from its file
 from slurmhooks.errors import Reject, SlurmhooksError, SpankError, StaleHandleError
 from slurmhooks.hook import hook
 from slurmhooks.log import log

@@ -2,49 +2,69 @@
 """The byte code of what launches import, in one file: to find each module by itself takes as long as to run it.
 
 'slurmhooks compile' writes the file beside Python's own, in ``__pycache__``. It is a cache as theirs: what does not
-match its source, by size and time, is imported from there. Only processes of Slurm read it.
+match its source, by size and time, is imported from there.
+
+This module is also in the library that starts Python (native/frozen.py), under another name and without a file: so not
+even this package is looked for in the folders of the search path, which takes a launch half a millisecond.
 """
 
-from _frozen_importlib import ModuleSpec
-from _frozen_importlib_external import MAGIC_NUMBER
+from _frozen_importlib import ModuleSpec, module_from_spec
+from _frozen_importlib_external import MAGIC_NUMBER, ExtensionFileLoader, SourceFileLoader
+from _imp import extension_suffixes
 from marshal import loads
-from posix import stat
-from sys import _xoptions, implementation, meta_path
+from posix import O_CLOEXEC, O_RDONLY, close, fstat, pread, stat
+from posix import open as open_file
+from sys import _xoptions, implementation, meta_path, modules, path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import ModuleType
+    from os import stat_result
+    from types import CodeType, ModuleType
     from typing import Any
 
-FILE = f"{__file__.rpartition('/')[0]}/__pycache__/launch.{implementation.cache_tag}.bytecode"
-FORMAT = (1, MAGIC_NUMBER)
-END = b"end of launch"
+FORMAT = (4, MAGIC_NUMBER)
+HEADER = 8192
+"""Bytes at the beginning of the file, in which its entries are; the byte code follows."""
+EXTENSIONS = ("_cffi_backend", "_slurmhooks_spank", "_slurmhooks_scrun")
+"""Of those that are libraries: they lie beside this package, or beside the one that has started Python."""
 
-Entry = tuple[str, int, int, bool, int, int]
-"""Of a module: its source, the source's size and time, whether it is a package, first and last byte of its code."""
+Entry = tuple[str, int, int, bool, tuple[str, ...], int, int]
+"""Of a module: its source, the source's size and time, whether it is a package, the modules that it imports and those
+that they import, in the order in which they can be made, first and last byte of its code."""
+
+
+def file_of(package: str) -> str:
+    """Return where the byte code is for this package in a folder."""
+    return f"{package}/__pycache__/launch.{implementation.cache_tag}.bytecode"
 
 
 class Finder:
     """Finds the modules of the file, and makes them."""
 
-    __slots__ = ("_code", "_entries")
+    __slots__ = ("_entries", "_file", "_folders", "_identity")
 
-    def __init__(self, entries: dict[str, Entry], code: memoryview) -> None:
+    def __init__(
+        self, file: str, identity: tuple[int, int, int], entries: dict[str, Entry], folders: tuple[str, str]
+    ) -> None:
         """Keep what was read.
 
         Args:
+            file: where the byte code is.
+            identity: of the file that the entries come from.
             entries: by the module's name.
-            code: of all of them, marshalled one after the other.
+            folders: that of this package, and that of the library which has started Python.
         """
+        self._file = file
+        self._identity = identity
         self._entries = entries
-        self._code = code
+        self._folders = folders
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> "Any":
         """Return the specification of a module that is as it was; None for any other."""
         del path, target
         entry = self._entries.get(name)
         if entry is None:
-            return None
+            return self._extension(name) if name in EXTENSIONS else None
         try:
             status = stat(entry[0])
         except OSError:
@@ -56,29 +76,93 @@ class Finder:
             spec.submodule_search_locations.append(entry[0].rpartition("/")[0])
         return spec
 
+    def _extension(self, name: str) -> "Any":
+        for folder in self._folders:
+            file = f"{folder}/{name}{extension_suffixes()[0]}"
+            try:
+                stat(file)
+            except OSError:
+                continue
+            return ModuleSpec(name, ExtensionFileLoader(name, file), origin=file)
+        return None
+
     def create_module(self, spec: "Any") -> None:
         """Have Python make the module."""
 
     def exec_module(self, module: "ModuleType") -> None:
-        """Run the module."""
-        source, *_, start, end = self._entries[module.__name__]
-        module.__file__ = source
-        exec(loads(self._code[start:end]), module.__dict__)
+        """Run the module, after those that it imports: here that takes half of what an import does."""
+        descriptor = self._open()
+        try:
+            for name in self._entries[module.__name__][4]:
+                if name not in modules:
+                    self._make(name, descriptor)
+            self._run(module, descriptor)
+        finally:
+            if descriptor >= 0:
+                close(descriptor)
+
+    def _make(self, name: str, descriptor: int) -> None:
+        spec = self.find_spec(name)
+        if spec is None:
+            return
+        modules[name] = module = module_from_spec(spec)
+        try:
+            self._run(module, descriptor)
+        except BaseException:
+            del modules[name]
+            raise
+        parent, _, leaf = name.rpartition(".")
+        setattr(modules[parent], leaf, module)
+
+    def _run(self, module: "ModuleType", descriptor: int) -> None:
+        module.__file__ = self._entries[module.__name__][0]
+        exec(self._code(module.__name__, descriptor), module.__dict__)
+
+    def _code(self, name: str, descriptor: int) -> "CodeType":
+        source, *_, start, end = self._entries[name]
+        if descriptor < 0:
+            loader = SourceFileLoader(name, source)
+            return loader.source_to_code(loader.get_data(source), source)
+        code: CodeType = loads(pread(descriptor, end - start, HEADER + start))
+        return code
+
+    def _open(self) -> int:
+        """Open the file, not all of which a process needs; return -1 if it is no more the one that was read."""
+        try:
+            descriptor = open_file(self._file, O_RDONLY | O_CLOEXEC)
+        except OSError:
+            return -1
+        if _identity(fstat(descriptor)) == self._identity:
+            return descriptor
+        close(descriptor)
+        return -1
 
 
-def install(path: str = FILE) -> None:
-    """Have the file serve the imports to come, in a process of Slurm's."""
-    if "slurmhooks_sysconfdir" not in _xoptions:
+def _identity(status: "stat_result") -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def install(package: str) -> None:
+    """Have the file serve the imports to come.
+
+    Args:
+        package: the folder of slurmhooks.
+    """
+    file = file_of(package)
+    try:
+        descriptor = open_file(file, O_RDONLY | O_CLOEXEC)
+    except OSError:
         return
     try:
-        with open(path, "rb") as file:
-            content = file.read()
-        # What follows the entries is no concern of loads().
-        form, length, entries = loads(content) if content.endswith(END) else (None, 0, {})
+        form, size, entries = loads(pread(descriptor, HEADER, 0))
+        identity = _identity(fstat(descriptor))
     except (OSError, EOFError, ValueError, TypeError):
         return
-    if form == FORMAT:
-        meta_path.insert(0, Finder(entries, memoryview(content)[-length - len(END) :]))
+    finally:
+        close(descriptor)
+    if form == FORMAT and size == identity[1]:
+        meta_path.insert(0, Finder(file, identity, entries, (package.rpartition("/")[0], path[-1])))
 
 
-install()
+if "slurmhooks_package" in _xoptions:
+    install(_xoptions["slurmhooks_package"])

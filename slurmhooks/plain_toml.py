@@ -10,7 +10,9 @@ from __future__ import annotations
 BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 BLANK = " \t"
 
-Value = bool | str | list[str]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Value = bool | str | list[str]
 
 
 class _NotPlain(Exception):  # noqa: N818 - not an error: ends the attempt

@@ -72,6 +72,7 @@ static PyObject *find(struct slurmhooks_entry *entry)
         PyObject *py_module = PyImport_ImportModule(entry->module);
         if (!py_module)
             return NULL;
+        interpreter_loaded();
         entry->cached = PyObject_GetAttrString(py_module, entry->function);
         Py_DECREF(py_module);
     }

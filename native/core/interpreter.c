@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "build_config.h"
+#include "frozen_modules.h"
 #include "interpreter.h"
 #include "log.h"
 
@@ -106,19 +107,65 @@ static void finish_paths(void)
     }
 }
 
+static int tell(const char *name, const char *path)
+{
+    PyObject *py_options = PySys_GetObject("_xoptions"); /* borrowed */
+    PyObject *py_path = py_options ? PyUnicode_DecodeFSDefault(path) : NULL;
+    int rc = py_path ? PyDict_SetItemString(py_options, name, py_path) : -1;
+
+    Py_XDECREF(py_path);
+    PyErr_Clear();
+    return rc;
+}
+
 /*
  * Tell slurmhooks/site.py where slurm.conf lies unless SLURM_CONF says it, which few of Slurm's programs have: these
  * know it from their own build. RET 0, or -1.
  */
 static int tell_sysconfdir(void)
 {
-    PyObject *py_options = PySys_GetObject("_xoptions"); /* borrowed */
-    PyObject *py_path = py_options ? PyUnicode_DecodeFSDefault(SLURMHOOKS_SYSCONFDIR) : NULL;
-    int rc = py_path ? PyDict_SetItemString(py_options, "slurmhooks_sysconfdir", py_path) : -1;
+    return tell("slurmhooks_sysconfdir", SLURMHOOKS_SYSCONFDIR);
+}
 
+/*
+ * Every start of CPython imports a few modules from files, which takes a sixth of it. They are in this library, as the
+ * Python of the build has compiled them; another minor release, or one that is not final, may not read that. Where the
+ * standard library is gone, CPython is to say so now, and not a handler when it imports something.
+ */
+static int freeze_modules(void)
+{
+    int final = PY_RELEASE_LEVEL == PY_RELEASE_LEVEL_FINAL && (Py_Version >> 4 & 0xf) == PY_RELEASE_LEVEL_FINAL;
+    char source[4096];
+
+    snprintf(source, sizeof(source), "%s/encodings/__init__.py", SLURMHOOKS_PYTHON_STDLIB);
+    if (access(source, R_OK))
+        return 0;
+    if (PyImport_FrozenModules ||
+        (Py_Version != PY_VERSION_HEX && !(final && Py_Version >> 16 == PY_VERSION_HEX >> 16)))
+        return 0;
+    PyImport_FrozenModules = frozen_modules;
+    return 1;
+}
+
+/* A package in this library has no folder, but there are many more encodings in that of its sources. */
+static void place_encodings(void)
+{
+    PyObject *py_package = PyImport_AddModule("encodings"); /* borrowed */
+    PyObject *py_path = py_package ? PyObject_GetAttrString(py_package, "__path__") : NULL;
+    PyObject *py_folder = PyUnicode_DecodeFSDefault(SLURMHOOKS_PYTHON_STDLIB "/encodings");
+
+    if (py_path && py_folder && PyList_Check(py_path) && !PyList_GET_SIZE(py_path))
+        PyList_Append(py_path, py_folder);
+    Py_XDECREF(py_folder);
     Py_XDECREF(py_path);
     PyErr_Clear();
-    return rc;
+}
+
+/* From now on what launches import comes from one file; see slurmhooks/bytecode.py. Without it all is only slower. */
+static void serve_imports(void)
+{
+    Py_XDECREF(PyImport_ImportModule("_slurmhooks_bytecode"));
+    PyErr_Clear();
 }
 
 static PyStatus initialize(const char *directory)
@@ -136,6 +183,7 @@ static PyStatus initialize(const char *directory)
     if (PyStatus_Exception(status))
         return status;
     arena_install();
+    int frozen = freeze_modules();
     if (PyImport_AppendInittab("_slurmhooks_core", shared_module))
         return PyStatus_NoMemory();
     PyConfig_InitIsolatedConfig(&config);
@@ -146,8 +194,12 @@ static PyStatus initialize(const char *directory)
     if (PyStatus_Exception(status))
         return status;
     finish_paths();
-    if (tell_sysconfdir())
+    if (tell_sysconfdir() || tell("slurmhooks_package", SLURMHOOKS_PACKAGE))
         return PyStatus_NoMemory();
+    if (frozen) {
+        place_encodings();
+        serve_imports();
+    }
     return status;
 }
 
@@ -185,6 +237,25 @@ int interpreter_is_ours(void)
     return ours;
 }
 
+/*
+ * Garbage is looked for only now that slurmhooks is loaded, and among what is made from now on: before, there is none,
+ * but enough objects to look through all of them three times, for a twentieth of a launch.
+ */
+void interpreter_loaded(void)
+{
+    static int done;
+
+    if (done || !ours)
+        return;
+    done = 1;
+    PyObject *py_gc = PyImport_ImportModule("gc");
+    PyObject *py_none = py_gc ? PyObject_CallMethod(py_gc, "freeze", NULL) : NULL;
+    Py_XDECREF(py_none);
+    Py_XDECREF(py_gc);
+    PyErr_Clear();
+    PyGC_Enable();
+}
+
 int interpreter_start(void)
 {
     static enum { NOT_YET, RUNNING, FAILED } state = NOT_YET;
@@ -218,6 +289,7 @@ int interpreter_start(void)
         PyEval_SaveThread();
         return -1;
     }
+    PyGC_Disable();
     PyEval_SaveThread();
     ours = 1;
     state = RUNNING;

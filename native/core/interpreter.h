@@ -14,6 +14,8 @@ int interpreter_start(void);
 
 /* Whether it is this library that has started Python, which then runs as long as the process. */
 int interpreter_is_ours(void);
+/* The first entry point has been imported. Needs the GIL, and leaves no exception. */
+void interpreter_loaded(void);
 
 /* Keep some freed blocks for the next thread (arena.c). Called once, before Python starts. */
 void arena_install(void);

@@ -2,17 +2,9 @@
 -- Runs the scrun.lua of a site's own, which slurmhooks.toml names under [scrun] lua, in scrun's Lua state and with
 -- scrun's own `slurm` table: as scrun itself would.
 --
--- Gets the folder of the plugins and that of slurm.conf; returns the script's two functions, or nothing if no script is
+-- Gets the folder of the plugins, and that of slurm.conf with a slash at its end; returns the script's two functions, or nothing if no script is
 -- named. What is wrong is an error, with which scrun ends before it asks for a job.
-local plugins, sysconfdir = ...
-
-local function folder()
-   local conf = os.getenv("SLURM_CONF")
-   if conf == nil or conf == "" then
-      conf = sysconfdir .. "/slurm.conf"
-   end
-   return conf:match("^(.*/)[^/]*$") or ""
-end
+local plugins, folder = ...
 
 local function unquoted(text)
    return text:match('^"(.*)"$') or text:match("^'(.*)'$") or text
@@ -84,7 +76,7 @@ local function run(path)
    return slurm_scrun_stage_in, slurm_scrun_stage_out
 end
 
-local name = configured(folder() .. "slurmhooks.toml")
+local name = configured(folder .. "slurmhooks.toml")
 if not name then
    return
 end
@@ -95,4 +87,4 @@ table.insert(package.searchers or package.loaders, function(module)
    end
    return "\n\tno module '" .. module .. "' of slurmhooks"
 end)
-return run(name:sub(1, 1) == "/" and name or folder() .. name)
+return run(name:sub(1, 1) == "/" and name or folder .. name)

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Writes the file that slurmhooks.bytecode reads."""
 
+import ast
 import importlib.util
 import marshal
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from slurmhooks import bytecode
 from slurmhooks.cli import _site
 
+WITHOUT_DOCSTRINGS = 2
+"""For compile(): leaves assertions out, too."""
 MODULES = (
-    "__future__",
+    "slurmhooks",
     "slurmhooks.dispatch",
     "slurmhooks.errors",
     "slurmhooks.hook",
@@ -47,26 +50,94 @@ MODULES = (
 
 def render(modules: Iterable[str] = MODULES) -> bytes:
     """Return the content of the file."""
+    files = {name: Source(name) for name in modules}
     entries: dict[str, bytecode.Entry] = {}
     codes = b""
-    for name in modules:
+    for name, source in files.items():
+        code = marshal.dumps(source.code)
+        status = os.stat(source.path)
+        place = (len(codes), len(codes) + len(code))
+        needs = tuple(_needs(name, files))[:-1]
+        entries[name] = (source.path, status.st_size, status.st_mtime_ns, source.is_package, needs, *place)
+        codes += code
+    header = marshal.dumps((bytecode.FORMAT, bytecode.HEADER + len(codes), entries))
+    assert len(header) <= bytecode.HEADER
+    return header.ljust(bytecode.HEADER, b"\0") + codes
+
+
+class Source:
+    """A module as launches have it: a launch pays for each text that only readers need, and for each page.
+
+    Attributes:
+        path: of its file.
+        is_package: whether it is one.
+        code: of it.
+        imports: the modules that it imports when it is run, and the packages that these are in.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Read and compile a module."""
         # Not imported: slurmhooks.spank.entry takes a process of Slurm's.
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert spec.origin is not None
-        status = os.stat(spec.origin)
-        code = marshal.dumps(compile(Path(spec.origin).read_bytes(), spec.origin, "exec", dont_inherit=True))
-        is_package = spec.submodule_search_locations is not None
-        place = (len(codes), len(codes) + len(code))
-        entries[name] = (spec.origin, status.st_size, status.st_mtime_ns, is_package, *place)
-        codes += code
-    return marshal.dumps((bytecode.FORMAT, len(codes), entries)) + codes + bytecode.END
+        self.path = spec.origin
+        self.is_package = spec.submodule_search_locations is not None
+        tree: ast.Module = _AtRunTime().visit(ast.parse(Path(self.path).read_bytes(), self.path))
+        self.code = compile(tree, self.path, "exec", dont_inherit=True, optimize=WITHOUT_DOCSTRINGS)
+        self.imports: list[str] = []
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                named = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+                package = node.module.rpartition(".")[0]
+                self.imports += [package, *named]
 
 
-def write(path: str = bytecode.FILE) -> None:
+def _needs(name: str, files: Mapping[str, Source], found: dict[str, None] | None = None) -> Iterable[str]:
+    """Return a module after all that it imports, but for the outermost package, which is there before all in it."""
+    found = {} if found is None else found
+    for wanted in files[name].imports:
+        if wanted in files and "." in wanted and wanted not in found:
+            _needs(wanted, files, found)
+    found[name] = None
+    return found
+
+
+class _AtRunTime(ast.NodeTransformer):
+    """Leaves of a module what counts at run time: no annotations, and nothing under ``if TYPE_CHECKING``."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        # Of features it has only annotations, which are gone.
+        return ast.copy_location(ast.Pass(), node) if node.module == "__future__" else node
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.AST]:
+        test = ast.unparse(node.test)
+        if test not in ("TYPE_CHECKING", "not TYPE_CHECKING"):
+            return self.generic_visit(node)
+        kept = node.orelse if test == "TYPE_CHECKING" else node.body
+        return [self.visit(statement) for statement in kept] or ast.copy_location(ast.Pass(), node)
+
+
+def write(package: str = os.path.dirname(bytecode.__file__)) -> None:
     """Put the file in place, in one step.
+
+    Args:
+        package: the folder of slurmhooks.
 
     Raises:
         OSError: it cannot be written.
     """
-    _site.replace(Path(path), render(), 0o644)
+    _site.replace(Path(bytecode.file_of(package)), render(), 0o644)

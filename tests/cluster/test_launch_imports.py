@@ -15,6 +15,7 @@ def tell(spank):
     spank.env["IMPORTED"] = " ".join(sys.modules)
 """
 BESIDES = {
+    "_slurmhooks_bytecode",  # slurmhooks/bytecode.py, out of the library that starts Python
     "_cffi_backend",  # what the compiled view runs on
     "_slurmhooks_spank.lib",
     "abc",  # for _collections_abc; up to 3.13 the bare interpreter has it

@@ -257,6 +257,50 @@ def test_standard_library_of_the_build(host: Host) -> None:
     assert shutil.which("python3") is None or sysconfig.get_path("stdlib") in path
 
 
+def test_every_encoding(host: Host) -> None:
+    """Those that Python starts with lie in the core library, all others in the standard library, as ever."""
+    host.site(
+        """
+        import encodings
+
+        @hook.job_submit
+        def submit(job):
+            found = (b"\\x80".decode("cp1252"), "ü.de".encode("idna"), "a".encode("UTF8"), "é".encode("l1"))
+            log.info("found", found=found, path=encodings.__path__)
+        """
+    )
+    run = host.run("open js $job_submit\njob_submit js")
+    folder = f"{sysconfig.get_path('stdlib')}/encodings"
+    assert run.said("found") == [f"found=('€', b'xn--tda.de', b'a', b'\\xe9') path=['{folder}']"]
+
+
+def test_garbage_is_collected(host: Host) -> None:
+    """It is not looked for while Python starts, but when handlers run."""
+    host.site(
+        """
+        import gc
+
+        class Ring:
+            ends = 0
+
+            def __init__(self):
+                self.me = self
+
+            def __del__(self):
+                Ring.ends += 1
+
+        @hook.job_submit
+        def submit(job):
+            rings = [Ring() for _ in range(20000)]
+            del rings
+            [[] for _ in range(20000)]
+            log.info("garbage", enabled=gc.isenabled(), some=Ring.ends > 0)
+        """
+    )
+    run = host.run("open js $job_submit\njob_submit js")
+    assert run.said("garbage") == ["enabled=True some=True"]
+
+
 def test_without_slurm_conf(host: Host) -> None:
     """Where SLURM_CONF is not set, as in most of Slurm's programs, the folder counts that plugins were built for."""
     etc = host.build.sysconfdir

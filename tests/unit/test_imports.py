@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[2]
 
 MAY_BE_IMPORTED = {
     "slurmhooks",
-    "slurmhooks.bytecode",
     "slurmhooks.dispatch",
     "slurmhooks.errors",
     "slurmhooks.hook",
@@ -207,46 +206,31 @@ import sys
 before = set(sys.modules)
 
 
-class Strings(list):
-    '''An array that ends with NULL.'''
-
-    def __getitem__(self, index):
-        return None if index == len(self) else list.__getitem__(self, index)
-
-
 class Native:
-    '''The compiled view, and a container: what stands for an address is the object itself.'''
-
-    NULL = None
-    job_env = Strings([b"A=1"])
-    id, bundle, orig_bundle, root_path, orig_root_path, spool_dir, config_file = [b"/box"] * 7
-    job_id = user_id = group_id = cancelled = 0
+    '''The compiled module, and a container: what stands for an address is the object itself.'''
 
     def __init__(self):
-        self.ffi = self.lib = self
         self.logged, self.told = [], []
 
-    def cast(self, kind, value):
-        return value
+    def values(self, container):
+        texts = ("id", "bundle", "orig_bundle", "root_path", "orig_root_path", "spool_dir", "config_file")
+        return {**dict.fromkeys(texts, "/box"), **dict.fromkeys(("job_id", "user_id", "group_id"), 0)}
 
-    def string(self, value):
-        return bytes(value)
+    def job_env(self, container):
+        return ["A=1"]
 
-    def new(self, kind):
-        return [None if "**" in kind else 0]
+    def cancelled(self, container):
+        return False
 
-    def ask(self, pointer, function, argument, status, output, length):
+    def ask(self, container, function, argument):
         self.told.append((function, argument))
-        return 0
+        return False, 0, b""
 
-    def free(self, pointer):
-        pass
-
-    def slurmhooks_log(self, level, text):
+    def log(self, level, text):
         self.logged.append(text.decode())
 
-    def slurmhooks_job_is_over(self, job):
-        return 0
+    def job_is_over(self, job):
+        return False
 
 
 sys.modules["_slurmhooks_scrun"] = native = Native()
@@ -348,6 +332,6 @@ def test_a_container_whose_handlers_import_nothing(tmp_path: Path, write: Callab
     assert done.returncode == 0, done.stderr
     said, imported = done.stdout.splitlines()
     assert said == (
-        "[(0, None, 0), (0, None, 0)] [(b'set_root_path', b'/box/rootfs')] ['slurmhooks: ran', 'slurmhooks: /box']"
+        "[(0, None, 0), (0, None, 0)] [('set_root_path', b'/box/rootfs')] ['slurmhooks: ran', 'slurmhooks: /box']"
     )
     assert set(imported.split()) - MAY_BE_IMPORTED_BY_THE_ANCHOR == set()

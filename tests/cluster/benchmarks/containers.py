@@ -8,7 +8,7 @@ from .machine import FILES, HERE, INSIDE, Machine
 from .rows import Row, number, spread
 
 GROUP = "containers"
-ROUNDS = 40
+ROUNDS = 120
 WITHOUT_SCRUN = ("22.05",)
 BUNDLE = "/home/alice/bench-bundle"
 EMPTY_LUA = """

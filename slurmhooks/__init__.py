@@ -14,7 +14,6 @@ Importing this package needs neither Slurm nor compiled code, and is cheap: it h
 that has a handler.
 """
 
-from slurmhooks.errors import Reject, SlurmhooksError, SpankError, StaleHandleError
 from slurmhooks.hook import hook
 from slurmhooks.log import log
 from slurmhooks.values import UNLIMITED
@@ -22,14 +21,21 @@ from slurmhooks.values import UNLIMITED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from slurmhooks._version import __version__
+    from slurmhooks.errors import Reject, SlurmhooksError, SpankError, StaleHandleError
 
 __all__ = ["UNLIMITED", "Reject", "SlurmhooksError", "SpankError", "StaleHandleError", "__version__", "hook", "log"]
 
 
 def __getattr__(name: str) -> object:
-    """Import the version when it is asked for, which no launch does."""
-    if name != "__version__":
+    """Import the rest when it is asked for: few launches get as far as an exception, and none to the version."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from slurmhooks._version import __version__
+    if name == "__version__":
+        from slurmhooks._version import __version__
 
-    return __version__
+        return __version__
+    from slurmhooks import errors
+
+    found: object = getattr(errors, name)
+    globals()[name] = found
+    return found

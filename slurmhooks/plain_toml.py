@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     Value = bool | str | list[str]
 
 
-class _NotPlain(Exception):  # noqa: N818 - not an error: ends the attempt
-    """The text has something that only tomllib understands."""
-
-
 def read(text: str) -> dict[str, dict[str, Value]] | None:
     """Return the tables of a text, None if it is not plain (it may be wrong, too).
 
@@ -29,7 +25,7 @@ def read(text: str) -> dict[str, dict[str, Value]] | None:
         return None
     try:
         return _Reader(text).tables()
-    except (_NotPlain, IndexError):
+    except (ValueError, IndexError):
         return None
 
 
@@ -50,13 +46,13 @@ class _Reader:
                 name = self.bare()
                 self.expect("]")
                 if name in found:
-                    raise _NotPlain
+                    raise ValueError
                 table = found[name] = {}
             else:
                 key = self.bare()
                 self.expect("=")
                 if table is None or key in table:
-                    raise _NotPlain
+                    raise ValueError
                 table[key] = self.value()
             self.end_of_line()
         return found
@@ -76,7 +72,7 @@ class _Reader:
         """Go past one sign and the blanks around it."""
         self.skip()
         if self.text[self.at] != sign:
-            raise _NotPlain
+            raise ValueError
         self.at += 1
         self.skip()
 
@@ -87,7 +83,7 @@ class _Reader:
         while self.text[self.at] in BARE:
             self.at += 1
         if self.at == start:
-            raise _NotPlain
+            raise ValueError
         return self.text[start : self.at]
 
     def end_of_line(self) -> None:
@@ -96,7 +92,7 @@ class _Reader:
         if self.text[self.at] == "#":
             self.at = self.text.index("\n", self.at)
         if self.text[self.at] != "\n":
-            raise _NotPlain
+            raise ValueError
 
     def value(self) -> Value:
         """Read what stands behind an equals sign."""
@@ -106,7 +102,7 @@ class _Reader:
             return self.string()
         word = self.bare()
         if word not in ("true", "false"):
-            raise _NotPlain
+            raise ValueError
         return word == "true"
 
     def strings(self) -> list[str]:
@@ -121,7 +117,7 @@ class _Reader:
                 self.at += 1
                 self.skip("\n")
             elif self.text[self.at] != "]":
-                raise _NotPlain
+                raise ValueError
         self.at += 1
         return found
 
@@ -129,11 +125,11 @@ class _Reader:
         """Read a string of one line."""
         quote = self.text[self.at]
         if quote not in "\"'":
-            raise _NotPlain
+            raise ValueError
         end = self.text.find(quote, self.at + 1)
         content = self.text[self.at + 1 : end]
         # Two quotes may be the beginning of three.
         if end < 0 or "\n" in content or (quote == '"' and "\\" in content) or self.text[end + 1] == quote:
-            raise _NotPlain
+            raise ValueError
         self.at = end + 1
         return content

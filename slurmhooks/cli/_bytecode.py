@@ -13,6 +13,7 @@ from slurmhooks.cli import _site
 
 WITHOUT_DOCSTRINGS = 2
 """For compile(): leaves assertions out, too."""
+ERRORS = "slurmhooks.errors"
 MODULES = (
     "slurmhooks",
     "slurmhooks.dispatch",
@@ -84,6 +85,7 @@ class Source:
         self.path = spec.origin
         self.is_package = spec.submodule_search_locations is not None
         tree: ast.Module = _AtRunTime().visit(ast.parse(Path(self.path).read_bytes(), self.path))
+        _import_errors_when_raised(tree)
         self.code = compile(tree, self.path, "exec", dont_inherit=True, optimize=WITHOUT_DOCSTRINGS)
         self.imports: list[str] = []
         for node in tree.body:
@@ -129,6 +131,50 @@ class _AtRunTime(ast.NodeTransformer):
             return self.generic_visit(node)
         kept = node.orelse if test == "TYPE_CHECKING" else node.body
         return [self.visit(statement) for statement in kept] or ast.copy_location(ast.Pass(), node)
+
+
+def _import_errors_when_raised(tree: ast.Module) -> None:
+    """Have a module import exceptions where it names them, not before.
+
+    Their classes take long to make, and few launches raise any. A module that makes a subclass of one needs it at once.
+    """
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == ERRORS]
+    names = {alias.name for node in imports for alias in node.names if alias.asname is None}
+    at_once = _AtOnce()
+    at_once.visit(tree)
+    if names & at_once.names:
+        return
+    tree.body = [node for node in tree.body if node not in imports]
+    _WhenNamed(names).visit(tree)
+    ast.fix_missing_locations(tree)
+
+
+class _AtOnce(ast.NodeVisitor):
+    """Collects the names that a module uses when it is run, outside of its functions."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def visit_Name(self, node: ast.Name) -> None:
+        self.names.add(node.id)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        for part in (*node.decorator_list, *node.args.defaults, *node.args.kw_defaults):
+            if part is not None:
+                self.visit(part)
+
+
+class _WhenNamed(ast.NodeTransformer):
+    """Puts an import in the place of each of some names."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id not in self._names:
+            return node
+        spelled = f"__import__({ERRORS!r}, None, None, ({node.id!r},)).{node.id}"
+        return ast.copy_location(ast.parse(spelled, mode="eval").body, node)
 
 
 def write(package: str = os.path.dirname(bytecode.__file__)) -> None:

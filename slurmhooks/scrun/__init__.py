@@ -9,6 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from slurmhooks.scrun.commands import CommandResult
     from slurmhooks.scrun.configs import (
         Bind,
         copy_binds,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         use_user_namespace,
     )
     from slurmhooks.scrun.errors import BundleError, CancelledError, StagingError
-    from slurmhooks.scrun.model import CommandResult, Container
+    from slurmhooks.scrun.model import Container
     from slurmhooks.scrun.oci import Config
     from slurmhooks.scrun.staging import Staging
     from slurmhooks.scrun.trees import CopyResult, copy_file, copy_tree, remove_tree
@@ -54,8 +55,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "commands": ("CommandResult",),
     "errors": ("BundleError", "CancelledError", "StagingError"),
-    "model": ("CommandResult", "Container"),
+    "model": ("Container",),
     "oci": ("Config",),
     "staging": ("Staging",),
     "trees": ("CopyResult", "copy_file", "copy_tree", "remove_tree"),

@@ -30,6 +30,26 @@ LOOK_SECONDS = 0.1
 KILL_SECONDS = 2.0
 
 
+class CommandResult:
+    """What a command came to.
+
+    Attributes:
+        status: its exit code; 128 + N if signal N ended it.
+        output: its standard output and standard error, as one text. Bytes that are not UTF-8 are surrogates.
+    """
+
+    __slots__ = ("output", "status")
+
+    def __init__(self, status: int, output: str) -> None:
+        """Keep both."""
+        self.status = status
+        self.output = output
+
+    def __repr__(self) -> str:
+        """Return both."""
+        return f"CommandResult(status={self.status}, output={self.output!r})"
+
+
 def run(command: bytes, environment: Mapping[bytes, bytes], cancelled: Callable[[], bool]) -> tuple[int, bytes]:
     """Run a shell command in its own process group, and wait for it.
 

@@ -18,6 +18,7 @@ from slurmhooks.values import text_from_c
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from slurmhooks.registry import Registry
+    from slurmhooks.scrun.model import Ask
 
     Answer = tuple[int, bytes | None, int]
 
@@ -48,19 +49,16 @@ def _record(text: str) -> None:
 log.attach(_sink, _user, _record)
 
 
-class LuaScrun:
-    """scrun's functions, asked through Lua."""
+def _asking(address: int) -> Ask:
+    """Return what calls scrun's functions, through the Lua state of the container at an address."""
 
-    def __init__(self, address: int) -> None:
-        """Keep the container, which holds the Lua state."""
-        self._address = address
-
-    def ask(self, function: str, argument: bytes) -> tuple[int, bytes]:
-        """See model.Scrun."""
-        failed, status, output = native.ask(self._address, function, argument)
+    def ask(function: str, argument: bytes) -> tuple[int, bytes]:
+        failed, status, output = native.ask(address, function, argument)
         if failed:
             raise SlurmhooksError(f"scrun's {function}(): {text_from_c(output)}")
         return status, output
+
+    return ask
 
 
 def stage_in(address: int) -> Answer:
@@ -100,7 +98,7 @@ def _run(name: str, address: int) -> Answer:
         return 0, None, 0
     if values["orig_bundle"] is None:
         values["orig_bundle"] = values["bundle"]
-    container = Container(dict(values), _job_env, LuaScrun(address))
+    container = Container(dict(values), _job_env, _asking(address))
     if name == "stage_in":  # stage_out is what is left to do for a job that is over
         cancel.attach(lambda: native.cancelled(address), lambda: native.job_is_over(values["job_id"]))
     try:

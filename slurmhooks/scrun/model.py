@@ -9,40 +9,18 @@ from slurmhooks.values import text_from_c, text_to_c
 # A container whose handlers do little waits for each import: slurmhooks.view and os together for a sixth of the start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, ClassVar, Protocol
+    from collections.abc import Callable, Sequence
+    from typing import Any, ClassVar
 
+    from slurmhooks.scrun.commands import CommandResult
     from slurmhooks.scrun.oci import Config
     from slurmhooks.view import FunctionMapping
 
-    class Scrun(Protocol):
-        """The functions of scrun's ``slurm`` table; see entry.py and trial.py."""
-
-        def ask(self, function: str, argument: bytes) -> tuple[int, bytes]:
-            """Call one with a string; return its status and output."""
+    Ask = Callable[[str, bytes], tuple[int, bytes]]
+    """Calls a function of scrun's ``slurm`` table with a string; returns its status and output. See entry, trial."""
 
 
 CONFIG = "config.json"
-
-
-class CommandResult:
-    """What a command came to.
-
-    Attributes:
-        status: its exit code; 128 + N if signal N ended it.
-        output: its standard output and standard error, as one text. Bytes that are not UTF-8 are surrogates.
-    """
-
-    __slots__ = ("output", "status")
-
-    def __init__(self, status: int, output: str) -> None:
-        """Keep both."""
-        self.status = status
-        self.output = output
-
-    def __repr__(self) -> str:
-        """Return both."""
-        return f"CommandResult(status={self.status}, output={self.output!r})"
 
 
 class Container:
@@ -92,20 +70,20 @@ class Container:
     user_id: int
     group_id: int
 
-    def __init__(self, values: dict[str, Any], job_env: dict[str, str], scrun: Scrun) -> None:
+    def __init__(self, values: dict[str, Any], job_env: dict[str, str], ask: Ask) -> None:
         """Wrap what scrun told; for the entry point.
 
         Args:
             values: by the names above.
             job_env: the job's environment; what handlers write to it is applied once they all have passed.
-            scrun: its functions.
+            ask: calls its functions.
         """
         self.__dict__.update(
             {
                 "_values": values,
                 "_writes": {},
                 "_alive": True,
-                "_scrun": scrun,
+                "_ask": ask,
                 "_config": None,
                 "_base_env": job_env,
                 "_job_env": None,
@@ -228,7 +206,7 @@ class Container:
         self._living()
         environment = {text_to_c(name, name): text_to_c(name, value) for name, value in self.job_env.items()}
         status, output = commands.run(shell_text(command), environment, cancel.requested)
-        return CommandResult(status, text_from_c(output))
+        return commands.CommandResult(status, text_from_c(output))
 
     def remote_command(self, command: str | Sequence[str]) -> CommandResult:
         """Run a command as a step of the job, on its nodes, and wait for it.
@@ -239,9 +217,11 @@ class Container:
         Args:
             command: a list is quoted for the shell, a str is given to ``/bin/sh -c`` as it is.
         """
+        from slurmhooks.scrun import commands
+
         self._living()
-        status, output = self._scrun.ask("remote_command", shell_text(command))
-        return CommandResult(status, text_from_c(output))
+        status, output = self._ask("remote_command", shell_text(command))
+        return commands.CommandResult(status, text_from_c(output))
 
     def _living(self) -> None:
         if not self.__dict__.get("_alive"):
@@ -265,7 +245,7 @@ class Container:
         if self._job_env is not None:
             self._job_env.commit()
         for name, raw in self._writes.items():
-            self._scrun.ask(self.WRITABLE[name], raw)
+            self._ask(self.WRITABLE[name], raw)
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""

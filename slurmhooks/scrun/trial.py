@@ -118,7 +118,7 @@ class Trial:
         return list(difflib.unified_diff(self._before, after, *names, lineterm=""))
 
     def ask(self, function: str, argument: bytes) -> tuple[int, bytes]:
-        """Stand in for scrun; see model.Scrun."""
+        """Stand in for scrun; see model.Ask."""
         if function == "set_bundle_path":
             self.bundle = text_from_c(argument)
             return 0, os.fsencode(self._orig_bundle)
@@ -140,7 +140,7 @@ class Trial:
             "group_id": self._group_id,
             **paths,
         }
-        container = Container(values, self.job_env, self)
+        container = Container(values, self.job_env, self.ask)
         return dispatch.run(self._registry.handlers(f"scrun.{name}"), {"container": container}, container)
 
     def _root(self) -> str:

@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.scrun.model import CommandResult, Container, shell_text
+from slurmhooks.scrun.commands import CommandResult
+from slurmhooks.scrun.model import Container, shell_text
 from slurmhooks.values import text_from_c, text_to_c
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class _Recorded(Container):
 
     def _note(self, function: str, command: str | Sequence[str]) -> CommandResult:
         self._living()
-        status, output = self._scrun.ask(function, shell_text(command))
+        status, output = self._ask(function, shell_text(command))
         return CommandResult(status, text_from_c(output))
 
 
@@ -90,8 +91,8 @@ class FakeContainer(_Recorded):
         }
         env = dict(job_env or {})
         scrun = Scrun(values, command)
-        super().__init__(values, env, scrun)
-        self.__dict__.update(_given=(values, env, scrun), _cancelled=cancelled, commands=scrun.commands)
+        super().__init__(values, env, scrun.ask)
+        self.__dict__.update(_given=(values, env, scrun.ask), _cancelled=cancelled, commands=scrun.commands)
 
     @property
     def cancelled(self) -> bool:
@@ -121,7 +122,7 @@ class Scrun:
         self.commands: list[tuple[str, str]] = []
 
     def ask(self, function: str, argument: bytes) -> tuple[int, bytes]:
-        """See scrun.model.Scrun."""
+        """See scrun.model.Ask."""
         text = text_from_c(argument)
         if function in self._setters:
             old = self._values[self._setters[function]]

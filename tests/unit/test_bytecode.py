@@ -6,11 +6,14 @@ import sys
 from collections.abc import Iterator
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from slurmhooks import bytecode
+from slurmhooks import bytecode, errors
 from slurmhooks.cli import _bytecode
+from slurmhooks.hook import HOOKS
+from slurmhooks.registry import Handler
 from tests.unit.test_imports import MAY_BE_IMPORTED, MAY_BE_IMPORTED_BY_THE_ANCHOR, MAY_BE_IMPORTED_FOR_SCRIPTS
 
 NEEDS_SLURM = {"slurmhooks.scrun.entry", "slurmhooks.spank.entry"}
@@ -162,7 +165,7 @@ def test_it_holds_what_launches_import() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(_bytecode.MODULES) - NEEDS_SLURM))
 def test_launches_have_what_is_in_the_source(name: str) -> None:
-    """What is left out of a module is nothing that it defines at run time."""
+    """What is left out of a module is nothing that it defines at run time; exceptions come when they are named."""
     spec = importlib.util.find_spec(name)
     assert spec is not None
     full = importlib.util.module_from_spec(spec)
@@ -170,8 +173,19 @@ def test_launches_have_what_is_in_the_source(name: str) -> None:
     spec.loader.exec_module(full)
     short = importlib.util.module_from_spec(spec)
     exec(_bytecode.Source(name).code, vars(short))
-    assert vars(full).keys() - vars(short).keys() <= {"annotations", "__annotations__"}
+    assert vars(full).keys() - vars(short).keys() <= {"annotations", "__annotations__", *vars(errors)}
     assert vars(short).keys() <= vars(full).keys()
+
+
+def test_exceptions_come_when_they_are_named() -> None:
+    """They are the same, wherever a module has them from."""
+    short: dict[str, Any] = {"__name__": "short"}
+    exec(_bytecode.Source("slurmhooks.dispatch").code, short)
+    assert "Reject" not in short
+    handler = Handler(print, (), HOOKS["job_submit"], 50, False, (), "site:submit", "/site.py", 1)
+    outcome = short["judge"](handler, errors.Reject("no", code=7))
+    assert (outcome.passed, outcome.text, outcome.code) == (False, "no", 7)
+    assert type(short["returned"](1)) is errors.HandlerError
 
 
 def test_it_is_written_in_one_step(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def container(bundle: Path, scrun: Scrun) -> Container:
         "user_id": 2001,
         "group_id": 2002,
     }
-    return Container(values, {"SLURM_JOB_ID": "5", "ODD": "\udcff"}, scrun)
+    return Container(values, {"SLURM_JOB_ID": "5", "ODD": "\udcff"}, scrun.ask)
 
 
 @pytest.fixture

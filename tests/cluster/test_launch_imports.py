@@ -16,6 +16,7 @@ def tell(spank):
 """
 BESIDES = {
     "_slurmhooks_bytecode",  # slurmhooks/bytecode.py, out of the library that starts Python
+    "gc",  # the library that starts Python asks it to freeze what slurmhooks is
     "_cffi_backend",  # what the compiled view runs on
     "_slurmhooks_spank.lib",
     "abc",  # for _collections_abc; up to 3.13 the bare interpreter has it

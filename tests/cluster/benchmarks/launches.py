@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Steps with one task_init handler, or a script's: what starting Python in slurmstepd costs, and what it does not."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,6 +35,24 @@ print(1e3 * (time.perf_counter() - before))
 ' $(/opt/slurmhooks/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 done
 """
+FLOOR = f"""
+import sys
+from _frozen_importlib import ModuleSpec, module_from_spec
+from _frozen_importlib_external import ExtensionFileLoader
+loader = ExtensionFileLoader({{module!r}}, {{file!r}})
+sys.modules[{{module!r}}] = lupa = module_from_spec(ModuleSpec({{module!r}}, loader, origin={{file!r}}))
+loader.exec_module(lupa)
+lua = lupa.LuaRuntime(encoding=None, register_eval=False, register_builtins=False)
+lua.globals()[b"SPANK"] = lua.table()
+with open("{SCRIPT}", "rb") as file:
+    lua.execute(file.read())
+lua.globals()[b"slurm_spank_task_init"](lua.table_from({{{{b"setenv": lambda *words: 1}}}}))
+"""
+"""Loads lupa's module as it is, and runs the script; nothing of slurmhooks."""
+FIND_LUPA = (
+    "/opt/slurmhooks/bin/python3 -c 'from slurmhooks.lua import finding; it = finding.find();"
+    " print(it.module, it.file)'"
+)
 MEBI = 1 << 20
 
 
@@ -48,7 +67,7 @@ def measure(machine: Machine) -> Iterator[Row]:
     yield from _per_task(machine)
     yield _resident(machine)
     yield _processes(machine)
-    yield _script(machine)
+    yield from _script(machine)
 
 
 def _one_task(machine: Machine) -> Row:
@@ -74,13 +93,15 @@ def _one_task(machine: Machine) -> Row:
     )
 
 
-def _script(machine: Machine) -> Row:
+def _script(machine: Machine) -> Iterator[Row]:
     """Measure one script of spank-lua: by itself it takes no Python, so its start is allowed to us."""
     machine.site({}, plugstack=SCRIPT_PLUGSTACK)
+    module, file = machine.root(FIND_LUPA).split()
     cases: dict[str, tuple[str | None, str]] = {
         "no plugin": ("", "srun -Q true"),
         "slurmhooks": (SCRIPT_PLUGSTACK, "srun -Q true"),
         "embedded, bare": (None, BARE),
+        "embedded, lupa": (None, f"{BARE} {shlex.quote(FLOOR.format(module=module, file=file))}"),
     }
     if machine.spank_lua:
         cases["spank-lua"] = (f"required {SPANK_LUA} {SCRIPT}\n", "srun -Q true")
@@ -89,13 +110,17 @@ def _script(machine: Machine) -> Row:
     lupa = [float(line) for line in machine.root(TIME_LUPA).split()]
     parts = {**{f"{name}, ms": part for name, part in times.items()}, "of it, loading lupa, ms": spread(lupa)}
     what = "srun true, one script's task_init: wall time added, against spank-lua's and a bare interpreter's together"
+    floor = "the floor of that: a bare interpreter that loads lupa and runs the script, nothing else"
     if not machine.spank_lua:
-        return Row(GROUP, what, 1, "x", None, parts=parts, note=ABSENT)
+        yield Row(GROUP, what, 1, "x", None, parts=parts, note=ABSENT)
+        return
     before = times["no plugin"].median
     allowed = times["spank-lua"].median - before + times["embedded, bare"].median
     added = times["slurmhooks"].median - before
     note = f"{number(added)} ms added, against {number(allowed)} ms"
-    return Row(GROUP, what, 1, "x", added / allowed, parts=parts, note=note)
+    yield Row(GROUP, what, 1, "x", added / allowed, parts=parts, note=note)
+    least = times["embedded, lupa"].median
+    yield Row(GROUP, floor, None, "x", least / allowed, note=f"{number(least)} ms, against {number(allowed)} ms")
 
 
 def _per_task(machine: Machine) -> Iterator[Row]:

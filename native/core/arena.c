@@ -82,13 +82,6 @@ static void give_back(void *context, void *block, size_t size)
     below.free(below.ctx, block, size);
 }
 
-void arena_prepare(void)
-{
-    range = map_range();
-    if (range)
-        *(volatile char *)range = 0;
-}
-
 void arena_install(void)
 {
     PyObjectArenaAllocator ours = {NULL, take, give_back};

@@ -203,5 +203,4 @@ static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer
 __attribute__((visibility("default"))) const struct slurmhooks_core slurmhooks_core = {
     .abi = SLURMHOOKS_CORE_ABI,
     .call = call,
-    .prepare = prepare,
 };

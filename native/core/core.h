@@ -14,7 +14,7 @@
 
 /* Changes whenever the two structs or the call's meaning do: stub and core of
  * two builds in one directory must not be mixed silently. */
-#define SLURMHOOKS_CORE_ABI 3
+#define SLURMHOOKS_CORE_ABI 2
 
 /* What an entry point in Python hands back: a tuple (rc, message, detail). */
 struct slurmhooks_answer {
@@ -49,7 +49,6 @@ typedef int (*slurmhooks_call_f)(struct slurmhooks_entry *entry, struct slurmhoo
 struct slurmhooks_core {
     int abi;
     slurmhooks_call_f call;
-    void (*prepare)(void); /* what a first call would wait for, but for Python itself; before any call */
 };
 
 /* The one symbol that a stub looks up, and its name. */

@@ -20,12 +20,6 @@ void interpreter_loaded(void);
 /* Keep some freed blocks for the next thread (arena.c). Called once, before Python starts. */
 void arena_install(void);
 
-/* Have the memory for the first objects now. Not beside interpreter_start(). */
-void arena_prepare(void);
-
-/* Do what a start would wait for, but for Python itself (prepare.c). Not beside interpreter_start(). */
-void prepare(void);
-
 /* Make the module _slurmhooks_core (shared.c). RET new, or NULL with an exception. */
 PyObject *shared_module(void);
 

@@ -49,19 +49,15 @@ static const struct slurmhooks_core *open_core(void)
     return found;
 }
 
-static const struct slurmhooks_core *get_core(int early)
+static const struct slurmhooks_core *get_core(void)
 {
     const struct slurmhooks_core *ready = __atomic_load_n(&core, __ATOMIC_ACQUIRE);
 
     if (ready)
         return ready;
     pthread_mutex_lock(&lock);
-    if (!core) {
-        const struct slurmhooks_core *opened = open_core();
-        if (opened && early)
-            opened->prepare();
-        __atomic_store_n(&core, opened, __ATOMIC_RELEASE);
-    }
+    if (!core)
+        __atomic_store_n(&core, open_core(), __ATOMIC_RELEASE);
     ready = core;
     pthread_mutex_unlock(&lock);
     return ready;
@@ -69,12 +65,12 @@ static const struct slurmhooks_core *get_core(int early)
 
 void stub_open(void)
 {
-    get_core(1);
+    get_core();
 }
 
 int stub_call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments, int count)
 {
-    const struct slurmhooks_core *ready = get_core(0);
+    const struct slurmhooks_core *ready = get_core();
 
     memset(answer, 0, sizeof(*answer));
     return ready ? ready->call(entry, answer, arguments, count) : -1;

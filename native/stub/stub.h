@@ -13,7 +13,7 @@
 __attribute__((visibility("hidden"))) int stub_call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer,
                                                     const intptr_t *arguments, int count);
 
-/* Open the core library now, where there is time, and prepare what an entry point would wait for. Starts no Python. */
+/* Open the core library now, where there is time: an entry point need not wait for it then. Starts no Python. */
 __attribute__((visibility("hidden"))) void stub_open(void);
 
 #define STUB_CALL(entry, answer, ...)                         \

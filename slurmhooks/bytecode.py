@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import Any
 
-FORMAT = (4, MAGIC_NUMBER)
+FORMAT = (5, MAGIC_NUMBER)
 HEADER = 8192
 """Bytes at the beginning of the file, in which its entries are; the byte code follows."""
 EXTENSIONS = ("_cffi_backend", "_slurmhooks_spank", "_slurmhooks_scrun")
 """Of those that are libraries: they lie beside this package, or beside the one that has started Python."""
 
-Entry = tuple[str, int, int, bool, tuple[str, ...], int, int]
-"""Of a module: its source, the source's size and time, whether it is a package, the modules that it imports and those
-that they import, in the order in which they can be made, first and last byte of its code."""
+Entry = tuple[int, int, bool, tuple[str, ...], int, int]
+"""Of a module: size and time of its source, whether it is a package, the modules that it imports and those that they
+import, in the order in which they can be made, first and last byte of its code. Where its source is follows from its
+name: so the header is as long wherever the package is."""
 
 
 def file_of(package: str) -> str:
@@ -52,7 +53,7 @@ class Finder:
             file: where the byte code is.
             identity: of the file that the entries come from.
             entries: by the module's name.
-            folders: that of this package, and that of the library which has started Python.
+            folders: the one that this package is in, and that of the library which has started Python.
         """
         self._file = file
         self._identity = identity
@@ -65,16 +66,21 @@ class Finder:
         entry = self._entries.get(name)
         if entry is None:
             return self._extension(name) if name in EXTENSIONS else None
+        source = self._source(name)
         try:
-            status = stat(entry[0])
+            status = stat(source)
         except OSError:
             return None
-        if status.st_size != entry[1] or status.st_mtime_ns != entry[2]:
+        if status.st_size != entry[0] or status.st_mtime_ns != entry[1]:
             return None
-        spec: Any = ModuleSpec(name, self, origin=entry[0], is_package=entry[3])  # type: ignore[arg-type]
-        if entry[3]:
-            spec.submodule_search_locations.append(entry[0].rpartition("/")[0])
+        spec: Any = ModuleSpec(name, self, origin=source, is_package=entry[2])  # type: ignore[arg-type]
+        if entry[2]:
+            spec.submodule_search_locations.append(source.rpartition("/")[0])
         return spec
+
+    def _source(self, name: str) -> str:
+        path = f"{self._folders[0]}/{name.replace('.', '/')}"
+        return f"{path}/__init__.py" if self._entries[name][2] else f"{path}.py"
 
     def _extension(self, name: str) -> "Any":
         for folder in self._folders:
@@ -93,7 +99,7 @@ class Finder:
         """Run the module, after those that it imports: here that takes half of what an import does."""
         descriptor = self._open()
         try:
-            for name in self._entries[module.__name__][4]:
+            for name in self._entries[module.__name__][3]:
                 if name not in modules:
                     self._make(name, descriptor)
             self._run(module, descriptor)
@@ -115,14 +121,15 @@ class Finder:
         setattr(modules[parent], leaf, module)
 
     def _run(self, module: "ModuleType", descriptor: int) -> None:
-        module.__file__ = self._entries[module.__name__][0]
+        module.__file__ = self._source(module.__name__)
         exec(self._code(module.__name__, descriptor), module.__dict__)
 
     def _code(self, name: str, descriptor: int) -> "CodeType":
-        source, *_, start, end = self._entries[name]
         if descriptor < 0:
+            source = self._source(name)
             loader = SourceFileLoader(name, source)
             return loader.source_to_code(loader.get_data(source), source)
+        *_, start, end = self._entries[name]
         code: CodeType = loads(pread(descriptor, end - start, HEADER + start))
         return code
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The byte code of what launches import: a cache, never wrong, only absent."""
 
+import importlib
 import importlib.util
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.util import MAGIC_NUMBER
@@ -144,6 +148,29 @@ def test_the_file_of_another_is_none(served: Served, monkeypatch: pytest.MonkeyP
         patch.setattr(bytecode, "FORMAT", form)
         served.file.write_bytes(_bytecode.render(NAMES))
     assert served.load()[1] is not bytecode.Finder
+
+
+def test_a_process_that_slurm_did_not_start(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line imports as Python does; what a library of ours starts is told where the package is."""
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    importlib.reload(bytecode)
+    assert [type(finder).__name__ for finder in sys.meta_path].count("Finder") == 0
+    monkeypatch.setitem(sys._xoptions, "slurmhooks_package", str(served.folder))
+    importlib.reload(bytecode)
+    assert type(sys.meta_path[0]).__name__ == "Finder"
+
+
+def test_the_header_is_as_long_wherever_the_package_is(tmp_path: Path) -> None:
+    """Its room is fixed, and a site may install into the deepest of folders."""
+    deep = tmp_path.joinpath(*["a-folder-with-a-long-name"] * 40)
+    shutil.copytree(Path(bytecode.__file__).parent, deep / "slurmhooks", ignore=shutil.ignore_patterns("__pycache__"))
+    code = "from slurmhooks.cli import _bytecode as it; print(it.__file__); it.write()"
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=deep, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(deep))
+    assert Path(bytecode.file_of(str(deep / "slurmhooks"))).stat().st_size > bytecode.HEADER
 
 
 def test_no_file_is_none(served: Served) -> None:

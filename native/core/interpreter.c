@@ -107,6 +107,7 @@ static void finish_paths(void)
     }
 }
 
+/* Tell Python a path, as if by -X NAME=PATH. RET 0, or -1. */
 static int tell(const char *name, const char *path)
 {
     PyObject *py_options = PySys_GetObject("_xoptions"); /* borrowed */
@@ -161,11 +162,17 @@ static void place_encodings(void)
     PyErr_Clear();
 }
 
-/* From now on what launches import comes from one file; see slurmhooks/bytecode.py. Without it all is only slower. */
-static void serve_imports(void)
+/*
+ * From now on what launches import comes from one file; see slurmhooks/bytecode.py, which is in this library, or found
+ * by Python as any module where that is not used. Without it all is only slower. RET 0, or -1.
+ */
+static int serve_imports(int frozen)
 {
-    Py_XDECREF(PyImport_ImportModule("_slurmhooks_bytecode"));
+    if (tell("slurmhooks_package", SLURMHOOKS_PACKAGE))
+        return -1;
+    Py_XDECREF(PyImport_ImportModule(frozen ? "_slurmhooks_bytecode" : "slurmhooks.bytecode"));
     PyErr_Clear();
+    return 0;
 }
 
 static PyStatus initialize(const char *directory)
@@ -194,12 +201,10 @@ static PyStatus initialize(const char *directory)
     if (PyStatus_Exception(status))
         return status;
     finish_paths();
-    if (tell_sysconfdir() || tell("slurmhooks_package", SLURMHOOKS_PACKAGE))
-        return PyStatus_NoMemory();
-    if (frozen) {
+    if (frozen)
         place_encodings();
-        serve_imports();
-    }
+    if (tell_sysconfdir() || serve_imports(frozen))
+        return PyStatus_NoMemory();
     return status;
 }
 
@@ -219,7 +224,7 @@ static int join_running(const char *directory)
         Py_XDECREF(py_entry);
     }
     if (!rc)
-        rc = tell_sysconfdir();
+        rc = tell_sysconfdir() || serve_imports(0) ? -1 : 0;
     if (rc) {
         PyErr_Clear();
         log_error("cannot extend the search path of the Python that another plugin has started");

@@ -14,6 +14,7 @@ int interpreter_start(void);
 
 /* Whether it is this library that has started Python, which then runs as long as the process. */
 int interpreter_is_ours(void);
+
 /* The first entry point has been imported. Needs the GIL, and leaves no exception. */
 void interpreter_loaded(void);
 

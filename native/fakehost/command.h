@@ -50,6 +50,7 @@ void command_close_fd(const struct line *line);
 void command_getenv(const struct line *line);
 void command_balance(const struct line *line);
 void command_mapped(const struct line *line);
+void command_await_mapped(const struct line *line);
 
 /* main.c: run the lines of a block, one after the other. */
 void run_block(struct block block);

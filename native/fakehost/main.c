@@ -50,6 +50,7 @@ static const struct command commands[] = {
     {"getenv", 2, command_getenv, NULL},
     {"balance", 1, command_balance, NULL},
     {"mapped", 2, command_mapped, NULL},
+    {"await_mapped", 2, command_await_mapped, NULL},
 };
 
 static const struct command *find(const char *name)

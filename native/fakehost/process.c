@@ -165,15 +165,19 @@ void command_atexit(const struct line *line, struct block block)
 }
 
 /* Wait until a file exists, for instance because a handler made it. */
+static void wait_a_little(const struct line *line, int waited)
+{
+    if (waited == WAIT_SECONDS * 100)
+        script_wrong(line, "it did not appear");
+    usleep(10000);
+}
+
 void command_await(const struct line *line)
 {
     struct stat status;
 
-    for (int tenths = 0; stat(line->words[1], &status); tenths++) {
-        if (tenths == WAIT_SECONDS * 100)
-            script_wrong(line, "it did not appear");
-        usleep(10000);
-    }
+    for (int waited = 0; stat(line->words[1], &status); waited++)
+        wait_a_little(line, waited);
 }
 
 void command_touch(const struct line *line)
@@ -215,7 +219,7 @@ void command_balance(const struct line *line)
 }
 
 /* Whether a library is in this process: what nobody uses is to cost nothing. */
-void command_mapped(const struct line *line)
+static int is_mapped(const char *part)
 {
     FILE *file = fopen("/proc/self/maps", "re");
     char text[4096];
@@ -224,9 +228,20 @@ void command_mapped(const struct line *line)
     if (!file)
         abort();
     while (fgets(text, sizeof(text), file))
-        found |= strstr(text, line->words[1]) != NULL;
+        found |= strstr(text, part) != NULL;
     fclose(file);
+    return found;
+}
+
+void command_await_mapped(const struct line *line)
+{
+    for (int waited = 0; !is_mapped(line->words[1]); waited++)
+        wait_a_little(line, waited);
+}
+
+void command_mapped(const struct line *line)
+{
     FILE *result = output_begin("mapped");
-    output_number(result, "found", found);
+    output_number(result, "found", is_mapped(line->words[1]));
     output_end(result);
 }

@@ -2,9 +2,10 @@
 -- Runs the scrun.lua of a site's own, which slurmhooks.toml names under [scrun] lua, in scrun's Lua state and with
 -- scrun's own `slurm` table: as scrun itself would.
 --
--- Gets the folder of the plugins, and that of slurm.conf with a slash at its end; returns the script's two functions, or nothing if no script is
--- named. What is wrong is an error, with which scrun ends before it asks for a job.
-local plugins, folder = ...
+-- Gets the folder of the plugins, that of slurm.conf with a slash at its end, and slurmhooks.toml: its path and its text.
+-- Returns the script's two functions, or nothing if no script is named. What is wrong is an error, with which scrun ends
+-- before it asks for a job.
+local plugins, folder, toml, text = ...
 
 local function unquoted(text)
    return text:match('^"(.*)"$') or text:match("^'(.*)'$") or text
@@ -22,13 +23,9 @@ local function value_on(line)
 end
 
 -- Not all of TOML: a spelling that this does not understand is refused, never overlooked.
-local function configured(path)
-   local file = io.open(path, "r")
-   if not file then
-      return nil
-   end
+local function configured()
    local section, found = "", nil
-   for line in file:lines() do
+   for line in (text .. "\n"):gmatch("([^\n]*)\n") do
       local header = line:match("^%s*%[%s*([^%[%]]-)%s*%]%s*$") or line:match("^%s*%[%s*([^%[%]]-)%s*%]%s*#")
       local key = line:match('^%s*(["\']?[%w_-]+["\']?)%s*[.=]')
       key = key and unquoted(key)
@@ -37,12 +34,10 @@ local function configured(path)
       elseif key == "scrun" and section == "" or key == "lua" and section == "scrun" then
          found = section == "scrun" and value_on(line)
          if not found then
-            file:close()
-            error(path .. ': write the name of scrun\'s Lua script as [scrun] and, on a line of its own, lua = "PATH"', 0)
+            error(toml .. ': write the name of scrun\'s Lua script as [scrun] and, on a line of its own, lua = "PATH"', 0)
          end
       end
    end
-   file:close()
    return found
 end
 
@@ -76,7 +71,7 @@ local function run(path)
    return slurm_scrun_stage_in, slurm_scrun_stage_out
 end
 
-local name = configured(folder .. "slurmhooks.toml")
+local name = configured()
 if not name then
    return
 end

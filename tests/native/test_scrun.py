@@ -142,6 +142,14 @@ def test_as_scruns_anchor_does(each_host: Host) -> None:
     assert (run.one("fork")["status"], run.one("fork")["signal"]) == (0, 0)
 
 
+def test_libpython_is_opened_beside_the_anchor(host: Host) -> None:
+    """Before the first staging; in scrun itself, which may only ask for a state, it is not."""
+    host.site("hook.scrun.stage_in(lambda container: log.info('ran'))")
+    run = host.run("lua $lua\nfork\nawait_mapped libpython\nstage_in bundle=/b\nend\nmapped libpython")
+    assert run.said("ran") == [""]
+    assert run.one("mapped")["found"] == 0
+
+
 def test_an_alarm_before_scrun_listens(host: Host) -> None:
     """The anchor survives scrun's timer going off before scrun has given it a handler."""
     host.site("import os\nos.kill(os.getpid(), 14)\nhook.scrun.stage_in(lambda container: None)")

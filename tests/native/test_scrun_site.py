@@ -151,6 +151,14 @@ def test_the_configuration_is_never_misread(host: Host, text: str) -> None:
         assert ("site loaded" in run) == (named == "site.lua")
 
 
+def test_an_unreadable_configuration_ends_scrun_at_the_start(host: Host) -> None:
+    """What cannot be read names perhaps a script: no container starts without it."""
+    own(host)
+    (host.folder / "slurmhooks.toml").unlink()
+    (host.folder / "slurmhooks.toml").mkdir()
+    assert re.search(r"slurmhooks\.toml: Is a directory", str(host.run("lua $lua").one("lua")["why"]))
+
+
 def test_json_where_the_machine_has_none(host: Host) -> None:
     """A script's `require 'json'` finds a module; the machine's own one goes first."""
     script = """

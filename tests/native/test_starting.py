@@ -107,6 +107,27 @@ def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], Non
     assert run.one("balance")["alive"] == 0
 
 
+@pytest.mark.parametrize("frozen", [True, False])
+def test_where_modules_of_the_start_come_from(host: Host, frozen: bool) -> None:
+    """From the core library, or, where another program has put others in their place, from files, and no worse."""
+    host.site(
+        """
+        import encodings, sys
+
+        @hook.job_submit
+        def submit(job):
+            names = [name for name in sys.modules if name.endswith("bytecode")]
+            log.info("from", names=names, frozen=type(encodings.__loader__).__name__ != "SourceFileLoader")
+        """
+    )
+    host.use_copy_of_plugins()
+    if not frozen:
+        replace(host.plugins / CORE, "%s/encodings/__init__.py", "%s/encodings/__init__.pX")
+    run = host.run("open js $job_submit\njob_submit js")
+    finder = "_slurmhooks_bytecode" if frozen else "slurmhooks.bytecode"
+    assert run.said("from") == [f"names=['{finder}'] frozen={frozen}"]
+
+
 def test_a_plugin_whose_init_fails_is_not_kept(host: Host) -> None:
     """slurmctld ends then; what it prints last says what to do."""
     host.use_copy_of_plugins()

@@ -13,12 +13,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.cluster.benchmarks.inside.interleave import turn
+
 HERE = Path(__file__).resolve().parent
 RUN = HERE.parent / "cluster" / "run"
 COUNT = 2_000
 CLIENTS = 4
-PAIRS = 10
-"""One burst takes up to a seventh more or less than another, with and without."""
+PAIRS = 12
+"""One burst takes up to a seventh more or less than another, with and without. A multiple of six, see turn()."""
 LIMIT = 0.97
 """Of the rate without any plugin."""
 LINES = "SlurmctldDebug=error\nMaxJobCount=50000\n"
@@ -54,9 +58,7 @@ def measure(lab: Lab, count: int = COUNT, pairs: int = PAIRS) -> Iterator[tuple[
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for pair in range(pairs):
         # In turns, and each comes first as often as the others: the machine is not as fast all the time.
-        start = pair // 2 % len(names)
-        order = names[start:] + names[:start]
-        for name in order if pair % 2 else order[::-1]:
+        for name in turn(names, pair):
             seconds[name].append(burst(lab, name, count))
     rate = f"rate of {count:,} sbatch, against no plugin (median of {pairs} pairs)"
     floor = "the floor of that: no plugin, and options of sbatch that say what the policy writes"
@@ -97,5 +99,5 @@ def command(release: str) -> Lab:
 
 
 if __name__ == "__main__":
-    for row in measure(command(sys.argv[1]), *map(int, sys.argv[2:])):
-        sys.stdout.write("{}: {:.3f}, at least {}\n".format(*row))
+    for what, value, limit in measure(command(sys.argv[1]), *map(int, sys.argv[2:])):
+        sys.stdout.write(f"{what}: {value:.3f}" + (f", at least {limit}\n" if limit else "\n"))

@@ -13,6 +13,7 @@ from slurmhooks import hook
 @hook.spank.task_init
 def tell(spank):
     spank.env["IMPORTED"] = " ".join(sys.modules)
+    spank.env["SEARCHED"] = " ".join(sys.path_importer_cache)
 """
 BESIDES = {
     "_slurmhooks_bytecode",  # slurmhooks/bytecode.py, out of the library that starts Python
@@ -38,6 +39,17 @@ def test_a_step_imports_no_more_than_it_must(cluster: Cluster) -> None:
     imported = set(done.stdout.split())
     assert "slurmhooks.manifest" in imported
     assert imported - set(bare) - MAY_BE_IMPORTED - BESIDES == set()
+
+
+def test_a_step_looks_into_no_folder_for_what_it_imports(cluster: Cluster) -> None:
+    """After 'slurmhooks compile' it knows where everything is; to list the search path takes half a millisecond."""
+    cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
+    cluster.root("slurmhooks", "compile", check=True)
+    done = cluster.user("alice", "srun", "printenv", "IMPORTED", "SEARCHED")
+    assert done.returncode == 0, done.stderr + cluster.log("slurmd")
+    imported, searched = done.stdout.splitlines()
+    assert "_slurmhooks_spank" in imported.split()
+    assert searched == ""
 
 
 def test_a_step_imports_no_more_for_a_script(cluster: Cluster) -> None:

@@ -105,6 +105,18 @@ def test_a_user_namespace_can_be_made_inside(lab: "Cluster") -> None:
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
 
 
+def test_a_mount_namespace_can_be_kept_whichever_cpu_makes_it(lab: "Cluster") -> None:
+    """A namespace is mounted on a file, as job_container/tmpfs does it for each job."""
+    cpus = " ".join(map(str, sorted(os.sched_getaffinity(0))))
+    keep = (
+        "mount -t tmpfs none /mnt && mount --make-private /mnt && : > /mnt/held;"
+        f"for cpu in {cpus}; do"
+        " taskset -c $cpu unshare --mount=/mnt/held true && umount /mnt/held || echo CPU $cpu; done; umount /mnt"
+    )
+    done = lab.root("sh", "-c", keep)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_wrong_use_is_2(lab: "Cluster") -> None:
     """A call that cannot mean anything ends with 2 and one line."""
     for verb, arguments in (("exec", []), ("as", ["nobody-here", "true"]), ("put", ["-", "relative"])):

@@ -370,23 +370,6 @@ def each(spank):
 """
 
 
-PIN = """
-mount --bind /var/spool/containers /var/spool/containers
-mount --make-private /var/spool/containers
-for cpu in $(seq 0 $(($(nproc) - 1))); do
-    : > /var/spool/containers/try
-    if taskset -c $cpu unshare --mount=/var/spool/containers/try true 2> /dev/null; then
-        umount /var/spool/containers/try
-        for pid in $(pgrep -x slurmd); do taskset -acp $cpu $pid; done
-        exit
-    fi
-done
-exit 1
-"""
-"""Has slurmd run on one CPU. From Linux 6.18 on each CPU numbers namespaces by itself; one can only be kept mounted,
-as Slurm keeps it, in a namespace with a lower number: by chance never, if that was made on another CPU."""
-
-
 @pytest.fixture(scope="module")
 def contained(cluster: "Cluster") -> Iterator[Site]:
     """A site whose user_init, task_post_fork and task_exit run in the job's own mount namespace."""
@@ -397,7 +380,6 @@ def contained(cluster: "Cluster") -> Iterator[Site]:
     cluster.put("AutoBasePath=true\nBasePath=/var/spool/containers\n", "/etc/slurm/job_container.conf")
     conf = {"PrologFlags": "contain", "SlurmdParameters": "config_overrides,contain_spank", kind: plugin}
     with site(cluster, **conf) as made:
-        made.root(PIN)
         made.plugstack("required spank_python.so")
         yield made
 
@@ -579,8 +561,6 @@ def test_what_is_not_used_costs_nothing(counted: Site, cost: Cost, language: str
     have_one(counted, language, cost.callback)
     counted.compile()
     counted.cluster.restart()
-    if counted.since >= (24, 5):
-        counted.root(PIN)
     counted.root(": > /opt/spank/processes; chmod 666 /opt/spank/processes")
     done = counted.shell(f"srun -Q -w n1 -n2 sh -c '{LOOK}' | sort -u", user="root")
     counted.wait_until_idle()

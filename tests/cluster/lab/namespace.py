@@ -7,9 +7,11 @@ Killing it ends everything in it, and its mounts are never seen by the host.
 
 import ctypes
 import errno
+import fcntl
 import os
 import select
 import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
@@ -19,6 +21,7 @@ NEWNS, NEWUTS, NEWIPC, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x2000000
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 0x1000, 0x4000, 0x40000
 MNT_DETACH = 2
 PR_SET_PDEATHSIG = 1
+NS_GET_MNTNS_ID = 0x8008B705
 PIPE = 3
 """The only descriptor besides the standard ones that a new keeper has."""
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
@@ -56,6 +59,50 @@ def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -
 def unshare(flags: int) -> None:
     """Leave the namespaces that `flags` name for new ones."""
     _check(_libc.unshare(flags), "cannot make namespaces (are you root?)")
+
+
+def _mounts_id() -> int:
+    """Return the number of this process's mount namespace, by which the kernel tells which is older."""
+    with open("/proc/self/ns/mnt", "rb") as file:
+        return int.from_bytes(fcntl.ioctl(file, NS_GET_MNTNS_ID, bytes(8)), sys.byteorder)
+
+
+def _next_mounts_id(cpu: int) -> int:
+    """Return the number of a mount namespace that is made on `cpu`, and gone by now."""
+    reader, writer = os.pipe()
+
+    def make() -> int:
+        os.sched_setaffinity(0, {cpu})
+        unshare(NEWNS)
+        os.write(writer, str(_mounts_id()).encode())
+        return 0
+
+    child = fork(make, lambda text: None)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    if not text:
+        raise OSError(errno.EIO, "no mount namespace")
+    return int(text)
+
+
+def new_mounts() -> None:
+    """Leave the mount namespace for one in which any that is made later can be kept mounted, as Slurm keeps jobs'.
+
+    A namespace can only be mounted in one with a lower number, and from Linux 6.18 on each CPU numbers by itself.
+    """
+    allowed = os.sched_getaffinity(0)
+    for cpu in sorted(allowed):
+        os.sched_setaffinity(0, {cpu})
+        unshare(NEWNS)
+        os.sched_setaffinity(0, allowed)
+        try:
+            number = _mounts_id()
+            if all(_next_mounts_id(other) > number for other in allowed):
+                return
+        except OSError:
+            return  # Linux before 6.11 does not say numbers, and has one counter
 
 
 def die_with_parent() -> None:
@@ -150,7 +197,8 @@ def start(title: str, attach: Callable[[], str], *, isolated: bool, lasting: boo
             os.setsid()
         else:
             die_with_parent()
-        unshare(NEWNS | NEWPID | NEWUTS | NEWIPC | (NEWNET if isolated else 0))
+        new_mounts()
+        unshare(NEWPID | NEWUTS | NEWIPC | (NEWNET if isolated else 0))
         pid = fork(lambda: _keep(title, attach, isolated, lasting), tell)
         os.write(PIPE, f"{pid}\n".encode())
         os.close(PIPE)

@@ -59,6 +59,7 @@ static PyObject *share(PyObject *self, PyObject *unused)
     (void)self;
     (void)unused;
     stop_counting();
+    task_memory_prepare();
     Py_RETURN_NONE;
 }
 

@@ -355,6 +355,7 @@ def _share() -> None:
         return
     import gc
 
+    gc.collect()  # what CPython keeps of freed objects, to use again, lies anywhere; tasks make theirs side by side
     share()
     gc.freeze()
 

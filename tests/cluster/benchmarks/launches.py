@@ -2,7 +2,7 @@
 """Steps with one task_init handler, or a script's: what starting Python in slurmstepd costs, and what it does not."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from . import sites
@@ -13,9 +13,9 @@ GROUP = "launches"
 ROUNDS = 40
 TASK_ROUNDS = 15
 TASKS = 64
-BARE, FORKS = "/opt/bare_python", "/opt/bare_forks"
+BARE, FORKS, BARE_PLUGIN = "/opt/bare_python", "/opt/bare_forks", "/opt/bare_plugin"
 BUILD_BARE = (
-    "gcc -O2 {0}.c -o {0} $(/opt/slurmhooks/bin/python3 -c"
+    "gcc -O2 -fPIC {1} {0}.c -o {0} $(/opt/slurmhooks/bin/python3 -c"
     """ 'import sysconfig as s; print("-I" + s.get_path("include"), "-lpython" + s.get_python_version())')"""
 )
 COMMAND = "python3 -I -S -c pass"
@@ -60,9 +60,10 @@ def measure(machine: Machine) -> Iterator[Row]:
     """Measure the rows of this group."""
     machine.site({"bench.py": sites.TASK})
     machine.put(sites.TASK_LUA, SCRIPT)
-    for program in (BARE, FORKS):
+    for program in (BARE, FORKS, BARE_PLUGIN):
         machine.lab("put", str(FILES / f"{Path(program).name}.c"), f"{program}.c")
-        machine.root(BUILD_BARE.replace("{0}", program))
+        kind = "-shared" if program == BARE_PLUGIN else ""
+        machine.root(BUILD_BARE.replace("{0}", program).replace("{1}", kind))
     yield _one_task(machine)
     yield from _per_task(machine)
     yield _resident(machine)
@@ -126,10 +127,11 @@ def _script(machine: Machine) -> Iterator[Row]:
 def _per_task(machine: Machine) -> Iterator[Row]:
     """Measure what the 2nd to the 64th task add: theirs with the handler less theirs without."""
     commands = {1: "srun -Q -n1 true", TASKS: f"srun -Q -O -n{TASKS} true"}
+    plugins = {"no plugin": "", "slurmhooks": PLUGSTACK, "bare plugin": f"required {BARE_PLUGIN}\n"}
     cases: dict[str, tuple[str | None, str]] = {
         f"{name}, {tasks} task{'s' * (tasks > 1)}": (text, command)
         for tasks, command in commands.items()
-        for name, text in (("no plugin", ""), ("slurmhooks", PLUGSTACK))
+        for name, text in plugins.items()
     }
     bare: dict[str, tuple[str | None, str]] = {
         f"{name}, {count} fork{'s' * (count > 1)}": (None, f"{FORKS} {count} {which}")
@@ -143,23 +145,36 @@ def _per_task(machine: Machine) -> Iterator[Row]:
         f"the same, per further task on the node ({TASKS} tasks): wall time added",
         0.2,
         "ms",
-        _further([times[name] for name in cases]),
-        parts={f"{name}, ms": times[name] for name in cases},
+        _further(times, cases, "slurmhooks"),
+        parts={f"{name}, ms": times[name] for name in cases if not name.startswith("bare plugin")},
     )
     yield Row(
         GROUP,
-        f"the floor of that: a bare interpreter forked {TASKS} times, one function called in each child",
+        "the floor of that in slurmstepd: a plugin that calls one function of a bare interpreter in each task",
         None,
         "ms",
-        _further([times[name] for name in bare]),
+        _further(times, cases, "bare plugin"),
+        parts={f"{name}, ms": times[name] for name in cases if name.startswith("bare plugin")},
+    )
+    yield Row(
+        GROUP,
+        f"the floor without Slurm: a bare interpreter forked {TASKS} times, one function called in each child",
+        None,
+        "ms",
+        _further(times, bare, "bare interpreter"),
         parts={f"{name}, ms": times[name] for name in bare},
     )
 
 
-def _further(parts: list[Spread]) -> float:
-    """Return what each but the first adds: parts are one without, one with, many without, many with."""
-    one, one_with, many, many_with = (part.median for part in parts)
-    return ((many_with - one_with) - (many - one)) / (TASKS - 1)
+def _further(times: Mapping[str, Spread], cases: Iterable[str], which: str) -> float:
+    """Return what each but the first adds, over the first of the cases, which is without."""
+    one, many = ([name for name in cases if f", {count} " in name] for count in (1, TASKS))
+
+    def added(names: list[str]) -> float:
+        (with_it,) = (name for name in names if name.startswith(which))
+        return times[with_it].median - times[names[0]].median
+
+    return (added(many) - added(one)) / (TASKS - 1)
 
 
 def _resident(machine: Machine) -> Row:

@@ -437,7 +437,16 @@ local function nested(n)
    return found + 1
 end
 local function depth(n) return n == 0 and 0 or 1 + depth(n - 1) end
-local function first(command) local pipe = io.popen(command) local line = pipe:read() pipe:close() return line end
+-- proctrack/linuxproc counts what handlers start among the step's processes, and a job that ends ends them: once more.
+local function first(command)
+   local line
+   repeat
+      local pipe = io.popen(command)
+      line = pipe:read()
+      pipe:close()
+   until line
+   return line
+end
 for name in ("init user_init task_init_privileged task_init task_post_fork task_exit exit"):gmatch("%S+") do
    _G["slurm_spank_" .. name] = function(spank)
       if spank.context ~= "remote" then return end

@@ -105,15 +105,34 @@ def test_a_user_namespace_can_be_made_inside(lab: "Cluster") -> None:
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
 
 
+CPUS = sorted(os.sched_getaffinity(0))
+KEEP = f"""
+    mount -t tmpfs none /mnt && mount --make-private /mnt && : > /mnt/held
+    for cpu in {" ".join(map(str, CPUS))}; do
+        taskset -c $cpu unshare --mount=/mnt/held true && umount /mnt/held || echo CPU $cpu
+    done
+    umount /mnt
+"""
+"""Mounts a namespace that each CPU makes on a file, as job_container/tmpfs does it for each job."""
+
+
 def test_a_mount_namespace_can_be_kept_whichever_cpu_makes_it(lab: "Cluster") -> None:
-    """A namespace is mounted on a file, as job_container/tmpfs does it for each job."""
-    cpus = " ".join(map(str, sorted(os.sched_getaffinity(0))))
-    keep = (
-        "mount -t tmpfs none /mnt && mount --make-private /mnt && : > /mnt/held;"
-        f"for cpu in {cpus}; do"
-        " taskset -c $cpu unshare --mount=/mnt/held true && umount /mnt/held || echo CPU $cpu; done; umount /mnt"
+    """So a job may start on any CPU."""
+    done = lab.root("sh", "-c", KEEP)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+def test_new_mounts_can_keep_any_wherever_they_are_made(cpu: int) -> None:
+    """The tool may run on any CPU, too."""
+    made = (
+        "import os, sys; from lab import namespace; everywhere = os.sched_getaffinity(0);"
+        "os.sched_setaffinity(0, {int(sys.argv[1])}); os.sched_setaffinity(0, everywhere);"
+        "namespace.new_mounts(); namespace.mount('none', '/', '', namespace.MS_REC | namespace.MS_PRIVATE);"
+        "os.execvp('sh', ['sh', '-c', sys.argv[2]])"
     )
-    done = lab.root("sh", "-c", keep)
+    command = [sys.executable, "-c", made, str(cpu), KEEP]
+    done = subprocess.run(command, cwd=RUN.parent, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -437,15 +437,14 @@ local function nested(n)
    return found + 1
 end
 local function depth(n) return n == 0 and 0 or 1 + depth(n - 1) end
--- proctrack/linuxproc counts what handlers start among the step's processes, and a job that ends ends them: once more.
+-- proctrack/linuxproc counts what handlers start among the step's processes, and a job that ends ends them: again.
 local function first(command)
-   local line
-   repeat
+   for _ = 1, 20 do
       local pipe = io.popen(command)
-      line = pipe:read()
+      local line = pipe:read()
       pipe:close()
-   until line
-   return line
+      if line then return line end
+   end
 end
 for name in ("init user_init task_init_privileged task_init task_post_fork task_exit exit"):gmatch("%S+") do
    _G["slurm_spank_" .. name] = function(spank)

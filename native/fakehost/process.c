@@ -164,7 +164,6 @@ void command_atexit(const struct line *line, struct block block)
     atexit(run_at_exit);
 }
 
-/* Wait until a file exists, for instance because a handler made it. */
 static void wait_a_little(const struct line *line, int waited)
 {
     if (waited == WAIT_SECONDS * 100)
@@ -172,6 +171,7 @@ static void wait_a_little(const struct line *line, int waited)
     usleep(10000);
 }
 
+/* Wait until a file exists, for instance because a handler made it. */
 void command_await(const struct line *line)
 {
     struct stat status;

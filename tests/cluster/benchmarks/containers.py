@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from . import launches
-from .machine import FILES, HERE, INSIDE, Machine
+from .machine import HERE, INSIDE, Machine
 from .rows import Row, number, spread
 
 GROUP = "containers"
@@ -33,8 +33,7 @@ def measure(machine: Machine) -> Iterator[Row]:
     if machine.release in WITHOUT_SCRUN:
         return
     machine.site({"bench.py": HOOKS})
-    machine.lab("put", str(FILES / "bare_python.c"), "/opt/bare_python.c")
-    machine.root(launches.BUILD_BARE.replace("{0}", launches.BARE))
+    launches.build_bare(machine, launches.BARE)
     machine.lab("put", str(HERE.parent / "make_bundle.py"), "/opt/make_bundle.py")
     machine.user(f"python3 /opt/make_bundle.py {BUNDLE} /bin/echo running; mkdir -p -m 700 /run/user/2001/scrun")
     machine.lab("put", str(INSIDE / "interleave.py"), "/opt/interleave.py")

@@ -2,7 +2,7 @@
 """Steps with one task_init handler, or a script's: what starting Python in slurmstepd costs, and what it does not."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from . import sites
@@ -14,8 +14,8 @@ ROUNDS = 40
 TASK_ROUNDS = 15
 TASKS = 64
 BARE, FORKS, BARE_PLUGIN = "/opt/bare_python", "/opt/bare_forks", "/opt/bare_plugin"
-BUILD_BARE = (
-    "gcc -O2 -fPIC {1} {0}.c -o {0} $(/opt/slurmhooks/bin/python3 -c"
+PYTHON_FLAGS = (
+    "$(/opt/slurmhooks/bin/python3 -c"
     """ 'import sysconfig as s; print("-I" + s.get_path("include"), "-lpython" + s.get_python_version())')"""
 )
 COMMAND = "python3 -I -S -c pass"
@@ -60,15 +60,20 @@ def measure(machine: Machine) -> Iterator[Row]:
     """Measure the rows of this group."""
     machine.site({"bench.py": sites.TASK})
     machine.put(sites.TASK_LUA, SCRIPT)
-    for program in (BARE, FORKS, BARE_PLUGIN):
-        machine.lab("put", str(FILES / f"{Path(program).name}.c"), f"{program}.c")
-        kind = "-shared" if program == BARE_PLUGIN else ""
-        machine.root(BUILD_BARE.replace("{0}", program).replace("{1}", kind))
+    build_bare(machine, BARE)
+    build_bare(machine, FORKS)
+    build_bare(machine, BARE_PLUGIN, "-shared -fPIC")
     yield _one_task(machine)
     yield from _per_task(machine)
     yield _resident(machine)
     yield _processes(machine)
     yield from _script(machine)
+
+
+def build_bare(machine: Machine, program: str, options: str = "") -> None:
+    """Build one of the programs that embed Python and nothing else, from the source of that name."""
+    machine.lab("put", str(FILES / f"{Path(program).name}.c"), f"{program}.c")
+    machine.root(f"gcc -O2 {options} {program}.c -o {program} {PYTHON_FLAGS}")
 
 
 def _one_task(machine: Machine) -> Row:
@@ -129,12 +134,12 @@ def _per_task(machine: Machine) -> Iterator[Row]:
     commands = {1: "srun -Q -n1 true", TASKS: f"srun -Q -O -n{TASKS} true"}
     plugins = {"no plugin": "", "slurmhooks": PLUGSTACK, "bare plugin": f"required {BARE_PLUGIN}\n"}
     cases: dict[str, tuple[str | None, str]] = {
-        f"{name}, {tasks} task{'s' * (tasks > 1)}": (text, command)
+        _case(name, tasks, "task"): (text, command)
         for tasks, command in commands.items()
         for name, text in plugins.items()
     }
     bare: dict[str, tuple[str | None, str]] = {
-        f"{name}, {count} fork{'s' * (count > 1)}": (None, f"{FORKS} {count} {which}")
+        _case(name, count, "fork"): (None, f"{FORKS} {count} {which}")
         for count in (1, TASKS)
         for name, which in (("no interpreter", "without"), ("bare interpreter", "python"))
     }
@@ -145,7 +150,7 @@ def _per_task(machine: Machine) -> Iterator[Row]:
         f"the same, per further task on the node ({TASKS} tasks): wall time added",
         0.2,
         "ms",
-        _further(times, cases, "slurmhooks"),
+        _further(times, "task", "no plugin", "slurmhooks"),
         parts={f"{name}, ms": times[name] for name in cases if not name.startswith("bare plugin")},
     )
     yield Row(
@@ -153,7 +158,7 @@ def _per_task(machine: Machine) -> Iterator[Row]:
         "the floor of that in slurmstepd: a plugin that calls one function of a bare interpreter in each task",
         None,
         "ms",
-        _further(times, cases, "bare plugin"),
+        _further(times, "task", "no plugin", "bare plugin"),
         parts={f"{name}, ms": times[name] for name in cases if name.startswith("bare plugin")},
     )
     yield Row(
@@ -161,20 +166,21 @@ def _per_task(machine: Machine) -> Iterator[Row]:
         f"the floor without Slurm: a bare interpreter forked {TASKS} times, one function called in each child",
         None,
         "ms",
-        _further(times, bare, "bare interpreter"),
+        _further(times, "fork", "no interpreter", "bare interpreter"),
         parts={f"{name}, ms": times[name] for name in bare},
     )
 
 
-def _further(times: Mapping[str, Spread], cases: Iterable[str], which: str) -> float:
-    """Return what each but the first adds, over the first of the cases, which is without."""
-    one, many = ([name for name in cases if f", {count} " in name] for count in (1, TASKS))
+def _case(name: str, count: int, unit: str) -> str:
+    return f"{name}, {count} {unit}{'s' * (count > 1)}"
 
-    def added(names: list[str]) -> float:
-        (with_it,) = (name for name in names if name.startswith(which))
-        return times[with_it].median - times[names[0]].median
 
-    return (added(many) - added(one)) / (TASKS - 1)
+def _further(times: Mapping[str, Spread], unit: str, without: str, with_it: str) -> float:
+    """Return what each but the first adds."""
+    one, many = (
+        times[_case(with_it, count, unit)].median - times[_case(without, count, unit)].median for count in (1, TASKS)
+    )
+    return (many - one) / (TASKS - 1)
 
 
 def _resident(machine: Machine) -> Row:

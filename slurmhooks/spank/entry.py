@@ -87,7 +87,7 @@ class Line:
         return len(self._names) + len(self._registered) - 1
 
 
-_prepared: dict[tuple[int, bytes], Prepared] = {}
+_prepared: dict[tuple[int, str], Prepared] = {}
 """What each of many tasks will do once, by the address of its line's arguments and the name of the callback."""
 MANY_TASKS = 16
 """On one node: for fewer, a rehearsal takes longer than what it saves them."""
@@ -158,12 +158,11 @@ def callback(
         base: number of the line's first option.
         missing: address of the names of callbacks that Slurm cannot find in this variant of the plugin, or 0.
     """
-    raw_name = ffi.string(ffi.cast("char *", name))
-    prepared = _prepared.pop((argv, raw_name), None) if _prepared else None
+    name_text = text_from_c(ffi.string(ffi.cast("char *", name)))
+    prepared = _prepared.pop((argv, name_text), None) if _prepared else None
     if prepared is not None:
-        prepared.handle = handle
-        return _answer(prepared.what, prepared.run)
-    return _load_and_call(text_from_c(raw_name), handle, context, argc, argv, known, option_callback, base, missing)
+        return _answer(*prepared.at(handle))
+    return _load_and_call(name_text, handle, context, argc, argv, known, option_callback, base, missing)
 
 
 def _load_and_call(

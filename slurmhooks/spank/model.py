@@ -71,7 +71,7 @@ class ControlEnvironment(Environment):
         super().__delitem__(name)
 
 
-_FOR_DISPATCH = frozenset({"savepoint", "rollback", "commit", "close"})
+_FOR_DISPATCH = frozenset({"begin", "savepoint", "rollback", "commit", "close"})
 
 
 class Spank:
@@ -127,11 +127,6 @@ class Spank:
         args: tuple[str, ...]
         env: Environment
         job_control_env: ControlEnvironment
-        _ffi: Any
-        _lib: Any
-        _handle: Any
-        _alive: bool
-        _prepended: list[bytes]
 
     def __init__(self, native: Any, handle: Any, context: str, callback: str, args: Sequence[str]) -> None:
         """Wrap a handle; for the entry point.
@@ -143,8 +138,11 @@ class Spank:
             callback: its name.
             args: see the class.
         """
-        # Not one by one: __setattr__ would be called for each.
-        self.__dict__.update(_ffi=native.ffi, _lib=native.lib, _handle=handle, _alive=True, _prepended=[])
+        self._ffi = native.ffi
+        self._lib = native.lib
+        self._handle = handle
+        self._alive = True
+        self._prepended: list[bytes] = []
         if context == "remote":
             env = Environment(self._getenv, self._env_names, self._setenv)
         else:
@@ -155,6 +153,10 @@ class Spank:
         self.__dict__.update(
             context=context, callback=callback, args=tuple(args), env=env, job_control_env=job_control_env
         )
+
+    def begin(self, handle: Any) -> None:
+        """Take the handle of a view that was made before there was one; for the entry point."""
+        self.__dict__["_handle"] = handle
 
     def __getattr__(self, name: str) -> Any:
         """Explain an attribute that does not exist."""
@@ -375,9 +377,8 @@ class Spank:
 
     def commit(self) -> None:
         """Apply the writes; for dispatch."""
-        for environment in (self.env, self.job_control_env):
-            if environment._staged:
-                environment.commit()
+        self.env.commit()
+        self.job_control_env.commit()
         if self._prepended:
             words = [self._ffi.new("char[]", word) for word in self._prepended]
             argv = self._ffi.new("const char *[]", [*words, self._ffi.NULL])
@@ -387,8 +388,9 @@ class Spank:
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""
-        # Calls cost each task pages, which it has to copy: __setattr__'s and two more.
-        self.__dict__["_alive"] = self.env._alive = self.job_control_env._alive = False
+        self._alive = False
+        self.env.close()
+        self.job_control_env.close()
 
 
 def _attribute(item: Item) -> Any:

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
     Answer = tuple[int, None, int]
     Finish = Callable[[Outcome], Answer]
-    Store = MutableMapping[tuple[int, bytes], "Prepared"]
+    Store = MutableMapping[tuple[int, str], "Prepared"]
 
-SUCCESS: Answer = (0, None, 0)
 CONTEXT = "remote"
 CALLBACKS = ("task_init_privileged", "task_init")
 """Those that run in the task's own process, once each."""
@@ -35,7 +34,7 @@ VARIABLE = "SLURMHOOKS_REHEARSAL"
 class Prepared:
     """One callback of a task, as far as it can be made before there is a task."""
 
-    __slots__ = ("_arguments", "_attributes", "_cast", "_finish", "_handlers", "_view", "handle", "what")
+    __slots__ = ("_arguments", "_cast", "_finish", "_handlers", "_view", "_what")
 
     def __init__(self, native: Any, handlers: Sequence[Handler], view: Spank, finish: Finish) -> None:
         """Keep what the task will need.
@@ -49,17 +48,17 @@ class Prepared:
         self._cast = native.ffi.cast
         self._handlers = handlers
         self._view = view
-        self._attributes = view.__dict__
         self._arguments: dict[str, object] = {"spank": view}
         self._finish = finish
-        self.handle = 0
-        self.what = f"spank {view.callback}"
+        self._what = f"spank {view.callback}"
 
-    def run(self) -> Answer:
-        """Run the handlers of the task whose ``spank_t`` is at the address that has been put into ``handle``."""
-        self._attributes["_handle"] = self._cast("struct spank_handle *", self.handle)
-        outcome = dispatch.run(self._handlers, self._arguments, self._view)
-        return SUCCESS if outcome is dispatch.PASSED else self._finish(outcome)
+    def at(self, handle: int) -> tuple[str, Callable[[], Answer]]:
+        """Take the address of the ``spank_t``; return what this is, for the log, and what runs the handlers."""
+        self._view.begin(self._cast("struct spank_handle *", handle))
+        return self._what, self._run
+
+    def _run(self) -> Answer:
+        return self._finish(dispatch.run(self._handlers, self._arguments, self._view))
 
 
 def prepare(native: Any, registry: Registry, args: Sequence[str], argv: int, store: Store, finish: Finish) -> None:
@@ -77,7 +76,7 @@ def prepare(native: Any, registry: Registry, args: Sequence[str], argv: int, sto
         handlers = [handler for handler in registry.handlers(f"spank.{name}") if CONTEXT in handler.contexts]
         if handlers and not any(handler.scripted for handler in handlers):
             view = Spank(native, native.ffi.NULL, CONTEXT, name, args)
-            store[argv, name.encode()] = Prepared(native, handlers, view, finish)
+            store[argv, name] = Prepared(native, handlers, view, finish)
 
 
 def _write(spank: Spank) -> None:

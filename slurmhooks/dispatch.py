@@ -52,12 +52,12 @@ def run(handlers: Iterable[Handler], arguments: dict[str, object], view: View | 
             savepoint = view.savepoint() if handler.lenient and view is not None else None
             try:
                 result = handler.call(arguments)
-                if result is not None:
-                    raise returned(result)
             except BaseException as error:  # noqa: BLE001 - whatever it is, SystemExit too, it must not end a daemon
                 outcome = judge(handler, error, view, savepoint)
-                if outcome is not None:
-                    return outcome
+            else:
+                outcome = None if result is None else judge(handler, returned(result), view, savepoint)
+            if outcome is not None:
+                return outcome
         if view is not None:
             view.commit()
     finally:
@@ -91,7 +91,9 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
 
 def returned(result: object) -> HandlerError:
     """Return the error for what a handler returned that is not None."""
-    return HandlerError(f"a handler returns nothing; this one returned {result!r}. To refuse, raise Reject(text)")
+    # A class of the site's own is not asked how it looks.
+    shown = repr(result) if type(result).__module__ == "builtins" else object.__repr__(result)
+    return HandlerError(f"a handler returns nothing; this one returned {shown}. To refuse, raise Reject(text)")
 
 
 def guarded(

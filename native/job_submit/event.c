@@ -9,8 +9,7 @@
 
 #include <sys/ioctl.h>
 
-/* Most arguments that a handler can have: those of hook.job_modify. */
-#define MOST 8
+#include "core/handler.h"
 
 struct event {
     PyObject_HEAD vectorcallfunc call;
@@ -23,7 +22,7 @@ struct event {
     PyObject *py_answer;    /* answer(): of an event that passed, with messages */
     PyObject *py_bug;       /* bug(error): the answer to an error that is no handler's */
     PyObject *py_success;   /* the answer of an event that passed without messages */
-    PyObject *py_handlers;  /* (function, (place of each argument ...), lenient, handler) of each */
+    PyObject *py_handlers;  /* see core/handler.h */
     PyObject *py_prepare;   /* prepare(desc, record, uid): (owner, other arguments ...); None: not needed */
     PyObject *py_spare;     /* a job that nobody kept, for the next event */
     int fd;                 /* inotify's: readable if a file may have changed; -1: ask refresh(); -2: never */
@@ -33,7 +32,7 @@ struct event {
 struct running {
     struct request *job;
     PyObject *py_others; /* what prepare() returned, or NULL */
-    PyObject *arguments[MOST];
+    PyObject *arguments[HANDLER_MOST_ARGUMENTS];
     Py_ssize_t count;
 };
 
@@ -79,7 +78,7 @@ static int begin(struct event *event, struct running *running, PyObject *const *
     if (!running->py_others)
         return -1;
     if (!PyTuple_Check(running->py_others) || !PyTuple_GET_SIZE(running->py_others) ||
-        PyTuple_GET_SIZE(running->py_others) > MOST - 1) {
+        PyTuple_GET_SIZE(running->py_others) > HANDLER_MOST_ARGUMENTS - 1) {
         PyErr_SetString(PyExc_TypeError, "prepare() returns a tuple");
         return -1;
     }
@@ -112,63 +111,6 @@ static void end(struct event *event, struct running *running)
     PyErr_Restore(py_type, py_value, py_traceback);
 }
 
-/* Call one handler with what it takes. RET new, or NULL with its exception. */
-static PyObject *call_handler(PyObject *bound, const struct running *running)
-{
-    PyObject *py_places = PyTuple_GET_ITEM(bound, 1); /* borrowed */
-    /* One in front for a bound method's self. */
-    PyObject *arguments[1 + MOST] = {NULL};
-    Py_ssize_t count = PyTuple_GET_SIZE(py_places);
-
-    for (Py_ssize_t i = 0; i < count; i++) {
-        arguments[1 + i] = running->arguments[PyLong_AsLong(PyTuple_GET_ITEM(py_places, i))];
-        if (!arguments[1 + i]) {
-            PyErr_SetString(PyExc_SystemError, "prepare() returned too few arguments");
-            return NULL;
-        }
-    }
-    return PyObject_Vectorcall(PyTuple_GET_ITEM(bound, 0), arguments + 1,
-                               (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-}
-
-/* The current exception as an object, cleared. RET new; NULL only if there is none. */
-static PyObject *take_exception(void)
-{
-    PyObject *py_type, *py_value, *py_traceback;
-
-    PyErr_Fetch(&py_type, &py_value, &py_traceback);
-    PyErr_NormalizeException(&py_type, &py_value, &py_traceback);
-    if (py_value && py_traceback)
-        PyException_SetTraceback(py_value, py_traceback);
-    Py_XDECREF(py_type);
-    Py_XDECREF(py_traceback);
-    return py_value;
-}
-
-/* Run a handler. RET new: Py_None to go on, an answer to stop with; NULL with an exception that is not the handler's.
- */
-static PyObject *run_handler(struct event *event, PyObject *bound, const struct running *running)
-{
-    PyObject *py_job = (PyObject *)running->job, *py_savepoint = Py_NewRef(Py_None);
-
-    if (PyTuple_GET_ITEM(bound, 2) == Py_True) {
-        Py_SETREF(py_savepoint, PyObject_CallMethod(py_job, "savepoint", NULL));
-        if (!py_savepoint)
-            return NULL;
-    }
-    PyObject *py_result = call_handler(bound, running);
-    if (py_result != Py_None) {
-        PyObject *py_error = py_result ? Py_NewRef(Py_None) : take_exception();
-        PyObject *py_verdict =
-            PyObject_CallFunctionObjArgs(event->py_judge, PyTuple_GET_ITEM(bound, 3), py_error,
-                                         py_result ? py_result : Py_None, py_job, py_savepoint, NULL);
-        Py_XDECREF(py_error);
-        Py_XSETREF(py_result, py_verdict);
-    }
-    Py_DECREF(py_savepoint);
-    return py_result;
-}
-
 /* Apply what was written; as model.Job.commit. RET 0 or -1. */
 static int commit(struct event *event, struct request *job)
 {
@@ -197,7 +139,8 @@ static int commit(struct event *event, struct request *job)
 static PyObject *run_handlers(struct event *event, PyObject *handlers, const struct running *running)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(handlers); i++) {
-        PyObject *py_verdict = run_handler(event, PyTuple_GET_ITEM(handlers, i), running);
+        PyObject *py_verdict =
+            handler_run(PyTuple_GET_ITEM(handlers, i), running->arguments, (PyObject *)running->job, event->py_judge);
         if (py_verdict != Py_None)
             return py_verdict;
         Py_DECREF(py_verdict);
@@ -241,30 +184,10 @@ static PyObject *event_call(PyObject *self, PyObject *const *arguments, size_t c
     PyObject *py_answer = run(event, arguments, PyVectorcall_NARGS(count));
     if (py_answer)
         return py_answer;
-    PyObject *py_error = take_exception();
+    PyObject *py_error = exception_take();
     py_answer = PyObject_CallOneArg(event->py_bug, py_error);
     Py_DECREF(py_error);
     return py_answer;
-}
-
-/* RET 0, or -1: not what run_handlers() relies on. */
-static int verify(PyObject *handlers)
-{
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(handlers); i++) {
-        PyObject *py_bound = PyTuple_GET_ITEM(handlers, i), *py_places;
-        if (!PyTuple_Check(py_bound) || PyTuple_GET_SIZE(py_bound) != 4)
-            return -1;
-        py_places = PyTuple_GET_ITEM(py_bound, 1);
-        if (!PyTuple_Check(py_places) || PyTuple_GET_SIZE(py_places) > MOST)
-            return -1;
-        for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(py_places); j++) {
-            PyObject *py_place = PyTuple_GET_ITEM(py_places, j);
-            long place = PyLong_Check(py_place) ? PyLong_AsLong(py_place) : -1;
-            if (place < 0 || place >= MOST)
-                return -1;
-        }
-    }
-    return 0;
 }
 
 static PyObject *event_arm(PyObject *self, PyObject *arguments)
@@ -274,11 +197,8 @@ static PyObject *event_arm(PyObject *self, PyObject *arguments)
 
     if (!PyArg_ParseTuple(arguments, "O!O", &PyTuple_Type, &py_handlers, &py_prepare))
         return NULL;
-    if (verify(py_handlers)) {
-        PyErr_Clear();
-        PyErr_SetString(PyExc_TypeError, "a handler is (function, places of its arguments, lenient, handler)");
+    if (handlers_verify(py_handlers))
         return NULL;
-    }
     Py_SETREF(event->py_handlers, Py_NewRef(py_handlers));
     Py_SETREF(event->py_prepare, Py_NewRef(py_prepare));
     Py_RETURN_NONE;

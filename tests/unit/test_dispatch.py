@@ -226,6 +226,7 @@ def test_an_unawaited_coroutine_is_never_a_pass(said: SimpleNamespace) -> None:
             raise RuntimeError
 
     assert not run(handler(lambda view: Coroutine()), view=View()).passed
+    assert any("Coroutine object at" in line for line in said.records)
 
 
 def test_savepoints_only_where_they_are_needed() -> None:

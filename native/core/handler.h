@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Calls a handler from C, without a frame of Python as long as it passes; what runs many events has its own loop. */
+#ifndef SLURMHOOKS_HANDLER_H
+#define SLURMHOOKS_HANDLER_H
+
+#include <Python.h>
+
+/* Most arguments that a handler can have: those of hook.job_modify. */
+#define HANDLER_MOST_ARGUMENTS 8
+
+/*
+ * Whether each handler of a tuple is what handler_run() relies on:
+ * (function, (place of each argument ...), lenient, handler). RET 0, or -1 with an exception.
+ */
+int handlers_verify(PyObject *handlers);
+
+/*
+ * Run one handler.
+ *
+ * IN bound     see above
+ * IN arguments by their places; HANDLER_MOST_ARGUMENTS of them, NULL where there is none
+ * IN view      what the handler may write to: asked for its savepoint() if the handler is lenient
+ * IN judge     judge(handler, error, result, view, savepoint): the answer, or None to go on; for one that did not pass
+ * RET new: Py_None to go on, an answer to stop with; NULL with an exception that is not the handler's.
+ */
+PyObject *handler_run(PyObject *bound, PyObject *const *arguments, PyObject *view, PyObject *judge);
+
+/* The current exception as an object, cleared. RET new; NULL only if there is none. */
+PyObject *exception_take(void);
+
+#endif

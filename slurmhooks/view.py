@@ -154,15 +154,37 @@ class Staged(MutableMapping[str, str]):
         self._alive = False
 
 
-class StagedMapping(Staged):
-    """One whose attributes are Python's."""
+if TYPE_CHECKING:
 
-    __slots__ = ("_alive", "_staged")
+    class Writes:
+        """See below."""
 
-    def __init__(self) -> None:
-        """Start without writes."""
-        self._staged: dict[str, str | None] = {}
-        self._alive = True
+else:
+    try:
+        from _slurmhooks_core import Writes
+    except ImportError:  # outside Slurm, or another plugin has started Python
+
+        class Writes:
+            """What native/core/writes.c has, but for its assignment."""
+
+            __slots__ = ("_alive", "_staged")
+
+            def __new__(cls, *_: object) -> Writes:
+                """Start without writes."""
+                self = super().__new__(cls)
+                self._staged = {}
+                self._alive = True
+                return self
+
+
+class StagedMapping(Writes, Staged):
+    """One that has the attributes itself.
+
+    In Slurm's processes what is short and plain is staged by C: a subclass that refuses more than :meth:`_check` does
+    here has to override ``__setitem__`` too.
+    """
+
+    __slots__ = ()
 
 
 class FunctionMapping(StagedMapping):
@@ -177,7 +199,6 @@ class FunctionMapping(StagedMapping):
         apply: Callable[[str, str | None], None],
     ) -> None:
         """Take the three functions that :class:`StagedMapping` needs."""
-        super().__init__()
         self._functions = (load, names, apply)
 
     def _load(self, name: str) -> str | None:

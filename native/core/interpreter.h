@@ -43,12 +43,11 @@ void thread_state_drop(PyThreadState *state);
 /* In a forked child: its only thread state stays; see fork.c. */
 void thread_state_forked(void);
 
-/* Have memory for tasks, which are forked later (task_memory.c); without it they do as ever. The caller holds the GIL.
- */
-void task_memory_prepare(void);
+/* From now on put small blocks side by side, as far as there is room (task_memory.c). The caller holds the GIL. */
+void task_memory_begin(void);
 
-/* In a forked child: allocate from it, if there is any. */
-void task_memory_use(void);
+/* In a forked child: that memory has a part for it. */
+void task_memory_forked(void);
 
 /* How often this process has been forked off since Python started: differs if a fork has happened in between. */
 unsigned fork_generation(void);

@@ -7,6 +7,8 @@
 #include <Python.h>
 
 #include "interpreter.h"
+#include "tasks.h"
+#include "writes.h"
 
 #if PY_VERSION_HEX < 0x030c0000 || defined(Py_GIL_DISABLED)
 /* This CPython counts for everything. */
@@ -59,11 +61,19 @@ static PyObject *share(PyObject *self, PyObject *unused)
     (void)self;
     (void)unused;
     stop_counting();
-    task_memory_prepare();
+    Py_RETURN_NONE;
+}
+
+static PyObject *gather(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    task_memory_begin();
     Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
+    {"gather", gather, METH_NOARGS, "Put what is made from now on side by side: tasks will write to it."},
     {"share", share, METH_NOARGS, "Make forks cheap: what there is now stays until the process ends."},
     {NULL, NULL, 0, NULL},
 };
@@ -75,5 +85,9 @@ static struct PyModuleDef module = {
 
 PyObject *shared_module(void)
 {
-    return PyModule_Create(&module);
+    PyObject *py_module = PyModule_Create(&module);
+
+    if (py_module && (PyModule_AddType(py_module, &tasks_type) || PyModule_AddType(py_module, &writes_type)))
+        Py_CLEAR(py_module);
+    return py_module;
 }

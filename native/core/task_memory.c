@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the tasks of slurmstepd, its forks, allocate. CPython keeps blocks of each size apart, and some objects of each
- * type to be used again: a task that makes a few of everything would write to, and so copy, a page for each. Here it
- * takes them one after the other from memory that nobody has written to.
+ * What the tasks of slurmstepd, its forks, allocate, and what is made for them before. CPython keeps blocks of each
+ * size apart, and some objects of each type to be used again: a task that makes a few of everything would write to, and
+ * so copy, a page for each. Here they come one after the other from memory of their own.
  */
 #include <Python.h>
 
@@ -11,8 +11,9 @@
 
 #include "interpreter.h"
 
-/* What a few handlers need; the rest comes from where it came before. */
-#define ROOM ((size_t)128 * 1024)
+/* What a few handlers need, before the fork and after it; the rest comes from where it came before. */
+#define ROOM_BEFORE ((size_t)256 * 1024)
+#define ROOM_AFTER ((size_t)128 * 1024)
 #define LARGEST ((size_t)1024)
 #define ALIGNMENT 16
 
@@ -22,7 +23,8 @@ struct head {
     size_t unused;
 };
 
-static char *room, *next;
+/* All of it, and what is free of the part in use. */
+static char *room, *next, *end;
 
 static const PyMemAllocatorDomain domains[] = {PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
 #define DOMAINS (sizeof(domains) / sizeof(domains[0]))
@@ -30,7 +32,7 @@ static PyMemAllocatorEx below[DOMAINS];
 
 static int ours(const void *block)
 {
-    return (const char *)block >= room && (const char *)block < room + ROOM;
+    return (const char *)block >= room && (const char *)block < room + ROOM_BEFORE + ROOM_AFTER;
 }
 
 static struct head *head_of(void *block)
@@ -43,7 +45,7 @@ static void *take(size_t size)
 {
     size_t whole = size ? (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT;
 
-    if (size > LARGEST || sizeof(struct head) + whole > (size_t)(room + ROOM - next))
+    if (size > LARGEST || sizeof(struct head) + whole > (size_t)(end - next))
         return NULL;
     struct head *head = (struct head *)next;
     head->size = whole;
@@ -97,7 +99,7 @@ static void *task_realloc(void *context, void *block, size_t size)
     return larger;
 }
 
-void task_memory_prepare(void)
+void task_memory_begin(void)
 {
 #ifdef Py_GIL_DISABLED
     /* Objects must come from its own allocator there. */
@@ -105,20 +107,22 @@ void task_memory_prepare(void)
 #endif
     if (room)
         return;
-    void *mapped = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *mapped = mmap(NULL, ROOM_BEFORE + ROOM_AFTER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED)
         return;
     room = next = mapped;
-    for (size_t i = 0; i < DOMAINS; i++)
-        PyMem_GetAllocator(domains[i], &below[i]);
-}
-
-void task_memory_use(void)
-{
-    if (!room)
-        return;
+    end = room + ROOM_BEFORE;
     for (size_t i = 0; i < DOMAINS; i++) {
+        PyMem_GetAllocator(domains[i], &below[i]);
         PyMemAllocatorEx mine = {&below[i], task_malloc, task_calloc, task_realloc, task_free};
         PyMem_SetAllocator(domains[i], &mine);
     }
+}
+
+void task_memory_forked(void)
+{
+    if (!room || end != room + ROOM_BEFORE)
+        return;
+    next = room + ROOM_BEFORE;
+    end = next + ROOM_AFTER;
 }

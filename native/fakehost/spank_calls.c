@@ -73,6 +73,8 @@ void command_job(const struct line *line)
             strings_add(&fake_job.argv, line->words[i] + strlen("argv="));
         if (!strncmp(line->words[i], "env=", strlen("env=")))
             strings_add(&fake_job.env, line->words[i] + strlen("env="));
+        if (!strncmp(line->words[i], "refuse=", strlen("refuse=")))
+            strings_set(&fake_job.refused, line->words[i] + strlen("refuse="), "");
     }
 }
 

@@ -48,6 +48,8 @@ spank_err_t spank_setenv(spank_t spank, const char *name, const char *value, int
         return ESPANK_BAD_ARG;
     if (!overwrite && strings_get(&fake_job.env, name))
         return ESPANK_ENV_EXISTS;
+    if (strings_get(&fake_job.refused, name))
+        return ESPANK_ERROR;
     strings_set(&fake_job.env, name, value);
     return ESPANK_SUCCESS;
 }

@@ -31,6 +31,7 @@ struct fake_job {
     struct strings argv; /* also that of the task that is about to start */
     struct strings env;
     struct strings control_env;
+    struct strings refused; /* variables that are not taken, as if memory were short */
     struct fake_task tasks[FAKE_LOCAL_TASKS];
 };
 

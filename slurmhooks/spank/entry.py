@@ -14,8 +14,13 @@ from slurmhooks import dispatch
 from slurmhooks.errors import LoadError
 from slurmhooks.hook import CONTEXTS
 from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
-from slurmhooks.registry import Registry
+from slurmhooks.registry import Handler, Registry
 from slurmhooks.values import text_from_c
+
+try:
+    import _slurmhooks_core as core
+except ImportError:  # another plugin has started Python
+    core = None
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +29,8 @@ if TYPE_CHECKING:
 
     from slurmhooks.hook import Option
     from slurmhooks.outcome import Outcome
+    from slurmhooks.spank.model import Spank
     from slurmhooks.spank.options import Options
-    from slurmhooks.spank.rehearsal import Prepared
 
 ffi = native.ffi
 lib = native.lib
@@ -87,9 +92,7 @@ class Line:
         return len(self._names) + len(self._registered) - 1
 
 
-_prepared: dict[tuple[int, str], Prepared] = {}
-"""What each of many tasks will do once, by the address of its line's arguments and the name of the callback."""
-MANY_TASKS = 16
+MANY_TASKS = 8
 """On one node: for fewer, a rehearsal takes longer than what it saves them."""
 
 _lines: dict[tuple[str, ...], Line | None] = {}
@@ -134,7 +137,7 @@ def options() -> Options:
     return _options
 
 
-def callback(
+def _callback_of_line(
     name: int,
     handle: int,
     context: int,
@@ -145,7 +148,7 @@ def callback(
     base: int,
     missing: int,
 ) -> Answer:
-    """Run the handlers of one callback.
+    """Run the handlers of one callback of a line of plugstack.conf, which is loaded at first use.
 
     Args:
         name: address of its name without ``slurm_spank_``.
@@ -159,35 +162,20 @@ def callback(
         missing: address of the names of callbacks that Slurm cannot find in this variant of the plugin, or 0.
     """
     name_text = text_from_c(ffi.string(ffi.cast("char *", name)))
-    prepared = _prepared.pop((argv, name_text), None) if _prepared else None
-    if prepared is not None:
-        return _answer(*prepared.at(handle))
-    return _load_and_call(name_text, handle, context, argc, argv, known, option_callback, base, missing)
-
-
-def _load_and_call(
-    name: str,
-    handle: int,
-    context: int,
-    argc: int,
-    argv: int,
-    known: int,
-    option_callback: int,
-    base: int,
-    missing: int,
-) -> Answer:
-    """Run the handlers of one callback of a line that may not have been loaded; see :func:`callback`."""
     unseen = text_from_c(ffi.string(ffi.cast("char *", missing))).split() if missing else []
 
     def body() -> tuple[int, bytes | None, int]:
         global _context
         _context = CONTEXTS[context - 1] if 0 < context <= len(CONTEXTS) else "error"
-        line = _line(argc, argv, bool(known))
+        pointer = ffi.cast("struct spank_handle *", handle)
+        before_tasks = name_text == "init_post_opt" and _context == "remote"
+        before_tasks = name_text == "init_post_opt" and _context == "remote"
+        many = before_tasks and core is not None and _has_many_tasks(pointer)
+        line = _line(argc, argv, bool(known), many)
         if line is None or _never_called(line.registry, unseen):
             return FAILED
-        pointer = ffi.cast("struct spank_handle *", handle)
         if (
-            name == "init"
+            name_text == "init"
             and not known
             and not options().register(line.registry, pointer, _context, option_callback, base)
         ):
@@ -196,12 +184,12 @@ def _load_and_call(
         def register(option: Option) -> int:
             return options().add(option, pointer, base + line.add(option), option_callback)
 
-        answer = _callback(name, pointer, line, register)
-        if name == "init_post_opt" and _context == "remote" and answer == SUCCESS:
-            _before_tasks(pointer, line, argv)
+        answer = _callback(name_text, pointer, line, register)
+        if before_tasks and answer == SUCCESS:
+            _before_tasks(pointer, line, argv, many)
         return answer
 
-    return _answer(f"spank {name}", body)
+    return _answer(f"spank {name_text}", body)
 
 
 def option(argc: int, argv: int, known: int, index: int, name: int, argument: int, remote: int) -> Answer:
@@ -239,23 +227,28 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
 
 
 def _answer(what: str, body: Callable[[], tuple[int, bytes | None, int]]) -> Answer:
-    code, text, _ = dispatch.guarded(what, body, FAILED[0])
+    return _told(*dispatch.guarded(what, body, FAILED[0]))
+
+
+def _told(code: int, text: bytes | None, detail: int) -> Answer:
+    """Tell the user what there is to tell; Slurm does not."""
+    del detail
     if text is not None:
         log.user(text.decode("utf-8", "replace"))
     return code, None, 0
 
 
-def _line(argc: int, argv: int, known: bool) -> Line | None:
-    """Return the line with these arguments, loaded at first use; None if that failed."""
+def _line(argc: int, argv: int, known: bool, many: bool = False) -> Line | None:
+    """Return the line with these arguments, loaded at first use, for many tasks or not; None if that failed."""
     words = ffi.cast("char **", argv)
     args = tuple(text_from_c(ffi.string(words[index])) for index in range(argc))
     if args not in _lines:
-        _lines[args] = _load(args, known)
+        _lines[args] = _load(args, known, many)
     return _lines[args]
 
 
-def _load(args: tuple[str, ...], known: bool) -> Line | None:
-    """Load what one line of plugstack.conf names."""
+def _load(args: tuple[str, ...], known: bool, many: bool) -> Line | None:
+    """Load what one line of plugstack.conf names; see :func:`_line`."""
     from slurmhooks import loader, site
 
     if posix.getuid() == 0:
@@ -267,6 +260,10 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
 
             rows = manifest.read(args)
         sources, rest = site.of_plugstack(args) if rows is None else manifest.sources(args, rows)
+        if many:
+            import slurmhooks.spank.model  # noqa: F401 - not among what tasks write to
+
+            _gather()
         registry = loader.load([source for source in sources if not source.scripted])
         scripts = [source for source in sources if source.scripted]
         if not scripts:
@@ -325,7 +322,22 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
     return lua.run(scripts, View(native, handle, _context, name, line.args), register), None, 0
 
 
-def _before_tasks(handle: Any, line: Line, argv: int) -> None:
+def _has_many_tasks(handle: Any) -> bool:
+    """Tell whether this is the slurmstepd of a step that will have many tasks on this node."""
+    count = ffi.new("uint32_t *")
+    failed = lib.slurmhooks_get_item(handle, lib.S_JOB_LOCAL_TASK_COUNT, count, ffi.NULL)
+    return not failed and bool(count[0] >= MANY_TASKS)
+
+
+def _gather() -> None:
+    """Put what is made from now on side by side: each task will write to some of it."""
+    import gc
+
+    gc.collect()  # what CPython keeps of freed objects, to use again, lies anywhere
+    core.gather()
+
+
+def _before_tasks(handle: Any, line: Line, argv: int, many: bool) -> None:
     """Have now what tasks call: cffi makes each function at its first use, and every task is a fork of this."""
     python = any(not handler.scripted for handler in line.registry.all_handlers())
     if python:
@@ -334,30 +346,31 @@ def _before_tasks(handle: Any, line: Line, argv: int) -> None:
         getattr(lib, name)
     ffi.typeof("char[]")
     ffi.typeof("char **")
-    count = ffi.new("uint32_t *")
-    failed = lib.slurmhooks_get_item(handle, lib.S_JOB_LOCAL_TASK_COUNT, count, ffi.NULL)
-    if failed or count[0] < MANY_TASKS:
+    if not many:
         return
+    _gather()
     if python:
         from slurmhooks.spank import rehearsal
 
-        rehearsal.rehearse(native, handle, callback, _prepared, _finish)
+        rehearsal.rehearse(native, _tasks, handle)
         if _options is None or _options.refused(line.registry) is None:
-            rehearsal.prepare(native, line.registry, line.args, argv, _prepared, _finish)
-    _share()
-
-
-def _share() -> None:
-    """Keep what there is now, as it is, until the process ends: to count and to collect it would only write to it."""
-    try:
-        from _slurmhooks_core import share
-    except ImportError:  # another plugin has started Python
-        return
+            rehearsal.prepare(native, _tasks, line.registry, line.args, argv)
     import gc
 
-    gc.collect()  # what CPython keeps of freed objects, to use again, lies anywhere; tasks make theirs side by side
-    share()
+    core.share()
     gc.freeze()
+
+
+def _judge(
+    handler: Handler, error: BaseException | None, result: object, view: Spank, savepoint: object
+) -> Answer | None:
+    """Say what a handler's exception, or that it returned something, comes to; None: the next handler runs."""
+    outcome = dispatch.judge(handler, dispatch.returned(result) if error is None else error, view, savepoint)
+    return None if outcome is None else _finish(outcome)
+
+
+def _bug(name: str, error: BaseException) -> Answer:
+    return _told(*dispatch.bug(f"spank {name}", error, FAILED[0]))
 
 
 def _finish(outcome: Outcome) -> Answer:
@@ -376,3 +389,8 @@ def _number(code: str | int | None) -> int:
             log.error("Reject(code=%r): this release of Slurm has no such code", code)
         code = known
     return abs(int(code)) if code else int(lib.ESPANK_ERROR)
+
+
+_tasks = core and core.Tasks(_callback_of_line, judge=_judge, bug=_bug)
+callback = _tasks or _callback_of_line
+"""What the stub calls: of many tasks what was prepared for them, else :func:`_callback_of_line`."""

@@ -64,6 +64,11 @@ class ControlEnvironment(Environment):
         super()._check(name, value)
         self._writable()
 
+    def __setitem__(self, name: str, value: str) -> None:
+        """Set a value."""
+        self._check(name, value)
+        super().__setitem__(name, value)
+
     def __delitem__(self, name: str) -> None:
         """Delete a name; KeyError if it is not set."""
         self._living()
@@ -71,7 +76,7 @@ class ControlEnvironment(Environment):
         super().__delitem__(name)
 
 
-_FOR_DISPATCH = frozenset({"begin", "savepoint", "rollback", "commit", "close"})
+_FOR_DISPATCH = frozenset({"savepoint", "rollback", "commit", "close"})
 
 
 class Spank:
@@ -141,7 +146,6 @@ class Spank:
         self._ffi = native.ffi
         self._lib = native.lib
         self._handle = handle
-        self._alive = True
         self._prepended: list[bytes] = []
         if context == "remote":
             env = Environment(self._getenv, self._env_names, self._setenv)
@@ -153,10 +157,6 @@ class Spank:
         self.__dict__.update(
             context=context, callback=callback, args=tuple(args), env=env, job_control_env=job_control_env
         )
-
-    def begin(self, handle: Any) -> None:
-        """Take the handle of a view that was made before there was one; for the entry point."""
-        self.__dict__["_handle"] = handle
 
     def __getattr__(self, name: str) -> Any:
         """Explain an attribute that does not exist."""
@@ -201,7 +201,7 @@ class Spank:
             self._raise("spank_prepend_task_argv", "ESPANK_NOT_TASK", PREPEND.text)
         if isinstance(argv, str):
             raise TypeError(f"prepend_task_argv takes a list of str, not {argv!r}")
-        self._prepended = [text_to_c("argv", word) for word in argv] + self._prepended
+        self._prepended[:0] = [text_to_c("argv", word) for word in argv]
 
     def symbol_supported(self, symbol: str) -> bool:
         """Tell whether this Slurm calls a function of that name, such as ``slurm_spank_task_init``.
@@ -212,7 +212,7 @@ class Spank:
         return bool(self._lib.spank_symbol_supported(text_to_c("symbol", symbol)) == 1)
 
     def _living(self) -> None:
-        if not self._alive:
+        if not self.env._alive:
             raise stale(self)
 
     def _raise(self, item: str, code: str, where: str) -> Any:
@@ -371,7 +371,7 @@ class Spank:
     def rollback(self, savepoint: object) -> None:
         """Forget the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
-        env, job_control, self._prepended = savepoint
+        env, job_control, self._prepended[:] = savepoint
         self.env.rollback(env)
         self.job_control_env.rollback(job_control)
 
@@ -388,7 +388,6 @@ class Spank:
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""
-        self._alive = False
         self.env.close()
         self.job_control_env.close()
 

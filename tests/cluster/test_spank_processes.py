@@ -95,6 +95,52 @@ def each(spank):
     assert len({r["pid"] for r in records if r["callback"] in ("task_post_fork", "task_exit", "user_init")}) == 1
 
 
+@pytest.mark.parametrize("mode", ["python", "manifest"])
+def test_many_tasks_as_few(lent: Site, mode: str) -> None:
+    """What runs handlers where tasks are many applies, refuses and reports as what runs them where they are few."""
+    use(
+        lent,
+        """
+@hook.spank.task_init_privileged
+def privileged(spank):
+    spank.env["PLAIN"] = f"{spank.task_id} of {spank.job_local_task_count}"
+    spank.env["GONE"] = "1"
+
+@hook.spank.task_init(on_error="ignore")
+def lenient(spank):
+    spank.env["LOST"] = "1"
+    raise ValueError("lenient")
+
+@hook.spank.task_init
+def task(spank):
+    spank.env["ODD"] = "\\u00e4\\udcff" + "x" * 5000
+    del spank.env["GONE"]
+    if hasattr(spank._lib, "spank_prepend_task_argv"):
+        spank.prepend_task_argv(["env", "WORD=1"])
+    note(spank, task=spank.task_id, by_c=sys._getframe().f_back is None)
+    if spank.task_id == 1 and "REFUSE" in spank.env:
+        raise Reject("not this one")
+""",
+    )
+    if mode == "manifest":
+        lent.compile()
+    show = r"""sh -c 'echo "$SLURM_PROCID|$PLAIN|${GONE-none}|${LOST-none}|$(printf %s "$ODD" | md5sum)|$WORD"' """
+    lines = {}
+    for many, count in ((False, 2), (True, 8)):
+        lent.forget_records()
+        done = lent.shell(f"srun -Q -w n1 --overcommit -n{count} {show}")
+        assert done.returncode == 0, done.stdout
+        lines[count] = sorted(line for line in done.stdout.splitlines() if "|" in line)
+        assert done.stdout.count("handler hooks:lenient failed") == count
+        assert {record["by_c"] for record in remote(lent, count)} == {many}
+        refused = lent.shell(f"REFUSE=1 srun -Q -w n1 --overcommit -n{count} true")
+        assert refused.returncode == 1
+        assert refused.stdout.count("not this one") == 1
+    assert lines[2] == [line.replace(" of 8", " of 2") for line in lines[8]][:2]
+    assert lines[8][7].startswith("7|7 of 8|none|none|")
+    assert lines[8][7].endswith("|1" if lent.since >= (23, 11) else "|")
+
+
 def test_busy_thread(lent: Site) -> None:
     """A thread that a handler leaves running, in whatever it is when Slurm forks, hinders no later call and no task."""
     use(

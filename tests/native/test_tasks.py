@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Many tasks on a node: their handlers are run by C, and nobody can tell from what they do."""
+
+import pytest
+
+from tests.native.hosting import ERROR_ID, Host, Run
+
+SITE = """
+import slurmhooks.spank.entry as entry
+entry.MANY_TASKS = {many}
+
+from slurmhooks import SpankError
+from slurmhooks.spank.model import Spank
+
+kept = []
+
+class Text(str):
+    pass
+
+{body}
+"""
+
+BOTH = """
+@hook.spank.task_init_privileged
+def privileged(spank):
+{privileged}
+
+@hook.spank.task_init
+def task(spank):
+{task}
+"""
+
+
+def handlers(task: str, privileged: str = "pass", more: str = "") -> str:
+    """Return the two handlers of a task with these bodies."""
+    indented = {"task": task, "privileged": privileged}
+    bodies = {name: "\n".join(f"    {line}" for line in text.split("\n")) for name, text in indented.items()}
+    return BOTH.format(**bodies) + more
+
+
+LATER = """
+@hook.spank.task_init(order=60{options})
+def later(spank):
+    log.info("later", env=dict(spank.env))
+    {body}
+"""
+
+ERRORS = """
+for number, wrong in enumerate({wrong}):
+    try:
+        wrong(spank)
+    except Exception as error:
+        log.info("wrong", number=number, name=type(error).__name__, text=str(error))
+"""
+
+WRONG_WRITES = (
+    'lambda s: s.env.__setitem__("", "1")',
+    'lambda s: s.env.__setitem__("A=B", "1")',
+    'lambda s: s.env.__setitem__("A\\0B", "1")',
+    'lambda s: s.env.__setitem__("A", "1\\0")',
+    'lambda s: s.env.__setitem__("A", 1)',
+    'lambda s: s.env.__setitem__("A", None)',
+    'lambda s: s.env.__setitem__(1, "A")',
+    'lambda s: s.env.__setitem__("A", "x" * 131070)',
+    'lambda s: s.env.__setitem__("A", "\\ud800")',
+    'lambda s: s.env.__delitem__("NONE")',
+    "lambda s: s.env.__delitem__(1)",
+    'lambda s: s.job_control_env.__setitem__("A", "1")',
+    'lambda s: s.job_control_env.__delitem__("A")',
+    'lambda s: setattr(s, "env", {})',
+    'lambda s: setattr(s, "evn", {})',
+    "lambda s: s.task_idd",
+)
+
+CASES = {
+    "nothing": handlers("pass"),
+    "short texts": handlers('spank.env["B"] = "2"\nspank.env["A"] = ""\nspank.env["C"] = Text("3")'),
+    "deleted": handlers(
+        'del spank.env["A"]\nspank.env["B"] = "2"\ndel spank.env["B"]\nlog.info("now", it=dict(spank.env))'
+    ),
+    "not ASCII": handlers('spank.env["B"] = "\\u00e4"\nspank.env["\\udcff"] = "\\udcfe"\nspank.env["C"] = "3"'),
+    "long": handlers('spank.env["B"] = "x" * 131000\nspank.env["C"] = "y" * 4096'),
+    "as a mapping": handlers(
+        'spank.env.update(B="2", C="3")\nspank.env.setdefault("A", "5")\nlog.info("it", is_=spank.env.pop("B"))'
+        '\nspank.env |= {"D": "4"}\nlog.info("names", of=sorted(spank.env))'
+    ),
+    "replaced": handlers('spank.env.replace({"Z": "1"})'),
+    "wrong writes": handlers(ERRORS.format(wrong=f"[{', '.join(WRONG_WRITES)}]")),
+    "items": handlers(
+        'log.info("items", id=spank.task_id, pid=spank.task_pid, argv=spank.job_argv, env=spank.job_env)'
+        '\nlog.info("more", me=repr(spank), args=spank.args, of=[spank.callback, spank.context, spank.step_name])'
+        '\nlog.info("ids", of=spank.job_local_to_global_id(1), known=spank.symbol_supported("slurm_spank_task_init"))'
+    ),
+    "items in both": handlers('log.info("task", id=spank.task_id)', 'log.info("privileged", id=spank.task_id)'),
+    "words": handlers(
+        'if hasattr(spank._lib, "spank_prepend_task_argv"):\n'
+        '    spank.prepend_task_argv(["b"])\n    spank.prepend_task_argv(["a"])\nspank.env["B"] = "2"'
+    ),
+    "refused": handlers(
+        'spank.env["B"] = "2"\nraise Reject("no such luck")', more=LATER.format(options="", body="pass")
+    ),
+    "refused with a code": handlers('raise Reject("no", code="ESPANK_BAD_ARG")'),
+    "refused before": handlers('log.info("ran")', 'spank.env["B"] = "2"\nraise Reject("early")'),
+    "refused after": handlers('spank.env["B"] = "2"', more=LATER.format(options="", body='raise Reject("late")')),
+    "a bug": handlers('spank.env["B"] = "2"\n1 / 0'),
+    "an exit": handlers("raise SystemExit(0)"),
+    "an answer": handlers("return 0"),
+    "lenient": """
+@hook.spank.task_init(on_error="ignore")
+def task(spank):
+    spank.env["B"] = "2"
+    if hasattr(spank._lib, "spank_prepend_task_argv"):
+        spank.prepend_task_argv(["lost"])
+    del spank.env["A"]
+    1 / 0
+"""
+    + LATER.format(options="", body='spank.env["C"] = "3"'),
+    "lenient, and refused": """
+@hook.spank.task_init(on_error="ignore")
+def task(spank):
+    spank.env["B"] = "2"
+    raise Reject("as I said")
+""",
+    "no argument": "@hook.spank.task_init\ndef task():\n    log.info('ran')\n",
+    "kept": handlers(
+        'try:\n    kept[0].env["B"] = "2"\nexcept Exception as error:\n    log.info("stale", name=type(error).__name__)'
+        '\ntry:\n    kept[0].task_id\nexcept Exception as error:\n    log.info("stale", text=str(error))'
+        '\nlog.info("repr", of=[repr(kept[0]), repr(kept[0].env)])',
+        'kept.append(spank)\nspank.env["B"] = "1"',
+    ),
+    "Slurm refuses": handlers('kept.append(spank)\nspank.env["B"] = "2"\nspank.env["REFUSED"] = "1"'),
+}
+
+CALLED_BY_C = '__import__("sys")._getframe().f_back is None'
+
+STEP = """
+    open sp $spank hooks.py
+    context remote
+    job argv=prog env=A=1 refuse=REFUSED
+    call sp init
+    call sp init_post_opt
+    show
+    fork
+    call sp task_init_privileged
+    call sp task_init
+    show
+    call sp task_init
+    show
+    end
+    show
+    fork
+    call sp task_init_privileged task=1
+    call sp task_init task=1
+    show
+    end
+    call sp task_post_fork
+    call sp exit
+    """
+
+
+def run(host: Host, body: str, many: int) -> Run:
+    """Run a step of two tasks, which are many or not."""
+    host.site(SITE.format(many=many, body=body))
+    return host.run(STEP)
+
+
+def seen(run: Run) -> tuple[object, ...]:
+    """Return all that Slurm and the log see of a step, but for where slurmhooks itself was."""
+    lines: list[str] = []
+    ours = False
+    for line in run.lines():
+        text = ERROR_ID.sub("error ID", line)
+        ours = ("File" in text and "hooks.py" not in text) or (ours and text.startswith("slurmhooks: error ID:    "))
+        lines += [] if ours else [text]
+    return [(result.command, result.values, result.lists) for result in run.results], lines
+
+
+@pytest.mark.parametrize("body", CASES.values(), ids=CASES)
+def test_many_tasks_as_few(each_host: Host, body: str) -> None:
+    """Codes, environments, commands, texts and tracebacks are those of a step with few tasks, call by call."""
+    few, many = run(each_host, body, 3), run(each_host, body, 2)
+    assert "could not be loaded" not in few
+    assert seen(many) == seen(few)
+
+
+def test_who_calls(host: Host) -> None:
+    """Of many tasks no frame of Python is above the handler; what a task calls a second time is as ever."""
+    body = handlers(f'log.info("called", by_c={CALLED_BY_C})', f'log.info("called", by_c={CALLED_BY_C})')
+    few, many = run(host, body, 3), run(host, body, 2)
+    assert few.said("called") == ["by_c=False"] * 5
+    assert many.said("called") == ["by_c=True", "by_c=True", "by_c=False", "by_c=True", "by_c=True"]

@@ -3,8 +3,9 @@
  * A job_submit plugin that measures others where they run: in slurmctld, under its locks, on a real request.
  *
  * A submission named "bench:PLUGIN:MODE:COUNT" makes it call job_submit of that plugin COUNT times, each time with the
- * request as it was, and append the nanoseconds of each call to /tmp/bench-PLUGIN-MODE. MODE is "loop" (one thread) or
- * "fresh" (a thread of its own for each call, as slurmctld does it).
+ * request as it was, and write the nanoseconds of each call to /tmp/bench-PLUGIN-MODE. MODE is "loop" (one thread),
+ * "fresh" (a thread of its own for each call, as in slurmctld of 22.05) or "pool" (one thread of many, as in slurmctld
+ * of 24.11, which has 64 that take turns as they come).
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -12,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +48,50 @@ static void *measured(void *argument)
     call->nanoseconds = (end.tv_sec - start.tv_sec) * 1000000000L + (end.tv_nsec - start.tv_nsec);
     slurm_xfree((void **)&message);
     return NULL;
+}
+
+#define POOL 64
+
+struct worker {
+    pthread_t thread;
+    sem_t wanted, done;
+    struct call *call; /* NULL: end */
+};
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+
+    while (!sem_wait(&worker->wanted) && worker->call) {
+        measured(worker->call);
+        sem_post(&worker->done);
+    }
+    return NULL;
+}
+
+static void have(struct worker *worker, struct call *call)
+{
+    worker->call = call;
+    sem_post(&worker->wanted);
+    if (call)
+        sem_wait(&worker->done);
+}
+
+static void start(struct worker *pool)
+{
+    for (int i = 0; i < POOL; i++) {
+        sem_init(&pool[i].wanted, 0, 0);
+        sem_init(&pool[i].done, 0, 0);
+        pthread_create(&pool[i].thread, NULL, work, &pool[i]);
+    }
+}
+
+static void stop(struct worker *pool)
+{
+    for (int i = 0; i < POOL; i++) {
+        have(&pool[i], NULL);
+        pthread_join(pool[i].thread, NULL);
+    }
 }
 
 static submit_f find(const char *plugin)
@@ -94,24 +140,33 @@ static int run(job_desc_msg_t *desc, uint32_t uid, submit_f submit, const char *
     char *partition = desc->partition ? strdup(desc->partition) : NULL;
     char *comment = desc->comment ? strdup(desc->comment) : NULL;
     char path[256];
-    int rc = SLURM_SUCCESS;
+    int rc = SLURM_SUCCESS, pooled = !strcmp(mode, "pool");
+    struct worker pool[POOL];
 
     snprintf(path, sizeof(path), "/tmp/bench-%s-%s", plugin, mode);
     FILE *file = fopen(path, "w");
-    for (int i = 0; file && i < count; i++) {
+    if (pooled)
+        start(pool);
+    /* Of a pool, which lives as long as slurmctld, the first call of each thread does not count. */
+    for (int i = pooled ? -POOL : 0; file && i < count; i++) {
         struct call call = {submit, desc, uid, 0, 0};
         pthread_t thread;
-        if (!strcmp(mode, "fresh")) {
+        if (pooled) {
+            have(&pool[(unsigned)i * 29 % POOL], &call);
+        } else if (!strcmp(mode, "fresh")) {
             pthread_create(&thread, NULL, measured, &call);
             pthread_join(thread, NULL);
         } else {
             measured(&call);
         }
-        fprintf(file, "%ld\n", call.nanoseconds);
+        if (i >= 0)
+            fprintf(file, "%ld\n", call.nanoseconds);
         if (call.rc != SLURM_SUCCESS)
             rc = call.rc;
         restore(desc, &saved, partition, comment);
     }
+    if (pooled)
+        stop(pool);
     if (file)
         fclose(file);
     free(partition);

@@ -31,15 +31,8 @@ def measure(machine: Machine) -> Iterator[Row]:
                 continue
             machine.lab("put", str(FILES / script), "/etc/slurm/job_submit.lua")
             machine.lab("restart")
-            for mode, words in submissions.MODES.items():
-                calls = {plugin: submissions.calls(machine, plugin, mode) for plugin in ("lua", "python")}
-                yield Row(
-                    GROUP,
-                    f"{what}, 2 partitions, {words}: a call under slurmhooks, against job_submit/lua's",
-                    LIMIT,
-                    "x",
-                    calls["python"].median / calls["lua"].median,
-                    parts={"job_submit/lua, µs": calls["lua"], "slurmhooks, µs": calls["python"]},
-                )
+            for mode, thread in submissions.modes(machine).items():
+                row = f"{what}, 2 partitions, {thread}: a call under slurmhooks, against job_submit/lua's"
+                yield submissions.compare(machine, GROUP, row, LIMIT, mode)
     finally:
         machine.put(before, TOML)

@@ -8,6 +8,9 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include "interpreter.h"
 
@@ -110,6 +113,10 @@ void task_memory_begin(void)
     void *mapped = mmap(NULL, ROOM_BEFORE + ROOM_AFTER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED)
         return;
+#ifdef __SANITIZE_ADDRESS__
+    /* What is referred to from here alone is not lost. */
+    __lsan_register_root_region(mapped, ROOM_BEFORE + ROOM_AFTER);
+#endif
     room = next = mapped;
     end = room + ROOM_BEFORE;
     for (size_t i = 0; i < DOMAINS; i++) {

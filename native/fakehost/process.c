@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,18 +21,20 @@
 #define CLONE_STACK (8 * 1024 * 1024)
 #define WAIT_SECONDS 30
 
-/* Print how a child ended; its parent waits here, as slurmstepd does. */
+/* Print how a child ended, and how often it had to wait for a page; its parent waits here, as slurmstepd does. */
 static void wait_for(const char *command, pid_t child)
 {
     int status = 0;
+    struct rusage usage;
 
-    if (child < 0 || waitpid(child, &status, 0) != child) {
+    if (child < 0 || wait4(child, &status, 0, &usage) != child) {
         perror(command);
         exit(2);
     }
     FILE *result = output_begin(command);
     output_number(result, "status", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
     output_number(result, "signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    output_number(result, "faults", usage.ru_minflt);
     output_end(result);
 }
 

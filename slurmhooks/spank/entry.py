@@ -6,6 +6,7 @@ Every function takes addresses and numbers as ints and answers (return code for 
 
 from __future__ import annotations
 
+import gc
 import posix
 
 import _slurmhooks_spank as native
@@ -263,7 +264,8 @@ def _load(args: tuple[str, ...], known: bool, many: bool) -> Line | None:
         if many:
             import slurmhooks.spank.model  # noqa: F401 - not among what tasks write to
 
-            _gather()
+            gc.collect()  # what CPython keeps of freed objects, to use again, lies anywhere
+            core.gather()
         registry = loader.load([source for source in sources if not source.scripted])
         scripts = [source for source in sources if source.scripted]
         if not scripts:
@@ -329,14 +331,6 @@ def _has_many_tasks(handle: Any) -> bool:
     return not failed and bool(count[0] >= MANY_TASKS)
 
 
-def _gather() -> None:
-    """Put what is made from now on side by side: each task will write to some of it."""
-    import gc
-
-    gc.collect()  # what CPython keeps of freed objects, to use again, lies anywhere
-    core.gather()
-
-
 def _before_tasks(handle: Any, line: Line, argv: int, many: bool) -> None:
     """Have now what tasks call: cffi makes each function at its first use, and every task is a fork of this."""
     python = any(not handler.scripted for handler in line.registry.all_handlers())
@@ -348,15 +342,14 @@ def _before_tasks(handle: Any, line: Line, argv: int, many: bool) -> None:
     ffi.typeof("char **")
     if not many:
         return
-    _gather()
+    core.gather()
     if python:
         from slurmhooks.spank import rehearsal
 
         rehearsal.rehearse(native, _tasks, handle)
         if _options is None or _options.refused(line.registry) is None:
             rehearsal.prepare(native, _tasks, line.registry, line.args, argv)
-    import gc
-
+    gc.collect()  # as above
     core.share()
     gc.freeze()
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """sbatch, salloc and srun with options registered, and no handler that is needed there."""
 
+import operator
+import statistics
 from collections.abc import Iterator
 
 from . import sites
 from .machine import ABSENT, PLUGSTACK, SPANK_LUA, Machine
-from .rows import Row, number, quartile, spread
+from .rows import Row, number, spread
 
 GROUP = "clients"
 COMMANDS = {"sbatch": "sbatch -H --wrap true", "salloc": "salloc -Q true", "srun": "srun -Q true"}
@@ -55,9 +57,14 @@ def _times(machine: Machine, name: str, plugstacks: dict[str, str]) -> Row:
     what = f"{name} --help, the same: wall time added, against spank-lua's"
     if not machine.spank_lua:
         return Row(GROUP, what, 0.5, "x", None, parts=parts, note=ABSENT)
-    # Nothing makes a client faster than it is: the lower quartile is nearer to it than the median, and steadier.
-    added = {name: quartile(values) - quartile(found["no plugin"]) for name, values in found.items()}
+    # Each against its neighbour in time: the machine may be slow for a while.
+    without = found["no plugin"]
+    added = {
+        plugin: statistics.median(map(operator.sub, values, without))
+        for plugin, values in found.items()
+        if plugin != "no plugin"
+    }
     if added["spank-lua"] <= 0 or added["slurmhooks"] < 0:
         return Row(GROUP, what, 0.5, "x", None, parts=parts, note="lost in noise: use a quiet machine")
-    note = f"of the lower quartiles: {number(added['slurmhooks'])} ms added, against {number(added['spank-lua'])} ms"
+    note = f"by turns: {number(added['slurmhooks'])} ms added, against {number(added['spank-lua'])} ms"
     return Row(GROUP, what, 0.5, "x", added["slurmhooks"] / added["spank-lua"], parts=parts, note=note)

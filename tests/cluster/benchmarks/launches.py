@@ -2,7 +2,8 @@
 """Steps with one task_init handler, or a script's: what starting Python in slurmstepd costs, and what it does not."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from . import sites
@@ -11,7 +12,7 @@ from .rows import Row, Spread, number, spread
 
 GROUP = "launches"
 ROUNDS = 40
-TASK_ROUNDS = 15
+TASK_ROUNDS = 30
 TASKS = 64
 BARE, FORKS, BARE_PLUGIN = "/opt/bare_python", "/opt/bare_forks", "/opt/bare_plugin"
 PYTHON_FLAGS = (
@@ -144,43 +145,29 @@ def _per_task(machine: Machine) -> Iterator[Row]:
         for name, which in (("no interpreter", "without"), ("bare interpreter", "python"))
     }
     found = machine.times(TASK_ROUNDS, cases | bare)
-    times = {name: spread(values) for name, values in found.items()}
-    yield Row(
-        GROUP,
-        f"the same, per further task on the node ({TASKS} tasks): wall time added",
-        0.2,
-        "ms",
-        _further(times, "task", "no plugin", "slurmhooks"),
-        parts={f"{name}, ms": times[name] for name in cases if not name.startswith("bare plugin")},
-    )
-    yield Row(
-        GROUP,
-        "the floor of that in slurmstepd: a plugin that calls one function of a bare interpreter in each task",
-        None,
-        "ms",
-        _further(times, "task", "no plugin", "bare plugin"),
-        parts={f"{name}, ms": times[name] for name in cases if name.startswith("bare plugin")},
-    )
-    yield Row(
-        GROUP,
-        f"the floor without Slurm: a bare interpreter forked {TASKS} times, one function called in each child",
-        None,
-        "ms",
-        _further(times, "fork", "no interpreter", "bare interpreter"),
-        parts={f"{name}, ms": times[name] for name in bare},
-    )
+    what = f"the same, per further task on the node ({TASKS} tasks): wall time added"
+    yield _further(found, what, 0.2, "task", "no plugin", "slurmhooks")
+    what = "the floor of that in slurmstepd: a plugin that calls one function of a bare interpreter in each task"
+    yield _further(found, what, None, "task", "no plugin", "bare plugin")
+    what = f"the floor without Slurm: a bare interpreter forked {TASKS} times, one function called in each child"
+    yield _further(found, what, None, "fork", "no interpreter", "bare interpreter")
 
 
 def _case(name: str, count: int, unit: str) -> str:
     return f"{name}, {count} {unit}{'s' * (count > 1)}"
 
 
-def _further(times: Mapping[str, Spread], unit: str, without: str, with_it: str) -> float:
-    """Return what each but the first adds."""
-    one, many = (
-        times[_case(with_it, count, unit)].median - times[_case(without, count, unit)].median for count in (1, TASKS)
-    )
-    return (many - one) / (TASKS - 1)
+def _further(
+    found: Mapping[str, Sequence[float]], what: str, limit: float | None, unit: str, without: str, with_it: str
+) -> Row:
+    """Return the row of what each but the first adds, which is compared in turns: a machine may be slow for a while."""
+    cases = [_case(name, count, unit) for count in (TASKS, 1) for name in (with_it, without)]
+    turns = [
+        ((many_with - many_without) - (one_with - one_without)) / (TASKS - 1)
+        for many_with, many_without, one_with, one_without in zip(*(found[case] for case in cases), strict=True)
+    ]
+    parts = {f"{case}, ms": spread(found[case]) for case in cases} | {"by turns, ms": spread(turns)}
+    return Row(GROUP, what, limit, "ms", statistics.median(turns), parts=parts)
 
 
 def _resident(machine: Machine) -> Row:

@@ -65,11 +65,6 @@ def spread(values: Sequence[float]) -> Spread:
     return Spread(statistics.median(ordered), ordered[round(last * 0.1)], ordered[round(last * 0.9)], len(ordered))
 
 
-def quartile(values: Sequence[float]) -> float:
-    """Return the value that a quarter of them are below."""
-    return statistics.quantiles(values, n=4)[0]
-
-
 def number(value: float) -> str:
     """Return a number with three digits that count."""
     if value and abs(value) < 100:

@@ -15,7 +15,7 @@ LIMITS = {2: 0.33, 202: 0.05}
 """By partitions: of a call against job_submit/lua's."""
 MANY = "".join(f"PartitionName=p{number} Nodes=ALL MaxTime=60 State=UP\n" for number in range(200))
 OLD = ("22.05",)
-"""These slurmctlds make a thread for each request; later ones have 64 that stay."""
+"""These slurmctlds make a thread for each request; later ones have some that stay: 64 (24.11) or less (26.05)."""
 BUILD = "gcc -O2 -Wall -Wextra -shared -fPIC /opt/bench.c -o /usr/local/lib/slurm/job_submit_bench.so"
 MICRO = 1e3
 

@@ -51,6 +51,7 @@ void command_getenv(const struct line *line);
 void command_balance(const struct line *line);
 void command_mapped(const struct line *line);
 void command_await_mapped(const struct line *line);
+void command_faults(const struct line *line);
 
 /* main.c: run the lines of a block, one after the other. */
 void run_block(struct block block);

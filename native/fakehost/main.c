@@ -51,6 +51,7 @@ static const struct command commands[] = {
     {"balance", 1, command_balance, NULL},
     {"mapped", 2, command_mapped, NULL},
     {"await_mapped", 2, command_await_mapped, NULL},
+    {"faults", 1, command_faults, NULL},
 };
 
 static const struct command *find(const char *name)

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,20 +21,18 @@
 #define CLONE_STACK (8 * 1024 * 1024)
 #define WAIT_SECONDS 30
 
-/* Print how a child ended, and how often it had to wait for a page; its parent waits here, as slurmstepd does. */
+/* Print how a child ended; its parent waits here, as slurmstepd does. */
 static void wait_for(const char *command, pid_t child)
 {
     int status = 0;
-    struct rusage usage;
 
-    if (child < 0 || wait4(child, &status, 0, &usage) != child) {
+    if (child < 0 || waitpid(child, &status, 0) != child) {
         perror(command);
         exit(2);
     }
     FILE *result = output_begin(command);
     output_number(result, "status", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
     output_number(result, "signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-    output_number(result, "faults", usage.ru_minflt);
     output_end(result);
 }
 
@@ -246,5 +244,16 @@ void command_mapped(const struct line *line)
 {
     FILE *result = output_begin("mapped");
     output_number(result, "found", is_mapped(line->words[1]));
+    output_end(result);
+}
+
+void command_faults(const struct line *line)
+{
+    struct rusage usage;
+
+    (void)line;
+    getrusage(RUSAGE_SELF, &usage);
+    FILE *result = output_begin("faults");
+    output_number(result, "minor", usage.ru_minflt);
     output_end(result);
 }

@@ -6,7 +6,6 @@ Every function takes addresses and numbers as ints and answers (return code for 
 
 from __future__ import annotations
 
-import gc
 import posix
 
 import _slurmhooks_spank as native
@@ -262,6 +261,8 @@ def _load(args: tuple[str, ...], known: bool, many: bool) -> Line | None:
             rows = manifest.read(args)
         sources, rest = site.of_plugstack(args) if rows is None else manifest.sources(args, rows)
         if many:
+            import gc
+
             import slurmhooks.spank.model  # noqa: F401 - not among what tasks write to
 
             gc.collect()  # what CPython keeps of freed objects, to use again, lies anywhere
@@ -349,6 +350,8 @@ def _before_tasks(handle: Any, line: Line, argv: int, many: bool) -> None:
         rehearsal.rehearse(native, _tasks, handle)
         if _options is None or _options.refused(line.registry) is None:
             rehearsal.prepare(native, _tasks, line.registry, line.args, argv)
+    import gc
+
     gc.collect()  # as above
     core.share()
     gc.freeze()

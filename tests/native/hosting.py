@@ -241,6 +241,6 @@ class Host:
 def _commands() -> list[str]:
     return [
         *("peek", "open", "load", "init", "fini", "close", "call", "option", "show", "job_submit", "job_modify"),
-        *("lua", "stage_in", "stage_out", "fork", "clone", "repeat", "getenv", "balance", "mapped"),
+        *("lua", "stage_in", "stage_out", "fork", "clone", "repeat", "getenv", "balance", "mapped", "faults"),
         *("damage_manifest", "read_manifest", "manifest_line"),
     ]

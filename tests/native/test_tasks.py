@@ -172,8 +172,6 @@ def seen(run: Run) -> tuple[object, ...]:
         text = ERROR_ID.sub("error ID", line)
         ours = ("File" in text and "hooks.py" not in text) or (ours and text.startswith("slurmhooks: error ID:    "))
         lines += [] if ours else [text]
-    for result in run.of("fork"):
-        del result.values["faults"]
     return [(result.command, result.values, result.lists) for result in run.results], lines
 
 
@@ -201,15 +199,17 @@ def test_pages(host: Host) -> None:
         call sp init
         call sp init_post_opt
         fork
+        faults
         end
         fork
         call sp task_init
+        faults
         end
         """
     body = handlers('spank.env["B"] = "2"')
     added = {}
     for many in (3, 2):
         host.site(SITE.format(many=many, body=body))
-        nothing, task = (int(str(result["faults"])) for result in host.run(step).of("fork"))
+        nothing, task = (int(str(result["minor"])) for result in host.run(step).of("faults"))
         added[many] = task - nothing
     assert added[2] < added[3] / 2

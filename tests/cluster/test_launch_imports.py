@@ -17,6 +17,7 @@ def tell(spank):
 """
 BESIDES = {
     "_slurmhooks_bytecode",  # slurmhooks/bytecode.py, out of the library that starts Python
+    "_slurmhooks_core",  # in that library too
     "gc",  # the library that starts Python asks it to freeze what slurmhooks is
     "_cffi_backend",  # what the compiled view runs on
     "_slurmhooks_spank.lib",

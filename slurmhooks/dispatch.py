@@ -89,6 +89,20 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
     return None
 
 
+def judging(finish: Callable[[Outcome], object]) -> Callable[..., object]:
+    """Return what native/core/handler.c asks about a handler that did not pass.
+
+    Args:
+        finish: makes the entry point's answer of an outcome.
+    """
+
+    def verdict(handler: Handler, error: BaseException | None, result: object, view: View, savepoint: object) -> object:
+        outcome = judge(handler, returned(result) if error is None else error, view, savepoint)
+        return None if outcome is None else finish(outcome)
+
+    return verdict
+
+
 def returned(result: object) -> HandlerError:
     """Return the error for what a handler returned that is not None."""
     # A class of the site's own is not asked how it looks.

@@ -7,7 +7,7 @@ from slurmhooks.hook import CONTEXTS, HOOKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from types import CodeType
 
     from slurmhooks.hook import HookSpec, Mark, Option
@@ -66,6 +66,10 @@ class Handler:
     def where(self) -> str:
         """File and line, for messages."""
         return f"{self.path}:{self.line}"
+
+    def bound(self, arguments: Sequence[str]) -> tuple[object, ...]:
+        """Return it as native/core/handler.c takes it, for an event with these arguments in this order."""
+        return self.function, tuple(map(arguments.index, self.names)), self.lenient, self
 
     def call(self, arguments: dict[str, object]) -> object:
         """Call the function with those of the arguments that it takes."""

@@ -60,7 +60,8 @@ PyObject *exception_take(void)
     return py_value;
 }
 
-PyObject *handler_run(PyObject *bound, PyObject *const *arguments, PyObject *view, PyObject *judge)
+/* Run one handler. RET as handlers_run(). */
+static PyObject *run(PyObject *bound, PyObject *const *arguments, PyObject *view, PyObject *judge)
 {
     PyObject *py_savepoint = Py_NewRef(Py_None);
 
@@ -79,4 +80,15 @@ PyObject *handler_run(PyObject *bound, PyObject *const *arguments, PyObject *vie
     }
     Py_DECREF(py_savepoint);
     return py_result;
+}
+
+PyObject *handlers_run(PyObject *handlers, PyObject *const *arguments, PyObject *view, PyObject *judge)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(handlers); i++) {
+        PyObject *py_verdict = run(PyTuple_GET_ITEM(handlers, i), arguments, view, judge);
+        if (py_verdict != Py_None)
+            return py_verdict;
+        Py_DECREF(py_verdict);
+    }
+    return Py_NewRef(Py_None);
 }

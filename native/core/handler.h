@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls a handler from C, without a frame of Python as long as it passes; what runs many events has its own loop. */
+/* Calls the handlers of an event from C, without a frame of Python as long as they pass; as dispatch.run does. */
 #ifndef SLURMHOOKS_HANDLER_H
 #define SLURMHOOKS_HANDLER_H
 
@@ -9,21 +9,21 @@
 #define HANDLER_MOST_ARGUMENTS 8
 
 /*
- * Whether each handler of a tuple is what handler_run() relies on:
+ * Whether each handler of a tuple is what handlers_run() relies on, as Handler.bound() makes it:
  * (function, (place of each argument ...), lenient, handler). RET 0, or -1 with an exception.
  */
 int handlers_verify(PyObject *handlers);
 
 /*
- * Run one handler.
+ * Run handlers one after the other, until one refuses.
  *
- * IN bound     see above
+ * IN handlers  see above
  * IN arguments by their places; HANDLER_MOST_ARGUMENTS of them, NULL where there is none
- * IN view      what the handler may write to: asked for its savepoint() if the handler is lenient
+ * IN view      what they may write to: asked for its savepoint() if a handler is lenient
  * IN judge     judge(handler, error, result, view, savepoint): the answer, or None to go on; for one that did not pass
- * RET new: Py_None to go on, an answer to stop with; NULL with an exception that is not the handler's.
+ * RET new: Py_None if all passed, an answer to stop with; NULL with an exception that is not a handler's.
  */
-PyObject *handler_run(PyObject *bound, PyObject *const *arguments, PyObject *view, PyObject *judge);
+PyObject *handlers_run(PyObject *handlers, PyObject *const *arguments, PyObject *view, PyObject *judge);
 
 /* The current exception as an object, cleared. RET new; NULL only if there is none. */
 PyObject *exception_take(void);

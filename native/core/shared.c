@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The module _slurmhooks_core: what slurmstepd does before it forks many tasks. Each fork copies the table of the pages
- * that its parent has, and a page at the first write; and CPython writes to an object, to count the references to it,
- * whenever it reads it.
+ * The module _slurmhooks_core, and what slurmstepd does before it forks many tasks. Each fork copies the table of the
+ * pages that its parent has, and a page at the first write; and CPython writes to an object, to count the references to
+ * it, whenever it reads it.
  */
 #include <Python.h>
 

@@ -6,16 +6,14 @@
  *
  * The same steps as slurmhooks.dispatch.run. Everything else goes to the entry point in Python.
  */
-#include <Python.h>
-#include <structmember.h>
+#include "tasks.h"
 
-#include <string.h>
+#include <stddef.h>
 
 #include "handler.h"
-#include "tasks.h"
 #include "writes.h"
 
-/* Where the entry point's arguments are; see slurmhooks.spank.entry.callback. */
+/* Where the entry point's arguments are; see _callback_of_line() of slurmhooks.spank.entry. */
 enum { NAME, HANDLE, ARGV = 4, COUNT = 9 };
 
 /* One callback of one line of plugstack.conf. */
@@ -96,21 +94,17 @@ static int commit(struct task *task)
 static PyObject *run_handlers(struct tasks *tasks, struct task *task)
 {
     PyObject *arguments[HANDLER_MOST_ARGUMENTS] = {task->py_view};
+    PyObject *py_verdict = handlers_run(task->py_handlers, arguments, task->py_view, tasks->py_judge);
 
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(task->py_handlers); i++) {
-        PyObject *py_verdict =
-            handler_run(PyTuple_GET_ITEM(task->py_handlers, i), arguments, task->py_view, tasks->py_judge);
-        if (py_verdict != Py_None)
-            return py_verdict;
-        Py_DECREF(py_verdict);
-    }
+    if (py_verdict != Py_None)
+        return py_verdict;
+    Py_DECREF(py_verdict);
     return commit(task) ? NULL : Py_NewRef(task->py_success);
 }
 
 static PyObject *run(struct tasks *tasks, struct task *task, PyObject *handle)
 {
-    ((struct writes *)task->py_env)->address = PyLong_AsVoidPtr(handle);
-    task->target.handle = ((struct writes *)task->py_env)->address;
+    ((struct writes *)task->py_env)->handle = PyLong_AsVoidPtr(handle);
     PyObject *py_answer = run_handlers(tasks, task);
     end(task);
     if (py_answer)

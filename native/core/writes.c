@@ -84,8 +84,8 @@ int writes_apply(struct writes *writes, const struct writes_target *target)
     while (writes->py_staged && PyDict_Next(writes->py_staged, &position, &py_name, &py_value)) {
         if (!is_plain(py_name) || (py_value != Py_None && !is_plain(py_value)))
             return -1;
-        if (py_value == Py_None ? target->unset(target->handle, bytes_of(py_name))
-                                : target->set(target->handle, bytes_of(py_name), bytes_of(py_value), 1))
+        if (py_value == Py_None ? target->unset(writes->handle, bytes_of(py_name))
+                                : target->set(writes->handle, bytes_of(py_name), bytes_of(py_value), 1))
             return -1;
     }
     Py_CLEAR(writes->py_staged);
@@ -144,7 +144,7 @@ static PyGetSetDef writes_getset[] = {
 };
 
 static PyMemberDef writes_members[] = {
-    {"_address", T_PYSSIZET, offsetof(struct writes, address), READONLY, "of what they are for, if C knows it"},
+    {"_handle", T_PYSSIZET, offsetof(struct writes, handle), READONLY, "address of whoever takes them"},
     {"_alive", T_BOOL, offsetof(struct writes, alive), 0, "whether the call is not over"},
     {NULL, 0, 0, 0, NULL},
 };

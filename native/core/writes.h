@@ -7,15 +7,14 @@
 /* What handlers write to a mapping of text to text, kept until all have passed: the base of view.StagedMapping. */
 struct writes {
     PyObject_HEAD PyObject *py_staged; /* by name: str, or None for deleted; NULL: nothing yet */
-    void *address;                     /* of what they are for, if C knows it */
+    void *handle;                      /* of whoever takes them, if C knows it */
     char alive;                        /* the call is not over */
 };
 
 extern PyTypeObject writes_type;
 
-/* How C takes them: as setenv() and unsetenv(), with a handle in front. RET 0, or a code of its own. */
+/* How C takes them: as setenv() and unsetenv(), with the handle in front. RET 0, or a code of its own. */
 struct writes_target {
-    void *handle;
     int (*set)(void *handle, const char *name, const char *value, int overwrite);
     int (*unset)(void *handle, const char *name);
 };

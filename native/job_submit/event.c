@@ -138,13 +138,11 @@ static int commit(struct event *event, struct request *job)
 
 static PyObject *run_handlers(struct event *event, PyObject *handlers, const struct running *running)
 {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(handlers); i++) {
-        PyObject *py_verdict =
-            handler_run(PyTuple_GET_ITEM(handlers, i), running->arguments, (PyObject *)running->job, event->py_judge);
-        if (py_verdict != Py_None)
-            return py_verdict;
-        Py_DECREF(py_verdict);
-    }
+    PyObject *py_verdict = handlers_run(handlers, running->arguments, (PyObject *)running->job, event->py_judge);
+
+    if (py_verdict != Py_None)
+        return py_verdict;
+    Py_DECREF(py_verdict);
     if (commit(event, running->job))
         return NULL;
     return PyList_GET_SIZE(event->py_messages) ? PyObject_CallNoArgs(event->py_answer) : Py_NewRef(event->py_success);

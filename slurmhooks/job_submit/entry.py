@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slurmhooks.config import Config
     from slurmhooks.loader import Source
     from slurmhooks.outcome import Outcome
-    from slurmhooks.registry import Handler, Registry
+    from slurmhooks.registry import Registry
 
 lib = native.lib
 
@@ -139,10 +139,7 @@ def _arm() -> None:
             continue
         others = sorted(registry.wanted(hook) & native.PRIVATE_ARGUMENTS)
         names = ["job", f"{hook.removeprefix('job_')}_uid", *others]
-        handlers = tuple(
-            (handler.function, tuple(map(names.index, handler.names)), handler.lenient, handler)
-            for handler in registry.handlers(hook)
-        )
+        handlers = tuple(handler.bound(names) for handler in registry.handlers(hook))
         event.arm(handlers, _preparation(hook, others))
     if registry is not _armed:
         _armed = registry
@@ -172,36 +169,6 @@ def _preparation(hook: str, others: list[str]) -> Callable[..., tuple[object, ..
     return prepare if makers else None
 
 
-def _judge(
-    handler: Handler, error: BaseException | None, result: object, job: model.Job, savepoint: object
-) -> Answer | None:
-    """Say what a handler's exception, or that it returned something, comes to; None: the next handler runs."""
-    outcome = dispatch.judge(handler, dispatch.returned(result) if error is None else error, job, savepoint)
-    return None if outcome is None else _finish(outcome)
-
-
-def _event(hook: str) -> Any:
-    """Return the compiled function of a hook, which runs nothing yet."""
-    return native_view.Event(
-        job_type=native.Job,
-        modify=hook == "job_modify",
-        stored=native.STORED,
-        messages=_messages,
-        refresh=_refresh,
-        judge=_judge,
-        answer=lambda: _finish(dispatch.PASSED),
-        bug=lambda error: dispatch.bug(hook, error, FAILED),
-        success=SUCCESS,
-    )
-
-
-job_submit = _event("job_submit")
-"""Run the handlers of a submission; takes the address of the job_desc_msg_t, and who submits."""
-job_modify = _event("job_modify")
-"""Run the handlers of an update; takes the addresses of job_desc_msg_t and job_record_t, and who updates."""
-EVENTS = {"job_submit": job_submit, "job_modify": job_modify}
-
-
 def _finish(outcome: Outcome) -> Answer:
     if outcome.passed and not _messages:
         return SUCCESS
@@ -221,3 +188,25 @@ def _number(code: str | int | None) -> int:
             log.error("Reject(code=%r): this release of Slurm has no such code", code)
         code = known
     return int(code) if code else FAILED
+
+
+def _event(hook: str) -> Any:
+    """Return the compiled function of a hook, which runs nothing yet."""
+    return native_view.Event(
+        job_type=native.Job,
+        modify=hook == "job_modify",
+        stored=native.STORED,
+        messages=_messages,
+        refresh=_refresh,
+        judge=dispatch.judging(_finish),
+        answer=lambda: _finish(dispatch.PASSED),
+        bug=lambda error: dispatch.bug(hook, error, FAILED),
+        success=SUCCESS,
+    )
+
+
+job_submit = _event("job_submit")
+"""Run the handlers of a submission; takes the address of the job_desc_msg_t, and who submits."""
+job_modify = _event("job_modify")
+"""Run the handlers of an update; takes the addresses of job_desc_msg_t and job_record_t, and who updates."""
+EVENTS = {"job_submit": job_submit, "job_modify": job_modify}

@@ -14,7 +14,7 @@ from slurmhooks import dispatch
 from slurmhooks.errors import LoadError
 from slurmhooks.hook import CONTEXTS
 from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
-from slurmhooks.registry import Handler, Registry
+from slurmhooks.registry import Registry
 from slurmhooks.values import text_from_c
 
 try:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from slurmhooks.hook import Option
     from slurmhooks.outcome import Outcome
-    from slurmhooks.spank.model import Spank
     from slurmhooks.spank.options import Options
 
 ffi = native.ffi
@@ -196,9 +195,9 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
     """Take an option that the user gave.
 
     Args:
-        argc: see :func:`callback`.
-        argv: see :func:`callback`.
-        known: see :func:`callback`.
+        argc: see :func:`_callback_of_line`.
+        argv: see :func:`_callback_of_line`.
+        known: see :func:`_callback_of_line`.
         index: which of the line's options.
         name: address of its name in the manifest, or 0.
         argument: address of the text, or 0.
@@ -260,14 +259,15 @@ def _load(args: tuple[str, ...], known: bool, many: bool) -> Line | None:
 
             rows = manifest.read(args)
         sources, rest = site.of_plugstack(args) if rows is None else manifest.sources(args, rows)
-        if many:
+        own = [source for source in sources if not source.scripted]
+        if many and own:
             import gc
 
             import slurmhooks.spank.model  # noqa: F401 - not among what tasks write to
 
             gc.collect()  # what CPython keeps of freed objects, to use again, lies anywhere
             core.gather()
-        registry = loader.load([source for source in sources if not source.scripted])
+        registry = loader.load(own)
         scripts = [source for source in sources if source.scripted]
         if not scripts:
             return Line(rest, registry, [])
@@ -357,14 +357,6 @@ def _before_tasks(handle: Any, line: Line, argv: int, many: bool) -> None:
     gc.freeze()
 
 
-def _judge(
-    handler: Handler, error: BaseException | None, result: object, view: Spank, savepoint: object
-) -> Answer | None:
-    """Say what a handler's exception, or that it returned something, comes to; None: the next handler runs."""
-    outcome = dispatch.judge(handler, dispatch.returned(result) if error is None else error, view, savepoint)
-    return None if outcome is None else _finish(outcome)
-
-
 def _bug(name: str, error: BaseException) -> Answer:
     return _told(*dispatch.bug(f"spank {name}", error, FAILED[0]))
 
@@ -387,6 +379,6 @@ def _number(code: str | int | None) -> int:
     return abs(int(code)) if code else int(lib.ESPANK_ERROR)
 
 
-_tasks = core and core.Tasks(_callback_of_line, judge=_judge, bug=_bug)
+_tasks = core and core.Tasks(_callback_of_line, judge=dispatch.judging(_finish), bug=_bug)
 callback = _tasks or _callback_of_line
 """What the stub calls: of many tasks what was prepared for them, else :func:`_callback_of_line`."""

@@ -27,7 +27,7 @@ class Spank(model.Spank):
 
     @property
     def _handle(self) -> Any:
-        return self._ffi.cast("struct spank_handle *", self.env._address)  # type: ignore[attr-defined]
+        return self._ffi.cast("struct spank_handle *", self.env._handle)  # type: ignore[attr-defined]
 
     @_handle.setter
     def _handle(self, handle: None) -> None:
@@ -55,10 +55,7 @@ def prepare(native: Any, tasks: Any, registry: Registry, args: Sequence[str], ar
     for name in CALLBACKS:
         handlers = [handler for handler in registry.handlers(f"spank.{name}") if CONTEXT in handler.contexts]
         if handlers and not any(handler.scripted for handler in handlers):
-            bound = tuple(
-                (handler.function, tuple(map(handler.spec.arguments.index, handler.names)), handler.lenient, handler)
-                for handler in handlers
-            )
+            bound = tuple(handler.bound(handler.spec.arguments) for handler in handlers)
             tasks.prepare(argv, name, bound, Spank(native, None, CONTEXT, name, args), set_at, unset_at)
 
 

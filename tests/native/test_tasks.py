@@ -9,9 +9,6 @@ SITE = """
 import slurmhooks.spank.entry as entry
 entry.MANY_TASKS = {many}
 
-from slurmhooks import SpankError
-from slurmhooks.spank.model import Spank
-
 kept = []
 
 class Text(str):
@@ -39,7 +36,7 @@ def handlers(task: str, privileged: str = "pass", more: str = "") -> str:
 
 
 LATER = """
-@hook.spank.task_init(order=60{options})
+@hook.spank.task_init(order=60)
 def later(spank):
     log.info("later", env=dict(spank.env))
     {body}
@@ -96,12 +93,10 @@ CASES = {
         'if hasattr(spank._lib, "spank_prepend_task_argv"):\n'
         '    spank.prepend_task_argv(["b"])\n    spank.prepend_task_argv(["a"])\nspank.env["B"] = "2"'
     ),
-    "refused": handlers(
-        'spank.env["B"] = "2"\nraise Reject("no such luck")', more=LATER.format(options="", body="pass")
-    ),
+    "refused": handlers('spank.env["B"] = "2"\nraise Reject("no such luck")', more=LATER.format(body="pass")),
     "refused with a code": handlers('raise Reject("no", code="ESPANK_BAD_ARG")'),
     "refused before": handlers('log.info("ran")', 'spank.env["B"] = "2"\nraise Reject("early")'),
-    "refused after": handlers('spank.env["B"] = "2"', more=LATER.format(options="", body='raise Reject("late")')),
+    "refused after": handlers('spank.env["B"] = "2"', more=LATER.format(body='raise Reject("late")')),
     "a bug": handlers('spank.env["B"] = "2"\n1 / 0'),
     "an exit": handlers("raise SystemExit(0)"),
     "an answer": handlers("return 0"),
@@ -114,7 +109,7 @@ def task(spank):
     del spank.env["A"]
     1 / 0
 """
-    + LATER.format(options="", body='spank.env["C"] = "3"'),
+    + LATER.format(body='spank.env["C"] = "3"'),
     "lenient, and refused": """
 @hook.spank.task_init(on_error="ignore")
 def task(spank):

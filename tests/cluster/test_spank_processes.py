@@ -109,6 +109,8 @@ def privileged(spank):
 @hook.spank.task_init(on_error="ignore")
 def lenient(spank):
     spank.env["LOST"] = "1"
+    if hasattr(spank._lib, "spank_prepend_task_argv"):
+        spank.prepend_task_argv(["env", "LOST=2"])
     raise ValueError("lenient")
 
 @hook.spank.task_init

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Many tasks on a node: their handlers are run by C, and nobody can tell from what they do."""
 
+import re
+
 import pytest
 
 from tests.native.hosting import ERROR_ID, Host, Run
@@ -50,24 +52,24 @@ for number, wrong in enumerate({wrong}):
         log.info("wrong", number=number, name=type(error).__name__, text=str(error))
 """
 
-WRONG_WRITES = (
-    'lambda s: s.env.__setitem__("", "1")',
-    'lambda s: s.env.__setitem__("A=B", "1")',
-    'lambda s: s.env.__setitem__("A\\0B", "1")',
-    'lambda s: s.env.__setitem__("A", "1\\0")',
-    'lambda s: s.env.__setitem__("A", 1)',
-    'lambda s: s.env.__setitem__("A", None)',
-    'lambda s: s.env.__setitem__(1, "A")',
-    'lambda s: s.env.__setitem__("A", "x" * 131070)',
-    'lambda s: s.env.__setitem__("A", "\\ud800")',
-    'lambda s: s.env.__delitem__("NONE")',
-    "lambda s: s.env.__delitem__(1)",
-    'lambda s: s.job_control_env.__setitem__("A", "1")',
-    'lambda s: s.job_control_env.__delitem__("A")',
-    'lambda s: setattr(s, "env", {})',
-    'lambda s: setattr(s, "evn", {})',
-    "lambda s: s.task_idd",
-)
+WRONG_WRITES = {
+    'lambda s: s.env.__setitem__("", "1")': "ValueError",
+    'lambda s: s.env.__setitem__("A=B", "1")': "ValueError",
+    'lambda s: s.env.__setitem__("A\\0B", "1")': "ValueError",
+    'lambda s: s.env.__setitem__("A", "1\\0")': "ValueError",
+    'lambda s: s.env.__setitem__("A", 1)': "TypeError",
+    'lambda s: s.env.__setitem__("A", None)': "TypeError",
+    'lambda s: s.env.__setitem__(1, "A")': "TypeError",
+    'lambda s: s.env.__setitem__("A", "x" * 131070)': "ValueError",
+    'lambda s: s.env.__setitem__("A", "\\ud800")': "ValueError",
+    'lambda s: s.env.__delitem__("NONE")': "KeyError",
+    "lambda s: s.env.__delitem__(1)": "KeyError",
+    'lambda s: s.job_control_env.__setitem__("A", "1")': "SpankError",
+    'lambda s: s.job_control_env.__delitem__("A")': "SpankError",
+    'lambda s: setattr(s, "env", {})': "AttributeError",
+    'lambda s: setattr(s, "evn", {})': "AttributeError",
+    "lambda s: s.task_idd": "AttributeError",
+}
 
 CASES = {
     "nothing": handlers("pass"),
@@ -176,6 +178,16 @@ def test_many_tasks_as_few(each_host: Host, body: str) -> None:
     few, many = run(each_host, body, 3), run(each_host, body, 2)
     assert "could not be loaded" not in few
     assert seen(many) == seen(few)
+
+
+@pytest.mark.parametrize("many", [3, 2], ids=["few", "many"])
+def test_what_cannot_be_written(each_host: Host, many: int) -> None:
+    """Each is refused where it is written, whoever looks at it, and nothing of it arrives."""
+    ran = run(each_host, CASES["wrong writes"], many)
+    assert [re.sub(r" text=.*", "", line) for line in ran.said("wrong")] == [
+        f"number={number} name={name!r}" for number, name in enumerate(WRONG_WRITES.values())
+    ] * 3
+    assert {tuple(result.lists["env"]) for result in ran.of("show")} == {("A=1",)}
 
 
 def test_who_calls(host: Host) -> None:

@@ -5,7 +5,7 @@ BIN := .venv/bin
 C_FILES = $(shell find native tests -name '*.[ch]' -not -path '*/.*')
 SHELL_FILES = $(shell git grep -lE -e '^\#!(/usr)?/bin/(env )?(ba)?sh' 2>/dev/null)
 
-.PHONY: help venv check format test demo bench docs clean
+.PHONY: help venv check format test soak demo bench docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -33,16 +33,20 @@ shellcheck:
 	@scripts/step $@ $(BIN)/shellcheck $(SHELL_FILES)
 codespell:
 	@scripts/step $@ $(BIN)/codespell
+# The tests of tests/cluster that need no cluster are few, and quick.
 unit-tests:
-	@$(BIN)/pytest -q --ignore=tests/cluster tests
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m 'not (cluster or sanitized or soak)' tests
 
 format: venv ## rewrite Python and C sources in the house style
 	@$(BIN)/ruff check --fix-only
 	@$(BIN)/ruff format
 	@$(BIN)/clang-format -i $(C_FILES)
 
-test: check ## check, then every test on real clusters of all supported releases
+test: check ## check, then sanitizers, and every test on real clusters of all supported releases
 	@scripts/cluster-tests $(BIN)/pytest
+
+soak: venv ## what is statistical or takes long; says what it runs, and for how long
+	@$(BIN)/pytest -v -m soak --durations=0 tests
 
 demo: ## hooks in all three plugin points of a real Slurm, which this sets up itself
 	@scripts/need python3 git

@@ -4,23 +4,19 @@
 import contextlib
 import os
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
-from typing import IO
 
 import pytest
 
-RUN = Path(__file__).parent / "run"
-PREFIX = os.environ.get("SLURMHOOKS_TEST_PREFIX", "")
-"""Set it to run these tests twice at the same time."""
-NAME = f"{PREFIX}test"
-"""The set of clusters that the fixture uses, so that tests leave people's own alone."""
+from tests.cluster import reporting
+from tests.cluster.calls import call
+
+NAME = "-".join(filter(None, (os.environ.get("SLURMHOOKS_TEST_PREFIX"), "test", os.environ.get("PYTEST_XDIST_WORKER"))))
+"""The set of clusters that the fixtures use, so that tests leave people's own and each other's alone."""
 RELEASES = ("22.05", "24.11", "26.05")
 NODES = 2
-BARE_NAME = f"{PREFIX}selftest"
 FIXTURES = {"cluster", "large_cluster", "bare_cluster", "cluster_factory"}
 UNREACHABLE = 75
 MAKE_SECONDS = 1800.0
@@ -35,27 +31,10 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Call `tests/cluster/run`.
 
-    Output goes through files: with pipes, a process that outlives its parent would be waited for.
-
     Raises:
         subprocess.TimeoutExpired: it took longer than `timeout` seconds; it has been killed.
     """
-    # -I -S: this is called hundreds of times, and needs nothing that a site adds.
-    command = [sys.executable, "-I", "-S", str(RUN), *arguments]
-    env = {**os.environ, "SLURMHOOKS_CLUSTER": name}
-    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        source.write((stdin or "").encode(errors="surrogateescape"))
-        source.seek(0)
-
-        def said(file: IO[bytes]) -> str:
-            file.seek(0)
-            return file.read().decode(errors="surrogateescape")
-
-        try:
-            code = subprocess.run(command, stdin=source, stdout=out, stderr=err, env=env, timeout=timeout).returncode
-        except subprocess.TimeoutExpired as error:
-            raise subprocess.TimeoutExpired(command, timeout, said(out), said(err)) from error
-        return subprocess.CompletedProcess(command, code, said(out), said(err))
+    return call(list(arguments), {**os.environ, "SLURMHOOKS_CLUSTER": name}, stdin, timeout)
 
 
 class Cluster:
@@ -164,42 +143,41 @@ def need_rootfs(release: str) -> None:
         else:
             assert done.returncode == 0, f"no root file system of {release}: {done.stderr}"
     if release in _unreachable:
-        pytest.skip(f"NO REAL SLURM {release} WAS TESTED: {_unreachable[release]}")
+        pytest.skip(f"{reporting.SKIPPED} {release} WAS TESTED: {_unreachable[release]}")
 
 
 @contextlib.contextmanager
-def _running(release: str, name: str, nodes: int) -> Iterator[Cluster]:
+def running(release: str, name: str, nodes: int, *options: str) -> Iterator[Cluster]:
+    """Have a fresh cluster up; `options` are those of `run up`."""
     need_rootfs(release)
     made = Cluster(release, name)
     _brought_up.add((release, name))
     try:
-        made.tool("up", "--fresh", "--nodes", str(nodes), timeout=UP_SECONDS)
+        made.tool("up", "--fresh", "--nodes", str(nodes), *options, timeout=UP_SECONDS)
         yield made
     finally:
         made.tool("down")
         _brought_up.discard((release, name))
 
 
-@pytest.fixture(scope="session", params=RELEASES)
+@pytest.fixture(scope="module", params=RELEASES)
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster of two nodes, as a fresh machine would be, with the working tree installed and enabled."""
-    with _running(request.param, NAME, NODES) as made:
-        made.tool("install", timeout=UP_SECONDS)
+    with running(request.param, NAME, NODES, "--install") as made:
         yield made
 
 
-@pytest.fixture(scope="session", params=RELEASES)
+@pytest.fixture(scope="module", params=RELEASES)
 def large_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The same with three nodes, which jobs of three components need; for what changes slurm.conf to suit itself."""
-    with _running(request.param, f"{PREFIX}large", 3) as made:
-        made.tool("install", timeout=UP_SECONDS)
+    with running(request.param, f"{NAME}-large", 3, "--install") as made:
         yield made
 
 
-@pytest.fixture(scope="session", params=RELEASES)
+@pytest.fixture(scope="module", params=RELEASES)
 def bare_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster of one node with nothing of ours in it; a set of its own, which a test may take down."""
-    with _running(request.param, BARE_NAME, 1) as made:
+    with running(request.param, f"{NAME}-bare", 1) as made:
         yield made
 
 
@@ -207,7 +185,7 @@ def bare_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def cluster_factory() -> Iterator[Callable[[str, str], Cluster]]:
     """Return a function that brings up one more bare cluster, of a release and a name, for this test."""
     with contextlib.ExitStack() as stack:
-        yield lambda release, name: stack.enter_context(_running(release, PREFIX + name, 1))
+        yield lambda release, name: stack.enter_context(running(release, f"{NAME}-{name}", 1))
 
 
 def pytest_unconfigure() -> None:
@@ -216,16 +194,30 @@ def pytest_unconfigure() -> None:
         run("down", release, name=name)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Report progress in the process that a person started; workers only run tests."""
+    if not hasattr(config, "workerinput") and getattr(config.option, "dist", "no") != "no":
+        config.pluginmanager.register(reporting.Progress(config))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs a cluster, so that `-m "not cluster"` leaves it out."""
-    for item in items:
-        if FIXTURES.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.cluster)
+    here = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
+    for item in here:
+        item.add_marker(pytest.mark.cluster)
+    reporting.longest_first(here)
+    items[:] = [*here, *(item for item in items if item not in set(here))]
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say loudly which release nothing was tested on."""
-    for release, reason in _unreachable.items():
-        terminalreporter.section(f"NO REAL SLURM {release} WAS TESTED", red=True)
-        terminalreporter.write_line(reason)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attach the daemons' logs to what fails."""
+    report = yield
+    if report.failed:
+        for value in getattr(item, "funcargs", {}).values():
+            cluster = getattr(value, "cluster", value)
+            if isinstance(cluster, Cluster):
+                reporting.add_logs(report, cluster.name, cluster.release, item.nodeid)
+                break
+    return report

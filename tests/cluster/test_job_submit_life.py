@@ -553,6 +553,7 @@ def test_slurmrestd(site: Site) -> None:
     assert "not by this way" in said
 
 
+@pytest.mark.soak
 def test_memory(site: Site) -> None:
     """Five thousand submissions, refused by a handler or after it, need no more memory than without handlers."""
 

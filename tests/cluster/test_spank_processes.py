@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.conftest import UP_SECONDS, _running
+from tests.cluster.conftest import UP_SECONDS, running
 from tests.cluster.spank.site import HERE, Site, site
 
 if TYPE_CHECKING:
@@ -642,7 +642,7 @@ def three(cluster: "Cluster") -> Iterator["Cluster"]:
     if len(set(cluster.root("sinfo", "--noheader", "--Node", "--format=%N").stdout.split())) >= 3:
         yield cluster
         return
-    with _running(cluster.release, f"{cluster.name}-wide", 3) as made:
+    with running(cluster.release, f"{cluster.name}-wide", 3) as made:
         made.tool("install", timeout=UP_SECONDS)
         yield made
 

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Gives every test here a host: the real plugins, opened by a stand-in for Slurm's programs."""
 
-import shutil
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.native import under_valgrind
 from tests.native.building import PLAIN, SANITIZED, Build, BuildError, Flavour, Unavailable, build
-from tests.native.hosting import Host, Run
+from tests.native.hosting import Host
 
 _builds: dict[Flavour, Build | str] = {}
 _broken: set[Flavour] = set()
@@ -48,26 +44,9 @@ def host(tmp_path: Path) -> Host:
     return Host(built(PLAIN), tmp_path)
 
 
-@pytest.fixture(params=[PLAIN, SANITIZED], ids=lambda flavour: flavour.name)
+@pytest.fixture(
+    params=[pytest.param(PLAIN, id="plain"), pytest.param(SANITIZED, id="sanitized", marks=pytest.mark.sanitized)]
+)
 def each_host(tmp_path: Path, request: pytest.FixtureRequest) -> Host:
     """A host as a site has it, and one that watches every access to memory."""
     return Host(built(request.param), tmp_path)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def valgrind_run(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> "Iterator[Future[Run] | None]":
-    """The main path under valgrind; it takes long, so it runs beside the other tests if it is wanted at all."""
-    if not any(item.path.name == "test_valgrind.py" for item in request.session.items):
-        yield None
-        return
-    folder = tmp_path_factory.mktemp("valgrind")
-
-    def run() -> Run:
-        if not shutil.which("valgrind"):
-            pytest.skip("valgrind is not installed: apt-get install valgrind")
-        return under_valgrind.run(built(PLAIN), folder)
-
-    with ThreadPoolExecutor(1) as beside:
-        yield beside.submit(run)

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from . import cluster, extras, install, places, rootfs
+from . import cluster, extras, install, places, possible, rootfs
 from .enter import USAGE
 from .enter import main as enter
 from .errors import LabError
@@ -62,9 +62,11 @@ def parser() -> argparse.ArgumentParser:
 
     made = verb("rootfs", "make the root file systems of releases, side by side, or finish making them", "+")
     made.add_argument("--refresh-source", action="store_true", help="try again to get Slurm's source")
+    verbs.add_parser("possible", help="say whether this machine allows clusters: exit 0, or 125 and the reason")
     made = verb("up", "start the cluster, and wait until every node is idle")
     made.add_argument("--nodes", type=_count, metavar="N", help="how many (default: as it is now, else 1)")
     made.add_argument("--fresh", action="store_true", help="discard every change made to the cluster's files")
+    made.add_argument("--install", action="store_true", help="install the working tree before the daemons start")
     made = verb("install", "build the working tree in the cluster and switch it on; it may be up or down")
     made.add_argument("--force", action="store_true", help="even if this very tree is installed")
     made = verb("add", "install Debian packages in this cluster alone; it may be up or down")
@@ -99,6 +101,9 @@ def main(arguments: Sequence[str]) -> int:
             signal.signal(number, _stop)
     if options.verb in ("exec", "as"):
         return enter(options.verb, [])
+    if options.verb == "possible":
+        possible.need()
+        return 0
     if options.verb == "status":
         for name in [options.release] if options.release else RELEASES:
             sys.stdout.write(cluster.status(find(name)) + "\n")
@@ -110,7 +115,7 @@ def main(arguments: Sequence[str]) -> int:
     release = find(options.release)
     match options.verb:
         case "up":
-            cluster.up(release, options.nodes, options.fresh)
+            cluster.up(release, options.nodes, options.fresh, install.into if options.install else None)
         case "install":
             install.install(release, options.force)
         case "add":

@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from . import daemons, namespace, places, rootfs
@@ -17,13 +17,16 @@ CONF = os.path.join(places.HERE, "conf")
 ARCHES = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
 
 
-def up(release: Release, nodes: int | None, fresh: bool) -> None:
+def up(
+    release: Release, nodes: int | None, fresh: bool, prepare: Callable[[Release, namespace.Keeper], None] | None = None
+) -> None:
     """Have the cluster up and every node idle.
 
     Args:
         release: which one.
         nodes: how many; None takes what runs, else one.
         fresh: forget every change that was made to its files.
+        prepare: called before the daemons start, if they do not run yet.
     """
     places.need_root()
     rootfs.make(release)
@@ -41,7 +44,7 @@ def up(release: Release, nodes: int | None, fresh: bool) -> None:
         if fresh:
             shutil.rmtree(directory, ignore_errors=True)
             os.makedirs(directory)
-        _up(release, directory, nodes or 1)
+        _up(release, directory, nodes or 1, prepare)
 
 
 def down(release: Release) -> None:
@@ -192,7 +195,9 @@ def write(path: str, content: bytes, mode: int, owner: tuple[int, int]) -> str:
     return ""
 
 
-def _up(release: Release, directory: str, nodes: int) -> None:
+def _up(
+    release: Release, directory: str, nodes: int, prepare: Callable[[Release, namespace.Keeper], None] | None
+) -> None:
     files = _configuration(release, nodes)
     keeper = _keeper(release, directory, lasting=True)
     try:
@@ -203,9 +208,12 @@ def _up(release: Release, directory: str, nodes: int) -> None:
             daemons.clear()
             daemons.prepare(release, nodes)
             _write_configuration(files)
-            return _start(release, nodes)
+            return ""
 
         namespace.call(keeper, body)
+        if prepare is not None:
+            prepare(release, keeper)
+        namespace.call(keeper, lambda: _start(release, nodes))
     except BaseException:
         end(directory, keeper)
         raise

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Build the working tree inside a cluster and switch it on there."""
 
+import glob
 import hashlib
 import os
 import shutil
 import stat
 import subprocess
 
-from . import cluster, namespace, places
+from . import cluster, namespace, places, rootfs
 from .errors import LabError
 from .releases import Release
 from .steps import Reporter
@@ -16,9 +17,17 @@ TREE = "/usr/src/slurmhooks"
 BIN = "/opt/slurmhooks/bin"
 BUILD = "/opt/slurmhooks/build"
 PLUGINS = "/usr/local/lib/slurm"
+SCRUN_LUA = "/etc/slurm/scrun.lua"
+PRODUCTS = (TREE, BUILD, PLUGINS, f"{BIN}/slurmhooks", SCRUN_LUA)
+"""What building and installing make, besides the Python package."""
+FORMAT = 2
+"""Raised when a build is packed differently."""
+KEPT_BUILDS = 8
 SLURM_SOURCE = "/usr/src/slurm"
-OUTSIDE = "tests/cluster/"
-"""This tool, which is of no use inside: a change of it does not make anyone build again."""
+OUTSIDE = tuple(
+    f"{name}/" for name in (".ci", "changelog.d", "docs", "scripts", "tests/cluster", "tests/native", "tests/unit")
+)
+"""What is of no use inside: a change of it does not make anyone build again."""
 
 TOML = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n'
 
@@ -33,26 +42,98 @@ def install(release: Release, force: bool) -> None:
     directory = places.cluster(release.name)
     with places.locked(directory, f"install {release.name}"):
         files = _files()
-        digest = _digest(files)
-        stamp = os.path.join(directory, "installed")
-        if not force and _read(stamp) == digest:
+        if not force and _read(_stamp(directory)) == _digest(files):
             return
         with cluster.entered(release) as (keeper, is_up):
-            if os.path.exists(stamp):
-                os.unlink(stamp)
-            report = Reporter(f"install {release.name}", os.path.join(directory, "install.log"))
-            with open(report.log, "w", encoding="ascii"):
-                pass
-            report.say(f"{len(files)} files of {places.PROJECT}")
+            _install(release, keeper, files, force)
+            if is_up:
+                places.say(f"install {release.name}: restarting the daemons")
+                cluster.restart_daemons(release, keeper)
+
+
+def into(release: Release, keeper: namespace.Keeper) -> None:
+    """Install the working tree in a cluster whose lock the caller holds, and whose daemons do not run yet."""
+    _install(release, keeper, _files(), force=False)
+
+
+def _install(release: Release, keeper: namespace.Keeper, files: list[str], force: bool) -> None:
+    directory = places.cluster(release.name)
+    digest = _digest(files)
+    stamp = _stamp(directory)
+    if os.path.exists(stamp):
+        os.unlink(stamp)
+    report = Reporter(f"install {release.name}", os.path.join(directory, "install.log"))
+    with open(report.log, "w", encoding="ascii"):
+        pass
+    _have_built(release, keeper, report, files, digest, force)
+    namespace.call(keeper, _enable)
+    with open(stamp, "w", encoding="ascii") as file:
+        file.write(digest)
+
+
+def _stamp(directory: str) -> str:
+    return os.path.join(directory, "installed")
+
+
+def _have_built(
+    release: Release, keeper: namespace.Keeper, report: Reporter, files: list[str], digest: str, force: bool
+) -> None:
+    """Build the tree, or unpack what an earlier build of the same tree on the same root file system has made."""
+    builds = os.path.join(places.cache(), "builds", release.name)
+    archive = os.path.join(builds, f"{digest[:32]}-{rootfs.ident(release)}-{FORMAT}.tar")
+    with places.locked(builds, f"build for {release.name}"):
+        if os.path.exists(archive) and not force:
+            os.utime(archive)
+        else:
+            report.say(f"building {len(files)} files of {places.PROJECT}")
+            namespace.call(keeper, _remove)
             _copy(keeper, files)
             _build(report, keeper)
-            namespace.call(keeper, _enable)
-            if is_up:
-                report.say("restarting the daemons")
-                cluster.restart_daemons(release, keeper)
-            with open(stamp, "w", encoding="ascii") as file:
-                file.write(digest)
-            report.say("done")
+            _pack(keeper, archive)
+            _prune(builds)
+            report.say("built")
+            return
+    namespace.call(keeper, _remove)
+    with open(archive, "rb") as packed:
+        namespace.call(keeper, lambda: _tar("-xf", "/dev/stdin", stdin=packed.fileno()))
+
+
+def _remove() -> str:
+    """Remove what was installed before, or a file that a newer tree lacks would stay."""
+    for path in (TREE, BUILD, PLUGINS, *_packages()):
+        shutil.rmtree(path, ignore_errors=True)
+    os.makedirs(PLUGINS)
+    return ""
+
+
+def _packages() -> list[str]:
+    return glob.glob(f"{os.path.dirname(BIN)}/lib/python*/site-packages/slurmhooks*")
+
+
+def _pack(keeper: namespace.Keeper, archive: str) -> None:
+    part = f"{archive}.part"
+    with open(part, "wb") as file:
+        namespace.call(
+            keeper,
+            lambda: _tar(
+                "-cf", "/dev/stdout", *filter(os.path.exists, [*PRODUCTS, *_packages()]), stdout=file.fileno()
+            ),
+        )
+    os.rename(part, archive)
+
+
+def _tar(*arguments: str, stdin: int | None = None, stdout: int | None = None) -> str:
+    subprocess.run(
+        ["tar", "-C", "/", "-P", *arguments], stdin=stdin, stdout=stdout, env={"PATH": namespace.PATH}, check=True
+    )
+    return ""
+
+
+def _prune(builds: str) -> None:
+    """Remove all builds but the last few that were used."""
+    archives = [os.path.join(builds, name) for name in os.listdir(builds) if name.endswith(".tar")]
+    for old in sorted(archives, key=os.path.getmtime)[:-KEPT_BUILDS]:
+        os.unlink(old)
 
 
 def _files() -> list[str]:
@@ -92,7 +173,6 @@ def _copy(keeper: namespace.Keeper, files: list[str]) -> None:
         raise LabError(f"tar cannot pack the working tree: {packed.stderr.decode(errors='replace').strip()}")
 
     def body() -> str:
-        shutil.rmtree(TREE, ignore_errors=True)
         os.makedirs(TREE)
         env = {"PATH": namespace.PATH}
         subprocess.run(["tar", "-C", TREE, "-xf", "-"], input=packed.stdout, env=env, check=True)
@@ -103,20 +183,12 @@ def _copy(keeper: namespace.Keeper, files: list[str]) -> None:
 
 def _build(report: Reporter, keeper: namespace.Keeper) -> None:
     pip = [f"{BIN}/pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall", TREE]
-    report.say("building")
     report.inside("pip install", keeper, pip)
-    namespace.call(keeper, _forget_build)
     has_source = namespace.call(keeper, lambda: "yes" if os.path.isdir(SLURM_SOURCE) else "")
     source = ["--slurm-source", SLURM_SOURCE] if has_source else []
     report.inside("slurmhooks build", keeper, [f"{BIN}/slurmhooks", "build", *source, "--output", BUILD])
     placed = ["install", "--from", BUILD, "--plugin-dir", PLUGINS, "--sysconfdir", "/etc/slurm"]
     report.inside("slurmhooks install", keeper, [f"{BIN}/slurmhooks", *placed])
-
-
-def _forget_build() -> str:
-    shutil.rmtree(BUILD, ignore_errors=True)
-    os.makedirs(PLUGINS, exist_ok=True)
-    return ""
 
 
 def _enable() -> str:

@@ -379,14 +379,16 @@ def proxies() -> dict[str, str]:
 
 
 def _install_debootstrap(report: Reporter) -> None:
-    if shutil.which("debootstrap"):
-        return
-    report.say("installing debootstrap on this machine, the one thing that is put outside the cache directory")
-    try:
-        report.host("apt-get update", ["apt-get", "-qq", "update"])
-        report.host("install debootstrap", ["apt-get", "-qq", "-y", "install", "debootstrap"])
-    except LabError as error:
-        raise UnreachableError(f"debootstrap cannot be installed: install it by hand; {error}") from error
+    # Root file systems are made side by side, and apt-get fails while another one runs.
+    with places.locked(os.path.join(places.cache(), "debootstrap"), "install debootstrap"):
+        if shutil.which("debootstrap"):
+            return
+        report.say("installing debootstrap on this machine, the one thing that is put outside the cache directory")
+        try:
+            report.host("apt-get update", ["apt-get", "-qq", "update"])
+            report.host("install debootstrap", ["apt-get", "-qq", "-y", "install", "debootstrap"])
+        except LabError as error:
+            raise UnreachableError(f"debootstrap cannot be installed: install it by hand; {error}") from error
 
 
 def _reachable(address: str) -> bool:

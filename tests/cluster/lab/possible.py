@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Find out whether this machine lets us run clusters at all."""
+
+import os
+import shutil
+import tempfile
+
+from . import namespace, places, rootfs
+from .errors import NotUpError
+from .releases import RELEASES
+
+NEEDED = ("lower", "upper", "work", "merged")
+
+
+def need() -> None:
+    """Try what every cluster needs: namespaces, an overlay file system, devices, a network.
+
+    Raises:
+        NotUpError: it cannot be had here; the text is one line that says why.
+    """
+    places.need_root()
+    if not any(rootfs.ready(release) for release in RELEASES.values()) and not shutil.which("apt-get"):
+        raise NotUpError("needs Debian's apt-get to make root file systems, and none is in the cache")
+    os.makedirs(places.cache(), exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="possible-", dir=places.cache()) as folder:
+        for name in NEEDED:
+            os.mkdir(os.path.join(folder, name))
+        reader, writer = os.pipe()
+
+        def body() -> int:
+            namespace.private_mounts()
+            namespace.unshare(namespace.NEWPID | namespace.NEWUTS | namespace.NEWIPC | namespace.NEWNET)
+            os.chdir(folder)
+            namespace.mount("overlay", "merged", "overlay", 0, "lowerdir=lower,upperdir=upper,workdir=work")
+            namespace.mount("tmpfs", "lower", "tmpfs")
+            os.mknod("lower/null", 0o020666, os.makedev(1, 3))
+            return 0
+
+        child = namespace.fork(body, lambda text: os.write(writer, text.encode(errors="replace")))
+        os.close(writer)
+        with os.fdopen(reader, encoding="utf-8", errors="replace") as pipe:
+            problem = pipe.read()
+        if os.waitpid(child, 0)[1] != 0:
+            raise NotUpError(f"this machine does not allow what clusters need: {problem or 'the trial was killed'}")

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Report a run of the cluster tests: a line for each file and release, logs of what fails, and what was retried.
+
+The tests of one file on one release are a group: they run one after the other on one fresh cluster, and groups run side
+by side. How long each group took is kept in the cache directory, for the next run's order and expectations.
+"""
+
+import json
+import re
+import shutil
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+from tests.cluster.lab import places
+from tests.cluster.lab.releases import RELEASES
+
+REPORTS = Path(__file__).parents[2] / "build" / "cluster-tests"
+"""The daemons' logs of each failure, and retried.txt."""
+LOG_LINES = 60
+SKIPPED = "NO REAL SLURM"
+"""What every message about a release that cannot be had begins with."""
+
+
+def group_of(nodeid: str) -> str:
+    """Return what runs on one cluster: a file and a release."""
+    path, _, name = nodeid.partition("::")
+    release = next((release for release in RELEASES if re.search(rf"[\[-]{re.escape(release)}[\]-]", name)), "")
+    return f"{Path(path).stem} {release}".rstrip()
+
+
+class Groups(LoadScopeScheduling):
+    """Give a whole group to one worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def _durations_file() -> Path:
+    return Path(places.cache(), "durations.json")
+
+
+def read_durations() -> dict[str, float]:
+    """Return the seconds that each group took last time."""
+    try:
+        return dict(json.loads(_durations_file().read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Order the groups so that no long one is left for the end; groups never seen come first."""
+    known = read_durations()
+    order = {group: number for number, group in enumerate(dict.fromkeys(group_of(item.nodeid) for item in items))}
+    order = {group: number for number, group in enumerate(sorted(order, key=lambda group: -known.get(group, 1e6)))}
+    items.sort(key=lambda item: order[group_of(item.nodeid)])
+
+
+class Progress:
+    """Print one line when a group ends, in the process that the person started."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._began = time.monotonic()
+        self._expected = read_durations()
+        self._took: dict[str, float] = defaultdict(float)
+        self._left: Counter[str] = Counter()
+        self._outcomes: dict[str, Counter[str]] = defaultdict(Counter)
+        self._retried: list[str] = []
+        self._again: set[str] = set()
+        self._groups = 0
+
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> Groups:
+        """Have the groups distributed."""
+        return Groups(config, log)
+
+    def pytest_xdist_node_collection_finished(self, ids: Iterable[str]) -> None:
+        """Count the tests of each group; every worker collects the same."""
+        self._left = Counter(map(group_of, ids))
+        self._groups = len(self._left)
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Print no letter for what passes."""
+        if report.when == "call" and report.passed:
+            return "passed", "", ""
+        return None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Print the group's line after its last test."""
+        group = group_of(report.nodeid)
+        self._took[group] += report.duration
+        if report.outcome == "rerun":  # type: ignore[comparison-overlap] # pytest-rerunfailures adds it
+            self._retried.append(report.nodeid)
+            self._again.add(report.nodeid)
+        elif report.when == "call" or report.outcome != "passed":
+            self._outcomes[group][report.outcome] += 1
+        if report.when != "teardown":
+            return
+        if report.nodeid in self._again:
+            self._again.discard(report.nodeid)
+            return
+        self._left[group] -= 1
+        if self._left[group]:
+            return
+        done = sum(not left for left in self._left.values())
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self._outcomes[group].items()))
+        usual = f" (last time {self._expected[group]:.0f} s)" if group in self._expected else ""
+        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
+        so_far = f"[{minutes:2d}:{seconds:02d}] {done:3d}/{self._groups}"
+        self._reporter.write_line(f"{so_far} {group:<36} {counts} in {self._took[group]:.0f} s{usual}")
+
+    def pytest_sessionstart(self) -> None:
+        """Say how long it should take, and forget the reports of an earlier run."""
+        shutil.rmtree(REPORTS, ignore_errors=True)
+
+    def pytest_sessionfinish(self) -> None:
+        """Keep what each group took, and the list of what was retried."""
+        complete = {group: took for group, took in self._took.items() if not self._left[group]}
+        if complete:
+            file = _durations_file()
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(read_durations() | complete, indent=1, sort_keys=True))
+        REPORTS.mkdir(parents=True, exist_ok=True)
+        (REPORTS / "retried.txt").write_text("".join(f"{nodeid}\n" for nodeid in self._retried))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Name what needed a second try, and say loudly what could not be tested."""
+        if self._retried:
+            terminalreporter.section("NEEDED A SECOND TRY", yellow=True)
+            for nodeid in self._retried:
+                terminalreporter.write_line(nodeid)
+            terminalreporter.write_line(f"The daemons' logs are in {REPORTS}.")
+        reasons = {str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", ())}
+        for reason in sorted(reason for reason in reasons if SKIPPED in reason):
+            terminalreporter.section(reason.removeprefix("Skipped: ")[:200], red=True)
+
+    @property
+    def _reporter(self) -> pytest.TerminalReporter:
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        assert isinstance(reporter, pytest.TerminalReporter)
+        return reporter
+
+
+def add_logs(report: pytest.TestReport, name: str, release: str, nodeid: str) -> None:
+    """Attach the ends of the daemons' logs to a failure, and keep the whole of them."""
+    source = Path(places.clusters(), name, release, "upper/var/log/slurm")
+    target = REPORTS / re.sub(r"[^\w.-]+", "_", nodeid)
+    target.mkdir(parents=True, exist_ok=True)
+    for log in sorted(source.glob("*.log")):
+        shutil.copy(log, target)
+        lines = log.read_text(errors="replace").splitlines()[-LOG_LINES:]
+        report.sections.append((f"end of {log.name}, Slurm {release}", "\n".join(lines)))

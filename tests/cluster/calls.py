@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Call the verbs of `tests/cluster/run` without starting a Python for each: tests make thousands of calls."""
 
+import atexit
 import contextlib
 import json
 import os
@@ -14,7 +15,8 @@ from pathlib import Path
 
 RUN = Path(__file__).parent / "run"
 
-_own = threading.local()
+_idle: list[subprocess.Popen[str]] = []
+"""Servers that wait for a request; as many as there were calls at the same time."""
 
 
 def call(
@@ -32,7 +34,7 @@ def call(
         for stream, text in zip(streams, (stdin or "", "", ""), strict=True):
             stream.write_bytes(text.encode(errors="surrogateescape"))
         request = {"arguments": arguments, "environment": dict(environment), "streams": list(map(str, streams))}
-        server = _server()
+        server = _idle.pop() if _idle else _start()
         assert server.stdin is not None
         assert server.stdout is not None
         server.stdin.write(json.dumps(request) + "\n")
@@ -49,18 +51,21 @@ def call(
         timer.start()
         code = int(server.stdout.readline())
         timer.cancel()
+        _idle.append(server)
         out, err = (stream.read_bytes().decode(errors="surrogateescape") for stream in streams[1:])
     if late.is_set():
         raise subprocess.TimeoutExpired(arguments, timeout, out, err)
     return subprocess.CompletedProcess(arguments, code, out, err)
 
 
-def _server() -> subprocess.Popen[str]:
-    """Return this thread's server, which ends with this process: its standard input is then closed."""
-    server: subprocess.Popen[str] | None = getattr(_own, "server", None)
-    if server is None or server.poll() is not None:
-        server = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(RUN), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        _own.server = server
-    return server
+def _start() -> subprocess.Popen[str]:
+    """Return a new server, which ends with this process: its standard input is then closed."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", str(RUN), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+@atexit.register
+def _end() -> None:
+    for server in _idle:
+        server.communicate()

@@ -24,8 +24,9 @@ FORMAT = 2
 """Raised when a build is packed differently."""
 KEPT_BUILDS = 8
 SLURM_SOURCE = "/usr/src/slurm"
-OUTSIDE = tuple(
-    f"{name}/" for name in (".ci", "changelog.d", "docs", "scripts", "tests/cluster", "tests/native", "tests/unit")
+OUTSIDE = (
+    "Makefile",
+    *(f"{name}/" for name in (".ci", "changelog.d", "docs", "scripts", "tests/cluster", "tests/native", "tests/unit")),
 )
 """What is of no use inside: a change of it does not make anyone build again."""
 

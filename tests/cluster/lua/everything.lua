@@ -119,7 +119,10 @@ function act.list(_, part_list)
       if job then read("job " .. id, job, names.job_rec) end
    end
    local ids = {}
-   for id in pairs(slurm.jobs) do ids[#ids + 1] = id end
+   -- A job that has ended is there until slurmctld purges it, which may be now.
+   for id, job in pairs(slurm.jobs) do
+      if job.job_state == 0 then ids[#ids + 1] = id end
+   end
    table.sort(ids)
    slurm.log_info("jobs: %s", table.concat(ids, " "))
    for name, reservation in pairs(slurm.reservations) do read("reservation " .. name, reservation, names.reservation) end

@@ -92,12 +92,6 @@ class Watch:
         except LoadError:
             return True
 
-    def age(self) -> float:
-        """Return the seconds since the last change that files and folders tell of."""
-        states = [*self._seen.values(), *self._folders.values()]
-        newest = max((max(state[3:5]) for state in states if not isinstance(state, int)), default=0)
-        return (time.time_ns() - newest) / 1e9
-
 
 def _steady(path: str) -> State:
     """Return the state of a file; if it has just changed, one that the next change would differ from."""
@@ -193,7 +187,7 @@ class LiveSite:
         except _Unsettled as unsettled:
             if self._unsettled_since is None:
                 self._unsettled_since = now
-                log.info("%s: removed once the files have not changed for %g seconds", unsettled, SETTLED)
+                log.info("%s: removed once nothing has changed for %g seconds", unsettled, SETTLED)
             return False
         except (ConfigError, LoadError) as error:
             self.findings = error.findings
@@ -266,15 +260,15 @@ class LiveSite:
             findings += _accidents(lost, registry, str(self._path))
         if findings:
             raise LoadError(findings)
-        fewer = [
-            handler
+        fewer = {
+            name: handlers
             for name, handlers in lost.items()
             if len(registry.contents.get(name, ())) < len(self.registry.contents[name])
-            for handler in handlers
-        ]
+        }
         waited = self._unsettled_since is not None and time.monotonic() - self._unsettled_since >= SETTLED
-        if fewer and not waited and (self._watch.age() < SETTLED or self._watch.changed()):
-            raise _Unsettled(_named(fewer))
+        files = {str(self._path)}.union(*(_files(name, handlers) for name, handlers in fewer.items()))
+        if fewer and not waited and (any(map(_is_fresh, files)) or self._watch.changed()):
+            raise _Unsettled(", ".join(map(_named, fewer.values())))
 
 
 def _lost(before: Registry, after: Registry) -> dict[str, list[Handler]]:
@@ -311,11 +305,22 @@ def _named(handlers: Iterable[Handler]) -> str:
     return ", ".join(f"{handler.spec.name} handler {handler.label}" for handler in handlers)
 
 
+def _files(source: str, handlers: Iterable[Handler]) -> set[str]:
+    """Return the files that hold some handlers of a source: a hook file, or those of a package that define them."""
+    return {source} if "/" in source else {handler.path for handler in handlers}
+
+
+def _is_fresh(file: str) -> bool:
+    """Tell whether a file was written only just now, so that more of it may come."""
+    state = loader.state(file)
+    return not isinstance(state, int) and time.time_ns() - state[3] < SETTLED * 1e9
+
+
 def _accidents(lost: dict[str, list[Handler]], registry: Registry, config: str) -> list[str]:
     """Return a finding for each source that is gone or empty and had handlers."""
     findings = []
     for name, handlers in lost.items():
-        files = {name} if "/" in name else {handler.path for handler in handlers}
+        files = _files(name, handlers)
         if name not in registry.contents or any(isinstance(loader.state(file), int) for file in files):
             what = "is gone"
             remedy = f"touch {config}"

@@ -78,6 +78,10 @@ class Watch:
         """Return how a file was."""
         return self._seen[path]
 
+    def has(self, path: str, state: State) -> bool:
+        """Tell whether a file was watched and like that."""
+        return self._seen.get(path) == state
+
     def changed(self) -> bool:
         """Return whether one is not as it was."""
         if any(loader.state(path) != seen for path, seen in self._seen.items()):
@@ -145,7 +149,7 @@ class LiveSite:
         self._packages: tuple[str, ...] = ()
         self._reload = True
         self._watch = Watch()
-        self._config: State = 0
+        self._good = self._watch
         self._again = False
         self._next_try = 0.0
         self._next_report = 0.0
@@ -240,12 +244,12 @@ class LiveSite:
                 raise LoadError([str(error)]) from error
             raise
         self.registry = registry
-        self._config = watch.state(config)
         self._packages = read.hooks.modules
         self._reload = read.job_submit.reload
         log.limit(read.log.level)
         # Only now is it known of which files a package consists.
         watch.add(site.module_files(self._packages))
+        self._good = watch
 
     def _accept(self, registry: Registry) -> None:
         """Refuse a set of handlers that this process cannot serve, or that takes handlers away by accident.
@@ -254,10 +258,11 @@ class LiveSite:
             LoadError: it is one.
             _Unsettled: it takes handlers away on purpose, but the files may be about to change again.
         """
+        config = str(self._path)
         findings = self._check(registry)
         lost = _lost(self.registry, registry)
-        if lost and self._watch.state(str(self._path)) == self._config:
-            findings += _accidents(lost, registry, str(self._path))
+        if lost and self._good.has(config, self._watch.state(config)):
+            findings += _accidents(lost, registry, self._good, config)
         if findings:
             raise LoadError(findings)
         fewer = {
@@ -266,7 +271,7 @@ class LiveSite:
             if len(registry.contents.get(name, ())) < len(self.registry.contents[name])
         }
         waited = self._unsettled_since is not None and time.monotonic() - self._unsettled_since >= SETTLED
-        files = {str(self._path)}.union(*(_files(name, handlers) for name, handlers in fewer.items()))
+        files = {config}.union(*(_files(name, handlers) for name, handlers in fewer.items()))
         if fewer and not waited and (any(map(_is_fresh, files)) or self._watch.changed()):
             raise _Unsettled(", ".join(map(_named, fewer.values())))
 
@@ -316,20 +321,29 @@ def _is_fresh(file: str) -> bool:
     return not isinstance(state, int) and time.time_ns() - state[3] < SETTLED * 1e9
 
 
-def _accidents(lost: dict[str, list[Handler]], registry: Registry, config: str) -> list[str]:
-    """Return a finding for each source that is gone or empty and had handlers."""
+def _accidents(lost: dict[str, list[Handler]], registry: Registry, good: Watch, config: str) -> list[str]:
+    """Return a finding for each source that had handlers and is gone or empty, or has lost them without an edit.
+
+    Args:
+        lost: the handlers that are gone, by their source.
+        registry: those that are left.
+        good: how files were when all of them were loaded.
+        config: the configuration file.
+    """
     findings = []
     for name, handlers in lost.items():
         files = _files(name, handlers)
+        remedy = f"touch {config}"
         if name not in registry.contents or any(isinstance(loader.state(file), int) for file in files):
-            what = "is gone"
-            remedy = f"touch {config}"
+            what = "is gone, and with it"
         elif any(map(_is_blank, files)):
-            what = "is empty"
-            remedy = f"leave a comment in the file, or touch {config}"
+            what = "is empty, and with it"
+            remedy = f"leave a comment in the file, or {remedy}"
+        elif all(good.has(file, loader.state(file)) for file in files):
+            what = "has not changed, but lacks now"
         else:
             continue
-        findings.append(f"{name}: {what}, and with it {_named(handlers)}; to remove this on purpose: {remedy}")
+        findings.append(f"{name}: {what} {_named(handlers)}; to remove this on purpose: {remedy}")
     return findings
 
 

@@ -9,9 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from slurmhooks import reload
+from slurmhooks import loader, reload
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.hook import HOOKS
 from slurmhooks.log import log
+from slurmhooks.registry import Handler
 from slurmhooks.reload import LiveSite, Watch
 
 Write = Callable[..., Path]
@@ -554,6 +556,47 @@ def test_a_deleted_copy_is_not_taken_for_its_namesake(write: Write, sites: Calla
     path.unlink()
     assert labels(site) == ["a:f", "b:f"]
     assert f"{path}: is gone, and with it job_submit handler a:f" in site.findings[0]
+
+
+def test_a_file_that_has_lost_handlers_without_an_edit(
+    write: Write, sites: Callable[..., LiveSite], tmp_path: Path
+) -> None:
+    """A file that defines what it finds elsewhere, on a disk that is gone, is no edit: another one loads it again."""
+    needed = write("needed", "")
+    source = f"import os\nfrom slurmhooks import hook\nif os.path.exists({str(needed)!r}):\n"
+    source += "    @hook.job_submit\n    def f(job): ...\n"
+    path = write("hooks.d/a.py", source)
+    site = sites()
+    needed.unlink()
+    write("hooks.d/b.py", HANDLER.format(name="g"))
+    assert labels(site) == ["a:f"]
+    assert site.findings[0].startswith(f"{path}: has not changed, but lacks now job_submit handler a:f; {GONE}")
+    write("hooks.d/a.py", "# not any more\n")
+    assert labels(site) == ["b:g"]
+
+
+def test_a_script_that_is_gone_or_empty(write: Write, tmp_path: Path) -> None:
+    """What another language's file defines stays likewise."""
+
+    def scripts(config: object, path: Path) -> list[loader.Source]:
+        def read(name: str) -> list[Handler]:
+            return [replace(function)] if "function" in Path(name).read_text() else []
+
+        return [loader.Source(path=str(script), read=read)]
+
+    def replace(function: Callable[..., None]) -> Handler:
+        return Handler(function, (), HOOKS["job_submit"], 50, False, (), "script:f", str(script), 1)
+
+    def function() -> None: ...
+
+    script = write("script.lua", "function")
+    write("slurmhooks.toml", "# names the script")
+    site = LiveSite(lambda registry: [], tmp_path / "slurmhooks.toml", scripts)
+    site.start()
+    for spoil in (lambda: script.write_text(""), script.unlink):
+        spoil()
+        assert labels(site) == ["script:f"]
+        assert str(script) in site.findings[0]
 
 
 def test_a_package_whose_files_vanish(

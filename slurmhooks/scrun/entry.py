@@ -131,7 +131,7 @@ def _load() -> Registry | None:
     global _registry
     if _registry is None:
         try:
-            _registry = loader.load(site.sources())
+            _registry = loader.load(*site.sources())
         except (ConfigError, LoadError) as error:
             log.user(dispatch.report_findings(error.findings))
     return _registry

@@ -172,10 +172,13 @@ class Copier:
     def _copy(self, place: Place, name: str, status: os.stat_result) -> bool | None:
         if self.update and self._unchanged(place, name, status):
             return False
+        if self.hard_links and stat.S_ISREG(status.st_mode) and self._link(place.source, name, place, name):
+            return True
+        return self._copy_twin(place, name, status) if status.st_nlink > 1 else self._copy_one(place, name, status)
+
+    def _copy_one(self, place: Place, name: str, status: os.stat_result) -> bool | None:
         if stat.S_ISREG(status.st_mode):
-            if self.hard_links:
-                return self._link(place.source, name, place, name) or self._copy_file(place, name)
-            return self._copy_twin(place, name, status) if status.st_nlink > 1 else self._copy_file(place, name)
+            return self._copy_file(place, name)
         goal = os.readlink(name, dir_fd=place.source) if stat.S_ISLNK(status.st_mode) else None
         try:
             self._replace(place, name, lambda new: _make_other(new, place.target, status, goal))
@@ -226,7 +229,7 @@ class Copier:
                 first = self._twins[folders.identity(status)] = _Twin()
         if twin is None:
             try:
-                done = self._copy_file(place, name)
+                done = self._copy_one(place, name, status)
                 first.place = (place.path, name) if done else None
             finally:
                 first.done.set()
@@ -237,7 +240,7 @@ class Copier:
             with folders.opened(folders.open_below(self.top, filter(None, path.split("/")))) as folder:
                 if self._link(folder, other, place, name):
                     return True
-        return self._copy_file(place, name)
+        return self._copy_one(place, name, status)
 
     def _link(self, folder: int, name: str, place: Place, new_name: str) -> bool:
         def make(new: str) -> None:

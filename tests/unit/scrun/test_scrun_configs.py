@@ -104,7 +104,7 @@ def test_merge_environment() -> None:
 def test_one_text_is_no_list_of_names(name: str) -> None:
     """A single pattern is refused with what to write, not taken letter by letter, even if nothing is to be merged."""
     with pytest.raises(TypeError, match=rf"write {name}=\['SLURM_\*'\]"):
-        scrun.merge_environment(oci.parse(b'{"ociVersion":"1"}', "f"), {}, **{name: "SLURM_*"})  # type: ignore[arg-type]
+        scrun.merge_environment(oci.parse(b'{"ociVersion":"1"}', "f"), {}, **{name: "SLURM_*"})
 
 
 def test_merge_environment_without_a_process() -> None:

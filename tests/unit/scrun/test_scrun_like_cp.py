@@ -98,8 +98,8 @@ def nasty(tmp_path: Path) -> Iterator[Path]:
     (top / "attributes").chmod(0o444)
     (top / "shared").chmod(0o3777)
     (top / "two words").chmod(0o555)
-    for number, name in enumerate(sorted(os.listdir(top))):
-        os.utime(top / name, ns=(number, 10**18 + number), follow_symlinks=False)
+    for number, entry in enumerate(sorted(os.listdir(top))):
+        os.utime(top / entry, ns=(number, 10**18 + number), follow_symlinks=False)
     yield top
     remove_tree(top)
 
@@ -191,7 +191,7 @@ def test_like_cp_on_any_tree(tmp_path: Path, tree: dict[bytes, object], old: dic
         build(os.fsencode(by_cp), old)
         build(os.fsencode(copy), old)
         # Without --remove-destination cp writes through links in the target.
-        command = ["cp", "-a", "--remove-destination", "--", f"{source}/.", by_cp]
+        command = ["cp", "-a", "--remove-destination", "--", f"{source}/.", str(by_cp)]
         done = subprocess.run(command, capture_output=True, check=False)
         if done.returncode == 0:
             copy_tree(source, copy)
@@ -255,7 +255,7 @@ def test_mounts_stay(tmp_path: Path, remove: Callable[[Path], None]) -> None:
             subprocess.run(["umount", where], check=True)
 
 
-@pytest.mark.parametrize("path", ["link/", "/", ".", "..", "tree/.", "tree/..", "", "file/x"])
+@pytest.mark.parametrize("path", ["link/", ".", "..", "tree/.", "tree/..", "", "file/x"])
 def test_paths_that_rm_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     """A link with a slash, and what has no name of its own, are errors and not what lies behind them."""
     monkeypatch.chdir(tmp_path)

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterable
+    from typing import Any, TypeVar
+
+    Item = TypeVar("Item")
 
 ENCODING = "utf-8"
 ERRORS = "surrogateescape"
@@ -77,6 +80,17 @@ def text_to_c(field: str, value: object) -> bytes:
         return value.encode(ENCODING, ERRORS)
     except UnicodeEncodeError as error:
         raise ValueError(f"{field} must be text that {ENCODING} can hold: {value!r}") from error
+
+
+def several(name: str, value: Iterable[Item]) -> tuple[Item, ...]:
+    """Return the items of an argument that takes several texts.
+
+    Raises:
+        TypeError: it is one text, which would be taken letter by letter.
+    """
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name} takes a list of texts: write {name}=[{value!r}]")
+    return tuple(value)
 
 
 def variable_size(name: object, value: object) -> int:

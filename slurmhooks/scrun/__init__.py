@@ -9,17 +9,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from slurmhooks.scrun.binds import Bind, copy_binds, inside, return_binds
     from slurmhooks.scrun.commands import CommandResult
     from slurmhooks.scrun.configs import (
-        Bind,
-        copy_binds,
         drop_cgroup,
         drop_hooks,
         drop_mount_owners,
         drop_rlimits,
-        inside,
         merge_environment,
-        return_binds,
         rootless,
         use_user_namespace,
     )
@@ -55,6 +52,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "binds": ("Bind", "copy_binds", "inside", "return_binds"),
     "commands": ("CommandResult",),
     "errors": ("BundleError", "CancelledError", "StagingError"),
     "model": ("Container",),

@@ -6,25 +6,18 @@ Each function changes the configuration in place and can be used alone.
 
 from __future__ import annotations
 
-import errno
 import fnmatch
-import os
-import stat
 
-from slurmhooks.log import log
-from slurmhooks.scrun.errors import StagingError
-from slurmhooks.scrun.trees import copy_file, copy_tree
+from slurmhooks.values import several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slurmhooks.scrun.oci import Config, Mount
+    from slurmhooks.scrun.oci import Config
 
 OCI_VERSION = "1.0.0"
 """The oldest version of the specification, which every runtime takes."""
-KERNEL_TREES = ("/proc", "/sys")
-MAX_LINKS = 40
 
 
 def rootless(config: Config, *, user_id: int, group_id: int) -> None:
@@ -108,12 +101,15 @@ def merge_environment(
     Args:
         config: is changed.
         environment: for instance ``container.job_env``.
-        only: patterns of names to take, such as ``"SLURM_*"``.
+        only: patterns of names to take, such as ``["SLURM_*"]``.
         keep: patterns of names that are left as the configuration has them if it has them.
+
+    Raises:
+        TypeError: ``only`` or ``keep`` is one text.
     """
+    only, keep = several("only", only), several("keep", keep)
     if config.process is None:
         return
-    only, keep = tuple(only), tuple(keep)
     own = {entry.partition("=")[0] for entry in config.process.env}
     new = {
         name: environment[name]
@@ -126,146 +122,3 @@ def merge_environment(
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-
-
-class Bind:
-    """A bind mount that was turned into a copy.
-
-    Attributes:
-        source: the file or folder of the host.
-        destination: its path in the container.
-        read_only: the container was not to write to it.
-    """
-
-    __slots__ = ("destination", "read_only", "source")
-
-    def __init__(self, source: str, destination: str, read_only: bool) -> None:
-        """Keep the three."""
-        self.source = source
-        self.destination = destination
-        self.read_only = read_only
-
-
-def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREES) -> list[Bind]:
-    """Copy what bind mounts show into the root file system, and remove the mounts.
-
-    For nodes that do not have the files of the machine where scrun runs. Mounts of devices and sockets stay as they
-    are, and so does what lies in ``keep``.
-
-    Args:
-        config: is changed.
-        rootfs: the staged root file system, into which is copied; no link in it leads out of it.
-        keep: folders of the host whose bind mounts stay.
-
-    Returns:
-        what was copied; see :func:`return_binds`.
-
-    Raises:
-        StagingError: a source is missing or cannot be copied.
-    """
-    binds: list[Bind] = []
-    kept: list[Mount] = []
-    folders = tuple(keep)
-    for mount in config.mounts:
-        if not mount.is_bind or mount.source is None or _below(mount.source, folders):
-            kept.append(mount)
-            continue
-        try:
-            mode = os.stat(mount.source).st_mode
-        except OSError as error:
-            raise StagingError(f"bind mount of {mount.source!r}: {error.strerror}") from error
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            kept.append(mount)
-            continue
-        _copy_bind(mount.source, inside(rootfs, mount.destination), stat.S_ISDIR(mode))
-        binds.append(Bind(mount.source, mount.destination, "ro" in mount.options))
-    config.mounts = kept
-    return binds
-
-
-def _copy_bind(source: str, target: str, folder: bool) -> None:
-    log.debug("copying what a bind mount shows", source=source, target=target)
-    try:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-    except OSError as error:
-        raise StagingError(f"{target!r}: {error.strerror}") from error
-    if folder:
-        copy_tree(source, target)
-    else:
-        copy_file(source, target)
-
-
-def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
-    """Copy what the container changed or added in its copies of bind mounts back to where they came from.
-
-    Nothing is deleted there, and read-only ones are left out.
-
-    Args:
-        binds: as :func:`copy_binds` returned them.
-        rootfs: the root file system that they were copied into.
-
-    Raises:
-        StagingError: something could not be copied.
-    """
-    for bind in binds:
-        copied = inside(rootfs, bind.destination)
-        if bind.read_only or not os.path.lexists(copied):
-            continue
-        if os.path.isdir(copied):
-            copy_tree(copied, bind.source, update=True)
-        elif not _same_file(copied, bind.source):
-            copy_file(copied, bind.source)
-
-
-def _same_file(one: str, other: str) -> bool:
-    try:
-        first, second = os.stat(one), os.stat(other)
-    except OSError:
-        return False
-    return (first.st_size, first.st_mtime_ns) == (second.st_size, second.st_mtime_ns)
-
-
-def _below(path: str, folders: Iterable[str]) -> bool:
-    real = os.path.normpath(path)
-    return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in folders)
-
-
-def inside(rootfs: str, path: str) -> str:
-    """Return where a path of the container lies on the host.
-
-    Symbolic links are followed as the container would follow them, so the result never leaves the root file system.
-    What does not exist yet is taken as it is.
-
-    Args:
-        rootfs: the root file system.
-        path: seen from inside; relative ones start at its root.
-
-    Raises:
-        StagingError: the links go round in circles.
-    """
-    done: list[str] = []
-    todo = _parts(path)
-    links = 0
-    while todo:
-        part = todo.pop(0)
-        if part == "..":
-            done = done[:-1]
-            continue
-        try:
-            goal = os.readlink(os.path.join(rootfs, *done, part))
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOENT, errno.ENOTDIR):
-                raise StagingError(f"{path!r} in the container: {error.strerror}") from error
-            done.append(part)
-            continue
-        links += 1
-        if links > MAX_LINKS:
-            raise StagingError(f"{path!r} in the container: {os.strerror(errno.ELOOP)}")
-        if goal.startswith("/"):
-            done = []
-        todo = [*_parts(goal), *todo]
-    return os.path.join(rootfs, *done)
-
-
-def _parts(path: str) -> list[str]:
-    return [part for part in path.split("/") if part not in ("", ".")]

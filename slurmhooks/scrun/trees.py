@@ -1,46 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Copies and removes trees of files, with no shell and no other program: any name survives.
+"""Copies files and trees of files, with no shell and no other program: any name survives.
 
-A file is copied inside the kernel (copy_file_range), which shares the blocks with the original where the file system
-can (reflink: XFS, Btrfs) and moves them without passing them through this process where it cannot.
+One thread walks through the folders; it and its helpers copy the files.
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import fnmatch
 import os
+import queue
 import stat
 import threading
 import time
 
 from slurmhooks.log import log
-from slurmhooks.scrun import cancel
+from slurmhooks.scrun import cancel, contents, folders, removal
+from slurmhooks.scrun.contents import CHUNK
+from slurmhooks.scrun.entries import Copier, Place, copy_file
 from slurmhooks.scrun.errors import CancelledError, StagingError
+from slurmhooks.scrun.folders import Walk, explained, scan
+from slurmhooks.scrun.removal import remove_tree
+from slurmhooks.values import several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Literal
 
-    Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+    from slurmhooks.scrun.folders import Folder, Path
+
+    Batch = tuple[Place, list[tuple[str, os.stat_result]]]
+
+__all__ = ["CopyResult", "copy_file", "copy_tree", "remove_tree"]
 
 BATCH = 128
 """Files that a worker takes at a time."""
-CHUNK = 64 << 20
-"""Bytes copied between two looks at whether the copy is still wanted."""
 REPORT_SECONDS = 10.0
 MAX_WORKERS = 8
 
-NO_RANGE_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
-NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP}
-NO_XATTR = {errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.ENODATA, errno.EINVAL, errno.ENOSYS}
-NOT_OURS = {errno.EPERM, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
-
 
 class CopyResult:
-    """What a copy came to.
+    """Count what was copied.
 
     Attributes:
         files: files and symbolic links copied or linked.
@@ -82,16 +82,23 @@ def copy_tree(
 ) -> CopyResult:
     """Copy what is in a folder into another, which is made if need be.
 
-    Kept are modes, times, symbolic links (as they are: none is followed), hard links among the files, holes, extended
-    attributes as far as the target takes them, and owners as far as this user may give files away. Sockets and devices
-    that this user may not make are left out and logged. A copy that takes long says every ten seconds in the log how
-    far it is. Reflinks are used where the file system has them.
+    As ``cp -a`` does, it keeps modes, times, symbolic links (as they are: none is followed), hard links among the
+    files, holes, extended attributes as far as the target takes them, and owners as far as this user may give files
+    away; without its owner and group a file loses its setuid, setgid and sticky bits. Sockets and devices that this
+    user may not make are left out and logged. A file that is replaced stays as it was until the new one is complete; a
+    folder is not replaced by something else, nor something else by a folder, unless ``delete`` is set.
+
+    Others may rename, exchange and link what is in both trees meanwhile: nothing outside of them is read or written.
+    The copy then fails, or has what it found.
+
+    A copy that takes long says every ten seconds in the log how far it is. Reflinks are used where the file system has
+    them.
 
     Args:
         source: a folder; a symbolic link to one is followed.
-        target: the folder to fill.
+        target: the folder to fill; a symbolic link to one is followed.
         exclude: patterns (as in fnmatch, ``*`` matches ``/`` too) of paths relative to the source, such as
-            ``"proc/*"``; an excluded folder is left out with all that is in it. They hold for ``delete`` as well.
+            ``["proc/*"]``; an excluded folder is left out with all that is in it. They hold for ``delete`` as well.
         hard_links: link regular files instead of copying them. For trees that nobody writes to: both names are one
             file.
         update: leave files alone that have the same size and time of modification already.
@@ -102,372 +109,232 @@ def copy_tree(
         cancelled: asked from time to time; true ends the copy. By default, whether scrun gave the container up.
 
     Raises:
-        StagingError: something could not be copied; the text names it. What was copied stays.
+        StagingError: something could not be copied, or the target is the source or lies in it; the text names it. What
+            was copied stays.
         CancelledError: see ``cancelled``.
+        TypeError: ``exclude`` is one text.
     """
-    job = _Copy(os.fsencode(source), os.fsencode(target), tuple(os.fsencode(pattern) for pattern in exclude))
-    job.hard_links = hard_links
-    job.update = update
-    job.skip_unreadable = unreadable == "skip"
-    job.cancelled = cancelled or cancel.requested
-    job.run(workers or min(MAX_WORKERS, len(os.sched_getaffinity(0))))
-    if delete:
-        job.delete_others()
-    return job.result
+    excluded = [os.fsdecode(pattern) for pattern in several("exclude", exclude)]
+    copy = _Copy(os.fsdecode(source), os.fsdecode(target), excluded, cancelled or cancel.requested)
+    copy.delete = copy.copier.displace = delete
+    copy.copier.hard_links = hard_links
+    copy.copier.update = update
+    copy.copier.skip_unreadable = unreadable == "skip"
+    with folders.opened(open_top(copy.shown)) as top:
+        _refuse_nesting(copy.shown, copy.target, delete)
+        with folders.opened(open_target(copy.target)) as other:
+            copy.copy(top, other, workers or _workers())
+    return copy.result
 
 
-def copy_file(source: Path, target: Path, *, cancelled: Callable[[], bool] | None = None) -> None:
-    """Copy one regular file over another, or to a new name, as :func:`copy_tree` would.
+def copy_opened_tree(source: int, target: int, shown: str, shown_target: str, *, update: bool = False) -> None:
+    """Copy what is in an open folder into another one; see :func:`copy_tree`.
+
+    Args:
+        source: descriptor of the folder.
+        target: descriptor of the folder to fill.
+        shown: path of the source, for messages.
+        shown_target: path of the target, for messages.
+        update: see :func:`copy_tree`.
+    """
+    copy = _Copy(shown, shown_target, [], cancel.requested)
+    copy.copier.update = update
+    copy.copy(source, target, _workers())
+
+
+def _workers() -> int:
+    return min(MAX_WORKERS, len(os.sched_getaffinity(0)))
+
+
+def open_top(path: str, *, writable: bool = False) -> int:
+    """Open a folder through all links.
 
     Raises:
-        StagingError: it could not be copied.
-        CancelledError: see :func:`copy_tree`.
+        StagingError: it cannot be opened, or is not a folder.
     """
-    job = _Copy(os.fsencode(source), os.fsencode(target), ())
-    job.cancelled = cancelled or cancel.requested
     try:
-        _remove_any(job.target)
-        job.copy_regular(job.source, job.target, os.stat(job.source))
+        with folders.opened(os.open(path, os.O_PATH | os.O_DIRECTORY)) as handle:
+            return folders.open_folder(".", handle, writable=writable)
     except OSError as error:
-        raise _explained(error, job.source) from error
+        raise explained(error, path) from error
 
 
-def remove_tree(path: Path) -> None:
-    """Remove a folder with all that is in it; nothing to do if there is none.
-
-    Follows no symbolic link, does not leave the file system that the folder is on, and gets over folders without write
-    permission.
+def open_target(path: str) -> int:
+    """Open a folder to fill, through all links; make it and what leads to it if need be.
 
     Raises:
-        StagingError: something could not be removed; the text names it.
+        StagingError: it cannot be made or opened, or is not a folder.
     """
-    top = os.fsencode(path)
     try:
-        status = os.lstat(top)
-    except FileNotFoundError:
-        return
-    try:
-        if stat.S_ISDIR(status.st_mode):
-            _remove_folder(top, status.st_dev)
-        else:
-            os.unlink(top)
+        os.makedirs(path, 0o700, exist_ok=True)
+    except FileExistsError as error:
+        raise StagingError(f"{path!r}: not a folder, so nothing is copied into it") from error
     except OSError as error:
-        raise _explained(error, top) from error
+        raise explained(error, path) from error
+    return open_top(path, writable=True)
 
 
-def _remove_folder(path: bytes, device: int) -> None:
-    with contextlib.suppress(OSError):
-        os.chmod(path, 0o700)
-    with os.scandir(path) as entries:
-        found = list(entries)
-    for entry in found:
-        if entry.is_dir(follow_symlinks=False):
-            if entry.stat(follow_symlinks=False).st_dev != device:
-                raise OSError(errno.EXDEV, "another file system is mounted here", entry.path)
-            _remove_folder(entry.path, device)
-        else:
-            os.unlink(entry.path)
-    os.rmdir(path)
+def _refuse_nesting(source: str, target: str, delete: bool) -> None:
+    """Look before anything is made; the walk looks again, by descriptor."""
+    if _lies_in(target, source):
+        raise StagingError(f"{target!r} is {source!r} or lies in it: a folder is not copied into itself")
+    if delete and _lies_in(source, target):
+        raise StagingError(f"{source!r} lies in {target!r}: delete=True would remove it there")
 
 
-def _remove_any(path: bytes) -> None:
-    """Make way for a new entry."""
+def _lies_in(path: str, folder: str) -> bool:
     try:
-        status = os.lstat(path)
-    except FileNotFoundError:
-        return
-    if stat.S_ISDIR(status.st_mode):
-        _remove_folder(path, status.st_dev)
-    else:
-        os.unlink(path)
+        known = folders.identity(os.stat(folder))
+    except OSError:
+        return False
+    path = os.path.realpath(path)
+    while True:
+        try:
+            if folders.identity(os.stat(path)) == known:
+                return True
+        except OSError:
+            pass  # does not exist yet
+        if path == os.path.dirname(path):
+            return False
+        path = os.path.dirname(path)
 
 
-def _explained(error: OSError, path: bytes) -> StagingError:
-    name = os.fsdecode(error.filename2 or error.filename or path)
-    return StagingError(f"{name!r}: {error.strerror or error}")
+class _Copy(Walk):
+    """Makes the folders and copies the files; metadata of folders is left to _Finish."""
 
-
-Entry = tuple[bytes, bytes, os.stat_result]
-"""Source, target, status of the source."""
-
-
-class _Copy:
-    """One copy at work: a stack of folders and batches of files, from which the workers take."""
-
-    def __init__(self, source: bytes, target: bytes, exclude: tuple[bytes, ...]) -> None:
-        self.source = source
+    def __init__(self, source: str, target: str, exclude: list[str], cancelled: Callable[[], bool]) -> None:
+        super().__init__(source)
         self.target = target
         self.exclude = exclude
-        self.hard_links = False
-        self.update = False
-        self.skip_unreadable = False
-        self.cancelled: Callable[[], bool] = cancel.requested
+        self.delete = False
+        self.cancelled = cancelled
+        self.copier = Copier(source, target, self._between_chunks)
+        self.copier.chunk = CHUNK
         self.result = CopyResult()
-        self.range_copy = True
-        self._is_root = os.geteuid() == 0
-        self._umask = _umask()
-        self._lock = threading.Condition()
-        self._folders: list[tuple[bytes, bytes]] = []
-        self._batches: list[list[Entry]] = []
-        self._busy = 0
+        self.result.skipped = self.copier.skipped
+        self.found: dict[str, tuple[os.stat_result, list[str]]] = {}
+        """Of each folder: its status before it was read, and the folders in it that were copied."""
+        self._lock = threading.Lock()
         self._under_way = 0
         self._error: BaseException | None = None
-        self._linked: dict[tuple[int, int], bytes] = {}
-        self._twins: list[tuple[bytes, bytes, bytes]] = []
-        self._finished_folders: list[tuple[bytes, bytes, os.stat_result]] = []
         self._last_report = time.monotonic()
+        self._helpers: list[threading.Thread] = []
+        self._batches: queue.Queue[Batch | None] = queue.Queue()
 
-    # -- all of it
-
-    def run(self, workers: int) -> None:
+    def copy(self, source: int, target: int, workers: int) -> None:
         """Copy everything; see copy_tree."""
-        try:
-            status = os.stat(self.source)
-            if not stat.S_ISDIR(status.st_mode):
-                raise NotADirectoryError(errno.ENOTDIR, "not a folder", self.source)
-            self._make_folder(self.target)
-            self._finished_folders.append((self.source, self.target, status))
-        except OSError as error:
-            raise _explained(error, self.source) from error
-        self._folders.append((self.source, self.target))
-        helpers = [threading.Thread(target=self._work, name=f"copy-{n}", daemon=True) for n in range(1, workers)]
-        for helper in helpers:
+        if os.path.samestat(os.fstat(source), os.fstat(target)):
+            raise StagingError(f"{self.shown!r} is {self.target!r}: a folder is not copied into itself")
+        self.copier.top = target
+        self._batches = queue.Queue(2 * workers)
+        self._helpers = [threading.Thread(target=self._help, name=f"copy-{n}", daemon=True) for n in range(1, workers)]
+        for helper in self._helpers:
             helper.start()
-        self._work()
-        for helper in helpers:
-            helper.join()
+        try:
+            self.run(source, target)
+        except BaseException as error:
+            self._error = error
+            raise
+        finally:
+            for _ in self._helpers:
+                self._batches.put(None)
+            for helper in self._helpers:
+                helper.join()
         if self._error is not None:
-            if isinstance(self._error, OSError):
-                raise _explained(self._error, self.source) from self._error
             raise self._error
-        try:
-            for first, target, path in self._twins:
-                self._make_twin(first, target, path)
-            # The deepest first: filling a folder changes its time, and it may end up without write permission.
-            for path, target, status in reversed(self._finished_folders):
-                self._finish(path, target, status)
-        except OSError as error:
-            raise _explained(error, self.source) from error
+        _Finish(self).run(source, target)
 
-    def delete_others(self) -> None:
-        """Remove from the target what the source has not."""
+    def is_excluded(self, path: str) -> bool:
+        """Tell whether a path relative to the top is excluded."""
+        return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.exclude)
+
+    # -- folders
+
+    def enter(self, folder: Folder) -> None:
+        status = os.fstat(folder.fds[0])
+        self.found[folder.path] = (status, [])
+        files: list[tuple[str, os.stat_result]] = []
+        for entry in scan(folder.fds[0]):
+            if self.exclude and self.is_excluded(os.path.join(folder.path, entry.name)):
+                continue
+            status = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
+                folder.names.append(entry.name)
+                continue
+            files.append((entry.name, status))
+            if len(files) == BATCH:
+                self._give((Place(folder), files))
+                files = []
+        if files:
+            self._give((Place(folder), files))
+        if self._error is not None:
+            raise self._error
+
+    def descend(self, folder: Folder, name: str) -> tuple[int, ...] | None:
         try:
-            self._delete_in(self.source, self.target)
+            source = folders.open_folder(name, folder.fds[0])
+        except PermissionError as error:
+            self.copier.unreadable(folder.path, name, error)
+            return None
+        try:
+            target = self._make_folder(folder, name, source)
+        except BaseException:
+            os.close(source)
+            raise
+        self.found[folder.path][1].append(name)
+        return source, target
+
+    def _make_folder(self, folder: Folder, name: str, source: int) -> int:
+        shown, other = (os.path.join(top, folder.path, name) for top in (self.shown, self.target))
+        if os.path.samestat(os.fstat(source), os.fstat(self.copier.top)):
+            raise StagingError(f"{shown!r} is {self.target!r}: a folder is not copied into itself")
+        try:
+            return removal.make_folder(name, folder.fds[1], displace=self.delete)
+        except NotADirectoryError as error:
+            raise StagingError(f"{other!r}: not a folder, so only delete=True replaces it by {shown!r}") from error
         except OSError as error:
-            raise _explained(error, self.target) from error
+            raise explained(error, other) from error
 
     # -- the workers
 
-    def _work(self) -> None:
-        while True:
-            with self._lock:
-                while not self._folders and not self._batches and self._busy and self._error is None:
-                    self._lock.wait()
-                if self._error is not None or (not self._folders and not self._batches):
-                    self._lock.notify_all()
-                    return
-                batch = self._batches.pop() if self._batches else None
-                folder = self._folders.pop() if batch is None else None
-                self._busy += 1
-            error: BaseException | None = None
+    def _give(self, batch: Batch) -> None:
+        """Leave files to a helper, or copy them if all have enough to do."""
+        if self._helpers:
             try:
-                if batch is not None:
-                    self._copy_batch(batch)
-                elif folder is not None:
-                    self._copy_folder(*folder)
-            except BaseException as raised:  # noqa: BLE001 - raised again by run(), in the caller's thread
-                error = raised
-            with self._lock:
-                self._busy -= 1
-                if self._error is None:
-                    self._error = error
-                self._lock.notify_all()
-
-    def _copy_folder(self, source: bytes, target: bytes) -> None:
-        files: list[Entry] = []
-        for entry in self._entries(source):
-            if self.exclude and self._excluded(entry.path):
-                continue
-            other = os.path.join(target, entry.name)
-            status = entry.stat(follow_symlinks=False)
-            if stat.S_ISDIR(status.st_mode):
-                if not os.access(entry.path, os.R_OK | os.X_OK):
-                    self._unreadable(entry.path)
-                    continue
-                self._make_folder(other)
-                with self._lock:
-                    self._finished_folders.append((entry.path, other, status))
-                    self._folders.append((entry.path, other))
-                    self._lock.notify()
-                continue
-            files.append((entry.path, other, status))
-            if len(files) >= BATCH:
-                with self._lock:
-                    self._batches.append(files)
-                    self._lock.notify()
-                files = []
-        self._copy_batch(files)
-
-    def _entries(self, path: bytes) -> list[os.DirEntry[bytes]]:
-        with os.scandir(path) as entries:
-            return list(entries)
-
-    def _copy_batch(self, batch: list[Entry]) -> None:
-        copied = unchanged = size = 0
-        for source, target, status in batch:
-            if self._error is not None:
+                self._batches.put_nowait(batch)
+            except queue.Full:
+                pass
+            else:
                 return
-            if self.cancelled():
-                raise CancelledError
+        self._copy_batch(batch)
+
+    def _help(self) -> None:
+        while (batch := self._batches.get()) is not None:
             try:
-                done = self._copy_entry(source, target, status)
-            except PermissionError as error:
-                # Of the source? Only then may it be left out.
-                if os.access(source, os.R_OK, follow_symlinks=False) or stat.S_ISLNK(status.st_mode):
-                    raise
-                self._unreadable(source, error)
-                continue
-            copied += done
-            unchanged += not done
-            size += status.st_size if done and stat.S_ISREG(status.st_mode) else 0
+                self._copy_batch(batch)
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread that called copy_tree
+                self._error = self._error or error
+
+    def _copy_batch(self, batch: Batch) -> None:
+        copied = unchanged = size = 0
+        place, files = batch
+        try:
+            for name, status in files:
+                if self._error is not None:
+                    return
+                if self.cancelled():
+                    raise CancelledError
+                done = self.copier.copy(place, name, status)
+                copied += done is True
+                unchanged += done is False
+                size += status.st_size if done and stat.S_ISREG(status.st_mode) else 0
+        finally:
+            place.close()
         with self._lock:
             self.result.files += copied
             self.result.unchanged += unchanged
             self.result.bytes += size
         self._report()
-
-    def _unreadable(self, path: bytes, error: OSError | None = None) -> None:
-        if not self.skip_unreadable:
-            raise error or PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-        self._leave_out(path, "not readable")
-
-    def _leave_out(self, path: bytes, reason: str) -> None:
-        with self._lock:
-            self.result.skipped.append(os.fsdecode(path))
-        log.verbose("not copied, %s: %r", reason, os.fsdecode(path))
-
-    def _excluded(self, path: bytes) -> bool:
-        relative = path[len(self.source) :].lstrip(b"/")
-        return any(fnmatch.fnmatchcase(relative, pattern) for pattern in self.exclude)
-
-    def _report(self) -> None:
-        now = time.monotonic()
-        with self._lock:
-            if now - self._last_report < REPORT_SECONDS:
-                return
-            self._last_report = now
-        log.info(
-            "copying %r: %d files, %d MiB so far",
-            os.fsdecode(self.source),
-            self.result.files,
-            (max(self.result.bytes, self._under_way)) >> 20,
-        )
-
-    # -- one entry
-
-    def _copy_entry(self, source: bytes, target: bytes, status: os.stat_result) -> bool:
-        mode = status.st_mode
-        if stat.S_ISREG(mode):
-            if self.update and _same(status, target):
-                return False
-            if status.st_nlink > 1 and not self.hard_links and not self._first_of(source, target, status):
-                return True
-            self._copy_or_link(source, target, status)
-            return True
-        if stat.S_ISLNK(mode):
-            if self.update and _same_link(source, target):
-                return False
-            self._copy_link(source, target, status)
-        else:
-            self._copy_special(source, target, status)
-        return True
-
-    def _first_of(self, source: bytes, target: bytes, status: os.stat_result) -> bool:
-        """Say whether this is the first name of a file that has several; the others are linked at the end."""
-        with self._lock:
-            first = self._linked.setdefault((status.st_dev, status.st_ino), target)
-            if first != target:
-                self._twins.append((first, target, source))
-            return first == target
-
-    def _make_twin(self, first: bytes, target: bytes, source: bytes) -> None:
-        _remove_any(target)
-        try:
-            os.link(first, target)
-        except FileNotFoundError:  # the first name was left alone as unchanged, or out as unreadable
-            self._copy_or_link(source, target, os.lstat(source))
-
-    def _copy_or_link(self, source: bytes, target: bytes, status: os.stat_result) -> None:
-        if self.hard_links:
-            try:
-                try:
-                    os.link(source, target, follow_symlinks=False)
-                except FileExistsError:
-                    _remove_any(target)
-                    os.link(source, target, follow_symlinks=False)
-                return
-            except OSError as error:
-                if error.errno not in NO_LINK:
-                    raise
-        self.copy_regular(source, target, status)
-
-    def copy_regular(self, source: bytes, target: bytes, status: os.stat_result) -> None:
-        """Copy a regular file."""
-        reading = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            mode = stat.S_IMODE(status.st_mode)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            try:
-                writing = os.open(target, flags, mode & 0o777)
-            except FileExistsError:
-                _remove_any(target)
-                writing = os.open(target, flags, mode & 0o777)
-            try:
-                if status.st_size:
-                    self._copy_content(reading, writing, status)
-                self._copy_owner(writing, status)
-                if mode & (0o7000 | self._umask):
-                    os.fchmod(writing, mode)
-                _copy_attributes(reading, writing)
-                os.utime(writing, ns=(status.st_atime_ns, status.st_mtime_ns))
-            finally:
-                os.close(writing)
-        except BaseException as error:
-            if isinstance(error, OSError) and error.filename is None:
-                error.filename = target
-            raise
-        finally:
-            os.close(reading)
-
-    def _copy_content(self, reading: int, writing: int, status: os.stat_result) -> None:
-        if status.st_blocks * 512 < status.st_size and status.st_size > 4096:
-            os.ftruncate(writing, status.st_size)
-            for start, end in _data_ranges(reading, status.st_size):
-                self._copy_range(reading, writing, start, end)
-        else:
-            self._copy_range(reading, writing, 0, status.st_size)
-
-    def _copy_range(self, reading: int, writing: int, start: int, end: int) -> None:
-        position = start
-        while position < end:
-            wanted = min(CHUNK, end - position)
-            done = 0
-            if self.range_copy:
-                try:
-                    done = os.copy_file_range(reading, writing, wanted, position, position)
-                except OSError as error:
-                    if error.errno not in NO_RANGE_COPY:
-                        raise
-                    self.range_copy = False
-                    continue
-            if not done:
-                # Some file systems (procfs, FUSE ones) answer 0 where there is content.
-                done = _copy_by_hand(reading, writing, position, min(wanted, 1 << 20))
-            if not done:
-                return  # it has become shorter
-            position += done
-            if position < end:
-                self._between_chunks(done)
 
     def _between_chunks(self, done: int) -> None:
         """Count what a file that is still being copied has come to, for the log."""
@@ -477,147 +344,52 @@ class _Copy:
             raise CancelledError
         self._report()
 
-    def _copy_owner(self, writing: int, status: os.stat_result) -> None:
-        if not self._is_root:
-            return
+    def _report(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            if now - self._last_report < REPORT_SECONDS:
+                return
+            self._last_report = now
+        mib = max(self.result.bytes, self._under_way) >> 20
+        log.info("copying %r: %d files, %d MiB so far", self.shown, self.result.files, mib)
+
+
+class _Finish(Walk):
+    """Deletes from the target what the source does not have, and gives its folders what belongs to them.
+
+    Afterwards, as filling a folder changes its time, and it may end up without write permission.
+    """
+
+    def __init__(self, copy: _Copy) -> None:
+        super().__init__(copy.target)
+        self._copy = copy
+
+    def enter(self, folder: Folder) -> None:
+        folder.names = list(self._copy.found[folder.path][1])
+        if self._copy.delete:
+            self._delete_others(folder)
+
+    def descend(self, folder: Folder, name: str) -> tuple[int, ...] | None:
+        source = folders.open_folder(name, folder.fds[0])
         try:
-            os.fchown(writing, status.st_uid, status.st_gid)
-        except OSError as error:
-            if error.errno not in NOT_OURS:
-                raise
+            return source, folders.open_folder(name, folder.fds[1])
+        except BaseException:
+            os.close(source)
+            raise
 
-    def _copy_link(self, source: bytes, target: bytes, status: os.stat_result) -> None:
-        goal = os.readlink(source)
-        try:
-            os.symlink(goal, target)
-        except FileExistsError:
-            _remove_any(target)
-            os.symlink(goal, target)
-        if self._is_root:
-            with contextlib.suppress(OSError):
-                os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
-        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns), follow_symlinks=False)
+    def leave(self, folder: Folder, parent: Folder | None) -> None:
+        contents.copy_properties(folder.fds[0], folder.fds[1], self._copy.found[folder.path][0])
 
-    def _copy_special(self, source: bytes, target: bytes, status: os.stat_result) -> None:
-        _remove_any(target)
-        try:
-            os.mknod(target, status.st_mode, status.st_rdev)
-        except OSError as error:
-            if error.errno not in NOT_OURS:
-                raise
-            self._leave_out(source, "a device")
-            return
-        os.chmod(target, stat.S_IMODE(status.st_mode))
-        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-    # -- folders
-
-    def _make_folder(self, path: bytes) -> None:
-        try:
-            (os.makedirs if path == self.target else os.mkdir)(path, 0o700)
-        except FileExistsError:
-            status = os.lstat(path)
-            if stat.S_ISDIR(status.st_mode) or (path == self.target and os.path.isdir(path)):
-                if status.st_mode & 0o700 != 0o700 and stat.S_ISDIR(status.st_mode):
-                    os.chmod(path, stat.S_IMODE(status.st_mode) | 0o700)
-            else:
-                os.unlink(path)
-                os.mkdir(path, 0o700)
-
-    def _finish(self, source: bytes, target: bytes, status: os.stat_result) -> None:
-        if self._is_root:
-            with contextlib.suppress(OSError):
-                os.chown(target, status.st_uid, status.st_gid)
-        _copy_attributes(source, target)
-        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
-        os.chmod(target, stat.S_IMODE(status.st_mode))
-
-    def _delete_in(self, source: bytes, target: bytes) -> None:
-        gone = 0
-        for entry in self._entries(target):
-            other = os.path.join(source, entry.name)
-            if self.exclude and self._excluded(other):
+    def _delete_others(self, folder: Folder) -> None:
+        source, target = folder.fds
+        known = {entry.name for entry in scan(source)}
+        for entry in scan(target):
+            path = os.path.join(folder.path, entry.name)
+            if entry.name in known or self._copy.is_excluded(path):
                 continue
-            folder = entry.is_dir(follow_symlinks=False)
-            if os.path.lexists(other):
-                if folder and os.path.isdir(other) and os.access(entry.path, os.R_OK | os.X_OK):
-                    self._delete_in(other, entry.path)
-                continue
-            if entry.is_symlink() or os.access(entry.path, os.R_OK | (os.X_OK if folder else 0)):
-                _remove_any(entry.path)
-                gone += 1
+            needed = os.R_OK | (os.X_OK if entry.is_dir(follow_symlinks=False) else 0)
+            if entry.is_symlink() or os.access(entry.name, needed, dir_fd=target, follow_symlinks=False):
+                removal.remove_at(entry.name, target, os.path.join(self.shown, path))
+                self._copy.result.removed += 1
             else:
-                log.verbose("not removed, as it cannot be read: %r", os.fsdecode(entry.path))
-        if gone:
-            self.result.removed += gone
-            status = os.stat(source)
-            os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def _same(status: os.stat_result, target: bytes) -> bool:
-    try:
-        other = os.lstat(target)
-    except OSError:
-        return False
-    return (
-        stat.S_ISREG(other.st_mode)
-        and other.st_size == status.st_size
-        and other.st_mtime_ns == status.st_mtime_ns
-        and stat.S_IMODE(other.st_mode) == stat.S_IMODE(status.st_mode)
-    )
-
-
-def _same_link(source: bytes, target: bytes) -> bool:
-    try:
-        return os.readlink(target) == os.readlink(source)
-    except OSError:
-        return False
-
-
-def _copy_by_hand(reading: int, writing: int, position: int, wanted: int) -> int:
-    content = os.pread(reading, wanted, position)
-    view = memoryview(content)
-    done = 0
-    while done < len(content):
-        done += os.pwrite(writing, view[done:], position + done)
-    return done
-
-
-def _data_ranges(file: int, size: int) -> list[tuple[int, int]]:
-    ranges: list[tuple[int, int]] = []
-    position = 0
-    while position < size:
-        try:
-            start = os.lseek(file, position, os.SEEK_DATA)
-            end = os.lseek(file, start, os.SEEK_HOLE)
-        except OSError as error:
-            if error.errno == errno.ENXIO:
-                return ranges  # a hole to the end
-            return [*ranges, (position, size)]
-        ranges.append((start, end))
-        position = end
-    return ranges
-
-
-def _copy_attributes(source: int | bytes, target: int | bytes) -> None:
-    try:
-        names = os.listxattr(source)
-    except OSError as error:
-        if error.errno in NO_XATTR:
-            return
-        raise
-    for name in names:
-        try:
-            os.setxattr(target, name, os.getxattr(source, name))
-        except OSError as error:
-            if error.errno not in NO_XATTR:
-                raise
-
-
-def _umask() -> int:
-    """Return the umask without changing it: other threads make files meanwhile."""
-    with open("/proc/self/status", "rb") as file:
-        for line in file:
-            if line.startswith(b"Umask:"):
-                return int(line.split()[1], 8)
-    return 0o777
+                log.verbose("not removed, as it cannot be read: %r", os.path.join(self.shown, path))

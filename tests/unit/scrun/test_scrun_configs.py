@@ -3,7 +3,6 @@
 
 import json
 import os
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -101,91 +100,16 @@ def test_merge_environment() -> None:
     assert "C=1" not in made.process.env
 
 
+@pytest.mark.parametrize("name", ["only", "keep"])
+def test_one_text_is_no_list_of_names(name: str) -> None:
+    """A single pattern is refused with what to write, not taken letter by letter, even if nothing is to be merged."""
+    with pytest.raises(TypeError, match=rf"write {name}=\['SLURM_\*'\]"):
+        scrun.merge_environment(oci.parse(b'{"ociVersion":"1"}', "f"), {}, **{name: "SLURM_*"})
+
+
 def test_merge_environment_without_a_process() -> None:
     """Nothing to merge into is no error."""
     scrun.merge_environment(oci.parse(b'{"ociVersion":"1"}', "f"), {"A": "1"})
-
-
-def test_binds_become_copies_and_come_back(tmp_path: Path) -> None:
-    """Files and folders are copied in, their mounts dropped; what changed is copied back, but not to read-only ones."""
-    rootfs, data, fixed, name = tmp_path / "rootfs", tmp_path / "my data", tmp_path / "fixed", tmp_path / "resolv"
-    for folder in (rootfs / "run", data, fixed):
-        folder.mkdir(parents=True)
-    (data / "in").write_text("in")
-    (fixed / "x").write_text("x")
-    name.write_text("nameserver")
-    (rootfs / "etc").mkdir()
-    (rootfs / "etc" / "resolv.conf").symlink_to("/run/resolv.conf")
-    made = config(
-        mounts=[
-            {"destination": "/proc", "type": "proc"},
-            {"destination": "/data", "type": "bind", "source": str(data), "options": ["rbind", "rw"]},
-            {"destination": "/fixed", "type": "none", "source": str(fixed), "options": ["bind", "ro"]},
-            {"destination": "/etc/resolv.conf", "type": "bind", "source": str(name)},
-            {"destination": "/sys", "type": "bind", "source": "/sys"},
-            {"destination": "/dev/null", "type": "bind", "source": "/dev/null"},
-        ]
-    )
-    binds = scrun.copy_binds(made, str(rootfs))
-    assert [mount.destination for mount in made.mounts] == ["/proc", "/sys", "/dev/null"]
-    assert (rootfs / "data" / "in").read_text() == "in"
-    assert (rootfs / "run" / "resolv.conf").read_text() == "nameserver"
-    assert not Path("/run/resolv.conf").exists()
-    (rootfs / "data" / "out").write_text("out")
-    (rootfs / "fixed" / "x").write_text("changed")
-    (rootfs / "run" / "resolv.conf").write_text("other")
-    (data / "later").write_text("stays")
-    scrun.return_binds(binds, str(rootfs))
-    assert (data / "out").read_text() == "out"
-    assert (data / "later").read_text() == "stays"
-    assert (fixed / "x").read_text() == "x"
-    assert name.read_text() == "other"
-
-
-def test_a_bind_of_nothing(tmp_path: Path) -> None:
-    """A source that does not exist is named."""
-    made = config(mounts=[{"destination": "/a", "type": "bind", "source": "/no/such place"}])
-    with pytest.raises(StagingError, match="bind mount of '/no/such place': No such file"):
-        scrun.copy_binds(made, str(tmp_path))
-
-
-def test_a_bind_of_a_socket_stays(tmp_path: Path) -> None:
-    """What cannot be copied is left to the runtime."""
-    with socket.socket(socket.AF_UNIX) as made_socket:
-        made_socket.bind(str(tmp_path / "socket"))
-        made = config(mounts=[{"destination": "/s", "type": "bind", "source": str(tmp_path / "socket")}])
-        assert scrun.copy_binds(made, str(tmp_path)) == []
-        assert len(made.mounts) == 1
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("/a/b", "a/b"),
-        ("a//./b/", "a/b"),
-        ("/../../etc/passwd", "etc/passwd"),
-        ("/out/passwd", "etc/passwd"),
-        ("/up/x", "x"),
-        ("/deep/out2/x", "etc/x"),
-        ("/nothing/../y", "y"),
-    ],
-)
-def test_inside_never_leaves(tmp_path: Path, path: str, expected: str) -> None:
-    """Links are followed as the container would; none leads out."""
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "etc").mkdir()
-    (tmp_path / "out").symlink_to("/etc")
-    (tmp_path / "up").symlink_to("../../../..")
-    (tmp_path / "deep" / "out2").symlink_to("../../out")
-    assert scrun.inside(str(tmp_path), path) == os.path.join(tmp_path, expected)
-
-
-def test_inside_in_circles(tmp_path: Path) -> None:
-    """Links in a circle are an error, not a hang."""
-    (tmp_path / "a").symlink_to("b")
-    (tmp_path / "b").symlink_to("a")
-    with pytest.raises(StagingError, match="symbolic links"):
-        scrun.inside(str(tmp_path), "/a/x")
 
 
 def test_staging_cleans_up(tmp_path: Path) -> None:
@@ -206,6 +130,23 @@ def test_staging_cleans_up(tmp_path: Path) -> None:
     with pytest.raises(StagingError, match="demo': File exists"), scrun.Staging(place):
         pass
     assert os.path.exists(place)
+
+
+def test_staging_with_a_slash(tmp_path: Path) -> None:
+    """A slash at the end changes nothing, and a block that removes the folder itself is no error."""
+    place = f"{tmp_path}/a/b/"
+
+    def fail(remove: bool) -> None:
+        with scrun.Staging(place) as made:
+            assert made == place
+            if remove:
+                os.rmdir(made)
+            raise KeyError
+
+    for remove in (False, True):
+        with pytest.raises(KeyError):
+            fail(remove)
+        assert os.listdir(tmp_path / "a") == []
 
 
 def test_every_building_block_is_there() -> None:

@@ -5,13 +5,14 @@ import contextlib
 import errno
 import os
 import stat
+import subprocess
 import threading
 from pathlib import Path
 
 import pytest
 
 from slurmhooks.log import log
-from slurmhooks.scrun import trees
+from slurmhooks.scrun import contents, trees
 from slurmhooks.scrun.errors import CancelledError, StagingError
 from slurmhooks.scrun.trees import copy_file, copy_tree, remove_tree
 
@@ -87,14 +88,14 @@ def test_everything_is_kept(source: Path, tmp_path: Path, workers: int) -> None:
 
 
 def test_again_over_itself(source: Path, tmp_path: Path) -> None:
-    """A copy over an older one, of other kinds of entries too, is the same as a fresh one."""
+    """A copy over an older one is the same as a fresh one, with delete=True over other kinds of entries, too."""
     target = tmp_path / "copy"
     (target / "link").mkdir(parents=True)
     (target / "link" / "inside").write_text("in the way")
     (target / "empty").write_text("in the way")
     (target / "program").symlink_to("/etc/passwd")
     before = Path("/etc/passwd").read_bytes()
-    copy_tree(source, target)
+    copy_tree(source, target, delete=True)
     copy_tree(source, target)
     assert snapshot(target) == snapshot(source)
     assert Path("/etc/passwd").read_bytes() == before
@@ -293,6 +294,194 @@ def test_copy_file(source: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "there").is_symlink()
     with pytest.raises(StagingError, match="nowhere"):
         copy_file(tmp_path / "nowhere", tmp_path / "x")
+
+
+def test_copy_file_keeps_what_it_does_not_replace(tmp_path: Path) -> None:
+    """A missing source, the file itself, a folder, a FIFO or a failure half-way leave the target as it was."""
+    one, other, folder = tmp_path / "one", tmp_path / "other", tmp_path / "folder"
+    one.write_text("one")
+    other.write_text("other")
+    folder.mkdir()
+    (folder / "inside").write_text("x")
+    os.mkfifo(tmp_path / "fifo")
+    os.link(one, tmp_path / "same")
+    with pytest.raises(StagingError, match=r"nowhere'.*No such file"):
+        copy_file(tmp_path / "nowhere", other)
+    for same in (one, tmp_path / "same", tmp_path / "folder" / ".." / "one"):
+        with pytest.raises(StagingError, match="same file"):
+            copy_file(one, same)
+    with pytest.raises(StagingError, match=r"folder'.*a folder, which .*one' does not replace"):
+        copy_file(one, folder)
+    with pytest.raises(StagingError, match=r"fifo'.*not a regular file"):
+        copy_file(tmp_path / "fifo", other)
+    with pytest.raises(StagingError, match="last component"):
+        copy_file(one, f"{tmp_path}/new/")
+    with pytest.raises(CancelledError):
+        copy_file_in_pieces(one, other)
+    assert (one.read_text(), other.read_text()) == ("one", "other")
+    assert (folder / "inside").exists()
+    assert sorted(os.listdir(tmp_path)) == ["fifo", "folder", "one", "other", "same"]
+
+
+def copy_file_in_pieces(source: Path, target: Path) -> None:
+    """Cancel a copy after its first byte."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contents, "_copy_content", lambda *args: args[-1](1))
+        copy_file(source, target, cancelled=lambda: True)
+
+
+def test_copy_file_follows_a_link_to_its_source(tmp_path: Path) -> None:
+    """A symbolic link as source is what it leads to, as /etc/localtime is."""
+    (tmp_path / "file").write_text("zone")
+    (tmp_path / "localtime").symlink_to("file")
+    copy_file(tmp_path / "localtime", tmp_path / "copy")
+    assert not (tmp_path / "copy").is_symlink()
+    assert (tmp_path / "copy").read_text() == "zone"
+
+
+@pytest.mark.parametrize("place", ["", "sub", "sub/new/er", "link"])
+def test_a_folder_is_not_copied_into_itself(tmp_path: Path, place: str) -> None:
+    """A target that is the source, or lies in it, is refused before anything is made, also behind a link."""
+    top = tmp_path / "tree"
+    (top / "sub").mkdir(parents=True)
+    (top / "file").write_text("x")
+    (tmp_path / "beside").symlink_to(top / "sub")
+    target = tmp_path / "beside" if place == "link" else top / place
+    before = snapshot(top)
+    with pytest.raises(StagingError, match="not copied into itself"):
+        copy_tree(top, target)
+    assert snapshot(top) == before
+
+
+@as_root
+def test_a_folder_is_not_copied_into_a_mount_of_itself(tmp_path: Path) -> None:
+    """A bind mount hides where a target lies from its path, but not from the walk."""
+    top, mount = tmp_path / "tree", tmp_path / "mount"
+    (top / "sub" / "target").mkdir(parents=True)
+    mount.mkdir()
+    if subprocess.run(["mount", "--bind", top / "sub", mount], capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        with pytest.raises(StagingError, match="not copied into itself"):
+            copy_tree(top, mount / "target")
+    finally:
+        subprocess.run(["umount", mount], check=True)
+
+
+def test_deleting_the_source_is_refused(tmp_path: Path) -> None:
+    """With delete=True, a folder is not copied to the one that it lies in; without, it may."""
+    (tmp_path / "top" / "sub").mkdir(parents=True)
+    (tmp_path / "top" / "sub" / "file").write_text("x")
+    with pytest.raises(StagingError, match="delete=True would remove it"):
+        copy_tree(tmp_path / "top" / "sub", tmp_path / "top", delete=True)
+    copy_tree(tmp_path / "top" / "sub", tmp_path / "top")
+    assert (tmp_path / "top" / "file").exists()
+    assert (tmp_path / "top" / "sub" / "file").exists()
+
+
+def test_folders_and_files_do_not_replace_each_other(tmp_path: Path) -> None:
+    """Unless delete is set, a folder in the way of a file or link stays, and so does what is in the way of a folder."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    for name, kind in (("a", "file"), ("b", "link"), ("c", "folder"), ("d", "folder")):
+        source.mkdir(exist_ok=True)
+        if kind == "file":
+            (source / name).write_text("new")
+        elif kind == "link":
+            (source / name).symlink_to("nowhere")
+        else:
+            (source / name).mkdir()
+        one = tmp_path / f"target {name}"
+        if kind == "folder":
+            one.mkdir()
+            (one / name).write_text("old") if name == "c" else (one / name).symlink_to("/")
+        else:
+            (one / name).mkdir(parents=True)
+            (one / name / "inside").write_text("old")
+        before = snapshot(one)
+        with pytest.raises(
+            StagingError, match=f"target {name}/{name}'.*only delete=True replaces it by .*source/{name}'"
+        ):
+            copy_tree(source, one)
+        assert before.items() <= snapshot(one).items()
+        copy_tree(source, target, delete=True)
+        copy_tree(source, one, delete=True)
+        assert snapshot(one) == snapshot(source)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StagingError, match="file': not a folder"):
+        copy_tree(source, tmp_path / "file", delete=True)
+    assert (tmp_path / "file").read_text() == "x"
+
+
+def test_a_failed_replacement_keeps_the_old_file(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the disk is full, the older copy of a file is there, and nothing half-made beside it."""
+    target = tmp_path / "copy"
+    copy_tree(source, target)
+    before = snapshot(target)
+    (source / "program").write_bytes(b"longer than before")
+
+    def full(*args: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "copy_file_range", full)
+    with pytest.raises(StagingError, match=r"copy/.*: No space left on device"):
+        copy_tree(source, target, workers=1)
+    after = snapshot(target)
+    assert after.keys() == before.keys()
+    assert after[b"program"] == before[b"program"]
+
+
+LEVELS = 1100
+
+
+def test_deep_trees(tmp_path: Path) -> None:
+    """Trees deeper than Python's stack, and than the descriptors of a process, are copied, updated and removed."""
+    top = tmp_path / "deep"
+    top.mkdir()
+    folder = os.open(top, os.O_RDONLY)
+    for _ in range(LEVELS):
+        os.mkdir("d", dir_fd=folder)
+        lower = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = lower
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+    os.close(folder)
+    try:
+        assert copy_tree(top, tmp_path / "copy").files == 1
+        result = copy_tree(top, tmp_path / "copy", update=True, delete=True)
+        assert (result.files, result.unchanged, result.removed) == (0, 1, 0)
+    finally:
+        remove_tree(tmp_path / "copy")
+        remove_tree(top)
+    assert not top.exists()
+    assert not (tmp_path / "copy").exists()
+
+
+def test_no_descriptors_are_left(source: Path, tmp_path: Path) -> None:
+    """Copies and removals close what they open, when they fail, too."""
+    before = len(os.listdir("/proc/self/fd"))
+    copy_tree(source, tmp_path / "copy", workers=4)
+    with pytest.raises(CancelledError):
+        copy_tree(source, tmp_path / "copy", workers=4, cancelled=lambda: True)
+    (tmp_path / "other" / "program").mkdir(parents=True)
+    with pytest.raises(StagingError):
+        copy_tree(source, tmp_path / "other", workers=4)
+    remove_tree(tmp_path / "copy")
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("exclude", ["proc/*", b"proc/*"])
+def test_one_text_is_no_list_of_patterns(tmp_path: Path, exclude: str) -> None:
+    """A single pattern is refused with what to write, not taken letter by letter."""
+    (tmp_path / "source").mkdir()
+    with pytest.raises(TypeError, match=r"write exclude=\[b?'proc/\*'\]"):
+        copy_tree(tmp_path / "source", tmp_path / "copy", exclude=exclude)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_procfs(tmp_path: Path) -> None:
+    """Files without a size that have content are copied with it."""
+    copy_file("/proc/self/status", tmp_path / "copy")
+    assert b"Umask:" in (tmp_path / "copy").read_bytes()
 
 
 def test_remove_tree(source: Path, tmp_path: Path) -> None:

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Copies in place of bind mounts, for nodes that do not have the files of the machine where scrun runs."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from slurmhooks.log import log
+from slurmhooks.scrun import cancel, contents
+from slurmhooks.scrun.entries import copy_opened_file
+from slurmhooks.scrun.errors import StagingError
+from slurmhooks.scrun.folders import explained, open_below, open_folder, opened, parent_of
+from slurmhooks.scrun.removal import make_folder
+from slurmhooks.scrun.trees import copy_opened_tree, open_target, open_top
+from slurmhooks.values import several
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slurmhooks.scrun.oci import Config, Mount
+
+KERNEL_TREES = ("/proc", "/sys")
+MAX_LINKS = 40
+
+
+class Bind:
+    """A bind mount that was turned into a copy.
+
+    Attributes:
+        source: the file or folder of the host.
+        destination: its path in the container.
+        read_only: the container was not to write to it.
+    """
+
+    __slots__ = ("destination", "read_only", "source")
+
+    def __init__(self, source: str, destination: str, read_only: bool) -> None:
+        """Keep the three."""
+        self.source = source
+        self.destination = destination
+        self.read_only = read_only
+
+
+def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREES) -> list[Bind]:
+    """Copy what bind mounts show into the root file system, and remove the mounts.
+
+    For nodes that do not have the files of the machine where scrun runs. Mounts of devices and sockets stay as they
+    are, and so does what lies in ``keep``. A symbolic link as source stands for what it leads to, as for a mount.
+
+    Args:
+        config: is changed.
+        rootfs: the staged root file system, into which is copied; no link in it leads out of it.
+        keep: folders of the host whose bind mounts stay.
+
+    Returns:
+        what was copied; see :func:`return_binds`.
+
+    Raises:
+        StagingError: a source is missing or cannot be copied, or one of source and destination is a folder.
+        TypeError: ``keep`` is one text.
+    """
+    binds: list[Bind] = []
+    kept: list[Mount] = []
+    host_folders = several("keep", keep)
+    for mount in config.mounts:
+        if not mount.is_bind or mount.source is None or _below(mount.source, host_folders):
+            kept.append(mount)
+            continue
+        try:
+            mode = os.stat(mount.source).st_mode
+        except OSError as error:
+            raise StagingError(f"bind mount of {mount.source!r}: {error.strerror}") from error
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            kept.append(mount)
+            continue
+        _copy_in(mount.source, rootfs, mount.destination, stat.S_ISDIR(mode))
+        binds.append(Bind(mount.source, mount.destination, "ro" in mount.options))
+    config.mounts = kept
+    return binds
+
+
+def _copy_in(source: str, rootfs: str, destination: str, folder: bool) -> None:
+    parts = _resolved(rootfs, destination)
+    target = os.path.join(rootfs, *parts)
+    log.debug("copying what a bind mount shows", source=source, target=target)
+    if not parts:
+        raise StagingError(f"bind mount of {source!r}: {destination!r} is the container's whole root file system")
+    with opened(open_top(rootfs)) as root:
+        try:
+            with opened(open_below(root, parts[:-1], make=True)) as parent:
+                if folder:
+                    with opened(open_top(source)) as reading, opened(make_folder(parts[-1], parent)) as writing:
+                        copy_opened_tree(reading, writing, source, target)
+                else:
+                    with opened(contents.open_file(source)) as reading:
+                        copy_opened_file(reading, parts[-1], parent, (source, target), cancel.requested)
+        except OSError as error:
+            raise explained(error, target) from error
+
+
+def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
+    """Copy what the container changed or added in its copies of bind mounts back to where they came from.
+
+    Nothing is deleted there, and read-only ones are left out. A folder of the host that the container replaced by
+    something else stays, and so does a file that it replaced by a folder. Where the source is a symbolic link, what it
+    leads to is written.
+
+    Args:
+        binds: as :func:`copy_binds` returned them.
+        rootfs: the root file system that they were copied into; no link in it leads out of it.
+
+    Raises:
+        StagingError: something could not be copied; the text names it, and both paths if one of them is a folder.
+    """
+    for bind in binds:
+        if not bind.read_only:
+            _copy_back(bind, rootfs)
+
+
+def _copy_back(bind: Bind, rootfs: str) -> None:
+    parts = _resolved(rootfs, bind.destination)
+    copied = os.path.join(rootfs, *parts)
+    try:
+        with opened(open_top(rootfs)) as root, opened(open_below(root, parts[:-1])) as parent:
+            status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
+            host = os.path.realpath(bind.source)
+            folder = stat.S_ISDIR(status.st_mode)
+            if os.path.lexists(host) and os.path.isdir(host) != folder:
+                kind = "a folder" if folder else "not a folder"
+                raise StagingError(
+                    f"{copied!r} is {kind}, unlike {bind.source!r}, from which it was copied: neither is replaced; "
+                    "move one of them away"
+                )
+            if folder:
+                with opened(open_folder(parts[-1], parent)) as reading, opened(open_target(host)) as writing:
+                    copy_opened_tree(reading, writing, copied, bind.source, update=True)
+            elif not _same_file(status, host):
+                with opened(contents.open_file(parts[-1], parent)) as reading:
+                    _copy_file_back(reading, copied, host)
+    except FileNotFoundError:
+        return  # the container has removed it
+    except OSError as error:
+        raise explained(error, copied) from error
+
+
+def _copy_file_back(reading: int, copied: str, host: str) -> None:
+    try:
+        with parent_of(host) as (parent, name):
+            copy_opened_file(reading, name, parent, (copied, host), cancel.requested)
+    except OSError as error:
+        raise explained(error, host) from error
+
+
+def _same_file(status: os.stat_result, host: str) -> bool:
+    try:
+        other = os.stat(host)
+    except OSError:
+        return False
+    return (status.st_size, status.st_mtime_ns) == (other.st_size, other.st_mtime_ns)
+
+
+def _below(path: str, folders: Iterable[str]) -> bool:
+    real = os.path.normpath(path)
+    return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+def inside(rootfs: str, path: str) -> str:
+    """Return where a path of the container lies on the host.
+
+    Symbolic links are followed as the container would follow them, so the result never leaves the root file system.
+    What does not exist yet is taken as it is.
+
+    Args:
+        rootfs: the root file system.
+        path: seen from inside; relative ones start at its root.
+
+    Raises:
+        StagingError: the links go round in circles.
+    """
+    return os.path.join(rootfs, *_resolved(rootfs, path))
+
+
+def _resolved(rootfs: str, path: str) -> list[str]:
+    """Return the components of a path of the container after all links; to be opened without following any."""
+    done: list[str] = []
+    todo = _parts(path)
+    links = 0
+    while todo:
+        part = todo.pop(0)
+        if part == "..":
+            done = done[:-1]
+            continue
+        try:
+            goal = os.readlink(os.path.join(rootfs, *done, part))
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOENT, errno.ENOTDIR):
+                raise StagingError(f"{path!r} in the container: {error.strerror}") from error
+            done.append(part)
+            continue
+        links += 1
+        if links > MAX_LINKS:
+            raise StagingError(f"{path!r} in the container: {os.strerror(errno.ELOOP)}")
+        if goal.startswith("/"):
+            done = []
+        todo = [*_parts(goal), *todo]
+    return done
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part not in ("", ".")]

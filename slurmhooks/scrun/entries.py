@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Copies one entry of a folder: a file, symbolic link, FIFO, socket or device."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+
+from slurmhooks.log import log
+from slurmhooks.scrun import cancel, contents, folders, removal
+from slurmhooks.scrun.errors import CancelledError, StagingError
+from slurmhooks.scrun.folders import explained
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.scrun.folders import Folder, Identity, Path
+
+NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP}
+
+
+def copy_file(source: Path, target: Path, *, cancelled: Callable[[], bool] | None = None) -> None:
+    """Copy one regular file to a new name, or over another file or symbolic link, as :func:`copy_tree` would.
+
+    What has the target's name stays until the copy is complete.
+
+    Args:
+        source: a regular file; a symbolic link to one is followed.
+        target: a symbolic link is replaced, not followed; a folder is not replaced.
+        cancelled: see :func:`copy_tree`.
+
+    Raises:
+        StagingError: it could not be copied, both are the same file, or the target is a folder; the text names it.
+        CancelledError: see :func:`copy_tree`.
+    """
+    shown, path = os.fsdecode(source), os.fsdecode(target)
+    try:
+        reading = contents.open_file(shown)
+    except OSError as error:
+        raise explained(error, shown) from error
+    try:
+        with folders.opened(reading), folders.parent_of(path) as (parent, name):
+            copy_opened_file(reading, name, parent, (shown, path), cancelled or cancel.requested)
+    except OSError as error:
+        raise explained(error, path) from error
+
+
+def copy_opened_file(
+    reading: int, name: str, parent: int, shown: tuple[str, str], cancelled: Callable[[], bool]
+) -> None:
+    """Copy an open file into an open folder; see :func:`copy_file`.
+
+    Args:
+        reading: descriptor of the file.
+        name: of the copy.
+        parent: descriptor of the folder that is to hold it.
+        shown: paths of both, for messages.
+        cancelled: see :func:`copy_file`.
+    """
+
+    def check(_done: int) -> None:
+        if cancelled():
+            raise CancelledError
+
+    if _is(name, parent, folders.identity(os.fstat(reading))):
+        raise StagingError(f"{shown[0]!r} and {shown[1]!r} are the same file")
+    try:
+        removal.replace(name, parent, lambda new: contents.make_copy(reading, new, parent, between=check))
+    except IsADirectoryError as error:
+        raise StagingError(f"{shown[1]!r}: a folder, which the file {shown[0]!r} does not replace") from error
+
+
+def _is(name: str, parent: int, known: Identity) -> bool:
+    try:
+        return folders.identity(os.stat(name, dir_fd=parent, follow_symlinks=False)) == known
+    except FileNotFoundError:
+        return False
+
+
+class Place:
+    """A folder of the source and its copy, with descriptors of its own: the walk may have left it already.
+
+    Attributes:
+        path: relative to the tops.
+        source: descriptor of the folder.
+        target: descriptor of its copy.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        """Keep a folder of a walk open."""
+        self.path = folder.path
+        self.source, self.target = (os.dup(fd) for fd in folder.fds)
+
+    def close(self) -> None:
+        """Close the descriptors."""
+        os.close(self.source)
+        os.close(self.target)
+
+
+class _Twin:
+    """The first of the names that a file of the source has."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.place: tuple[str, str] | None = None
+        """The folder and the name of the copy; None if it was not copied."""
+
+
+class Copier:
+    """Copies entries of two trees, in any thread; see copy_tree for what it keeps.
+
+    Attributes:
+        top: descriptor of the upper folder of the target.
+        hard_links, update, displace, skip_unreadable: see copy_tree.
+        chunk: bytes to copy at a time.
+        between: called after each chunk of a file but the last.
+        skipped: paths of what was left out.
+    """
+
+    def __init__(self, source: str, target: str, between: Callable[[int], None]) -> None:
+        """Take the paths of both tops, for messages."""
+        self.source = source
+        self.target = target
+        self.between = between
+        self.top = -1
+        self.hard_links = False
+        self.update = False
+        self.displace = False
+        self.skip_unreadable = False
+        self.chunk = contents.CHUNK
+        self.skipped: list[str] = []
+        self._lock = threading.Lock()
+        self._twins: dict[Identity, _Twin] = {}
+
+    def copy(self, place: Place, name: str, status: os.stat_result) -> bool | None:
+        """Copy an entry.
+
+        Args:
+            place: where it is.
+            name: its name.
+            status: of the entry.
+
+        Returns:
+            True if it was copied, False if it is unchanged, None if it was left out.
+
+        Raises:
+            StagingError: it could not be copied; the text names it.
+        """
+        target = os.path.join(self.target, place.path, name)
+        try:
+            return self._copy(place, name, status)
+        except IsADirectoryError as error:
+            shown = os.path.join(self.source, place.path, name)
+            raise StagingError(f"{target!r}: a folder, so only delete=True replaces it by {shown!r}") from error
+        except OSError as error:
+            raise explained(error, target) from error
+
+    def unreadable(self, path: str, name: str, error: OSError) -> None:
+        """Raise for what this user may not read, or leave it out."""
+        if not self.skip_unreadable:
+            raise explained(error, os.path.join(self.source, path, name)) from error
+        self._leave_out(path, name, "not readable")
+
+    def _leave_out(self, path: str, name: str, reason: str) -> None:
+        shown = os.path.join(self.source, path, name)
+        self.skipped.append(shown)
+        log.verbose("not copied, %s: %r", reason, shown)
+
+    def _copy(self, place: Place, name: str, status: os.stat_result) -> bool | None:
+        if self.update and self._unchanged(place, name, status):
+            return False
+        if self.hard_links and stat.S_ISREG(status.st_mode) and self._link(place.source, name, place, name):
+            return True
+        return self._copy_twin(place, name, status) if status.st_nlink > 1 else self._copy_one(place, name, status)
+
+    def _copy_one(self, place: Place, name: str, status: os.stat_result) -> bool | None:
+        if stat.S_ISREG(status.st_mode):
+            return self._copy_file(place, name)
+        goal = os.readlink(name, dir_fd=place.source) if stat.S_ISLNK(status.st_mode) else None
+        try:
+            self._replace(place, name, lambda new: _make_other(new, place.target, status, goal))
+        except OSError as error:
+            if goal is not None or error.errno not in contents.NOT_OURS:
+                raise
+            self._leave_out(place.path, name, "a device")
+            return None
+        return True
+
+    def _replace(self, place: Place, name: str, make: Callable[[str], None]) -> None:
+        removal.replace(name, place.target, make, displace=self.displace)
+
+    def _unchanged(self, place: Place, name: str, status: os.stat_result) -> bool:
+        try:
+            other = os.stat(name, dir_fd=place.target, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        if stat.S_IFMT(other.st_mode) != stat.S_IFMT(status.st_mode) or other.st_size != status.st_size:
+            return False
+        if stat.S_ISLNK(status.st_mode):
+            return os.readlink(name, dir_fd=place.target) == os.readlink(name, dir_fd=place.source)
+        mode = contents.kept_mode(status, contents.same_owner(status, other))
+        same = (status.st_mtime_ns, mode, status.st_rdev)
+        return (other.st_mtime_ns, stat.S_IMODE(other.st_mode), other.st_rdev) == same
+
+    def _copy_file(self, place: Place, name: str) -> bool | None:
+        try:
+            reading = contents.open_file(name, place.source)
+        except PermissionError as error:
+            self.unreadable(place.path, name, error)
+            return None
+        except OSError as error:
+            raise explained(error, os.path.join(self.source, place.path, name)) from error
+
+        def make(new: str) -> None:
+            contents.make_copy(reading, new, place.target, chunk=self.chunk, between=self.between)
+
+        with folders.opened(reading):
+            self._replace(place, name, make)
+        return True
+
+    def _copy_twin(self, place: Place, name: str, status: os.stat_result) -> bool | None:
+        """Copy a file with several names once, and link the copy to its other names."""
+        with self._lock:
+            twin = self._twins.get(folders.identity(status))
+            if twin is None:
+                first = self._twins[folders.identity(status)] = _Twin()
+        if twin is None:
+            try:
+                done = self._copy_one(place, name, status)
+                first.place = (place.path, name) if done else None
+            finally:
+                first.done.set()
+            return done
+        twin.done.wait()  # another thread is copying it just now
+        if twin.place is not None:
+            path, other = twin.place
+            with folders.opened(folders.open_below(self.top, filter(None, path.split("/")))) as folder:
+                if self._link(folder, other, place, name):
+                    return True
+        return self._copy_one(place, name, status)
+
+    def _link(self, folder: int, name: str, place: Place, new_name: str) -> bool:
+        def make(new: str) -> None:
+            os.link(name, new, src_dir_fd=folder, dst_dir_fd=place.target, follow_symlinks=False)
+
+        try:
+            self._replace(place, new_name, make)
+        except OSError as error:
+            if error.errno not in NO_LINK:
+                raise
+            return False
+        return True
+
+
+def _make_other(name: str, parent: int, status: os.stat_result, goal: str | None) -> None:
+    if goal is not None:
+        os.symlink(goal, name, dir_fd=parent)
+    else:
+        os.mknod(name, stat.S_IFMT(status.st_mode) | 0o600, status.st_rdev, dir_fd=parent)
+    with folders.opened(os.open(name, folders.HANDLE, dir_fd=parent)) as handle:
+        if stat.S_IFMT(os.fstat(handle).st_mode) != stat.S_IFMT(status.st_mode):
+            raise OSError(errno.ESTALE, "replaced by somebody else meanwhile")
+        contents.copy_properties(None, folders.handle_path(handle), status)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Opens folders and walks through them by descriptor: no link and no rename leads out of a tree.
+
+Others may change the tree meanwhile. So a folder is opened below the descriptor of its parent, by one name and never
+through a symbolic link, and the path that leads to the tree is resolved only once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+
+from slurmhooks.scrun.errors import StagingError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+    Identity = tuple[int, int]
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+HANDLE = os.O_PATH | os.O_NOFOLLOW
+"""For what is only named, looked at, or changed through :func:`handle_path`: opening it needs no permission."""
+
+
+def explained(error: OSError, path: str) -> StagingError:
+    """Return a refusal that says what is wrong with a path."""
+    reason = "not a folder" if error.errno == errno.ENOTDIR else error.strerror
+    return StagingError(f"{path!r}: {reason or error}")
+
+
+def identity(status: os.stat_result) -> Identity:
+    """Return what tells a file or folder from all others."""
+    return status.st_dev, status.st_ino
+
+
+def handle_path(handle: int) -> str:
+    """Return a path to what a descriptor stands for, even if that is a symbolic link: for calls without ``dir_fd``."""
+    return f"/proc/self/fd/{handle}"
+
+
+@contextlib.contextmanager
+def opened(descriptor: int) -> Iterator[int]:
+    """Close a descriptor after the block."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def open_folder(name: str, parent: int, *, writable: bool = False) -> int:
+    """Open a folder below another one; a symbolic link is no folder.
+
+    Args:
+        name: one component.
+        parent: descriptor of the folder that holds it.
+        writable: give its owner all permissions first, if this user may.
+    """
+    with opened(os.open(name, HANDLE | os.O_DIRECTORY, dir_fd=parent)) as handle:
+        mode = stat.S_IMODE(os.fstat(handle).st_mode)
+        if writable and mode & 0o700 != 0o700:
+            with contextlib.suppress(OSError):
+                os.chmod(handle_path(handle), mode | 0o700)
+        return os.open(".", FOLDER, dir_fd=handle)
+
+
+def open_below(top: int, names: Iterable[str], *, make: bool = False) -> int:
+    """Open a folder some levels below another one, through no symbolic link.
+
+    Args:
+        top: descriptor of the upper folder.
+        names: the components.
+        make: make what does not exist.
+    """
+    folder = os.dup(top)
+    try:
+        for name in names:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=folder)
+            lower = open_folder(name, folder)
+            os.close(folder)
+            folder = lower
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder
+
+
+@contextlib.contextmanager
+def parent_of(path: str) -> Iterator[tuple[int, str]]:
+    """Open the folder that holds a path, through the links on the way to it, and yield it with the last component."""
+    head, name = os.path.split(path)
+    if name in ("", ".", ".."):
+        raise StagingError(f"{path!r}: the last component must be the name of a file or folder")
+    with opened(os.open(head or ".", os.O_PATH | os.O_DIRECTORY)) as parent:
+        yield parent, name
+
+
+def scan(folder: int) -> list[os.DirEntry[str]]:
+    """Return the entries of an open folder; they can be asked for their status as long as it is open."""
+    with os.scandir(folder) as entries:
+        return list(entries)
+
+
+def is_folder(name: str, parent: int) -> bool:
+    """Tell whether a name is that of a folder, not of a link to one."""
+    return stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
+
+
+class Folder:
+    """A folder on the way down one tree, or the same folder of several trees.
+
+    Attributes:
+        name: the last component of its path.
+        path: relative to the top of the walk.
+        fds: a descriptor for each tree.
+        names: folders in it that are still to be walked through.
+    """
+
+    __slots__ = ("_identities", "fds", "name", "names", "path")
+
+    def __init__(self, name: str, path: str, fds: tuple[int, ...]) -> None:
+        """Take over open descriptors."""
+        self.name = name
+        self.path = path
+        self.fds = fds
+        self.names: list[str] = []
+        self._identities = [identity(os.fstat(fd)) for fd in fds]
+
+    def close(self) -> None:
+        """Close the descriptors, until :meth:`reopen`."""
+        for fd in self.fds:
+            os.close(fd)
+        self.fds = ()
+
+    def reopen(self, child: Folder) -> None:
+        """Open the folder again as the parent of one that is open."""
+        fds: list[int] = []
+        try:
+            for fd, known in zip(child.fds, self._identities, strict=True):
+                fds.append(os.open("..", FOLDER, dir_fd=fd))
+                if identity(os.fstat(fds[-1])) != known:
+                    raise OSError(errno.ESTALE, "moved by somebody else meanwhile")
+        except BaseException:
+            for fd in fds:
+                os.close(fd)
+            raise
+        self.fds = tuple(fds)
+
+
+class Walk:
+    """A walk through one tree, or through several of the same shape at once.
+
+    Only the folder at hand is open, and nothing is recursive, so the depth of a tree is not limited. The way back up
+    leads through ``..``, and ends the walk where that is not the folder from which it came.
+    """
+
+    def __init__(self, shown: str) -> None:
+        """Take the path of the top, for messages."""
+        self.shown = shown
+
+    def enter(self, folder: Folder) -> None:
+        """Do what is to be done before the folders in a folder, and fill its ``names``."""
+        raise NotImplementedError
+
+    def descend(self, folder: Folder, name: str) -> tuple[int, ...] | None:
+        """Open a folder in a folder, in each tree; None leaves it out."""
+        raise NotImplementedError
+
+    def leave(self, folder: Folder, parent: Folder | None) -> None:
+        """Do what is to be done after the folders in a folder; the top has no parent."""
+
+    def run(self, *tops: int) -> None:
+        """Walk through everything.
+
+        Args:
+            tops: descriptors, which stay open.
+
+        Raises:
+            StagingError: something failed; the text names the folder.
+        """
+        stack = [Folder("", "", tuple(os.dup(top) for top in tops))]
+        try:
+            self.enter(stack[0])
+            while stack:
+                folder = stack[-1]
+                if folder.names:
+                    name = folder.names.pop()
+                    fds = self.descend(folder, name)
+                    if fds is not None:
+                        stack.append(Folder(name, os.path.join(folder.path, name), fds))
+                        folder.close()
+                        self.enter(stack[-1])
+                    continue
+                parent = stack[-2] if len(stack) > 1 else None
+                if parent is not None:
+                    parent.reopen(folder)
+                self.leave(folder, parent)
+                stack.pop().close()
+        except OSError as error:
+            inner = error.filename if isinstance(error.filename, str) else ""
+            raise explained(error, os.path.join(self.shown, stack[-1].path, inner).rstrip("/")) from error
+        finally:
+            for folder in stack:
+                folder.close()

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Copies in place of bind mounts."""
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks import scrun
+from slurmhooks.scrun import oci
+from slurmhooks.scrun.errors import StagingError
+
+
+def config(*binds: tuple[Path | str, str], **more: Any) -> oci.Config:
+    """Return a configuration with bind mounts."""
+    mounts = [{"destination": where, "type": "bind", "source": str(source)} for source, where in binds]
+    return oci.parse(json.dumps({"ociVersion": "1.2.0", "mounts": mounts, **more}).encode(), "config.json")
+
+
+def test_binds_become_copies_and_come_back(tmp_path: Path) -> None:
+    """Files and folders are copied in, their mounts dropped; what changed is copied back, but not to read-only ones."""
+    rootfs, data, fixed, name = tmp_path / "rootfs", tmp_path / "my data", tmp_path / "fixed", tmp_path / "resolv"
+    for folder in (rootfs / "run", data, fixed):
+        folder.mkdir(parents=True)
+    (data / "in").write_text("in")
+    (fixed / "x").write_text("x")
+    name.write_text("nameserver")
+    (rootfs / "etc").mkdir()
+    (rootfs / "etc" / "resolv.conf").symlink_to("/run/resolv.conf")
+    made = config(
+        mounts=[
+            {"destination": "/proc", "type": "proc"},
+            {"destination": "/data", "type": "bind", "source": str(data), "options": ["rbind", "rw"]},
+            {"destination": "/fixed", "type": "none", "source": str(fixed), "options": ["bind", "ro"]},
+            {"destination": "/etc/resolv.conf", "type": "bind", "source": str(name)},
+            {"destination": "/sys", "type": "bind", "source": "/sys"},
+            {"destination": "/dev/null", "type": "bind", "source": "/dev/null"},
+        ]
+    )
+    binds = scrun.copy_binds(made, str(rootfs))
+    assert [mount.destination for mount in made.mounts] == ["/proc", "/sys", "/dev/null"]
+    assert (rootfs / "data" / "in").read_text() == "in"
+    assert (rootfs / "run" / "resolv.conf").read_text() == "nameserver"
+    assert not Path("/run/resolv.conf").exists()
+    (rootfs / "data" / "out").write_text("out")
+    (rootfs / "fixed" / "x").write_text("changed")
+    (rootfs / "run" / "resolv.conf").write_text("other")
+    (data / "later").write_text("stays")
+    scrun.return_binds(binds, str(rootfs))
+    assert (data / "out").read_text() == "out"
+    assert (data / "later").read_text() == "stays"
+    assert (fixed / "x").read_text() == "x"
+    assert name.read_text() == "other"
+
+
+def test_a_bind_of_nothing(tmp_path: Path) -> None:
+    """A source that does not exist is named."""
+    made = config(mounts=[{"destination": "/a", "type": "bind", "source": "/no/such place"}])
+    with pytest.raises(StagingError, match="bind mount of '/no/such place': No such file"):
+        scrun.copy_binds(made, str(tmp_path))
+
+
+def test_a_bind_of_a_socket_stays(tmp_path: Path) -> None:
+    """What cannot be copied is left to the runtime."""
+    with socket.socket(socket.AF_UNIX) as made_socket:
+        made_socket.bind(str(tmp_path / "socket"))
+        made = config(mounts=[{"destination": "/s", "type": "bind", "source": str(tmp_path / "socket")}])
+        assert scrun.copy_binds(made, str(tmp_path)) == []
+        assert len(made.mounts) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/a/b", "a/b"),
+        ("a//./b/", "a/b"),
+        ("/../../etc/passwd", "etc/passwd"),
+        ("/out/passwd", "etc/passwd"),
+        ("/up/x", "x"),
+        ("/deep/out2/x", "etc/x"),
+        ("/nothing/../y", "y"),
+    ],
+)
+def test_inside_never_leaves(tmp_path: Path, path: str, expected: str) -> None:
+    """Links are followed as the container would; none leads out."""
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "out").symlink_to("/etc")
+    (tmp_path / "up").symlink_to("../../../..")
+    (tmp_path / "deep" / "out2").symlink_to("../../out")
+    assert scrun.inside(str(tmp_path), path) == os.path.join(tmp_path, expected)
+
+
+def test_inside_in_circles(tmp_path: Path) -> None:
+    """Links in a circle are an error, not a hang."""
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(StagingError, match="symbolic links"):
+        scrun.inside(str(tmp_path), "/a/x")
+
+
+def test_a_bind_of_a_link_is_one_of_its_target(tmp_path: Path) -> None:
+    """/etc/localtime and the like are copied as a mount shows them, and written back to where the link leads."""
+    rootfs, zone, name = tmp_path / "rootfs", tmp_path / "zone", tmp_path / "localtime"
+    rootfs.mkdir()
+    zone.write_text("zone")
+    name.symlink_to("zone")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").write_text("x")
+    (tmp_path / "to folder").symlink_to("folder")
+    binds = scrun.copy_binds(config((name, "/etc/localtime"), (tmp_path / "to folder", "/data")), str(rootfs))
+    copied = rootfs / "etc" / "localtime"
+    assert not copied.is_symlink()
+    assert copied.read_text() == "zone"
+    assert (rootfs / "data" / "file").exists()
+    copied.write_text("other zone")
+    (rootfs / "data" / "new").write_text("x")
+    scrun.return_binds(binds, str(rootfs))
+    assert name.is_symlink()
+    assert zone.read_text() == "other zone"
+    assert (tmp_path / "folder" / "new").exists()
+
+
+def test_localtime(tmp_path: Path) -> None:
+    """The machine's own /etc/localtime, usually a link, can be copied."""
+    if not os.path.isfile("/etc/localtime"):
+        pytest.skip("NOT TESTED: this machine has no /etc/localtime")
+    scrun.copy_binds(config(("/etc/localtime", "/etc/localtime")), str(tmp_path))
+    assert (tmp_path / "etc" / "localtime").read_bytes() == Path("/etc/localtime").read_bytes()
+
+
+@pytest.mark.parametrize("by", ["file", "fifo", "folder"])
+def test_what_a_container_replaced_is_not_returned(tmp_path: Path, by: str) -> None:
+    """A folder that became a file, or the other way round, is an error that names both, and the host keeps its own."""
+    rootfs, host = tmp_path / "rootfs", tmp_path / "host"
+    rootfs.mkdir()
+    if by == "folder":
+        host.write_text("mine")
+    else:
+        host.mkdir()
+        (host / "precious").write_text("mine")
+    binds = scrun.copy_binds(config((host, "/data")), str(rootfs))
+    scrun.remove_tree(rootfs / "data")
+    if by == "file":
+        (rootfs / "data").write_text("x")
+    elif by == "fifo":
+        os.mkfifo(rootfs / "data")
+    else:
+        (rootfs / "data").mkdir()
+    with pytest.raises(StagingError, match=r"rootfs/data'.*unlike.*/host'.*neither is replaced"):
+        scrun.return_binds(binds, str(rootfs))
+    assert (host if by == "folder" else host / "precious").read_text() == "mine"
+
+
+def test_what_a_container_replaced_within_a_bind_is_not_returned(tmp_path: Path) -> None:
+    """The same holds for what lies in a folder; a FIFO in place of a file does not empty the host's file."""
+    rootfs, host, file = tmp_path / "rootfs", tmp_path / "host", tmp_path / "file"
+    rootfs.mkdir()
+    (host / "sub").mkdir(parents=True)
+    (host / "sub" / "precious").write_text("mine")
+    file.write_text("mine")
+    binds = scrun.copy_binds(config((host, "/data"), (file, "/file")), str(rootfs))
+    scrun.remove_tree(rootfs / "data" / "sub")
+    (rootfs / "data" / "sub").write_text("x")
+    with pytest.raises(StagingError, match=r"host/sub'.*rootfs/data/sub'"):
+        scrun.return_binds(binds[:1], str(rootfs))
+    assert (host / "sub" / "precious").read_text() == "mine"
+    (rootfs / "file").unlink()
+    os.mkfifo(rootfs / "file")
+    with pytest.raises(StagingError, match=r"rootfs/file'.*not a regular file"):
+        scrun.return_binds(binds[1:], str(rootfs))
+    assert file.read_text() == "mine"
+
+
+def test_what_a_container_removed_stays(tmp_path: Path) -> None:
+    """Nothing is deleted on the host, whether the copy, its folder or all is gone, or became a link to nowhere."""
+    rootfs, file = tmp_path / "rootfs", tmp_path / "file"
+    rootfs.mkdir()
+    file.write_text("mine")
+    for gone in ("a/b/file", "a/b", "a"):
+        binds = scrun.copy_binds(config((file, "/a/b/file")), str(rootfs))
+        scrun.remove_tree(rootfs / gone)
+        scrun.return_binds(binds, str(rootfs))
+        (rootfs / gone).symlink_to("/nowhere")
+        scrun.return_binds(binds, str(rootfs))
+        (rootfs / gone).unlink()
+        assert file.read_text() == "mine"
+
+
+def test_links_of_a_container_lead_nowhere_else(tmp_path: Path) -> None:
+    """Links that the image or the container put on the way to a bind's place stay in the root file system."""
+    rootfs, outside, file = tmp_path / "rootfs", tmp_path / "outside", tmp_path / "file"
+    rootfs.mkdir()
+    outside.mkdir()
+    (outside / "file").write_text("secret")
+    file.write_text("mine")
+    (rootfs / "etc").symlink_to(outside)
+    binds = scrun.copy_binds(config((file, "/etc/file")), str(rootfs))
+    assert (outside / "file").read_text() == "secret"
+    assert (rootfs / str(outside).lstrip("/") / "file").read_text() == "mine"
+    scrun.remove_tree(rootfs)
+    rootfs.mkdir()
+    (rootfs / "etc").symlink_to(outside)
+    scrun.return_binds(binds, str(rootfs))
+    assert file.read_text() == "mine"
+
+
+def test_a_bind_onto_the_root(tmp_path: Path) -> None:
+    """A bind mount that would hide the whole root file system is refused."""
+    with pytest.raises(StagingError, match="whole root file system"):
+        scrun.copy_binds(config((tmp_path, "/")), str(tmp_path))
+
+
+def test_one_text_is_no_list_of_folders(tmp_path: Path) -> None:
+    """A single folder is refused with what to write: letter by letter, "/proc" would keep every mount."""
+    with pytest.raises(TypeError, match=r"write keep=\['/proc'\]"):
+        scrun.copy_binds(config(), str(tmp_path), keep="/proc")

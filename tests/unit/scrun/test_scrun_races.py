@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A user renames and links in a tree while root copies or removes it: nothing outside the tree is touched."""
+
+import contextlib
+import ctypes
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.scrun import Staging
+from slurmhooks.scrun.errors import StagingError
+from slurmhooks.scrun.trees import copy_tree, remove_tree
+
+NOBODY = 65534
+AT_FDCWD = -100
+RENAME_EXCHANGE = 2
+ROUNDS = 10
+FOLDERS = 24
+SECRET = b"for root only"
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="NOT TESTED: races of an ordinary user against root need root"
+)
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Exchange two entries in one step."""
+    libc.renameat2(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE)
+
+
+def exchanging(tree: Path, aside: Path) -> None:
+    """Exchange folders of the tree with links to the outside, again and again."""
+    while True:
+        for number in range(FOLDERS):
+            exchange(tree / str(number), aside / str(number))
+
+
+def swapping(tree: Path, aside: Path) -> None:
+    """Rename folders away, and put links in their place; then back."""
+    while True:
+        for number in range(FOLDERS):
+            with contextlib.suppress(OSError):
+                os.rename(tree / str(number), aside / f"away{number}")
+                os.symlink(aside.parent / "outside", tree / str(number))
+            with contextlib.suppress(OSError):
+                os.unlink(tree / str(number))
+                os.rename(aside / f"away{number}", tree / str(number))
+
+
+def swapping_files(tree: Path, aside: Path) -> None:
+    """Exchange files of the tree with links to a file outside."""
+    while True:
+        for number in range(FOLDERS):
+            exchange(tree / str(number) / "file", aside / f"link{number}")
+
+
+ATTACKS = [exchanging, swapping, swapping_files]
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that the attacker reaches."""
+    top = Path(f"/tmp/slurmhooks-races-{os.getpid()}")
+    top.mkdir()
+    top.chmod(0o711)
+    outside = top / "outside"
+    outside.mkdir(0o700)
+    for name in ("precious", "file"):
+        (outside / name).write_bytes(SECRET)
+        (outside / name).chmod(0o600)
+    (outside / "sub").mkdir()
+    (outside / "sub" / "file").write_bytes(SECRET)
+    yield top
+    remove_tree(top)
+
+
+def build(place: Path) -> tuple[Path, Path]:
+    """Make the user's tree anew, and links to the outside beside it."""
+    tree, aside = place / "tree", place / "aside"
+    for top in (tree, aside):
+        remove_tree(top)
+        top.mkdir()
+        os.chown(top, NOBODY, NOBODY)
+    for number in range(FOLDERS):
+        (tree / str(number) / "sub").mkdir(parents=True)
+        (tree / str(number) / "file").write_bytes(b"of the user")
+        (tree / str(number) / "sub" / "file").write_bytes(b"of the user")
+        for path in (tree / str(number), tree / str(number) / "sub", tree / str(number) / "file"):
+            os.chown(path, NOBODY, NOBODY)
+        (aside / str(number)).symlink_to(place / "outside")
+        (aside / f"link{number}").symlink_to(place / "outside" / "precious")
+    return tree, aside
+
+
+@contextlib.contextmanager
+def attacker(attack: Callable[[Path, Path], None], tree: Path, aside: Path) -> Iterator[None]:
+    """Run an attack as an ordinary user in a second process."""
+    ready, told = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            os.write(told, b"x")
+            attack(tree, aside)
+        finally:
+            os._exit(1)
+    os.read(ready, 1)
+    os.close(ready)
+    os.close(told)
+    try:
+        yield
+    finally:
+        assert os.waitpid(pid, os.WNOHANG) == (0, 0), "the attacker ended early"
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def outside_is_whole(place: Path) -> None:
+    """Fail if anything outside the tree was removed, made or written."""
+    outside = place / "outside"
+    assert sorted(os.listdir(outside)) == ["file", "precious", "sub"]
+    assert os.listdir(outside / "sub") == ["file"]
+    for path in (outside / "precious", outside / "file", outside / "sub" / "file"):
+        assert path.read_bytes() == SECRET
+        assert path.stat().st_uid == 0
+    assert outside.stat().st_mode & 0o7777 == 0o700
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_removing(place: Path, attack: Callable[[Path, Path], None]) -> None:
+    """Links that take the place of folders meanwhile are not followed by remove_tree."""
+    for _ in range(ROUNDS):
+        tree, aside = build(place)
+        with attacker(attack, tree, aside), contextlib.suppress(StagingError):
+            remove_tree(tree)
+        outside_is_whole(place)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_copying_from(place: Path, attack: Callable[[Path, Path], None]) -> None:
+    """What root copies out of a user's tree never holds what only root may read."""
+    copy = place / "copy"
+    for number in range(ROUNDS):
+        tree, aside = build(place)
+        with attacker(attack, tree, aside), contextlib.suppress(StagingError):
+            copy_tree(tree, copy, workers=1 + number % 3)
+        for folder, _, files in os.walk(copy):
+            for name in files:
+                path = os.path.join(folder, name)
+                assert os.path.islink(path) or Path(path).read_bytes() != SECRET, f"{path} was read from outside"
+        remove_tree(copy)
+        outside_is_whole(place)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("delete", [False, True])
+def test_copying_into(place: Path, attack: Callable[[Path, Path], None], delete: bool) -> None:
+    """Root that fills a user's tree, and deletes what is too much there, makes and removes nothing outside of it."""
+    source = place / "source"
+    for number in range(FOLDERS):
+        (source / str(number)).mkdir(parents=True)
+        (source / str(number) / "file").write_bytes(b"of root")
+        (source / str(number) / "link").symlink_to("/nowhere")
+        os.mkfifo(source / str(number) / "fifo")
+    for _ in range(ROUNDS // 2):
+        tree, aside = build(place)
+        with attacker(attack, tree, aside), contextlib.suppress(StagingError):
+            copy_tree(source, tree, delete=delete)
+        outside_is_whole(place)
+
+
+def test_staging_removes_only_its_own(place: Path) -> None:
+    """A folder that has taken the place of the one that was made stays, and a link is not followed."""
+    tree, aside = build(place)
+    for change in ("folder", "link"):
+
+        def fail(change: str = change) -> None:
+            with Staging(str(tree / "made")) as made:
+                os.rename(made, aside / f"made {change}")
+                if change == "link":
+                    os.symlink(place / "outside", made)
+                else:
+                    os.rename(tree / "0", made)
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            fail()
+        assert os.path.lexists(tree / "made")
+        outside_is_whole(place)
+        if change == "folder":
+            assert (tree / "made" / "file").exists()
+            os.rename(tree / "made", tree / "0")
+
+
+def test_a_folder_moved_away_while_it_is_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way back up ends where a folder was moved out of the tree: its new parent is left alone."""
+    tree, _ = build(place)
+    (tree / "0" / "sub" / "deep").mkdir()
+    (place / "outside" / "hold").mkdir()
+    real = os.unlink
+
+    def unlink(path: str, *, dir_fd: int | None = None) -> None:
+        real(path, dir_fd=dir_fd)
+        if (tree / "0" / "sub").exists() and path == "file":
+            os.rename(tree / "0" / "sub", place / "outside" / "hold" / "sub")
+
+    monkeypatch.setattr(os, "unlink", unlink)
+    with contextlib.suppress(StagingError):
+        remove_tree(tree)
+    monkeypatch.undo()
+    remove_tree(place / "outside" / "hold")
+    outside_is_whole(place)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import posix
 import sys
 
-from slurmhooks import loader
+from slurmhooks import loader, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import DEBUG3, LEVELS, USER, log
 
@@ -40,13 +40,14 @@ def directory() -> str:
     """Return the folder of slurm.conf: of SLURM_CONF's, else the one that the plugins were built for."""
     conf = environment("SLURM_CONF")
     if conf:
-        return conf.rpartition("/")[0]
+        # Slurm, too, starts from the current folder, and daemons leave that later.
+        return (conf if conf.startswith("/") else f"{posix.getcwd()}/{conf}").rpartition("/")[0] or "/"
     built_for = sys._xoptions.get("slurmhooks_sysconfdir")
     return built_for if isinstance(built_for, str) else "/etc/slurm"
 
 
 def slurm_user() -> int:
-    """Return the number of SlurmUser in slurm.conf; 0, which is Slurm's default, if it cannot be told."""
+    """Return the user id of SlurmUser in slurm.conf; 0, which is Slurm's default, if it cannot be told."""
     import pwd
 
     name = _conf_value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", "slurmuser") or "root"
@@ -98,14 +99,14 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
         path: the file; by default slurmhooks.toml beside slurm.conf.
 
     Raises:
-        ConfigError: it is wrong.
+        ConfigError: it is wrong, or somebody else could have written it.
+        LoadError: somebody else could have changed what is in a folder of hook files.
     """
     from slurmhooks import config
 
     path = path or config_path()
-    _refuse_exposed(str(path))
     read = config.read(path)
-    sources = loader.expand(read.hooks.paths, str(path.parent))
+    sources = _expand(read.hooks.paths, str(path.parent))
     return read, [*sources, *(loader.Source(module=name) for name in read.hooks.modules)]
 
 
@@ -119,15 +120,15 @@ def sources(path: str | None = None) -> list[Source]:
         path: as for :func:`of_config`.
 
     Raises:
-        ConfigError: it is wrong.
+        ConfigError: it is wrong, or somebody else could have written it.
+        LoadError: somebody else could have changed what is in a folder of hook files.
     """
     path = path or f"{directory()}/{_CONFIG}"
-    _refuse_exposed(path)
     plain = _plain(path)
     if plain is not None:
         paths, modules, level = plain
         log.limit(level)
-        return [*loader.expand(paths, path.rpartition("/")[0]), *(loader.Source(module=name) for name in modules)]
+        return [*_expand(paths, path.rpartition("/")[0]), *(loader.Source(module=name) for name in modules)]
     from pathlib import Path
 
     read, found = of_config(Path(path))
@@ -135,20 +136,18 @@ def sources(path: str | None = None) -> list[Source]:
     return found
 
 
-def _refuse_exposed(path: str) -> None:
-    """Refuse a configuration that somebody else may have written, in a process with more rights than they.
+def _expand(patterns: Sequence[str], base: str) -> list[Source]:
+    """Return the hook files that patterns name, as :func:`loader.expand` does.
 
     Raises:
-        ConfigError: it is one.
+        LoadError: somebody else could have put files into a folder that they name, or have taken some away.
     """
-    if not loader.guarded():
-        return
-    try:
-        reason = loader.exposed(path, posix.stat(path))
-    except OSError:  # whoever reads it will say so
-        return
-    if reason is not None:
-        raise ConfigError([reason])
+    if trusted.guarded():
+        for pattern in patterns:
+            full = pattern if pattern.startswith("/") else f"{base}/{pattern}"
+            folder = full.partition("*")[0].partition("?")[0].partition("[")[0].rpartition("/")[0]
+            trusted.check(folder)
+    return loader.expand(patterns, base)
 
 
 def _plain(path: str) -> tuple[list[str], list[str], str] | None:
@@ -156,11 +155,10 @@ def _plain(path: str) -> tuple[list[str], list[str], str] | None:
     from slurmhooks import plain_toml
 
     try:
-        with open(path, "rb") as file:
-            tables = plain_toml.read(file.read().decode())
+        tables = plain_toml.read(trusted.read(path).decode())
     except FileNotFoundError:
         return [], [], LEVELS[DEBUG3]
-    except (OSError, UnicodeDecodeError):
+    except (LoadError, OSError, UnicodeDecodeError):
         return None
     if tables is None:
         return None
@@ -190,7 +188,7 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:
     """
     config, pattern, rest = split_plugstack(args)
     if pattern is not None:
-        return loader.expand([pattern], directory()), rest
+        return _expand([pattern], directory()), rest
     if config is not None and not config.startswith("/"):
         config = f"{directory()}/{config}"
     try:
@@ -212,10 +210,9 @@ def lua_version() -> str | None:
         LoadError: the configuration is wrong.
     """
     try:
-        with open(f"{directory()}/{_CONFIG}", "rb") as file:
-            if b"lua" not in file.read():
-                # Importing the model takes longer than all else.
-                return None
+        if b"lua" not in trusted.read(f"{directory()}/{_CONFIG}"):
+            # Importing the model takes longer than all else.
+            return None
     except OSError:
         return None
     from slurmhooks import config

@@ -119,6 +119,8 @@ def _walk(path: str) -> tuple[int, int, list[str]]:
         LoadError: a component is exposed.
         OSError: a component does not exist, or cannot be looked into.
     """
+    if "\0" in path:
+        raise _error("EINVAL", path)
     names: list[str] = []
     links = 0
     left = (path if path.startswith("/") else f"{posix.getcwd()}/{path}").split("/")[::-1]

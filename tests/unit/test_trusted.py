@@ -243,6 +243,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x" * (5 << 20))
     assert len(trusted.read(str(tmp_path / "file"))) == 5 << 20
     assert finding(tmp_path / "file" / "a.py").endswith(": Not a directory")
+    assert finding(f"{tmp_path}/a\0.py").endswith(": Invalid argument")
 
 
 @root

@@ -133,7 +133,7 @@ def _walk(path: str) -> tuple[int, int, list[str]]:
             name = left.pop()
             if name in ("", "."):
                 continue
-            below = posix.open(name, BY_PATH, dir_fd=here)
+            below = _open_below(here, name)
             posix.close(folder)
             folder, here, above = here, below, status
             status = posix.fstat(here)
@@ -163,6 +163,15 @@ def _walk(path: str) -> tuple[int, int, list[str]]:
             error.filename = path
         raise
     return folder, here, names
+
+
+def _open_below(folder: int, name: str) -> int:
+    """Return a descriptor of what a name in a folder is, a link perhaps."""
+    try:
+        # An automounter mounts for whoever asks for a folder, and for no other O_PATH.
+        return posix.open(name, BY_PATH | posix.O_DIRECTORY, dir_fd=folder)
+    except NotADirectoryError:
+        return posix.open(name, BY_PATH, dir_fd=folder)
 
 
 def _join(names: list[str]) -> str:

@@ -60,6 +60,15 @@ static int open_file(int folder, const char *name, int flags, const char *compon
     return -1;
 }
 
+/* RET a descriptor of what a name in a folder is, a link perhaps; or -1 with errno. */
+static int open_below(int folder, const char *name)
+{
+    /* An automounter mounts for whoever asks for a folder, and for no other O_PATH. */
+    int fd = openat(folder, name, BY_PATH | O_DIRECTORY);
+
+    return fd < 0 && errno == ENOTDIR ? openat(folder, name, BY_PATH) : fd;
+}
+
 /* Put the target of a link before the rest of the path. RET 0, or -1 with errno. */
 static int follow(int link, char *left, const char *rest)
 {
@@ -100,7 +109,7 @@ static int walk(int *here, char *left, char *why, size_t size)
             return -1;
         }
         snprintf(done + before, sizeof(done) - before, "%s%s", before > 1 ? "/" : "", name);
-        int below = openat(*here, name, BY_PATH);
+        int below = open_below(*here, name);
         int failed = below < 0 || judge(below, done, &status, why, size);
         if (!failed && !*rest && S_ISREG(status.st_mode)) {
             close(below);

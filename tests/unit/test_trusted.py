@@ -231,6 +231,20 @@ def test_links_without_end(tmp_path: Path) -> None:
     assert finding(tmp_path / "0") == f"{tmp_path / '0'}: Too many levels of symbolic links"
 
 
+def test_folders_are_asked_for_as_folders(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise an automounter would not mount what is below, and the files there would seem not to exist."""
+    real = os.open
+    asked: dict[str, int] = {}
+
+    def ask(name: str, flags: int, *, dir_fd: int | None = None) -> int:
+        asked.setdefault(name, flags)
+        return real(name, flags, dir_fd=dir_fd)
+
+    monkeypatch.setattr("posix.open", ask)
+    trusted.read(str(path))
+    assert {name for name, flags in asked.items() if flags & os.O_DIRECTORY} >= set(path.parent.parts) - {"/"}
+
+
 # What is read is what was judged.
 
 

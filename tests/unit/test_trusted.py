@@ -273,7 +273,39 @@ def test_the_descriptor_that_is_read_is_judged(path: Path, write: Write, monkeyp
         return real(name, flags, dir_fd=dir_fd)
 
     monkeypatch.setattr("posix.open", swap)
+    with pytest.raises(LoadError, match=f": chown root {path}$"):
+        trusted.read(str(path))
+
+
+@root
+def test_a_file_that_is_swapped_before_it_runs(path: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that runs is judged, not only the one that was there when all files were looked at."""
+    evil = write("evil.py", EVIL)
+    os.chown(evil, NOBODY, -1)
+    real = loader.unfit
+
+    def swap(name: str) -> str | None:
+        reason = real(name)
+        evil.rename(path)
+        return reason
+
+    monkeypatch.setattr(loader, "unfit", swap)
     assert finding(path).endswith(f": chown root {path}")
+
+
+def test_the_root_folder_is_judged(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container or a chroot it may be anybody's."""
+    real = os.fstat
+    top = os.stat("/")
+
+    def fstat(descriptor: int) -> os.stat_result:
+        status = real(descriptor)
+        if not os.path.samestat(status, top):
+            return status
+        return os.stat_result((status.st_mode | 0o002, *status[1:]))
+
+    monkeypatch.setattr("posix.fstat", fstat)
+    assert finding(path).endswith(": chmod o-w /")
 
 
 @pytest.mark.parametrize("kind", [0b00, 0b01, 0b11], ids=["by time", "unchecked hash", "checked hash"])

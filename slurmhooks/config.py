@@ -34,6 +34,11 @@ class Hooks(Section):
     modules: tuple[Name, ...] = Field(
         default=(), strict=False, description="import names of installed packages that hold handlers"
     )
+    require: tuple[Name, ...] = Field(
+        default=(),
+        strict=False,
+        description='handlers of the above without which nothing is accepted, as in ["limits:require_account"]',
+    )
 
 
 class JobSubmit(Section):

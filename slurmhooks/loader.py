@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import posix
 import sys
-from _stat import S_ISLNK
+from _stat import S_ISDIR, S_ISLNK
 
 from slurmhooks import trusted
 from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
 from slurmhooks.hook import MARKS, Collection, collecting
-from slurmhooks.registry import Registry, verify, verify_options
+from slurmhooks.registry import Registry, layers, missing, verify, verify_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,19 +26,27 @@ PACKAGE = "slurmhooks_site"
 
 LUA = ".lua"
 
-Identity = tuple[int, int, int, int]
+ENOENT, ENOTDIR = 2, 20
+"""As in errno, which is not imported for two numbers of Linux."""
+
+Identity = tuple[int, int, int, int, int, int, int, int]
+"""Device, inode, size, mtime and ctime in nanoseconds, mode, owner, group."""
+
+State = Identity | int
+"""What stat says of a name: the identity of what it leads to, or the errno."""
 
 
 class Source:
     """One thing to load: a hook file or an installed module.
 
     Attributes:
-        path: of a file.
+        path: of a file, without links.
+        name: the name that the file was found by; it stays the same when a link is set to another file.
         module: of an installed module.
         read: for a file in another language, returns its handlers or raises LoadError.
     """
 
-    __slots__ = ("module", "path", "read")
+    __slots__ = ("module", "name", "path", "read")
 
     def __init__(
         self,
@@ -46,11 +54,13 @@ class Source:
         path: str | None = None,
         module: str | None = None,
         read: Callable[[str], list[Handler]] | None = None,
+        name: str | None = None,
     ) -> None:
-        """Name one of the first two."""
+        """Give a path or a module; the name is that of either unless it is given."""
         self.path = path
         self.module = module
         self.read = read
+        self.name = name or path or module or "?"
 
     @property
     def scripted(self) -> bool:
@@ -64,13 +74,24 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
     Args:
         patterns: file names and globs; a plain name that does not exist is returned too, for :func:`load` to find.
         base: the folder that relative ones start from.
+
+    Raises:
+        LoadError: a folder exists but cannot be listed, or a pattern cannot be used; with a finding for each.
     """
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
+    findings: list[str] = []
     for pattern in patterns:
-        names = matches(_below(base, pattern))
-        # A Lua script by the name that it is called in its messages.
-        found.update(dict.fromkeys(name if name.endswith(LUA) else _real(name) for name in names))
-    return [Source(path=name) for name in found]
+        try:
+            names = matches(_below(base, pattern))
+        except LoadError as error:
+            findings += error.findings
+            continue
+        for name in names:
+            # A Lua script by the name that it is called in its messages.
+            found.setdefault(name if name.endswith(LUA) else _real(name), name)
+    if findings:
+        raise LoadError(findings)
+    return [Source(path=path, name=name) for path, name in found.items()]
 
 
 def names(sources: Iterable[Source]) -> list[str]:
@@ -94,22 +115,80 @@ def plain_glob(pattern: str) -> tuple[str, str, str] | None:
 
 
 def matches(pattern: str) -> list[str]:
-    """Return the names that a pattern stands for, sorted; a pattern without magic stands for itself."""
+    """Return the names that a pattern stands for, sorted; a pattern without magic stands for itself.
+
+    Raises:
+        LoadError: a folder exists but cannot be listed, or the pattern has ``**``, which is not supported.
+    """
     if not has_magic(pattern):
         return [pattern]
     plain = plain_glob(pattern)
     if plain is None:
-        import glob
-
-        return sorted(glob.glob(pattern))
-    # Importing glob takes 5 ms, half of what a launch spends in Python.
+        return sorted(_walk(pattern))
+    # Importing fnmatch takes 5 ms, half of what a launch spends in Python.
     folder, start, end = plain
-    try:
-        names = posix.listdir(folder or ".")
-    except OSError:
-        return []
-    fit = (name for name in names if name.startswith(start) and name.endswith(end) and name[0] != ".")
+    fit = (name for name in _listing(folder) if name.startswith(start) and name.endswith(end) and name[0] != ".")
     return sorted(_below(folder, name) for name in fit if len(name) >= len(start + end))
+
+
+def _walk(pattern: str) -> list[str]:
+    """Return the names that any glob stands for, as the module glob does, which hides folders that cannot be listed."""
+    import fnmatch
+
+    folder, slash, last = pattern.rpartition("/")
+    folder = folder.rstrip("/") or slash
+    if last == "**":
+        raise LoadError([f"{pattern}: ** is not supported; name each level: hooks.d/*.py and hooks.d/*/*.py"])
+    found = []
+    for place in _walk(folder) if has_magic(folder) else [folder]:
+        if not has_magic(last):
+            name = _below(place, last)
+            status = state(name, link=True)
+            if status not in (ENOENT, ENOTDIR) or (status == ENOENT and not is_absent(name)):
+                found.append(name)  # if it cannot be read, load() says why
+        elif place == folder or not _is_file(place):
+            fit = (name for name in _listing(place) if name[0] != "." or last.startswith("."))
+            found += [_below(place, name) for name in fnmatch.filter(fit, last)]
+    return found
+
+
+def _is_file(path: str) -> bool:
+    """Tell whether a name leads to something other than a folder."""
+    status = state(path)
+    return isinstance(status, tuple) and not S_ISDIR(status[5])
+
+
+def _listing(folder: str) -> list[str]:
+    """Return the names in a folder; none if it does not exist.
+
+    Raises:
+        LoadError: it exists, but cannot be listed.
+    """
+    try:
+        return posix.listdir(folder or ".")
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and is_absent(folder):
+            return []
+        raise LoadError([f"{folder}: {unreachable(error)}; it may hold hook files"]) from error
+
+
+def unreachable(error: OSError) -> str:
+    """Return why a file or folder cannot be read, for messages."""
+    # A name that leads nowhere and yet is not absent.
+    return "a symbolic link on the way leads nowhere" if isinstance(error, FileNotFoundError) else str(error.strerror)
+
+
+def is_absent(path: str) -> bool:
+    """Tell whether a file or folder really does not exist: no link to nowhere, and no folder that hides it."""
+    place = path
+    while place:
+        found = state(place, link=True)
+        if isinstance(found, tuple):
+            return place != path and isinstance(state(place), tuple)
+        if found != ENOENT:
+            return False
+        place = place.rstrip("/").rpartition("/")[0]
+    return True
 
 
 def _below(folder: str, name: str) -> str:
@@ -139,24 +218,77 @@ def _real(path: str) -> str:
     return os.path.realpath(path)
 
 
-def identity(path: str) -> Identity | None:
-    """Return what tells one content of a file from another without reading it; None if there is no such file."""
+def state(path: str, *, link: bool = False) -> State:
+    """Return what tells one content of a file, and one right to read it, from another; or the errno.
+
+    Args:
+        path: its name.
+        link: of a symbolic link, and not of what it leads to.
+    """
     try:
-        status = posix.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        status = (posix.lstat if link else posix.stat)(path)
+    except OSError as error:
+        return error.errno or -1
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_mode,
+        status.st_uid,
+        status.st_gid,
+    )
 
 
-def load(sources: Sequence[Source]) -> Registry:
+def identity(path: str) -> Identity | None:
+    """Return what tells one content of a file from another without reading it; None if it cannot be told."""
+    found = state(path)
+    return None if isinstance(found, int) else found
+
+
+def load(
+    sources: Sequence[Source],
+    require: Iterable[str] = (),
+    previous: Registry | None = None,
+    accept: Callable[[Registry], None] | None = None,
+) -> Registry:
     """Import hook files and modules, verify every handler and option, and put them in order.
+
+    Args:
+        sources: what to load.
+        require: labels of handlers that must be among them: ``[hooks] require`` of the configuration.
+        previous: what this load replaces; its hook files leave sys.modules.
+        accept: raises an exception if the handlers must not replace those.
 
     Raises:
         LoadError: with every finding of every file; nothing is registered then.
+        Exception: what ``accept`` raises.
     """
+    # A hook file sees no other one while it is loaded, neither of this load nor of an earlier one: whether it can
+    # import another must not depend on their order.
+    others = {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith(f"{PACKAGE}.")}
+    modules: dict[str, ModuleType] = {}
+    try:
+        registry = _load(sources, require, modules)
+        if accept is not None:
+            accept(registry)
+    except BaseException:
+        sys.modules.update(others)
+        raise
+    gone = previous.modules if previous is not None else {}
+    sys.modules.update({name: module for name, module in others.items() if gone.get(name) is not module})
+    sys.modules.update(modules)
+    return registry
+
+
+def _load(sources: Sequence[Source], require: Iterable[str], modules: dict[str, ModuleType]) -> Registry:
+    """Do as :func:`load`; the modules of hook files are put into ``modules``."""
     handlers: list[Handler] = []
     options: list[Option] = []
     findings: list[str] = []
+    notes: list[str] = []
+    contents: dict[str, list[Handler]] = {}
     seen: set[int] = set()
     made = Collection()
     for source in sources:
@@ -164,17 +296,20 @@ def load(sources: Sequence[Source]) -> Registry:
         if reason is not None:
             findings.append(reason)
             continue
+        own = contents.setdefault(source.name, [])
         if source.path is not None and source.read is not None:
             try:
-                handlers += source.read(source.path)
+                own += source.read(source.path)
             except LoadError as error:
                 findings += error.findings
+            handlers += own
             continue
         collection = Collection()
         collecting(collection)
         try:
             if source.path is not None:
                 module = _run_file(source.path)
+                modules[module.__name__] = sys.modules.pop(module.__name__, module)
                 label = _stem(source.path)
             else:
                 assert source.module is not None
@@ -187,23 +322,30 @@ def load(sources: Sequence[Source]) -> Registry:
             collecting(None)
         made.marks += collection.marks
         made.options += collection.options
-        for mark, function in _marks(made, module):
+        marks = _marks(made, module)
+        for mark, function in marks:
             if mark.sequence in seen:
                 continue
             seen.add(mark.sequence)
             handler, wrong = verify(mark, function, label)
-            findings += wrong
+            findings += wrong or _replaced(mark, function, module)
             if handler is not None:
-                handlers.append(handler)
-        options += _options(made, module, options)
+                own.append(handler)
+        handlers += own
+        new_options = _options(made, module, options)
+        options += new_options
+        if not marks and not new_options:
+            notes.append(f"{source.name}: no handler and no option in it; handlers need a decorator: @hook.job_submit")
     if "structlog" in sys.modules or "logging" in sys.modules:
         from slurmhooks import structured
 
         structured.attach()
     findings += verify_options(options)
+    if not findings:
+        findings += missing(require, handlers)
     if findings:
         raise LoadError(findings)
-    return Registry(handlers, options)
+    return Registry(handlers, options, contents, notes, modules)
 
 
 def unfit(path: str) -> str | None:
@@ -300,6 +442,29 @@ def _marks(made: Collection, module: ModuleType) -> list[tuple[Mark, Callable[..
     return [found[sequence] for sequence in sorted(found)]
 
 
+def _replaced(mark: Mark, function: Callable[..., object], module: ModuleType) -> list[str]:
+    """Return a finding if the module calls something else by the name of a marked function, such as a plain wrapper.
+
+    The marked function alone would run, without what a decorator above the mark adds.
+    """
+    code = layers(mark.function)[-1]
+    name = getattr(mark.function, "__qualname__", "")
+    if function is not mark.function or code is None or mark.function.__module__ != mark.owner:
+        return []
+    # A module inside a package defines its own names.
+    bound = vars(sys.modules.get(mark.owner, module)).get(name, function)
+    marks = getattr(bound, MARKS, None)
+    twice = isinstance(marks, list) and any(other.function is bound for other in marks)
+    # Of two marked functions of one name both run.
+    if bound is function or (twice and getattr(bound, "__qualname__", None) == name):
+        return []
+    return [
+        f"{code.co_filename}:{code.co_firstlineno}: hook.{mark.hook} marks the function {name}, but the name stands for"
+        f" {object.__repr__(bound)}, which would not run: put @hook.{mark.hook} above all other decorators, or use"
+        " functools.wraps in them"
+    ]
+
+
 def _belongs(owner: str, module: ModuleType) -> bool:
     """Tell whether what a module made is of this one: it is itself or, for a package, inside."""
     name = module.__name__
@@ -345,4 +510,4 @@ def _hint(source: Source, error: BaseException) -> str:
     folder = source.path.rpartition("/")[0]
     if name != PACKAGE and not any(identity(f"{folder}/{name}{end}") for end in (".py", "/__init__.py")):
         return ""
-    return "; hook files cannot import what is beside them: put what they share into an installed package"
+    return "; hook files cannot import each other: put what they share into an installed package"

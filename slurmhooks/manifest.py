@@ -218,7 +218,7 @@ def _rest(args: Sequence[str]) -> list[str]:
 
 def _watch(path: str) -> str:
     found = identity(path)
-    return _row("absent", path) if found is None else _row("file", *map(str, found[1:]), path)
+    return _row("absent", path) if found is None else _row("file", *map(str, found[1:4]), path)
 
 
 def _pattern(pattern: str) -> str:
@@ -240,7 +240,7 @@ def _pattern(pattern: str) -> str:
     names = matches(pattern)
     if any(map(os.path.islink, names)):
         return _watch(folder)
-    return _row("glob", *map(str, found[1:]), str(len(names)), *plain)
+    return _row("glob", *map(str, found[1:4]), str(len(names)), *plain)
 
 
 def _option(option: Option) -> str:

@@ -7,8 +7,8 @@ from slurmhooks.hook import CONTEXTS, HOOKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from types import CodeType
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import CodeType, ModuleType
 
     from slurmhooks.hook import HookSpec, Mark, Option
 
@@ -84,11 +84,21 @@ class Registry:
 
     Attributes:
         options: in the order of definition.
+        contents: the handlers of each source, by the source's name.
+        notes: what may be meant as it is, and may not.
+        modules: the hook files as they stand in sys.modules, by name.
     """
 
-    __slots__ = ("_handlers", "_wanted", "options")
+    __slots__ = ("_handlers", "_wanted", "contents", "modules", "notes", "options")
 
-    def __init__(self, handlers: Iterable[Handler], options: Iterable[Option]) -> None:
+    def __init__(
+        self,
+        handlers: Iterable[Handler],
+        options: Iterable[Option],
+        contents: Mapping[str, Sequence[Handler]] | None = None,
+        notes: Sequence[str] = (),
+        modules: Mapping[str, ModuleType] | None = None,
+    ) -> None:
         """Sort the handlers, which come in file order and, within a file, in definition order."""
         handlers = tuple(handlers)
         self._handlers: dict[str, tuple[Handler, ...]] = {}
@@ -101,6 +111,9 @@ class Registry:
             for name, chosen in self._handlers.items()
         }
         self.options = tuple(options)
+        self.contents = {name: tuple(own) for name, own in (contents or {}).items()}
+        self.notes = tuple(notes)
+        self.modules = dict(modules or {})
 
     def handlers(self, hook: str) -> tuple[Handler, ...]:
         """Return the handlers of a hook, in the order in which they run."""
@@ -153,6 +166,22 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
     contexts = spec.contexts if mark.contexts is None else mark.contexts
     lenient = mark.on_error == spec.on_error[1]
     return Handler(function, names, spec, mark.order, lenient, contexts, label, path, line), []
+
+
+def missing(require: Iterable[str], handlers: Iterable[Handler]) -> list[str]:
+    """Return a finding for each required handler that is not there.
+
+    Args:
+        require: labels, ``module:qualname``.
+        handlers: those that were loaded.
+    """
+    labels = sorted({handler.label for handler in handlers})
+    return [
+        f"{label}: [hooks] require of slurmhooks.toml names this handler, and no hook file or package has it;"
+        f" they have: {', '.join(labels) or 'none'}"
+        for label in require
+        if label not in labels
+    ]
 
 
 def layers(function: Callable[..., object]) -> list[CodeType | None]:

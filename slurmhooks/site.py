@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import posix
 import sys
+from _stat import S_ISREG
 
 from slurmhooks import loader, trusted
 from slurmhooks.errors import ConfigError, LoadError
@@ -27,7 +28,7 @@ MODES = ("node", "job")
 _CONFIG = "slurmhooks.toml"
 """As in config.py, which is not imported for a name."""
 _PLAIN: dict[str, dict[str, type]] = {
-    "hooks": {"paths": list, "modules": list},
+    "hooks": {"paths": list, "modules": list, "require": list},
     "job_submit": {"reload": bool, "lua": str},
     "spank": {},
     "scrun": {"lua": str},
@@ -100,40 +101,76 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
 
     Raises:
         ConfigError: it is wrong, or somebody else could have written it.
-        LoadError: somebody else could have changed what is in a folder of hook files.
+        LoadError: a folder that it names exists but cannot be listed, or is exposed.
+    """
+    path = path or config_path()
+    read = read_config(path)
+    return read, sources_of(path, read)
+
+
+def read_config(path: Path) -> Config:
+    """Return the configuration; one that really does not exist is an empty one.
+
+    Raises:
+        ConfigError: it is wrong, cannot be read, or leads nowhere; or somebody else could have written it.
     """
     from slurmhooks import config
 
-    path = path or config_path()
-    read = config.read(path)
-    sources = _expand(read.hooks.paths, str(path.parent))
-    return read, [*sources, *(loader.Source(module=name) for name in read.hooks.modules)]
+    _refuse_hidden(str(path))
+    return config.read(path)
 
 
-def sources(path: str | None = None) -> list[Source]:
-    """Return what the configuration names, and limit the log as it says; for processes that need nothing else of it.
+def sources_of(path: Path, read: Config) -> list[Source]:
+    """Return what a configuration names.
 
-    A file that says little more than which hook files there are is read without its model: importing pydantic takes
-    longer than all else that a launch spends in Python. Anything more, or anything wrong, is the model's to judge.
+    Args:
+        path: of the file.
+        read: its content.
+
+    Raises:
+        LoadError: a folder exists but cannot be listed.
+    """
+    found = _expand(read.hooks.paths, str(path.parent))
+    return [*found, *(loader.Source(module=name) for name in read.hooks.modules)]
+
+
+def problems(path: Path | None = None) -> list[str]:
+    """Return why the configuration or a folder that it names cannot be read by this process, without loading hooks."""
+    try:
+        _, found = of_config(path)
+    except (ConfigError, LoadError) as error:
+        return error.findings
+    return [reason for reason in map(loader.unfit, loader.names(found)) if reason is not None]
+
+
+def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
+    """Return what the configuration names, and the handlers that it requires; for processes that need no more of it.
+
+    Limits the log as it says. A file that says little more than which hook files there are is read without its model:
+    importing pydantic takes longer than all else that a launch spends in Python. Anything more, or anything wrong, is
+    the model's to judge.
 
     Args:
         path: as for :func:`of_config`.
 
     Raises:
         ConfigError: it is wrong, or somebody else could have written it.
-        LoadError: somebody else could have changed what is in a folder of hook files.
+        LoadError: a folder that it names exists but cannot be listed.
     """
     path = path or f"{directory()}/{_CONFIG}"
+    _refuse_hidden(path)
     plain = _plain(path)
     if plain is not None:
-        paths, modules, level = plain
+        hooks, level = plain
         log.limit(level)
-        return [*_expand(paths, path.rpartition("/")[0]), *(loader.Source(module=name) for name in modules)]
+        found = _expand(hooks.get("paths", ()), path.rpartition("/")[0])
+        found += [loader.Source(module=name) for name in hooks.get("modules", ())]
+        return found, hooks.get("require", ())
     from pathlib import Path
 
     read, found = of_config(Path(path))
     log.limit(read.log.level)
-    return found
+    return found, read.hooks.require
 
 
 def _expand(patterns: Sequence[str], base: str) -> list[Source]:
@@ -150,14 +187,31 @@ def _expand(patterns: Sequence[str], base: str) -> list[Source]:
     return loader.expand(patterns, base)
 
 
-def _plain(path: str) -> tuple[list[str], list[str], str] | None:
-    """Return the paths, the modules and the log's level of a configuration that its model need not judge."""
+def _refuse_hidden(path: str) -> None:
+    """Refuse a configuration that cannot be seen, but may exist.
+
+    Raises:
+        ConfigError: it is one.
+    """
+    try:
+        mode = posix.stat(path).st_mode
+    except OSError as error:
+        if not isinstance(error, FileNotFoundError) or not loader.is_absent(path):
+            raise ConfigError([f"{path}: {loader.unreachable(error)}"]) from error
+        return
+    if not S_ISREG(mode):
+        # Reading a FIFO would wait for whoever writes to it.
+        raise ConfigError([f"{path}: not a file"])
+
+
+def _plain(path: str) -> tuple[dict[str, list[str]], str] | None:
+    """Return the table of hooks and the log's level of a configuration that its model need not judge."""
     from slurmhooks import plain_toml
 
     try:
         tables = plain_toml.read(trusted.read(path).decode())
     except FileNotFoundError:
-        return [], [], LEVELS[DEBUG3]
+        return {}, LEVELS[DEBUG3]
     except (LoadError, OSError, UnicodeDecodeError):
         return None
     if tables is None:
@@ -168,7 +222,7 @@ def _plain(path: str) -> tuple[list[str], list[str], str] | None:
             return None
     hooks: dict[str, Any] = tables.get("hooks", {})
     level: Any = tables.get("log", {}).get("level", LEVELS[DEBUG3])
-    return (hooks.get("paths", []), hooks.get("modules", []), level) if level in LEVELS[:USER] else None
+    return (hooks, level) if level in LEVELS[:USER] else None
 
 
 def _is_wrong(value: bool | str | list[str], kind: type | None) -> bool:
@@ -176,8 +230,8 @@ def _is_wrong(value: bool | str | list[str], kind: type | None) -> bool:
     return type(value) is not kind or value == "" or (isinstance(value, list) and "" in value)
 
 
-def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:
-    """Return what the arguments on a line of plugstack.conf name, and those that are left for handlers.
+def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence[str]]:
+    """Return what a line of plugstack.conf names, the arguments for handlers, and the handlers that are required.
 
     Args:
         args: ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``; without a GLOB the configuration
@@ -188,13 +242,14 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str]]:
     """
     config, pattern, rest = split_plugstack(args)
     if pattern is not None:
-        return _expand([pattern], directory()), rest
+        return _expand([pattern], directory()), rest, ()
     if config is not None and not config.startswith("/"):
         config = f"{directory()}/{config}"
     try:
-        return sources(config), rest
+        found, require = sources(config)
     except ConfigError as error:
         raise LoadError(error.findings) from error
+    return found, rest, require
 
 
 def fails_on_error(args: Sequence[str]) -> bool:
@@ -243,17 +298,21 @@ def split_plugstack(args: Sequence[str]) -> tuple[str | None, str | None, list[s
     return config, rest[0] if rest else None, rest[1:]
 
 
-def watched(path: Path, read: Config | None = None, sources: Iterable[Source] = ()) -> list[str]:
+def watched(path: Path, read: Config, sources: Iterable[Source] = ()) -> list[str]:
     """Return the files whose change may mean that the handlers are others.
 
     Args:
         path: the configuration file.
-        read: its content; None if it could not be read.
+        read: its content.
         sources: what it named; packages count only once they are imported.
     """
-    packages = read.hooks.modules if read is not None else ()
-    modules = [getattr(sys.modules[name], "__file__", None) for name in modules_below(packages)]
-    return list(dict.fromkeys([str(path), *loader.names(sources), *filter(None, modules)]))
+    return list(dict.fromkeys([str(path), *loader.names(sources), *module_files(read.hooks.modules)]))
+
+
+def module_files(packages: Iterable[str]) -> list[str]:
+    """Return the files of the imported modules that are one of some packages or inside one."""
+    files = [getattr(sys.modules[name], "__file__", None) for name in modules_below(packages)]
+    return [file for file in files if file is not None]
 
 
 def folders(path: Path, read: Config) -> list[str]:

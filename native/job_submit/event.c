@@ -7,8 +7,6 @@
  */
 #include "view.h"
 
-#include <sys/ioctl.h>
-
 #include "core/handler.h"
 
 struct event {
@@ -25,7 +23,6 @@ struct event {
     PyObject *py_handlers;  /* see core/handler.h */
     PyObject *py_prepare;   /* prepare(desc, record, uid): (owner, other arguments ...); None: not needed */
     PyObject *py_spare;     /* a job that nobody kept, for the next event */
-    int fd;                 /* inotify's: readable if a file may have changed; -1: ask refresh(); -2: never */
 };
 
 /* What the current event has. */
@@ -35,13 +32,6 @@ struct running {
     PyObject *arguments[HANDLER_MOST_ARGUMENTS];
     Py_ssize_t count;
 };
-
-static bool may_have_changed(const struct event *event)
-{
-    int bytes = 0;
-
-    return event->fd == -1 || (event->fd >= 0 && (ioctl(event->fd, FIONREAD, &bytes) || bytes));
-}
 
 static struct request *make_job(struct event *event, PyObject *address)
 {
@@ -159,12 +149,10 @@ static PyObject *run(struct event *event, PyObject *const *given, Py_ssize_t cou
     if (PyList_GET_SIZE(event->py_messages) &&
         PyList_SetSlice(event->py_messages, 0, PyList_GET_SIZE(event->py_messages), NULL))
         return NULL;
-    if (may_have_changed(event)) {
-        PyObject *py_result = PyObject_CallNoArgs(event->py_refresh);
-        Py_XDECREF(py_result);
-        if (!py_result)
-            return NULL;
-    }
+    PyObject *py_result = PyObject_CallNoArgs(event->py_refresh);
+    Py_XDECREF(py_result);
+    if (!py_result)
+        return NULL;
     if (!PyTuple_GET_SIZE(event->py_handlers))
         return Py_NewRef(event->py_success);
     PyObject *py_handlers = Py_NewRef(event->py_handlers);
@@ -202,16 +190,6 @@ static PyObject *event_arm(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-static PyObject *event_watch(PyObject *self, PyObject *argument)
-{
-    long fd = PyLong_AsLong(argument);
-
-    if (fd == -1 && PyErr_Occurred())
-        return NULL;
-    ((struct event *)self)->fd = (int)fd;
-    Py_RETURN_NONE;
-}
-
 static int event_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"job_type", "modify", "stored", "messages", "refresh",
@@ -237,7 +215,6 @@ static int event_init(PyObject *self, PyObject *arguments, PyObject *keywords)
         return -1;
     event->call = event_call;
     event->modify = (char)modify;
-    event->fd = -1;
     event->job_type = (PyTypeObject *)Py_NewRef(py_type);
     event->py_stored = Py_NewRef(py_stored);
     event->py_messages = Py_NewRef(py_messages);
@@ -270,7 +247,6 @@ static void event_dealloc(PyObject *self)
 
 static PyMethodDef event_methods[] = {
     {"arm", event_arm, METH_VARARGS, "arm(handlers, prepare): what the next events run."},
-    {"watch", event_watch, METH_O, "watch(fd): readable when files may have changed; -1: ask refresh(), -2: never."},
     {NULL, NULL, 0, NULL},
 };
 

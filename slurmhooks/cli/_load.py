@@ -71,7 +71,8 @@ class Loaded:
             from slurmhooks.lua import job_submit
 
             sources = [*job_submit.sources(read, path), *sources]
-        self.registry = loader.load(sources)
+        self.registry = loader.load(sources, read.hooks.require)
+        self.notes += self.registry.notes
         self._watch_config(path, read, sources)
 
     def _read_config(self, path: Path) -> tuple[config.Config, list[loader.Source]]:
@@ -100,7 +101,9 @@ class Loaded:
         else:
             path = path if name is None else Path(site.directory(), name)
             read, sources = self._read_config(path)
-        registry = loader.load([source for source in sources if not source.scripted])
+        require = read.hooks.require if read is not None else ()
+        registry = loader.load([source for source in sources if not source.scripted], require)
+        self.notes += registry.notes
         scripts = [source for source in sources if source.scripted]
         words: tuple[str, ...] = ()
         if scripts:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from pydantic import BaseModel
 
+from slurmhooks import config, site
 from slurmhooks._version import __version__
 from slurmhooks.cli import _native, _python, _site, _slurm, install
 from slurmhooks.cli._findings import Findings
@@ -54,6 +55,7 @@ def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
     else:
         where = folder or "the folders of PluginDir"
         findings = [f"no plugins in {where}: slurmhooks build --output DIR, slurmhooks install --from DIR"]
+    findings += site.problems(sysconfdir / config.FILE_NAME)
     scrun = _slurm.find_program("scrun")
     return Report(
         slurmhooks=__version__,

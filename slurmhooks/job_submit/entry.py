@@ -7,8 +7,6 @@ The two that run for every request are compiled (native/job_submit/event.c) and 
 
 from __future__ import annotations
 
-import os
-
 from slurmhooks import dispatch, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import model, native
@@ -67,8 +65,6 @@ def _init() -> Answer:
         dispatch.report_findings(error.findings, ENDS)
         return FAILED, None, 0
     _arm()
-    # In a child the descriptor is closed, and its number may be another file's.
-    os.register_at_fork(after_in_child=lambda: [event.watch(-1) for event in EVENTS.values()])
     answer = _without_user("job_submit.init")
     if answer[0]:
         log.record(f"a job_submit.init handler failed: {ENDS}")
@@ -119,9 +115,8 @@ def fini(version: int) -> Answer:
 
 def _refresh() -> None:
     """Take up what changed since the last event, and tell the events."""
-    try:
-        _site.refresh()
-    finally:
+    _site.refresh()
+    if _site.registry is not _armed:
         _arm()
 
 
@@ -130,20 +125,16 @@ _armed: Registry | None = None
 
 
 def _arm() -> None:
-    """Tell the events what to run, and how to see that files may have changed."""
+    """Tell the events what to run."""
     global _armed
     registry = _site.registry
     for hook, event in EVENTS.items():
-        event.watch(_site.watching)
-        if registry is _armed:
-            continue
         others = sorted(registry.wanted(hook) & native.PRIVATE_ARGUMENTS)
         names = ["job", f"{hook.removeprefix('job_')}_uid", *others]
         handlers = tuple(handler.bound(names) for handler in registry.handlers(hook))
         event.arm(handlers, _preparation(hook, others))
-    if registry is not _armed:
-        _armed = registry
-        settle()
+    _armed = registry
+    settle()
 
 
 def _preparation(hook: str, others: list[str]) -> Callable[..., tuple[object, ...]] | None:

@@ -135,7 +135,7 @@ def _load() -> Registry | None:
         if posix.getuid() == 0:
             trusted.guard()
         try:
-            _registry = loader.load(site.sources())
+            _registry = loader.load(*site.sources())
         except (ConfigError, LoadError) as error:
             log.user(dispatch.report_findings(error.findings))
     return _registry

@@ -24,7 +24,7 @@ except ImportError:  # another plugin has started Python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from slurmhooks.hook import Option
@@ -258,7 +258,11 @@ def _load(args: tuple[str, ...], known: bool, many: bool) -> Line | None:
             from slurmhooks import manifest
 
             rows = manifest.read(args)
-        sources, rest = site.of_plugstack(args) if rows is None else manifest.sources(args, rows)
+        require: Sequence[str] = ()
+        if rows is None:
+            sources, rest, require = site.of_plugstack(args)
+        else:  # 'slurmhooks compile' writes no manifest that lacks a required handler
+            sources, rest = manifest.sources(args, rows)
         own = [source for source in sources if not source.scripted]
         if many and own:
             import gc
@@ -267,7 +271,7 @@ def _load(args: tuple[str, ...], known: bool, many: bool) -> Line | None:
 
             gc.collect()  # what CPython keeps of freed objects, to use again, lies anywhere
             core.gather()
-        registry = loader.load(own)
+        registry = loader.load(own, require)
         scripts = [source for source in sources if source.scripted]
         if not scripts:
             return Line(rest, registry, [])

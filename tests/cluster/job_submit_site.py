@@ -55,7 +55,9 @@ class Site:
     def reset(self) -> None:
         """Have no hooks, no jobs, nothing told, and forget the log so far."""
         self.clear()
-        self.cluster.root("sh", "-c", "scancel --state=PENDING; scancel --state=RUNNING")
+        # Handlers go two seconds after the configuration was written, at the next request.
+        script = f"touch -d '1 minute ago' {TOML}; sbatch --test-only --wrap=true"
+        self.cluster.root("sh", "-c", f"scancel --state=PENDING; scancel --state=RUNNING; {script}")
         self.mark()
 
     def hooks(self, source: str, name: str = "life.py") -> None:

@@ -71,16 +71,14 @@ def test_a_change_is_in_force_at_the_next_call(site: Site) -> None:
     site.shell(script, user="root")
 
 
-def test_added_and_removed_files_are_taken_up(site: Site) -> None:
-    """A file counts from the call after it appears until the call after it is gone."""
+def test_added_and_renamed_files_are_taken_up(site: Site) -> None:
+    """A file counts from the call after it appears, under whatever name; test_policy_stays has those that go."""
     site.hooks("@hook.job_submit\ndef first(job): log.user('first')\n", "a.py")
     assert "second" not in site.said("sbatch", "--test-only", "--wrap=true")
     site.hooks("@hook.job_submit\ndef second(job): log.user('second')\n", "b.py")
     assert re.search("first.*second", site.said("sbatch", "--test-only", "--wrap=true"), re.DOTALL)
-    site.cluster.root("rm", f"{HOOKS_D}/a.py", check=True)
-    said = site.said("sbatch", "--test-only", "--wrap=true")
-    assert "first" not in said
-    assert "second" in said
+    site.cluster.root("mv", f"{HOOKS_D}/a.py", f"{HOOKS_D}/c.py", check=True)
+    assert re.search("second.*first", site.said("sbatch", "--test-only", "--wrap=true"), re.DOTALL)
 
 
 def test_a_changed_package_is_taken_up(site: Site) -> None:
@@ -113,7 +111,8 @@ def test_a_changed_configuration_is_taken_up(site: Site) -> None:
     assert "other" in site.refused()
     assert f"{TOML}: hooks.pfade: unknown key" in site.logged()
     site.cluster.root("rm", TOML, check=True)
-    site.submit()
+    assert "other" in site.refused()
+    assert f"{TOML}: is gone" in site.logged()
 
 
 BROKEN = {

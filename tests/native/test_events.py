@@ -78,6 +78,39 @@ def test_changed_files_count_at_the_next_event(host: Host, tmp_path: Path, reloa
     assert run.said("ran") == ["version=1", "version=1", after, after]
 
 
+def test_a_handler_may_close_descriptors(host: Host, tmp_path: Path) -> None:
+    """Nothing of ours depends on one: the next call runs, and still takes up what changed."""
+    host.site(
+        """
+        import os
+
+        @hook.job_submit
+        def submit(job):
+            for name in os.listdir("/proc/self/fd"):
+                try:
+                    if os.readlink(f"/proc/self/fd/{name}").startswith("anon_inode:"):
+                        os.close(int(name))
+                except FileNotFoundError:
+                    pass
+            log.info("ran", version=1)
+        """
+    )
+    (tmp_path / "new.py").write_text(
+        "from slurmhooks import hook, log\n\n@hook.job_submit\ndef submit(job): log.info('ran', version=2)\n"
+    )
+    run = host.run(
+        """
+        open js $job_submit
+        job_submit js
+        job_submit js
+        rename $dir/new.py $dir/hooks.py
+        job_submit js
+        """
+    )
+    assert [result.rc for result in run.of("job_submit")] == [0, 0, 0], run.log
+    assert run.said("ran") == ["version=1", "version=1", "version=2"]
+
+
 def test_what_a_handler_kept_is_not_used_again(each_host: Host) -> None:
     """Views that nobody kept serve later requests; one that somebody kept stays over for good, its parts likewise."""
     each_host.site(

@@ -75,7 +75,7 @@ def test_globs_are_sorted_within_each_pattern(write: Write, tmp_path: Path) -> N
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.text("ab.py", min_size=1, max_size=6).filter(lambda name: name.strip(".")), max_size=8, unique=True),
-    st.text("ab.py*?[]", min_size=1, max_size=7),
+    st.text("ab.py*?[]", min_size=1, max_size=7).filter(lambda pattern: pattern != "**"),
 )
 def test_patterns_mean_what_they_mean_in_the_shell(tmp_path: Path, names: list[str], pattern: str) -> None:
     """Whatever the pattern, the files are those of Python's glob: the common ones are expanded without importing it."""
@@ -127,7 +127,7 @@ def test_what_is_beside_cannot_be_imported(write: Write, line: str) -> None:
     write("beside.py", "")
     write("packed/__init__.py", "")
     (finding,) = findings(write("a.py", line))
-    assert "hook files cannot import what is beside them: put what they share into an installed package" in finding
+    assert "hook files cannot import each other: put what they share into an installed package" in finding
     (finding,) = findings(write("b.py", "import no_such_module_anywhere"))
     assert "installed package" not in finding
 
@@ -140,11 +140,16 @@ def test_what_is_not_a_file_is_told(tmp_path: Path) -> None:
 
 
 def test_identity_tells_contents_apart(write: Write, tmp_path: Path) -> None:
-    """Replacing or editing a file changes its identity; a file that is not there has none."""
+    """Replacing or editing a file or its mode changes its identity; a file that is not there has none."""
     path = write("a.py", "x = 1\n")
     before = identity(str(path))
     assert before == identity(str(path))
     os.utime(path, ns=(1, 1))
+    assert identity(str(path)) != before
+    times = path.stat().st_mtime_ns
+    before = identity(str(path))
+    path.chmod(0o600)
+    os.utime(path, ns=(times, times))
     assert identity(str(path)) != before
     assert identity(str(tmp_path / "gone")) is None
 
@@ -475,9 +480,138 @@ def test_a_load_again_finds_the_same(write: Write, package: Callable[..., str]) 
         assert labels(load(path)) == first
 
 
-def test_a_handler_of_another_hook_file_runs_once(write: Write) -> None:
-    """A file may import from one that was loaded before it."""
-    a = write("a.py", SUBMIT.format(name="f"))
-    b = write("b.py", f"from {loader.PACKAGE}.a import f\n")
-    for _ in range(2):
-        assert labels(load(a, b)) == ["a:f"]
+@pytest.mark.parametrize("line", ["from slurmhooks_site.NAME import f", "import slurmhooks_site.NAME"])
+def test_hook_files_cannot_import_each_other(write: Write, line: str) -> None:
+    """Whatever their order and however often they were loaded, the finding says what to do instead."""
+    helper = write("m.py", SUBMIT.format(name="f"))
+    before, after = write("a.py", line.replace("NAME", "m")), write("z.py", line.replace("NAME", "m"))
+    load(helper)
+    for order in ([before, helper], [helper, after], [after]):
+        (finding,) = findings(*order)
+        assert "hook files cannot import each other: put what they share into an installed package" in finding
+
+
+def test_modules_of_a_replaced_load_are_gone(write: Write) -> None:
+    """A load drops the modules of the one it replaces, those of a deleted file too, and leaves all others alone."""
+    a, b, other = (write(f"{name}.py", SUBMIT.format(name="f")) for name in ("a", "b", "other"))
+    load(other)
+    first = load(a, b)
+    kept = sys.modules[f"{loader.PACKAGE}.other"]
+    loader.load([Source(path=str(a))], previous=first)
+    assert f"{loader.PACKAGE}.b" not in sys.modules
+    assert sys.modules[f"{loader.PACKAGE}.a"] is not first.modules[f"{loader.PACKAGE}.a"]
+    assert sys.modules[f"{loader.PACKAGE}.other"] is kept
+
+
+# Policy that would be gone without a word.
+
+
+def unlisted(path: Path) -> str:
+    """Make a folder unlistable, by a link to itself: root may read every folder."""
+    path.rename(path.with_name("before"))
+    path.symlink_to(path.name)
+    return "Too many levels of symbolic links"
+
+
+def nowhere(path: Path) -> str:
+    """Let a link lead to a folder that is not mounted."""
+    path.rename(path.with_name("before"))
+    path.symlink_to(path.with_name("not_mounted"))
+    return "a symbolic link on the way leads nowhere"
+
+
+def a_file(path: Path) -> str:
+    """Have a file where a folder should be."""
+    path.rename(path.with_name("before"))
+    path.write_text("")
+    return "Not a directory"
+
+
+@pytest.mark.parametrize("pattern", ["d/*.py", "d/*/?.py", "d/in/[a-z].py", "d/?n/*.py"])
+@pytest.mark.parametrize("spoil", [unlisted, nowhere, a_file])
+def test_a_folder_that_cannot_be_listed_is_an_error(
+    write: Write, tmp_path: Path, pattern: str, spoil: Callable[[Path], str]
+) -> None:
+    """Only a folder that really does not exist has no hook files."""
+    write("d/in/a.py", "")
+    write("d/a.py", "")
+    assert len(expand([pattern], str(tmp_path))) == 1
+    reason = spoil(tmp_path / "d")
+    with pytest.raises(LoadError) as caught:
+        expand([pattern, pattern], str(tmp_path))
+    assert len(caught.value.findings) == 2
+    assert reason in caught.value.findings[0]
+    (tmp_path / "d").unlink()
+    assert expand([pattern, "d/deep/*.py"], str(tmp_path)) == []
+
+
+def test_a_folder_that_a_glob_finds_but_cannot_list(write: Write, tmp_path: Path) -> None:
+    """A link that leads nowhere is an error in the midst of a glob, too; a file there is not one."""
+    write("of/a/x.py", "")
+    write("of/README", "")
+    for pattern in ("of/*/*.py", "of/*/x.py"):
+        assert len(expand([pattern], str(tmp_path))) == 1
+    (tmp_path / "of/b").symlink_to("gone")
+    with pytest.raises(LoadError, match="leads nowhere"):
+        expand(["of/*/?.py"], str(tmp_path))
+    with pytest.raises(LoadError, match="no such hook file"):
+        loader.load(expand(["of/*/x.py"], str(tmp_path)))
+
+
+def test_two_stars_are_refused(tmp_path: Path) -> None:
+    """``**`` would load one level only: the finding says what to write."""
+    for pattern in ("d/**/*.py", "**"):
+        with pytest.raises(LoadError, match=r"\*\* is not supported; name each level"):
+            expand([pattern], str(tmp_path))
+
+
+def test_a_link_to_nowhere_among_the_files_is_a_finding(write: Write, tmp_path: Path) -> None:
+    """A glob finds the link, so that it does not matter that its file is gone."""
+    (tmp_path / "a.py").symlink_to("gone.py")
+    with pytest.raises(LoadError, match=r"gone.py: no such hook file"):
+        loader.load(expand(["*.py"], str(tmp_path)))
+
+
+PLAIN = """
+from slurmhooks import hook
+
+def plain(function):
+    def wrapper(*args):
+        return function(*args)
+    return wrapper
+"""
+
+
+def test_a_plain_wrapper_above_the_mark_is_refused(write: Write, package: Callable[..., str]) -> None:
+    """Without functools.wraps the wrapper has no mark, and the function below it would run without it."""
+    path = write("a.py", PLAIN + "\n@plain\n@hook.job_submit\ndef limited(job): ...\n")
+    (finding,) = findings(path)
+    assert finding.startswith(f"{path}:9: hook.job_submit marks the function limited, but the name stands for ")
+    assert finding.endswith("put @hook.job_submit above all other decorators, or use functools.wraps in them")
+    both = PLAIN + "\n@hook.job_modify\n@plain\n@hook.job_submit\ndef limited(job): ...\n"
+    assert any("marks the function limited" in finding for finding in findings(write("b.py", both)))
+    assert "would not run" in findings(write("c.py", SUBMIT.format(name="f") + "f = None\n"))[0]
+    with pytest.raises(LoadError, match="marks the function f, but"):
+        load_module(package("from NAME.inner import *\n", inner=SUBMIT.format(name="f") + "f = print\n"))
+
+
+def test_required_handlers(write: Write) -> None:
+    """A load that lacks one is refused, by the name of what is missing and of what is there."""
+    path = write("a.py", SUBMIT.format(name="f"))
+    assert len(loader.load([Source(path=str(path))], ["a:f"]).all_handlers()) == 1
+    with pytest.raises(LoadError) as caught:
+        loader.load([Source(path=str(path))], ["a:f", "limits:account"])
+    (finding,) = caught.value.findings
+    assert finding.startswith("limits:account: [hooks] require of slurmhooks.toml names this handler, and no hook file")
+    assert finding.endswith("they have: a:f")
+
+
+def test_files_without_handlers_are_noted(write: Write, package: Callable[..., str]) -> None:
+    """A forgotten decorator is no error, but it is told: of a hook file and of a package."""
+    with_handler = write("a.py", SUBMIT.format(name="f"))
+    with_option = write("b.py", "from slurmhooks import hook\nhook.spank.option('x', usage='')\n")
+    without = write("c.py", "def forgotten(job): ...\n")
+    name = package("")
+    sources = [*(Source(path=str(path)) for path in (with_handler, with_option, without)), Source(module=name)]
+    text = "no handler and no option in it; handlers need a decorator: @hook.job_submit"
+    assert loader.load(sources).notes == (f"{without}: {text}", f"{name}: {text}")

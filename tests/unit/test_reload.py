@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import itertools
+import os
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from slurmhooks import reload
+from slurmhooks import loader, reload
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.hook import HOOKS
 from slurmhooks.log import log
+from slurmhooks.registry import Handler
 from slurmhooks.reload import LiveSite, Watch
 
 Write = Callable[..., Path]
@@ -17,27 +21,44 @@ HANDLER = "from slurmhooks import hook\n\n@hook.job_submit\ndef {name}(job): ...
 _numbers = itertools.count()
 
 
-@pytest.fixture(autouse=True, params=["inotify", "stat"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask the kernel, or as on a file system that other machines write to."""
-    monkeypatch.setattr(reload, "_is_local", lambda folder: request.param == "inotify")
+class Clock:
+    """Stands in for the module time: no test waits for a minute, or writes a file two seconds ago."""
+
+    def __init__(self) -> None:
+        self.passed = 100.0
+
+    def time_ns(self) -> int:
+        """Return the time that files bear, in nanoseconds."""
+        return time.time_ns() + int(self.passed * 1e9)
+
+    def monotonic(self) -> float:
+        """Return seconds."""
+        return self.passed
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass for files, too."""
+        time.sleep(seconds)
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Control the time; all files are old enough for anything unless a test says otherwise."""
+    made = Clock()
+    monkeypatch.setattr(reload, "time", made)
+    return made
 
 
 @pytest.fixture
-def sites(tmp_path: Path) -> Iterator[Callable[..., LiveSite]]:
+def sites(tmp_path: Path, clock: Clock) -> Callable[..., LiveSite]:
     """Return a function that starts with a configuration."""
-    made = []
 
     def start(config: str = '[hooks]\npaths = ["hooks.d/*.py"]\n', findings: list[str] | None = None) -> LiveSite:
         (tmp_path / "slurmhooks.toml").write_text(config)
-        site = LiveSite(lambda registry: findings or [], tmp_path / "slurmhooks.toml")
-        made.append(site)
+        site = LiveSite(lambda registry: list(findings or []), tmp_path / "slurmhooks.toml")
         site.start()
         return site
 
-    yield start
-    for site in made:
-        site._watch.close()
+    return start
 
 
 def labels(site: LiveSite) -> list[str]:
@@ -57,19 +78,23 @@ def test_nothing_changes_while_nothing_changes(write: Write, sites: Callable[...
     assert site.registry is before
 
 
-def test_changed_new_and_deleted_files(write: Write, sites: Callable[..., LiveSite], said: SimpleNamespace) -> None:
-    """The next call has the handlers of the files as they are then, and the log says so."""
+def test_changed_new_and_renamed_files(write: Write, sites: Callable[..., LiveSite], said: SimpleNamespace) -> None:
+    """The next call has the handlers of the files as they are then, and the log says which are gone."""
     path = write("hooks.d/a.py", HANDLER.format(name="f"))
     site = sites()
     write("hooks.d/a.py", HANDLER.format(name="g"))
     assert labels(site) == ["a:g"]
-    assert said.lines == [(1, "slurmhooks: took up changed hooks: 1 handlers")]
+    assert said.lines == [
+        (1, "slurmhooks: took up changed hooks: 1 handlers"),
+        (1, f"slurmhooks: {path}: no longer in force: job_submit handler a:f"),
+    ]
     write("hooks.d/b.py", HANDLER.format(name="h"))
     assert labels(site) == ["a:g", "b:h"]
-    path.unlink()
-    assert labels(site) == ["b:h"]
+    path.rename(path.with_name("c.py"))
+    assert labels(site) == ["b:h", "c:g"]
     write("hooks.d/c.py.new", HANDLER.format(name="k")).rename(path)
-    assert labels(site) == ["a:k", "b:h"]
+    assert labels(site) == ["a:k", "b:h", "c:g"]
+    assert said.records == []
 
 
 def test_only_hook_files_count(write: Write, sites: Callable[..., LiveSite], said: SimpleNamespace) -> None:
@@ -192,19 +217,38 @@ def test_links_are_followed(write: Write, sites: Callable[..., LiveSite], tmp_pa
 
 
 def test_a_watch_sees_what_comes_and_goes(tmp_path: Path) -> None:
-    """A watch knows of files that are not there yet, and of those that are gone."""
+    """A watch knows of files that are not there yet, of those that are gone, and of changed rights."""
+
+    def watch() -> Watch:
+        made = Watch()
+        made.add([str(path)])
+        assert not made.changed()
+        return made
+
     path = tmp_path / "file"
-    watch = Watch([str(path)])
-    assert not watch.changed()
+    one = watch()
     path.write_text("x")
-    assert watch.changed()
-    watch.close()
-    watch = Watch([str(path)])
-    assert not watch.changed()
+    assert one.changed()
+    one = watch()
+    path.chmod(0o600)
+    assert one.changed()
+    one = watch()
     path.unlink()
-    assert watch.changed()
-    watch.close()
-    assert watch.paths == [str(path)]
+    assert one.changed()
+    path.symlink_to(path.name)
+    assert one.changed()
+
+
+def test_a_second_change_within_a_tick_of_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two contents of one size, written within a few milliseconds, differ for a watch that saw the first."""
+    monkeypatch.setattr(reload, "time", time)
+    path = tmp_path / "file"
+    for _ in range(20):
+        path.write_text("a")
+        watch = Watch()
+        watch.add([str(path)])
+        path.write_text("b")
+        assert watch.changed()
 
 
 def test_a_change_while_files_load_is_seen(write: Write, sites: Callable[..., LiveSite], said: SimpleNamespace) -> None:
@@ -229,3 +273,400 @@ def test_the_level_of_the_log(write: Write, sites: Callable[..., LiveSite], said
     finally:
         log.limit("debug3")
     assert said.lines == []
+
+
+# Policy stays.
+
+GONE = "to remove this on purpose: touch "
+EMPTY = "to remove this on purpose: leave a comment in the file, or touch "
+
+
+def _delete(path: Path) -> str:
+    path.unlink()
+    return f"{path}: is gone, and with it job_submit handler a:f; {GONE}"
+
+
+def _empty(path: Path) -> str:
+    path.write_text("")
+    return f"{path}: is empty, and with it job_submit handler a:f; {EMPTY}"
+
+
+def _blank(path: Path) -> str:
+    path.write_text("\n \n")
+    return f"{path}: is empty, and with it job_submit handler a:f; {EMPTY}"
+
+
+def _half(path: Path) -> str:
+    path.write_text(path.read_text()[:-6])
+    return f"{path}:4: SyntaxError"
+
+
+def _zeros(path: Path) -> str:
+    path.write_bytes(bytes(path.stat().st_size))
+    return f"{path}: "  # a SyntaxError in later releases of Python, a ValueError in 3.11
+
+
+def _folder(path: Path) -> str:
+    path.unlink()
+    path.mkdir()
+    return f"{path}: a folder, not a file"
+
+
+def _fifo(path: Path) -> str:
+    path.unlink()
+    os.mkfifo(path)
+    return f"{path}: not a file"
+
+
+def _dangling(path: Path) -> str:
+    path.unlink()
+    path.symlink_to("gone")
+    return f"{path.with_name('gone')}: no such hook file"
+
+
+def _loop(path: Path) -> str:
+    path.unlink()
+    path.symlink_to(path.name)
+    return f"{path}: Too many levels of symbolic links"
+
+
+def _folder_gone(path: Path) -> str:
+    path.parent.rename(path.parent.with_name("renamed"))
+    return f"{path}: is gone, and with it job_submit handler a:f; {GONE}"
+
+
+def _folder_empty(path: Path) -> str:
+    _folder_gone(path)
+    path.parent.mkdir()
+    return f"{path}: is gone, and with it job_submit handler a:f; {GONE}"
+
+
+def _folder_file(path: Path) -> str:
+    _folder_gone(path)
+    path.parent.write_text("")
+    return f"{path.parent}: Not a directory; it may hold hook files"
+
+
+def _folder_dangling(path: Path) -> str:
+    _folder_gone(path)
+    path.parent.symlink_to("not_mounted")
+    return f"{path.parent}: a symbolic link on the way leads nowhere; it may hold hook files"
+
+
+def _folder_loop(path: Path) -> str:
+    _folder_gone(path)
+    path.parent.symlink_to(path.parent.name)
+    return f"{path.parent}: Too many levels of symbolic links; it may hold hook files"
+
+
+def _toml_gone(path: Path) -> str:
+    toml = path.parent.with_name("slurmhooks.toml")
+    toml.unlink()
+    return f"{toml}: is gone; to remove all hooks on purpose, leave nothing but a comment in it"
+
+
+def _toml_empty(path: Path) -> str:
+    toml = path.parent.with_name("slurmhooks.toml")
+    toml.write_text("\n")
+    return f"{toml}: is empty; to remove all hooks on purpose, leave nothing but a comment in it"
+
+
+def _toml_half(path: Path) -> str:
+    toml = path.parent.with_name("slurmhooks.toml")
+    toml.write_text(toml.read_text()[:-4])
+    return f"{toml}: not TOML"
+
+
+def _toml_fifo(path: Path) -> str:
+    toml = path.parent.with_name("slurmhooks.toml")
+    toml.unlink()
+    os.mkfifo(toml)
+    return f"{toml}: not a file"
+
+
+def _toml_dangling(path: Path) -> str:
+    toml = path.parent.with_name("slurmhooks.toml")
+    toml.unlink()
+    toml.symlink_to("gone")
+    return f"{toml}: a symbolic link on the way leads nowhere"
+
+
+def _all_gone(path: Path) -> str:
+    folder = path.parent.parent
+    folder.rename(folder.with_name("renamed"))
+    return f"{folder / 'slurmhooks.toml'}: is gone"
+
+
+ACCIDENTS = [
+    _delete, _empty, _blank, _half, _zeros, _folder, _fifo, _dangling, _loop,
+    _folder_gone, _folder_empty, _folder_file, _folder_dangling, _folder_loop,
+    _toml_gone, _toml_empty, _toml_half, _toml_fifo, _toml_dangling, _all_gone,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("accident", ACCIDENTS)
+@pytest.mark.parametrize("others", [True, False])
+def test_handlers_are_never_lost_by_accident(
+    tmp_path: Path, said: SimpleNamespace, clock: Clock, accident: Callable[[Path], str], others: bool
+) -> None:
+    """The last good set stays, the log says why, once now and once a minute; what is repaired is in force at once."""
+    base = tmp_path / "slurm"
+    path = base / "hooks.d" / "a.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(HANDLER.format(name="f"))
+    before = ["a:f"]
+    if others:
+        (path.parent / "b.py").write_text(HANDLER.format(name="g"))
+        before.append("b:g")
+    toml = base / "slurmhooks.toml"
+    toml.write_text('[hooks]\npaths = ["hooks.d/*.py"]\n')
+    site = LiveSite(lambda registry: [], toml)
+    site.start()
+    registry = site.registry
+    expected = accident(path)
+    for _ in range(3):
+        assert labels(site) == before
+        clock.passed += 1
+    assert site.registry is registry
+    assert site.findings[0].startswith(expected)
+    said_once = [line for line in said.records if expected in line]
+    assert len(said_once) == 1
+    assert said.records[-1].endswith(f"{reload.STAYS}; 'slurmhooks check' shows all that is wrong")
+    clock.passed += 60
+    assert labels(site) == before
+    assert len([line for line in said.records if expected in line]) == 2
+
+    if not base.exists():
+        base.with_name("renamed").rename(base)
+    for left in (path, path.parent, toml):
+        if left.is_symlink() or left.is_fifo():
+            left.unlink()
+        elif left == path and left.is_dir():
+            left.rmdir()
+        elif left == path.parent and left.is_file():
+            left.unlink()
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(HANDLER.format(name="repaired"))
+    (path.parent / "b.py").write_text(HANDLER.format(name="g"))
+    toml.write_text('[hooks]\npaths = ["hooks.d/*.py"]  # repaired\n')
+    assert labels(site) == ["a:repaired", "b:g"]
+    assert site.findings == []
+
+
+def test_a_folder_without_handlers_in_force(sites: Callable[..., LiveSite], write: Write, tmp_path: Path) -> None:
+    """Where there was no handler, a folder that really does not exist means none; anything else is an error."""
+    site = sites()
+    assert labels(site) == []
+    (tmp_path / "hooks.d").symlink_to("not_mounted")
+    with pytest.raises(LoadError, match="leads nowhere"):
+        sites()
+    (tmp_path / "slurmhooks.toml").rename(tmp_path / "hooks.toml")
+    (tmp_path / "slurmhooks.toml").symlink_to("gone.toml")
+    with pytest.raises(ConfigError, match="leads nowhere"):
+        LiveSite(lambda registry: [], tmp_path / "slurmhooks.toml").start()
+    (tmp_path / "not_mounted").mkdir()
+    (tmp_path / "slurmhooks.toml").unlink()
+    LiveSite(lambda registry: [], tmp_path / "slurmhooks.toml").start()
+
+
+@pytest.mark.parametrize("way", ["comment", "handler", "deleted", "paths", "everything"])
+def test_handlers_that_are_removed_on_purpose(
+    write: Write, sites: Callable[..., LiveSite], said: SimpleNamespace, clock: Clock, tmp_path: Path, way: str
+) -> None:
+    """An edit of a hook file, or of the configuration, removes handlers once it is complete; the log names them."""
+    path = write("hooks.d/a.py", HANDLER.format(name="f") + HANDLER.format(name="g"))
+    write("other.py", HANDLER.format(name="h"))
+    toml = tmp_path / "slurmhooks.toml"
+    site = sites('[hooks]\npaths = ["hooks.d/*.py", "other.py"]\n')
+    after = ["other:h"]
+    if way == "comment":
+        path.write_text("# nothing is limited any more\n")
+    elif way == "handler":
+        path.write_text(HANDLER.format(name="f"))
+        after.insert(0, "a:f")
+    elif way == "deleted":
+        path.unlink()
+        assert len(labels(site)) == 3
+        assert "is gone" in site.findings[0]
+        toml.touch()
+    elif way == "paths":
+        toml.write_text('[hooks]\npaths = ["other.py"]\n')
+    else:
+        toml.write_text("# no hooks any more\n")
+        after = []
+    clock.passed = 1
+    assert len(labels(site)) == 3
+    clock.passed = 10
+    assert labels(site) == after
+    gone = "a:g" if way == "handler" else "job_submit handler a:f, job_submit handler a:g"
+    assert any("no longer in force" in line and gone in line for _, line in said.lines)
+    assert site.findings == []
+
+
+def test_a_file_that_is_half_written_and_loads(write: Write, sites: Callable[..., LiveSite], clock: Clock) -> None:
+    """A copy that has reached the end of the first handler takes nothing away while it is still being written."""
+    whole = HANDLER.format(name="f") + HANDLER.format(name="g")
+    path = write("hooks.d/a.py", whole)
+    site = sites()
+    clock.passed = 0
+    path.write_text(HANDLER.format(name="f"))
+    for _ in range(3):
+        assert labels(site) == ["a:f", "a:g"]
+    path.write_text(whole + HANDLER.format(name="h"))
+    assert labels(site) == ["a:f", "a:g", "a:h"]
+
+
+def test_a_file_from_the_future(write: Write, sites: Callable[..., LiveSite], clock: Clock) -> None:
+    """Where the clock of a file server is ahead, time is counted from when the change was seen."""
+    path = write("hooks.d/a.py", HANDLER.format(name="f") + HANDLER.format(name="g"))
+    site = sites()
+    path.write_text(HANDLER.format(name="f"))
+    os.utime(path, (time.time() + 1e6,) * 2)
+    assert len(labels(site)) == 2
+    clock.passed += 1
+    assert len(labels(site)) == 2
+    clock.passed += 1.5
+    assert labels(site) == ["a:f"]
+
+
+def test_a_link_that_is_set_to_another_release(write: Write, sites: Callable[..., LiveSite], tmp_path: Path) -> None:
+    """A link to a folder or a file that is set to the next version is an edit, whatever names the files have."""
+    write("v1/a.py", HANDLER.format(name="f") + HANDLER.format(name="g"))
+    write("v2/a.py", HANDLER.format(name="f"))
+    write("v2/c.py", HANDLER.format(name="h"))
+    link = tmp_path / "hooks.d"
+    link.symlink_to("v1")
+    (tmp_path / "one.py").symlink_to("v2/c.py")
+    site = sites('[hooks]\npaths = ["hooks.d/*.py", "one.py"]\n')
+    assert labels(site) == ["a:f", "a:g", "c:h"]
+    (tmp_path / "next").symlink_to("v2")
+    (tmp_path / "next").rename(link)
+    assert labels(site) == ["a:f", "c:h"]
+    write("v3/d.py", HANDLER.format(name="h"))
+    (tmp_path / "next").symlink_to("v3/d.py")
+    (tmp_path / "next").rename(tmp_path / "one.py")
+    assert labels(site) == ["a:f", "c:h", "d:h"]
+
+
+def test_a_deleted_copy_is_not_taken_for_its_namesake(write: Write, sites: Callable[..., LiveSite]) -> None:
+    """Two files with handlers of one name: one that goes is missed, though the other is still there."""
+    path = write("hooks.d/a.py", HANDLER.format(name="f"))
+    write("hooks.d/b.py", HANDLER.format(name="f"))
+    site = sites()
+    path.unlink()
+    assert labels(site) == ["a:f", "b:f"]
+    assert f"{path}: is gone, and with it job_submit handler a:f" in site.findings[0]
+
+
+def test_a_file_that_has_lost_handlers_without_an_edit(
+    write: Write, sites: Callable[..., LiveSite], tmp_path: Path
+) -> None:
+    """A file that defines what it finds elsewhere, on a disk that is gone, is no edit: another one loads it again."""
+    needed = write("needed", "")
+    source = f"import os\nfrom slurmhooks import hook\nif os.path.exists({str(needed)!r}):\n"
+    source += "    @hook.job_submit\n    def f(job): ...\n"
+    path = write("hooks.d/a.py", source)
+    site = sites()
+    needed.unlink()
+    write("hooks.d/b.py", HANDLER.format(name="g"))
+    assert labels(site) == ["a:f"]
+    assert site.findings[0].startswith(f"{path}: has not changed, but lacks now job_submit handler a:f; {GONE}")
+    write("hooks.d/a.py", "# not any more\n")
+    assert labels(site) == ["b:g"]
+
+
+def test_a_script_that_is_gone_or_empty(write: Write, tmp_path: Path) -> None:
+    """What another language's file defines stays likewise."""
+
+    def scripts(config: object, path: Path) -> list[loader.Source]:
+        def read(name: str) -> list[Handler]:
+            return [replace(function)] if "function" in Path(name).read_text() else []
+
+        return [loader.Source(path=str(script), read=read)]
+
+    def replace(function: Callable[..., None]) -> Handler:
+        return Handler(function, (), HOOKS["job_submit"], 50, False, (), "script:f", str(script), 1)
+
+    def function() -> None: ...
+
+    script = write("script.lua", "function")
+    write("slurmhooks.toml", "# names the script")
+    site = LiveSite(lambda registry: [], tmp_path / "slurmhooks.toml", scripts)
+    site.start()
+    for spoil in (lambda: script.write_text(""), script.unlink):
+        spoil()
+        assert labels(site) == ["script:f"]
+        assert str(script) in site.findings[0]
+
+
+def test_a_package_whose_files_vanish(
+    write: Write, sites: Callable[..., LiveSite], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half removed by an upgrade, a package is a folder without handlers; those in force keep their modules."""
+    name = f"vanishing_package_{next(_numbers)}"
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    init = write(f"lib/{name}/__init__.py", HANDLER.format(name="f"))
+    site = sites(f'[hooks]\nmodules = ["{name}"]\n')
+    module = sys.modules[name]
+    for spoil in (init.unlink, init.touch, lambda: init.write_text("1 / 0")):
+        spoil()
+        assert labels(site) == [f"{name}:f"]
+        assert site.findings
+        assert sys.modules[name] is module
+    init.write_text("# nothing\n")
+    assert labels(site) == []
+
+
+def test_what_failed_is_tried_again(write: Write, sites: Callable[..., LiveSite], clock: Clock, tmp_path: Path) -> None:
+    """What no file tells of is noticed within a second, and a load that fails is not repeated more often."""
+    write("hooks.d/a.py", HANDLER.format(name="f"))
+    site = sites()
+    source = (
+        "from pathlib import Path\n"
+        f"with open({str(tmp_path / 'runs')!r}, 'a') as file: file.write('x')\n"
+        f"Path({str(tmp_path / 'needed')!r}).read_text()\n"
+    )
+    write("hooks.d/a.py", source + HANDLER.format(name="f") + HANDLER.format(name="g"))
+    for _ in range(5):
+        assert labels(site) == ["a:f"]
+    assert (tmp_path / "runs").read_text() == "x"
+    write("needed", "")
+    clock.passed += 1
+    assert labels(site) == ["a:f", "a:g"]
+
+
+def test_required_handlers(write: Write, sites: Callable[..., LiveSite], clock: Clock) -> None:
+    """Without one that the configuration requires nothing starts; later, not even an edit on purpose removes it."""
+    config = '[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["a:f"]\n'
+    with pytest.raises(LoadError, match=r"a:f: .hooks. require of slurmhooks.toml names this handler"):
+        sites(config)
+    path = write("hooks.d/a.py", HANDLER.format(name="f"))
+    site = sites(config)
+    path.write_text("# nothing\n")
+    assert labels(site) == ["a:f"]
+    assert "require" in site.findings[0]
+    write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
+    assert labels(site) == []
+
+
+def test_notes_are_logged(write: Write, sites: Callable[..., LiveSite], said: SimpleNamespace) -> None:
+    """A file without handlers is told when it is loaded."""
+    write("hooks.d/a.py", "def forgotten(job): ...\n")
+    sites()
+    assert any("note: " in line and "a.py: no handler and no option in it" in line for _, line in said.lines)
+
+
+def test_a_deleted_hook_file_leaves_no_module(write: Write, sites: Callable[..., LiveSite], tmp_path: Path) -> None:
+    """What is loaded later cannot import the module of a file that is gone, nor that of one that failed to load."""
+    write("hooks.d/a.py", HANDLER.format(name="f"))
+    helper = write("hooks.d/helper.py", "x = 1\n")
+    site = sites()
+    assert "slurmhooks_site.helper" in sys.modules
+    helper.unlink()
+    write("hooks.d/broken.py", "1 / 0")
+    site.refresh()
+    assert "slurmhooks_site.helper" in sys.modules  # of the set in force
+    (tmp_path / "hooks.d/broken.py").unlink()
+    site.refresh()
+    assert not {"slurmhooks_site.helper", "slurmhooks_site.broken"} & set(sys.modules)

@@ -27,7 +27,7 @@ def names(sources: Iterable[Source]) -> list[str | None]:
 
 def of_line(line: str) -> tuple[list[str | None], list[str]]:
     """Return what a line of plugstack.conf loads, and what handlers get."""
-    sources, rest = site.of_plugstack(line.split())
+    sources, rest, _ = site.of_plugstack(line.split())
     return names(sources), rest
 
 
@@ -49,21 +49,25 @@ def test_files_come_before_modules(write: Write, tmp_path: Path) -> None:
         '[hooks]\npaths = ["hooks.d/*.py", "c.py"]  # two\n',
         '[hooks]\nmodules = ["m"]\n[job_submit]\nreload = false\nlua = "a.lua"\n[scrun]\nlua = "b"\n',
         "[spank]\n",
+        '[hooks]\npaths = ["a.py"]\nrequire = ["a:f"]\n',
+        '[hooks]\nrequire = ["a:f"]\n[lua]\n',
         '[hooks]\npaths = ["\\u0063.py"]\n[log]\nlevel = "info"\n',
     ],
 )
 def test_sources_alone(write: Write, text: str) -> None:
-    """A process that needs nothing but the sources gets those of the model."""
+    """A process that needs nothing but the sources, and what is required, gets those of the model."""
     write("hooks.d/a.py", "")
     path = write("slurmhooks.toml", text)
-    expected = [(source.path, source.module) for source in site.of_config(path)[1]]
-    assert [(source.path, source.module) for source in site.sources()] == expected
-    assert [(source.path, source.module) for source in site.sources(str(path))] == expected
+    config, sources = site.of_config(path)
+    expected = [(source.path, source.module) for source in sources]
+    for found, require in (site.sources(), site.sources(str(path))):
+        assert [(source.path, source.module) for source in found] == expected
+        assert tuple(require) == config.hooks.require
 
 
 def test_sources_without_a_configuration() -> None:
     """No file is an empty one."""
-    assert site.sources() == []
+    assert site.sources() == ([], ())
 
 
 @pytest.mark.parametrize(
@@ -163,7 +167,6 @@ def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.Monke
     finally:
         for name in site.modules_below(["watched_package"]):
             del sys.modules[name]
-    assert site.watched(path) == [str(path)]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +194,7 @@ def test_a_configuration_that_others_may_write(write: Write) -> None:
         with pytest.raises(ConfigError, match="writable by everybody"):
             read()
     path.unlink()
-    assert site.sources() == []
+    assert site.sources() == ([], ())
 
 
 def test_folders_where_files_may_come(write: Write, tmp_path: Path) -> None:

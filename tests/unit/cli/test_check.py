@@ -102,6 +102,34 @@ def test_errors_are_no_lack_of_handlers(site: Site) -> None:
     assert "no handlers" not in result.output
 
 
+def test_a_folder_that_cannot_be_listed(site: Site) -> None:
+    """It may hold policy, so it is an error and no lack of handlers."""
+    site.hooks.rename(site.etc / "before")
+    site.hooks.symlink_to("not_mounted")
+    result = site.check()
+    assert result.exit_code == 1
+    assert f"error: {site.hooks}: a symbolic link on the way leads nowhere; it may hold hook files" in result.output
+    assert "no handlers" not in result.output
+
+
+def test_a_forgotten_decorator(site: Site) -> None:
+    """A file without handlers is noted once, though two lines of plugstack.conf load it, and is no error."""
+    path = site.file("def limit(job): ...\n")
+    result = site.check()
+    assert result.exit_code == 0, result.output
+    assert result.output.count(f"note: {path}: no handler and no option in it") == 1
+
+
+def test_a_required_handler_is_missing(site: Site) -> None:
+    """It is an error, as no request would be accepted."""
+    site.file("@hook.job_submit\ndef f(): ...\n")
+    (site.etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["a:f", "a:g"]\n')
+    result = site.check()
+    assert result.exit_code == 1
+    assert result.output.count("a:g: [hooks] require of slurmhooks.toml names this handler") == 1
+    assert "a:f: [hooks]" not in result.output
+
+
 @pytest.mark.parametrize("callback", VARIANT_LETTERS)
 def test_a_callback_that_the_plugin_leaves_out(site: Site, callback: str) -> None:
     """After a handler is added whose callback costs, check says what to run, and after that it is content."""

@@ -82,3 +82,18 @@ def test_python_that_is_gone(run: Run, machine: Machine, build: Path) -> None:
     result = run("info", "--plugin-dir", build, "--sysconfdir", machine.etc)
     assert result.exit_code == 1
     assert "/no/python does not run" in result.stderr
+
+
+def test_hooks_that_cannot_be_read(run: Run, machine: Machine, healthy: Path) -> None:
+    """A configuration, folder or hook file that cannot be read is a finding; no hook file is run for that."""
+    call = ("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc, "--json")
+    toml = machine.etc / "slurmhooks.toml"
+    toml.symlink_to("gone")
+    (finding,) = json.loads(run(*call).stdout)["findings"]
+    assert finding == f"{toml}: a symbolic link on the way leads nowhere"
+    toml.unlink()
+    toml.write_text('[hooks]\npaths = ["hooks.d/*.py", "missing.py"]\n')
+    assert json.loads(run(*call).stdout)["findings"] == [f"{machine.etc / 'missing.py'}: no such hook file"]
+    (machine.etc / "hooks.d").write_text("")
+    (finding,) = json.loads(run(*call).stdout)["findings"]
+    assert finding.startswith(f"{machine.etc / 'hooks.d'}: Not a directory")

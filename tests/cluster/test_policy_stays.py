@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Handlers in force in slurmctld stay in force, whatever happens to their files but an edit."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from slurmhooks.reload import STAYS
+from tests.cluster.conftest import UP_SECONDS, Cluster
+from tests.cluster.job_submit_site import DEFAULT_TOML, HOOKS_D, TOML, Site
+
+HANDLER = "@hook.job_submit\ndef limit(job): raise Reject('version {}')\n"
+GONE = "is gone, and with it job_submit handler life:limit; to remove this on purpose: touch /etc/slurm/slurmhooks.toml"
+LINK = f"mv {HOOKS_D} /etc/slurm/aside; ln -s {{}} {HOOKS_D}"
+UNLINK = f"rm {HOOKS_D}; mv /etc/slurm/aside {HOOKS_D}"
+
+ACCIDENTS = {
+    "unreadable folder": (f"chmod 700 {HOOKS_D}", f"{HOOKS_D}: Permission denied", f"chmod 755 {HOOKS_D}"),
+    "unlistable folder": (f"chmod 711 {HOOKS_D}", f"{HOOKS_D}: Permission denied", f"chmod 755 {HOOKS_D}"),
+    "closed folder": (f"chmod 744 {HOOKS_D}", f"{HOOKS_D}/life.py: Permission denied", f"chmod 755 {HOOKS_D}"),
+    "renamed folder": (f"mv {HOOKS_D} /etc/slurm/aside", GONE, f"mv /etc/slurm/aside {HOOKS_D}"),
+    "mounted over": (f"mount -t tmpfs none {HOOKS_D}", GONE, f"umount {HOOKS_D}"),
+    "link to nowhere": (LINK.format("/not/mounted"), "a symbolic link on the way leads nowhere", UNLINK),
+    "link to itself": (LINK.format("hooks.d"), "Too many levels of symbolic links", UNLINK),
+    "link elsewhere": (LINK.format("/usr"), GONE, UNLINK),
+    "unreadable file": (f"chmod 600 {HOOKS_D}/life.py", "PermissionError", f"chmod 644 {HOOKS_D}/life.py"),
+    "truncated file": (f": > {HOOKS_D}/life.py", f"{HOOKS_D}/life.py: is empty", "true"),
+    "deleted file": (f"rm {HOOKS_D}/life.py", GONE, "true"),
+    "FIFO": (f"rm {HOOKS_D}/life.py; mkfifo {HOOKS_D}/life.py", "life.py: not a file", f"rm {HOOKS_D}/life.py"),
+    "folder instead": (f"rm {HOOKS_D}/life.py; mkdir {HOOKS_D}/life.py", "not a file", f"rmdir {HOOKS_D}/life.py"),
+    "missing configuration": (f"mv {TOML} {TOML}.aside", f"{TOML}: is gone", f"mv {TOML}.aside {TOML}"),
+    "empty configuration": (f"cp {TOML} {TOML}.aside; : > {TOML}", f"{TOML}: is empty", f"mv {TOML}.aside {TOML}"),
+    "unreadable configuration": (f"chmod 600 {TOML}", "Permission denied", f"chmod 644 {TOML}"),
+    "half a configuration": (f"truncate -s -4 {TOML}", f"{TOML}: not TOML", f"printf %s '{DEFAULT_TOML}' > {TOML}"),
+}
+
+
+@pytest.fixture(scope="module")
+def module_site(cluster: Cluster) -> Site:
+    """The cluster, without SPANK: users' commands would fail on files that they cannot read."""
+    made = Site(cluster)
+    cluster.put("", "/etc/slurm/plugstack.conf")
+    made.reset()
+    made.conf("JobSubmitPlugins=python\n")
+    return made
+
+
+@pytest.fixture
+def site(module_site: Site) -> Iterator[Site]:
+    """The same for each test: no hooks, no jobs."""
+    module_site.reset()
+    yield module_site
+    assert "error: slurmhooks: job_submit raised" not in module_site.logged()
+
+
+@pytest.mark.parametrize("accident", ACCIDENTS)
+def test_an_accident_takes_no_handler_away(site: Site, accident: str) -> None:
+    """slurmctld, as SlurmUser, goes on with what it has and says why, once; what is repaired counts at once."""
+    spoil, words, repair = ACCIDENTS[accident]
+    site.hooks(HANDLER.format(1))
+    assert "version 1" in site.refused()
+    site.mark()
+    site.shell(spoil, user="root")
+    try:
+        for _ in range(2):
+            assert "version 1" in site.refused()
+        logged = site.logged()
+    finally:
+        site.shell(repair, user="root")
+    assert words in logged, logged
+    assert logged.count(STAYS) == 1, logged
+    assert "took up changed hooks" not in logged
+    site.hooks(HANDLER.format(2))
+    assert "version 2" in site.refused()
+
+
+def test_a_repaired_mode_counts_at_once(site: Site) -> None:
+    """chmod alone, as an error asks for, makes a change effective that could not be read."""
+    site.hooks(HANDLER.format(1))
+    assert "version 1" in site.refused()
+    site.shell(f"umask 077; sed 's/version 1/version 2/' {HOOKS_D}/life.py > /root/new.py", user="root")
+    site.shell(f"mv /root/new.py {HOOKS_D}/life.py", user="root")
+    assert "version 1" in site.refused()
+    site.shell(f"chmod 644 {HOOKS_D}/life.py", user="root")
+    assert "version 2" in site.refused()
+
+
+def test_removal_on_purpose(site: Site) -> None:
+    """A deleted file is out of force once slurmhooks.toml is saved again, and the log says what is gone."""
+    site.hooks(HANDLER.format(1))
+    assert "version 1" in site.refused()
+    site.shell(f"rm {HOOKS_D}/life.py", user="root")
+    assert "version 1" in site.refused()
+    site.shell(f"touch {TOML}", user="root")
+    site.cluster.wait(lambda: "Submitted" in site.said("sbatch", "--hold", "--wrap=true"), what="removed handler")
+    assert f"{HOOKS_D}/life.py: no longer in force: job_submit handler life:limit" in site.logged()
+
+
+def test_a_late_mount_is_seen(site: Site) -> None:
+    """A file system that is mounted over the folder after the start counts, though no file changed."""
+    site.submit()
+    site.shell(f"mount -t tmpfs none {HOOKS_D}; chmod 755 {HOOKS_D}", user="root")
+    try:
+        site.hooks(HANDLER.format(1))
+        assert "version 1" in site.refused()
+    finally:
+        site.shell(f"umount {HOOKS_D}", user="root")
+    assert "version 1" in site.refused()
+
+
+@pytest.mark.parametrize("what", ["unreadable", "required"])
+def test_nothing_is_accepted_without_policy(site: Site, what: str) -> None:
+    """slurmctld does not start with a folder that it cannot read, nor without a handler that is required."""
+    site.hooks(HANDLER.format(1))
+    if what == "unreadable":
+        site.shell(f"chmod 700 {HOOKS_D}", user="root")
+        words = f"{HOOKS_D}: Permission denied"
+    else:
+        site.cluster.put(f'{DEFAULT_TOML}require = ["limits:account"]\n', TOML)
+        words = "limits:account: [hooks] require of slurmhooks.toml names this handler"
+    done = site.cluster.call("restart", timeout=UP_SECONDS)
+    logged = site.logged()
+    site.shell(f"chmod 755 {HOOKS_D}", user="root")
+    site.clear()
+    site.cluster.restart()
+    assert done.returncode != 0
+    assert "fatal:" in logged
+    assert words in logged, logged

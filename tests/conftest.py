@@ -7,6 +7,8 @@ from pathlib import Path
 
 def pytest_configure() -> None:
     """Tell pytest where tmp_path is to be, unless somebody has."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "slurmhooks", "pytest")
-    cache.mkdir(parents=True, exist_ok=True)
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(cache))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    # Tests of root's let other users look into their folders, and nobody needs to look into root's home for that.
+    folder = Path("/var/cache" if os.geteuid() == 0 else cache, "slurmhooks-tests")
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))

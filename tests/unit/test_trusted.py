@@ -412,7 +412,7 @@ def test_a_configuration_in_an_exposed_folder(
     """Whoever can write a folder above slurmhooks.toml says what runs, or that nothing does."""
     path = write("site/slurm/slurmhooks.toml", "")
     monkeypatch.setenv("SLURM_CONF", str(path.with_name("slurm.conf")))
-    assert site.sources() == []
+    assert site.of_config()[1] == []
     EXPOSURES[exposure][0](tmp_path / "site")
     for read in (site.sources, site.of_config, site.lua_version):
         with pytest.raises((ConfigError, LoadError), match=f"{EXPOSURES[exposure][2]} {tmp_path}/site$"):
@@ -427,7 +427,7 @@ def test_hook_files_that_others_could_take_away(write: Write, tmp_path: Path, mo
     monkeypatch.setenv("SLURM_CONF", str(write("slurm.conf", "")))
     write("slurmhooks.toml", '[hooks]\npaths = ["site/hooks.d/*.py"]\n')
     (tmp_path / "site").mkdir()
-    assert site.sources() == []
+    assert site.of_config()[1] == []
     make_world_writable(tmp_path / "site")
     for read in (site.sources, site.of_config, lambda: site.of_plugstack(["site/hooks.d/*.lua"])):
         with pytest.raises(LoadError, match=f"chmod o-w {tmp_path}/site$"):

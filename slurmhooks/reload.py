@@ -16,16 +16,20 @@ from typing import TYPE_CHECKING
 
 from slurmhooks import dispatch, loader, site
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.hook import HOOKS
 from slurmhooks.log import log
 from slurmhooks.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from slurmhooks.config import Config
     from slurmhooks.loader import Source, State
     from slurmhooks.registry import Handler
+
+    Contents = Mapping[str, Sequence[Handler]]
+    """The handlers of each source, by its name."""
 
 TICK = 20_000_000
 """Nanoseconds within which two changes of a file may bear the same time: the kernel's clock for files is coarse."""
@@ -74,13 +78,10 @@ class Watch:
         self._listing = listing
         self._found = listing()
 
-    def state(self, path: str) -> State:
-        """Return how a file was."""
-        return self._seen[path]
-
-    def has(self, path: str, state: State) -> bool:
-        """Tell whether a file was watched and like that."""
-        return self._seen.get(path) == state
+    def unedited(self, path: str) -> bool:
+        """Tell whether a file has the content that it had; a change of its mode or owner is no edit."""
+        seen, now = self._seen.get(path), loader.state(path)
+        return isinstance(seen, tuple) and isinstance(now, tuple) and seen[:4] == now[:4]
 
     def changed(self) -> bool:
         """Return whether one is not as it was."""
@@ -135,6 +136,7 @@ class LiveSite:
         check: Callable[[Registry], list[str]],
         path: Path | None = None,
         scripts: Callable[[Config, Path], list[Source]] | None = None,
+        hooks: Container[str] = HOOKS,
     ) -> None:
         """Load nothing yet.
 
@@ -142,8 +144,10 @@ class LiveSite:
             check: returns what else is wrong with a set of handlers in this process.
             path: the configuration file; by default slurmhooks.toml beside slurm.conf.
             scripts: returns what the configuration names in other languages; it comes before the hook files.
+            hooks: the hooks that this process calls; only their handlers must not be lost.
         """
         self._check = check
+        self._hooks = hooks
         self._scripts = scripts
         self._path = path or site.config_path()
         self._packages: tuple[str, ...] = ()
@@ -185,7 +189,7 @@ class LiveSite:
         self._again = True
         if changed:
             self._unsettled_since = None
-        before = self.registry
+        before = self._in_force(self.registry)
         try:
             self._load()
         except _Unsettled as unsettled:
@@ -203,7 +207,7 @@ class LiveSite:
         self._unsettled_since = None
         self.findings = []
         log.info("took up changed hooks: %d handlers", len(self.registry.all_handlers()))
-        for name, handlers in _lost(before, self.registry).items():
+        for name, handlers in _lost(before, self._in_force(self.registry)).items():
             log.info("%s: no longer in force: %s", name, _named(handlers))
         self._log_notes()
         return True
@@ -217,7 +221,7 @@ class LiveSite:
         self._watch = watch = Watch()
         config = str(self._path)
         watch.add([config, *site.module_files(self._packages)])
-        if self.registry.all_handlers():
+        if any(self._in_force(self.registry).values()):
             _refuse_blank(config)
         read = site.read_config(self._path)
         watch.add_folders(
@@ -251,6 +255,13 @@ class LiveSite:
         watch.add(site.module_files(self._packages))
         self._good = watch
 
+    def _in_force(self, registry: Registry) -> Contents:
+        """Return the handlers that this process calls, by their source, and sources that have none."""
+        return {
+            name: [handler for handler in handlers if handler.spec.name in self._hooks]
+            for name, handlers in registry.contents.items()
+        }
+
     def _accept(self, registry: Registry) -> None:
         """Refuse a set of handlers that this process cannot serve, or that takes handlers away by accident.
 
@@ -260,32 +271,29 @@ class LiveSite:
         """
         config = str(self._path)
         findings = self._check(registry)
-        lost = _lost(self.registry, registry)
-        if lost and self._good.has(config, self._watch.state(config)):
+        before, after = self._in_force(self.registry), self._in_force(registry)
+        lost = _lost(before, after)
+        if lost and self._good.unedited(config):
             findings += _accidents(lost, registry, self._good, config)
         if findings:
             raise LoadError(findings)
-        fewer = {
-            name: handlers
-            for name, handlers in lost.items()
-            if len(registry.contents.get(name, ())) < len(self.registry.contents[name])
-        }
+        fewer = {name: handlers for name, handlers in lost.items() if len(after.get(name, ())) < len(before[name])}
         waited = self._unsettled_since is not None and time.monotonic() - self._unsettled_since >= SETTLED
         files = {config}.union(*(_files(name, handlers) for name, handlers in fewer.items()))
         if fewer and not waited and (any(map(_is_fresh, files)) or self._watch.changed()):
             raise _Unsettled(", ".join(map(_named, fewer.values())))
 
 
-def _lost(before: Registry, after: Registry) -> dict[str, list[Handler]]:
+def _lost(before: Contents, after: Contents) -> dict[str, list[Handler]]:
     """Return the handlers that are gone, by the source that they were in; one that has moved to another is not."""
     spare: Counter[tuple[str, str]] = Counter()
     lost: dict[str, list[Handler]] = {}
-    for name in [*before.contents, *(name for name in after.contents if name not in before.contents)]:
-        left = Counter(map(_key, after.contents.get(name, ())))
-        lost[name] = _without(before.contents.get(name, ()), left)
+    for name in [*before, *(name for name in after if name not in before)]:
+        left = Counter(map(_key, after.get(name, ())))
+        lost[name] = _without(before.get(name, ()), left)
         spare += left
     # Files that are still there come first: for one that is gone, a doubt counts as an accident.
-    for name in sorted(lost, key=lambda name: name not in after.contents):
+    for name in sorted(lost, key=lambda name: name not in after):
         lost[name] = _without(lost[name], spare)
     return {name: handlers for name, handlers in lost.items() if handlers}
 
@@ -339,7 +347,7 @@ def _accidents(lost: dict[str, list[Handler]], registry: Registry, good: Watch, 
         elif any(map(_is_blank, files)):
             what = "is empty, and with it"
             remedy = f"leave a comment in the file, or {remedy}"
-        elif all(good.has(file, loader.state(file)) for file in files):
+        elif all(map(good.unedited, files)):
             what = "has not changed, but lacks now"
         else:
             continue

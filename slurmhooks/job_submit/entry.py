@@ -100,7 +100,7 @@ def _scripts(read: Config, path: Path) -> list[Source]:
     return job_submit.sources(read, path)
 
 
-_site = LiveSite(_check, scripts=_scripts)
+_site = LiveSite(_check, scripts=_scripts, hooks=("job_submit", "job_modify", "job_submit.init", "job_submit.fini"))
 
 
 def fini(version: int) -> Answer:

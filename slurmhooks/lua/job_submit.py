@@ -106,6 +106,8 @@ class Options:
 
 _loaded: dict[str, tuple[object, Script]] = {}
 """The scripts in force: one that did not change keeps its state when other files do."""
+_failed: dict[str, object] = {}
+"""The scripts that could not be loaded, as they were then."""
 
 
 def load(path: str, options: Options | None = None, release: Release | None = None) -> list[Handler]:
@@ -128,10 +130,13 @@ def load(path: str, options: Options | None = None, release: Release | None = No
             script = Script(path, options, release)
         except (ScriptError, NoLuaError) as error:
             text = str(error)
-            log.plain(ERROR, f"{PLUGIN}: {text}" + (", using previous script" if known else ""))
+            if _failed.get(path) != identity:  # a load that failed is tried again every second
+                log.plain(ERROR, f"{PLUGIN}: {text}" + (", using previous script" if known else ""))
+            _failed[path] = identity
             trace = error.traceback if isinstance(error, ScriptError) else []
             raise LoadError(["\n    ".join([text, *trace])]) from None
         _loaded[path] = (identity, script)
+        _failed.pop(path, None)
     return _loaded[path][1].handlers()
 
 

@@ -20,6 +20,7 @@ from slurmhooks.job_submit.rows import Computed, Field, Tagged, Text, _Enumerate
 from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes, time_str2mins
 from slurmhooks.values import UNLIMITED
 from tests.cluster.conftest import Cluster
+from tests.cluster.job_submit_site import place
 
 HOOK_FILE = "/etc/slurm/hooks.d/fields.py"
 FOLDER = "/var/tmp/fields"
@@ -161,7 +162,7 @@ class Probe:
 
     def hooks(self, source: str) -> None:
         """Have these hooks, and no others, in force."""
-        self.cluster.put(PREAMBLE + textwrap.dedent(source), HOOK_FILE)
+        place(self.cluster, PREAMBLE + textwrap.dedent(source), HOOK_FILE)
         self.cluster.root("sh", "-c", f"rm -f {FOLDER}/told {FOLDER}/before {FOLDER}/after")
 
     def submit(self, *command: str, user: str = "alice", env: dict[str, str] | None = None) -> str:

@@ -98,7 +98,7 @@ def test_a_changed_package_is_taken_up(site: Site) -> None:
 
 
 def test_a_changed_configuration_is_taken_up(site: Site) -> None:
-    """Other paths in slurmhooks.toml count at the next call; a key that does not exist leaves what was."""
+    """Other paths in slurmhooks.toml count once it is complete; a key that does not exist leaves what was."""
     site.hooks("@hook.job_submit\ndef first(job): raise Reject('first')\n")
     assert "first" in site.refused()
     site.cluster.put(
@@ -106,7 +106,7 @@ def test_a_changed_configuration_is_taken_up(site: Site) -> None:
         "/etc/slurm/other.d/other.py",
     )
     site.cluster.put('[hooks]\npaths = ["other.d/*.py"]\n', TOML)
-    assert "other" in site.refused()
+    site.cluster.wait(lambda: "other" in site.refused(), what="other handler")
     site.cluster.put(f'[hooks]\npfade = ["{HOOKS_D}/*.py"]\n', TOML)
     assert "other" in site.refused()
     assert f"{TOML}: hooks.pfade: unknown key" in site.logged()

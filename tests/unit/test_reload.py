@@ -487,6 +487,8 @@ def test_handlers_that_are_removed_on_purpose(
     elif way == "deleted":
         path.unlink()
         assert len(labels(site)) == 3
+        toml.chmod(0o640)  # no edit
+        assert len(labels(site)) == 3
         assert "is gone" in site.findings[0]
         toml.touch()
     elif way == "paths":
@@ -597,6 +599,18 @@ def test_a_script_that_is_gone_or_empty(write: Write, tmp_path: Path) -> None:
         spoil()
         assert labels(site) == ["script:f"]
         assert str(script) in site.findings[0]
+
+
+def test_handlers_of_other_processes(write: Write, tmp_path: Path) -> None:
+    """What this process never calls may go: others decide for themselves."""
+    write("slurmhooks.toml", '[hooks]\npaths = ["*.py"]\n')
+    path = write("a.py", HANDLER.format(name="f").replace("job_submit", "spank.exit").replace("job", ""))
+    site = LiveSite(lambda registry: [], tmp_path / "slurmhooks.toml", hooks=("job_submit",))
+    site.start()
+    assert len(site.registry.all_handlers()) == 1
+    path.unlink()
+    site.refresh()
+    assert site.registry.all_handlers() == []
 
 
 def test_a_package_whose_files_vanish(

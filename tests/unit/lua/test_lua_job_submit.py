@@ -232,13 +232,17 @@ def test_globals_last_until_the_script_changes(load: Load, said: SimpleNamespace
 def test_a_script_that_does_not_load_is_a_finding(
     tmp_path: Path, said: SimpleNamespace, text: str, said_of_it: str
 ) -> None:
-    """What is wrong, with file and line, as a finding and as the line that Slurm logs."""
+    """What is wrong, with file and line, as a finding and, once a change, as the line that Slurm logs."""
     path = tmp_path / "job_submit.lua"
     path.write_text(text)
-    with pytest.raises(LoadError) as caught:
-        job_submit.load(str(path), Options(), (24, 11))
-    assert said_of_it in caught.value.findings[0]
-    assert any(line.startswith("job_submit/lua: ") and said_of_it in line for _, line in said.lines)
+    for times in (1, 1, 2):
+        if times == 2:
+            path.write_text(f"{text} ")
+        with pytest.raises(LoadError) as caught:
+            job_submit.load(str(path), Options(), (24, 11))
+        assert said_of_it in caught.value.findings[0]
+        logged = [line for _, line in said.lines if line.startswith("job_submit/lua: ") and said_of_it in line]
+        assert len(logged) == times
 
 
 def test_a_record_kept_over_the_call_is_stale(load: Load) -> None:

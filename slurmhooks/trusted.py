@@ -27,6 +27,8 @@ TO_READ = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_NOCTTY 
 
 OVERFLOW_UID = "/proc/sys/kernel/overflowuid"
 UID_MAP = "/proc/self/uid_map"
+ALL_USERS = (1 << 32) - 1
+"""That the map of the first namespace has."""
 
 _owners: tuple[int, ...] | None = None
 
@@ -81,7 +83,7 @@ def open_file(path: str) -> int:
         # The name may have come to another file since; what counts is the one that is read.
         status = posix.fstat(descriptor)
         _refuse_special(path, status)
-        _refuse_exposed(path, _join(names), status)
+        _refuse_exposed(path, _join(names), descriptor, status)
     except BaseException:
         posix.close(descriptor)
         raise
@@ -128,7 +130,7 @@ def _walk(path: str) -> tuple[int, int, list[str]]:
     folder = posix.dup(here)
     try:
         status = posix.fstat(here)
-        _refuse_exposed(path, "/", status)
+        _refuse_exposed(path, "/", here, status)
         while left:
             name = left.pop()
             if name in ("", "."):
@@ -140,8 +142,8 @@ def _walk(path: str) -> tuple[int, int, list[str]]:
             names.append(name)
             if not S_ISDIR(status.st_mode):
                 # Where everybody may put files, everybody may put this one there, sticky or not.
-                _refuse_exposed(path, _join(names[:-1]), above, sticky_is_safe=False)
-            _refuse_exposed(path, _join(names), status)
+                _refuse_exposed(path, _join(names[:-1]), folder, above, sticky_is_safe=False)
+            _refuse_exposed(path, _join(names), here, status)
             if name == "..":
                 del names[-2:]
             if S_ISLNK(status.st_mode):
@@ -197,7 +199,9 @@ def _error(name: str, path: str) -> OSError:
     return OSError(number, posix.strerror(number), path)
 
 
-def _refuse_exposed(path: str, component: str, status: stat_result, sticky_is_safe: bool = True) -> None:
+def _refuse_exposed(
+    path: str, component: str, descriptor: int, status: stat_result, sticky_is_safe: bool = True
+) -> None:
     """Refuse a component of a path that others can write.
 
     A process that is not guarded runs as the user who called it: it refuses only what everybody can write.
@@ -205,6 +209,7 @@ def _refuse_exposed(path: str, component: str, status: stat_result, sticky_is_sa
     Args:
         path: that is walked.
         component: the name of a part of it.
+        descriptor: of this part.
         status: of this part.
         sticky_is_safe: nobody can replace what others have in a sticky folder; for a process that is not guarded.
 
@@ -222,7 +227,7 @@ def _refuse_exposed(path: str, component: str, status: stat_result, sticky_is_sa
         fault = f"is writable by {_group_name(status.st_gid)}", f"chmod g-w {component}"
     else:
         fault = None
-    if fault is None and _owners is not None and status.st_uid not in _owners and not _is_hidden(status.st_uid):
+    if fault is None and _owners is not None and status.st_uid not in _owners and not _is_hidden(descriptor, status):
         fault = f"belongs to {_user_name(status.st_uid)}", f"chown {'-h ' if S_ISLNK(mode) else ''}root {component}"
     if fault is None:
         return
@@ -233,19 +238,25 @@ def _refuse_exposed(path: str, component: str, status: stat_result, sticky_is_sa
     raise LoadError([f"{path}: {subject} {what}, and Slurm would run what they put there: {repair}"])
 
 
-def _is_hidden(owner: int) -> bool:
+def _is_hidden(descriptor: int, status: stat_result) -> bool:
     """Tell whether a user namespace hides who an owner is, root perhaps.
 
-    No daemon runs in one, but podman without privileges has scrun, and so its SPANK plugins, in the user's own. Where
-    the namespace maps the number itself, it may be that of an ordinary user, such as a container's nobody.
+    No daemon runs in one, but podman without privileges has scrun, and so its SPANK plugins, in the user's own. All
+    owners that it does not map seem to be one, which it may also map: then they are like an ordinary user, such as a
+    container's nobody. But what that one has, root of the namespace may write, and nothing of those that are hidden.
     """
     try:
-        if owner != int(_text(OVERFLOW_UID)):
+        if status.st_uid != int(_text(OVERFLOW_UID)):
             return False
         rows = [[int(word) for word in row.split()] for row in _text(UID_MAP).split("\n") if row.strip()]
     except (OSError, ValueError):
         return False
-    return not any(first <= owner < first + count for first, _, count in rows)
+    if not any(first <= status.st_uid < first + count for first, _, count in rows):
+        return True
+    if any(count == ALL_USERS for _, _, count in rows):
+        return False
+    # Links are writable for nobody and seem so for everybody; what counts is their folder.
+    return S_ISLNK(status.st_mode) or not posix.access(f"/proc/self/fd/{descriptor}", posix.W_OK)
 
 
 def _text(path: str) -> str:

@@ -171,6 +171,53 @@ def test_owners_in_a_user_namespace(
         assert "belongs to" in finding(path)
 
 
+def load_in_namespace(path: Path, *maps: str) -> int:
+    """Load a hook file as root of a user namespace with these maps of users; return 0, or 1 if it is refused."""
+    ready, go = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 2
+        try:
+            os.setgroups([])
+            ctypes.CDLL(None).unshare(0x10000000)  # CLONE_NEWUSER
+            os.write(ready[1], b".")
+            os.read(go[0], 1)
+            os.setresgid(0, 0, 0)
+            os.setresuid(0, 0, 0)
+            trusted.guard()
+            trusted.read(str(path))
+            code = 0
+        except LoadError:
+            code = 1
+        finally:
+            os._exit(code)
+    os.read(ready[0], 1)
+    for name in ("uid_map", "gid_map"):
+        Path(f"/proc/{child}/{name}").write_text("".join(f"{row}\n" for row in maps))
+    os.write(go[1], b".")
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    for descriptor in (*ready, *go):
+        os.close(descriptor)
+    return code
+
+
+@root
+def test_owners_in_a_real_user_namespace(reachable: Path) -> None:
+    """As podman makes one for a user with 65536 more ids: it hides root, and has a nobody itself."""
+    maps = ("0 2001 1", "1 100000 65536")
+    (reachable / "site" / "hooks.d").mkdir(parents=True)
+    path = reachable / "site" / "hooks.d" / "a.py"
+    path.write_text(HANDLER)
+    (reachable / "link").symlink_to("site")
+    for name in (path, reachable / "link" / "hooks.d" / "a.py"):
+        assert load_in_namespace(name, *maps) == 0
+        assert load_in_namespace(name, maps[0]) == 0
+    for place in (path, path.parent, path.parents[1]):
+        for owner, runs in ((2001, 0), (100000 + NOBODY - 1, 1), (100000, 1), (0, 0)):
+            os.chown(place, owner, owner)
+            assert load_in_namespace(path, *maps) == runs, (place, owner)
+
+
 # Links.
 
 

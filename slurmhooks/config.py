@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from slurmhooks.errors import ConfigError
+from slurmhooks import trusted
+from slurmhooks.errors import ConfigError, LoadError
 
 FILE_NAME = "slurmhooks.toml"
 
@@ -108,9 +109,11 @@ def read(path: Path) -> Config:
         ConfigError: with one finding for each thing that is wrong, each naming the file and the key.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = trusted.read(str(path)).decode("utf-8-sig")
     except FileNotFoundError:
         return Config()
+    except LoadError as error:
+        raise ConfigError(error.findings) from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError([f"{path}: {error}"]) from error
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import posix
 import sys
-import time
-from _stat import S_ISDIR, S_ISLNK, S_ISREG, S_IWOTH
+from _stat import S_ISDIR, S_ISLNK
 
+from slurmhooks import trusted
 from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
 from slurmhooks.hook import MARKS, Collection, collecting
@@ -16,8 +16,7 @@ from slurmhooks.registry import Registry, layers, missing, verify, verify_option
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from os import stat_result
-    from types import CodeType, ModuleType
+    from types import ModuleType
 
     from slurmhooks.hook import Mark, Option
     from slurmhooks.registry import Handler
@@ -29,9 +28,6 @@ LUA = ".lua"
 
 ENOENT, ENOTDIR = 2, 20
 """As in errno, which is not imported for two numbers of Linux."""
-
-OVERFLOW_UID = "/proc/sys/kernel/overflowuid"
-UID_MAP = "/proc/self/uid_map"
 
 Identity = tuple[int, int, int, int, int, int, int, int]
 """Device, inode, size, mtime and ctime in nanoseconds, mode, owner, group."""
@@ -204,6 +200,12 @@ def _below(folder: str, name: str) -> str:
 
 def _real(path: str) -> str:
     """Return os.path.realpath(), importing os only for a path that is unusual or leads over a link."""
+    if trusted.guarded():
+        # Over links that somebody else could have made, load() refuses to go: it needs the name as it is.
+        try:
+            return trusted.real(path)
+        except (LoadError, OSError):
+            return path
     root, *parts = path.split("/")
     if not root and all(part not in ("", ".", "..") for part in parts):
         try:
@@ -346,89 +348,19 @@ def _load(sources: Sequence[Source], require: Iterable[str], modules: dict[str, 
     return Registry(handlers, options, contents, notes, modules)
 
 
-_slurm_user: Callable[[], int] | None = None
-
-
-def guard(slurm_user: Callable[[], int]) -> None:
-    """Refuse files of ordinary users from now on: this process has more rights than they.
-
-    Args:
-        slurm_user: returns the number of SlurmUser; asked only for a file that is neither root's nor our own.
-    """
-    global _slurm_user
-    _slurm_user = slurm_user
-
-
-def guarded() -> bool:
-    """Tell whether :func:`guard` was called."""
-    return _slurm_user is not None
-
-
 def unfit(path: str) -> str | None:
     """Return why a hook file must not be run, or None."""
     try:
-        status = posix.stat(path)
+        posix.close(trusted.open_file(path))
+    except LoadError as error:
+        return error.findings[0]
     except FileNotFoundError:
         return f"{path}: no such hook file"
+    except IsADirectoryError:
+        return f"{path}: a folder, not a file; the hook files in it are {path}/*.py"
     except OSError as error:
         return f"{path}: {error.strerror}"
-    if S_ISDIR(status.st_mode):
-        return f"{path}: a folder, not a file; the hook files in it are {path}/*.py"
-    if not S_ISREG(status.st_mode):
-        return f"{path}: not a file"
-    return exposed(path, status)
-
-
-def exposed(path: str, status: stat_result) -> str | None:
-    """Return how somebody else may have written a file, and so run code in Slurm's daemons, or None."""
-    folder = path.rpartition("/")[0] or "/"
-    around = posix.stat(folder)
-    if status.st_mode & S_IWOTH:
-        return f"{path}: writable by everybody, and would run in Slurm's daemons: chmod o-w {path}"
-    if around.st_mode & S_IWOTH:
-        return f"{path}: everybody can put files into {folder}, which would run in Slurm's daemons: chmod o-w {folder}"
-    for name, owner in ((path, status.st_uid), (folder, around.st_uid)):
-        if _is_ordinary(owner):
-            which = "" if name == path else f"its folder {folder} "
-            return (
-                f"{path}: {which}belongs to {_user_name(owner)}, neither root nor SlurmUser, and would run in Slurm's"
-                f" daemons: chown root {name}"
-            )
     return None
-
-
-def _is_ordinary(owner: int) -> bool:
-    """Tell whether a file's owner has less rights than this process."""
-    # slurmstepd has the user's effective id at times, and is root behind it.
-    return (
-        _slurm_user is not None
-        and owner != 0
-        and not owner == posix.getuid() == posix.geteuid()
-        and owner != _slurm_user()
-        and not _is_hidden(owner)
-    )
-
-
-def _is_hidden(owner: int) -> bool:
-    """Tell whether a user namespace hides who an owner is, root perhaps.
-
-    No daemon runs in one, but podman without privileges has scrun, and so its SPANK plugins, in the user's own.
-    """
-    try:
-        with open(OVERFLOW_UID) as overflow, open(UID_MAP) as mapped:
-            return int(overflow.read()) == owner and mapped.read().split() != ["0", "0", "4294967295"]
-    except (OSError, ValueError):
-        return False
-
-
-def _user_name(uid: int) -> str:
-    """Return what an owner is called, with the number."""
-    import pwd
-
-    try:
-        return f"{pwd.getpwuid(uid).pw_name} (user id {uid})"
-    except KeyError:
-        return f"user id {uid}"
 
 
 def _stem(path: str) -> str:
@@ -437,7 +369,10 @@ def _stem(path: str) -> str:
 
 
 def _run_file(path: str) -> ModuleType:
-    """Run a hook file as a module."""
+    """Run a hook file as a module.
+
+    It is compiled each time, in less than a millisecond: byte code in __pycache__ could be somebody else's.
+    """
     # importlib.machinery, without the imports of the package importlib.
     from _frozen_importlib import ModuleSpec
     from _frozen_importlib_external import SourceFileLoader
@@ -447,13 +382,7 @@ def _run_file(path: str) -> ModuleType:
         sys.modules[PACKAGE] = type(sys)(PACKAGE)
     name = f"{PACKAGE}.{stem}"
     loader = SourceFileLoader(name, path)
-    code: CodeType | None
-    if posix.stat(path).st_mtime > time.time() - 2:
-        # Python's cache of compiled code tells files apart by size and whole seconds: a second edit would go unnoticed.
-        code = loader.source_to_code(loader.get_data(path), path)
-    else:
-        code = loader.get_code(name)
-    assert code is not None
+    code = loader.source_to_code(trusted.read(path), path)
     module = type(sys)(name)
     module.__file__ = path
     module.__loader__ = loader
@@ -472,7 +401,19 @@ def _run_file(path: str) -> ModuleType:
 
 
 def _import(name: str) -> ModuleType:
-    """Import an installed module of a site."""
+    """Import an installed module of a site.
+
+    Raises:
+        LoadError: somebody else could have written it, or a package that it is in.
+    """
+    from _frozen_importlib import _find_spec  # type: ignore[attr-defined]
+
+    package, _, _ = name.rpartition(".")
+    if name not in sys.modules and trusted.guarded():
+        # What a package imports from its own folders is as safe as they are; docs/security.md says so.
+        spec = _find_spec(name, _import(package).__path__ if package else None)
+        for file in (spec.origin, spec.cached) if spec is not None and spec.has_location else ():
+            trusted.check(file)
     __import__(name)
     return sys.modules[name]
 
@@ -542,6 +483,8 @@ def _options(made: Collection, module: ModuleType, known: list[Option]) -> list[
 
 def _describe(source: Source, error: BaseException) -> str:
     """Return a finding: where it is wrong, what, and the traceback below."""
+    if isinstance(error, LoadError):
+        return "\n".join(error.findings)
     name = source.path or source.module or "?"
     line = None
     if isinstance(error, SyntaxError) and error.filename == source.path:

@@ -22,6 +22,7 @@ No number of a device: overlays, Btrfs and NFS, of which many nodes' root file s
 
 from __future__ import annotations
 
+from slurmhooks import trusted
 from slurmhooks.hook import CONTEXTS
 from slurmhooks.loader import Source, has_magic, identity, matches, plain_glob
 from slurmhooks.log import LEVELS, log
@@ -132,10 +133,12 @@ def read(args: Sequence[str], path: str | None = None) -> list[list[str]] | None
     Args:
         args: the arguments on the line of plugstack.conf.
         path: the manifest; by default the one beside slurm.conf.
+
+    Raises:
+        LoadError: somebody else could have written it since C has read it.
     """
     try:
-        with open(path or default_path(), encoding="utf-8", errors="surrogateescape") as file:
-            rows = file.read().split("\n")
+        rows = trusted.read(path or default_path()).decode("utf-8", "surrogateescape").split("\n")
     except OSError:
         return None
     found: list[list[str]] | None = None

@@ -7,7 +7,7 @@ import posix
 import sys
 from _stat import S_ISREG
 
-from slurmhooks import loader
+from slurmhooks import loader, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import DEBUG3, LEVELS, USER, log
 
@@ -41,13 +41,14 @@ def directory() -> str:
     """Return the folder of slurm.conf: of SLURM_CONF's, else the one that the plugins were built for."""
     conf = environment("SLURM_CONF")
     if conf:
-        return conf.rpartition("/")[0]
+        # Slurm, too, starts from the current folder, and daemons leave that later.
+        return (conf if conf.startswith("/") else f"{posix.getcwd()}/{conf}").rpartition("/")[0] or "/"
     built_for = sys._xoptions.get("slurmhooks_sysconfdir")
     return built_for if isinstance(built_for, str) else "/etc/slurm"
 
 
 def slurm_user() -> int:
-    """Return the number of SlurmUser in slurm.conf; 0, which is Slurm's default, if it cannot be told."""
+    """Return the user id of SlurmUser in slurm.conf; 0, which is Slurm's default, if it cannot be told."""
     import pwd
 
     name = _conf_value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", "slurmuser") or "root"
@@ -99,8 +100,8 @@ def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
         path: the file; by default slurmhooks.toml beside slurm.conf.
 
     Raises:
-        ConfigError: it is wrong.
-        LoadError: a folder that it names exists but cannot be listed.
+        ConfigError: it is wrong, or somebody else could have written it.
+        LoadError: a folder that it names exists but cannot be listed, or is exposed.
     """
     path = path or config_path()
     read = read_config(path)
@@ -111,11 +112,10 @@ def read_config(path: Path) -> Config:
     """Return the configuration; one that really does not exist is an empty one.
 
     Raises:
-        ConfigError: it is wrong, cannot be read, or leads nowhere.
+        ConfigError: it is wrong, cannot be read, or leads nowhere; or somebody else could have written it.
     """
     from slurmhooks import config
 
-    _refuse_exposed(str(path))
     _refuse_hidden(str(path))
     return config.read(path)
 
@@ -130,7 +130,7 @@ def sources_of(path: Path, read: Config) -> list[Source]:
     Raises:
         LoadError: a folder exists but cannot be listed.
     """
-    found = loader.expand(read.hooks.paths, str(path.parent))
+    found = _expand(read.hooks.paths, str(path.parent))
     return [*found, *(loader.Source(module=name) for name in read.hooks.modules)]
 
 
@@ -154,17 +154,16 @@ def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
         path: as for :func:`of_config`.
 
     Raises:
-        ConfigError: it is wrong.
+        ConfigError: it is wrong, or somebody else could have written it.
         LoadError: a folder that it names exists but cannot be listed.
     """
     path = path or f"{directory()}/{_CONFIG}"
-    _refuse_exposed(path)
     _refuse_hidden(path)
     plain = _plain(path)
     if plain is not None:
         hooks, level = plain
         log.limit(level)
-        found = loader.expand(hooks.get("paths", ()), path.rpartition("/")[0])
+        found = _expand(hooks.get("paths", ()), path.rpartition("/")[0])
         found += [loader.Source(module=name) for name in hooks.get("modules", ())]
         return found, hooks.get("require", ())
     from pathlib import Path
@@ -174,20 +173,18 @@ def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
     return found, read.hooks.require
 
 
-def _refuse_exposed(path: str) -> None:
-    """Refuse a configuration that somebody else may have written, in a process with more rights than they.
+def _expand(patterns: Sequence[str], base: str) -> list[Source]:
+    """Return the hook files that patterns name, as :func:`loader.expand` does.
 
     Raises:
-        ConfigError: it is one.
+        LoadError: somebody else could have put files into a folder that they name, or have taken some away.
     """
-    if not loader.guarded():
-        return
-    try:
-        reason = loader.exposed(path, posix.stat(path))
-    except OSError:  # whoever reads it will say so
-        return
-    if reason is not None:
-        raise ConfigError([reason])
+    if trusted.guarded():
+        for pattern in patterns:
+            full = pattern if pattern.startswith("/") else f"{base}/{pattern}"
+            folder = full.partition("*")[0].partition("?")[0].partition("[")[0].rpartition("/")[0]
+            trusted.check(folder)
+    return loader.expand(patterns, base)
 
 
 def _refuse_hidden(path: str) -> None:
@@ -212,11 +209,10 @@ def _plain(path: str) -> tuple[dict[str, list[str]], str] | None:
     from slurmhooks import plain_toml
 
     try:
-        with open(path, "rb") as file:
-            tables = plain_toml.read(file.read().decode())
+        tables = plain_toml.read(trusted.read(path).decode())
     except FileNotFoundError:
         return {}, LEVELS[DEBUG3]
-    except (OSError, UnicodeDecodeError):
+    except (LoadError, OSError, UnicodeDecodeError):
         return None
     if tables is None:
         return None
@@ -246,7 +242,7 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
     """
     config, pattern, rest = split_plugstack(args)
     if pattern is not None:
-        return loader.expand([pattern], directory()), rest, ()
+        return _expand([pattern], directory()), rest, ()
     if config is not None and not config.startswith("/"):
         config = f"{directory()}/{config}"
     try:
@@ -269,10 +265,9 @@ def lua_version() -> str | None:
         LoadError: the configuration is wrong.
     """
     try:
-        with open(f"{directory()}/{_CONFIG}", "rb") as file:
-            if b"lua" not in file.read():
-                # Importing the model takes longer than all else.
-                return None
+        if b"lua" not in trusted.read(f"{directory()}/{_CONFIG}"):
+            # Importing the model takes longer than all else.
+            return None
     except OSError:
         return None
     from slurmhooks import config

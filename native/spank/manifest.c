@@ -3,15 +3,17 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <slurm/slurm_version.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "build_config.h"
+#include "trusted.h"
 
 #define FILE_NAME "slurmhooks.manifest"
 #define LARGEST (1024 * 1024)
@@ -309,44 +311,39 @@ struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
     return lines;
 }
 
-/* Beside slurm.conf, as Slurm itself finds its other files. RET a path, or NULL if it is too long. */
+/*
+ * Beside slurm.conf, as Slurm itself finds its other files: a name without a folder starts from the current one.
+ * RET a path, or NULL if it is too long.
+ */
 static const char *manifest_path(char *buffer, size_t size)
 {
     const char *conf = getenv("SLURM_CONF");
-    const char *slash = conf ? strrchr(conf, '/') : NULL;
 
-    if (!slash)
+    if (!conf || !*conf)
         return SLURMHOOKS_SYSCONFDIR "/" FILE_NAME;
-    size_t folder = (size_t)(slash - conf) + 1;
-    if (folder + sizeof(FILE_NAME) > size)
+    buffer[0] = '\0';
+    if (*conf != '/' && !getcwd(buffer, size))
         return NULL;
-    memcpy(buffer, conf, folder);
-    memcpy(buffer + folder, FILE_NAME, sizeof(FILE_NAME));
-    return buffer;
-}
-
-/* Whoever can write it can switch hooks off: only those who could do so anyway. */
-static int trusted(const struct stat *status)
-{
-    return S_ISREG(status->st_mode) && !(status->st_mode & S_IWOTH) &&
-           !(status->st_mode & S_IWGRP && status->st_gid != 0) && (status->st_uid == 0 || status->st_uid == geteuid());
+    size_t start = strlen(buffer);
+    const char *slash = strrchr(conf, '/');
+    int folder = slash ? (int)(slash - conf) : 0;
+    int length =
+        snprintf(buffer + start, size - start, "%s%.*s/%s", start && folder ? "/" : "", folder, conf, FILE_NAME);
+    return length < 0 || (size_t)length >= size - start ? NULL : buffer;
 }
 
 /* The content, malloc'ed, with room for a NUL; NULL if there is none to be had. */
 static char *read_whole(const char *path, size_t *size, const char **why)
 {
+    static char exposed[PATH_MAX + 128];
     struct stat status;
     char *text = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = trusted_open(path, exposed, sizeof(exposed));
 
-    *why = fd < 0 && errno != ENOENT ? "it cannot be read" : "there is none";
+    *why = exposed[0] ? exposed : fd < 0 && errno == ENOENT ? "there is none" : "it cannot be read";
     if (fd < 0)
         return NULL;
-    *why = "it cannot be trusted: not a regular file, or others may write it";
-    if (fstat(fd, &status) || !trusted(&status))
-        goto done;
-    *why = "it cannot be read";
-    if (status.st_size <= 0 || status.st_size > LARGEST)
+    if (fstat(fd, &status) || status.st_size <= 0 || status.st_size > LARGEST)
         goto done;
     *size = (size_t)status.st_size;
     text = calloc(1, *size + 1);

@@ -43,6 +43,7 @@ MODULES = (
     "slurmhooks.spank.model",
     "slurmhooks.spank.options",
     "slurmhooks.spank.rehearsal",
+    "slurmhooks.trusted",
     "slurmhooks.values",
     "slurmhooks.view",
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from slurmhooks import config, loader, site
+from slurmhooks import config, loader, site, trusted
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.manifest import MOST_ARGUMENTS, VARIANT_LETTERS, Line
@@ -44,13 +44,15 @@ class Loaded:
 
     def load(self, sysconfdir: Path) -> None:
         """Load everything that the configuration below ``sysconfdir`` names."""
-        # Only compile leaves byte code beside the hook files: a new __pycache__ there makes the manifest stale.
         sys.dont_write_bytecode = True
         os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
-        if os.getuid() == 0:
-            loader.guard(site.slurm_user)
         path = site.config_path()
+        if os.getuid() == 0:
+            # slurmctld also takes what is SlurmUser's, slurmd and slurmstepd take only what is root's.
+            trusted.guard(site.slurm_user())
         self._guard(partial(self._load_config, path))
+        if os.getuid() == 0:
+            trusted.guard()
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
             self._guard(partial(self._load_line, args, path))
         self.findings += same_options(self.lines) + too_many_options(self.lines)

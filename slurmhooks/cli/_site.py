@@ -4,14 +4,15 @@
 import glob
 import os
 import re
-import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import BaseModel
 
+from slurmhooks import trusted
 from slurmhooks.cli import _native, _slurm
+from slurmhooks.errors import LoadError
 
 SPANK_LINE = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)", re.IGNORECASE)
 
@@ -114,19 +115,14 @@ def find_plugin_dir(sysconfdir: Path, root: Path = Path("/")) -> Path | None:
 
 
 def writable_by_others(paths: list[str]) -> list[str]:
-    """Return those folders and archives that somebody other than root may change."""
+    """Return what somebody other than root may change of some folders and archives or above, each with the repair."""
+    trusted.guard()
     found = []
     for path in paths:
         try:
-            status = os.stat(path)
-        except OSError:
-            continue
-        if (
-            status.st_uid != 0
-            or status.st_mode & stat.S_IWOTH
-            or (status.st_mode & stat.S_IWGRP and status.st_gid != 0)
-        ):
-            found.append(path)
+            trusted.check(path)
+        except LoadError as error:
+            found += error.findings
     return found
 
 

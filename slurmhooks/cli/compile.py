@@ -2,7 +2,6 @@
 """Write the hook manifest, so that Python starts only where a handler is."""
 
 import os
-import py_compile
 from pathlib import Path
 
 import click
@@ -22,9 +21,9 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     """Write the hook manifest, so that Python starts only where a handler is.
 
     Run it on every machine after hook files, plugstack.conf or slurmhooks itself have changed; without it, all works,
-    only slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, compiles the
-    hook files and what launches import to byte code, and puts that variant of spank_python.so in place which makes
-    Slurm do no more than the handlers need.
+    only slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, compiles
+    what launches import of slurmhooks to byte code, and puts that variant of spank_python.so in place which makes Slurm
+    do no more than the handlers need.
     """
     folder = plugin_dir or _site.installed_in(sysconfdir)
     record = _native.BuildRecord.load(folder) if folder else None
@@ -39,8 +38,7 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     notes = [*_load.ignored_modes(loaded.lines, record), *_load.too_long(loaded.lines)]
     for text in [*loaded.notes, *loaded.disabled, *notes]:
         note(text)
-    # First: a new __pycache__ changes the folder of the hook files, and each launch would look into it.
-    byte_code(loaded)
+    byte_code()
     manifest.write(text_of(loaded, record), str(sysconfdir / manifest.FILE_NAME))
     chosen = choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
     count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
@@ -61,20 +59,12 @@ def slurm_number(version: str) -> int:
     return major << 16 | minor << 8 | micro
 
 
-def byte_code(loaded: _load.Loaded) -> None:
-    """Compile the hook files, and what of slurmhooks launches import, where their folders may be written."""
+def byte_code() -> None:
+    """Compile what of slurmhooks launches import, where its folder may be written."""
     try:
         _bytecode.write()
     except OSError as error:
         note(f"no byte code for launches: {error}")
-    sources = [source for line in loaded.lines for source in line.sources if not source.scripted]
-    paths = {source.path for source in sources if source.path is not None}
-    paths |= {handler.path for handler in loaded.registry.all_handlers() if handler.spec.name.startswith("scrun.")}
-    for path in sorted(paths):
-        try:
-            py_compile.compile(path, doraise=True)
-        except (OSError, py_compile.PyCompileError) as error:
-            note(f"no byte code for {path}: {error}")
 
 
 def choose_variant(folder: Path, letters: str) -> str:

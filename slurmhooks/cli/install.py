@@ -14,7 +14,6 @@ TEMPLATE = "scrun.lua.in"
 # Tells a scrun.lua that may be replaced from one that a person wrote.
 MARK = "Made by 'slurmhooks install'"
 OWN_SCRIPT = "scrun.site.lua"
-RISK = "what they put there runs as root in slurmd"
 ABSOLUTE = click.Path(path_type=Path)
 
 
@@ -59,9 +58,8 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
     if TEMPLATE in record.files:
         click.echo(render_scrun_lua(source / TEMPLATE, folder, sysconfdir, destdir))
     if destdir == Path("/"):
-        for entry in _site.writable_by_others(record.python.paths):
-            warning = click.style("warning:", fg="yellow")
-            click.echo(f"{warning} {entry} can be changed by others than root; {RISK}", err=True)
+        for finding in _site.writable_by_others(record.python.paths):
+            click.echo(f"{click.style('warning:', fg='yellow')} {finding}", err=True)
     show_settings(_site.settings(sysconfdir, folder, destdir))
 
 

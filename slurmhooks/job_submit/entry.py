@@ -7,7 +7,7 @@ The two that run for every request are compiled (native/job_submit/event.c) and 
 
 from __future__ import annotations
 
-from slurmhooks import dispatch, loader, site
+from slurmhooks import dispatch, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import model, native
 from slurmhooks.job_submit.bases import native_view
@@ -58,7 +58,7 @@ def init(version: int) -> Answer:
 
 
 def _init() -> Answer:
-    loader.guard(site.slurm_user)
+    trusted.guard()
     try:
         _site.start()
     except (ConfigError, LoadError) as error:

@@ -21,7 +21,7 @@ from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import job_fields, slurm_table, source
 from slurmhooks.lua.job_fields import Reader, Release
 from slurmhooks.lua.library import NoLuaError
-from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, to_bytes, to_text
+from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script, to_bytes, to_text
 from slurmhooks.registry import Handler
 from slurmhooks.values import text_to_c
 
@@ -304,7 +304,8 @@ class Script:
         self._uid = 0
         self.state = state = State(options.version)
         try:
-            chunk = state.load(path)
+            content = read_script(path)
+            chunk = state.load_script(path, content)
         except ScriptError as error:
             raise ScriptError(f"{path}: {error.text}", error.traceback) from None
         table = slurm_table.install(state, table_constants(release), self._said.append)
@@ -336,7 +337,7 @@ class Script:
         self._record_getters = record_getters(release)
         self._lines = self._run(chunk)
         if native is not None and native.views is None:
-            self._warn()
+            self._warn(content)
 
     def _compiled(self) -> tuple[Any, Any]:
         """Return what native/job_submit/lua.c has for this state: the object, and Lua's function for metamethods."""
@@ -363,10 +364,9 @@ class Script:
         native.native_view.Lua.partitions(*job_fields.partition_places(struct, self.release), *addresses)
         return self.state.c_function(native.native_view.__file__, "slurmhooks_partitions")
 
-    def _warn(self) -> None:
+    def _warn(self, content: bytes) -> None:
         """Say what the script uses that this build cannot give it."""
-        with open(self.path, encoding="utf-8", errors="surrogateescape") as file:
-            uses = source.Script(file.read()).uses
+        uses = source.Script(content.decode("utf-8", "surrogateescape")).uses
         wanted = {
             use.of if use.of in ("part_list", "job_rec") else f"slurm.{use.name}": use.line
             for use in reversed(uses)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import posix
 
+from slurmhooks import trusted
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.lua import library
 from slurmhooks.values import ENCODING, ERRORS
@@ -26,6 +27,7 @@ JSON = __file__.rpartition("/")[0] + "/json.lua"
 PIPES = __file__.rpartition("/")[0] + "/pipes.lua"
 COMPAT = __file__.rpartition("/")[0] + "/compat.lua"
 BIT32 = __file__.rpartition("/")[0] + "/bit32.lua"
+BOM = b"\xef\xbb\xbf"
 
 
 class ScriptError(SlurmhooksError):
@@ -118,6 +120,7 @@ class State:
         )
         self._items = self._module.as_itemgetter
         self._loadfile: Any = self.globals[b"loadfile"]
+        self._loadstring: Any = self.globals[b"loadstring"] or self.globals[b"load"]
         self.unpack = "unpack" if self.globals[b"unpack"] is not None else "table.unpack"
         path, cpath = library.search_paths(lua)
         self.globals[b"package"][b"path"] = to_bytes(path)
@@ -222,15 +225,28 @@ class State:
         return self._lua.compile(to_bytes(source), name=to_bytes(name))
 
     def load(self, path: str) -> Any:
-        """Return a script as a function, read as ``luaL_loadfile`` does.
+        """Return a script of this package as a function.
 
         Raises:
             ScriptError: it cannot be read, or is no Lua.
         """
-        found = self._loadfile(to_bytes(path))
-        if isinstance(found, tuple):
-            raise ScriptError(to_text(found[1]), [])
-        return found
+        return _loaded(self._loadfile(to_bytes(path)))
+
+    def load_script(self, path: str, content: bytes) -> Any:
+        """Return a site's script as a function, as ``luaL_loadfile`` would.
+
+        Args:
+            path: of the script, for messages.
+            content: of the script, see :func:`read_script`.
+
+        Raises:
+            ScriptError: it is no Lua.
+        """
+        if self.version != "5.1":
+            content = content.removeprefix(BOM)
+        if content.startswith(b"#"):
+            content = b"\n" + content.partition(b"\n")[2]
+        return _loaded(self._loadstring(content, to_bytes(f"@{path}")))
 
     def call(self, function: Any, *args: object) -> Any:
         """Call a function of Lua.
@@ -288,6 +304,31 @@ class State:
 
         why = c_modules.open_for_modules(self._which)
         return None if why is None else b"\n\tC module '" + name + b"' cannot be loaded: " + to_bytes(why)
+
+
+def read_script(path: str) -> bytes:
+    """Return the content of a site's script.
+
+    Raises:
+        LoadError: somebody else could have written it.
+        ScriptError: it cannot be read.
+    """
+    try:
+        return trusted.read(path)
+    except OSError as error:
+        # As luaL_loadfile says it.
+        raise ScriptError(f"cannot open {path}: {error.strerror}", []) from None
+
+
+def _loaded(result: Any) -> Any:
+    """Return the function out of what Lua's load functions return.
+
+    Raises:
+        ScriptError: there is none, but a message.
+    """
+    if isinstance(result, tuple):
+        raise ScriptError(to_text(result[1]), [])
+    return result
 
 
 def _temporary() -> bytes:

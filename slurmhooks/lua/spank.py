@@ -13,7 +13,7 @@ from slurmhooks.log import ERROR, INFO, VERBOSE, log
 from slurmhooks.lua import spank_handle
 from slurmhooks.lua.conversions import returned
 from slurmhooks.lua.library import NoLuaError
-from slurmhooks.lua.runtime import LuaRaise, ScriptError, State
+from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script
 from slurmhooks.registry import Handler, Registry
 
 TYPE_CHECKING = False
@@ -60,9 +60,9 @@ class Script:
         self._state = State(lua)
         spank_handle.install(self._state)
         self._handle = spank_handle.Handle(self._state, path)
-        self.names = frozenset(_names_in(path))
-        chunk = self._state.load(path)
-        self._state.call(chunk)
+        content = read_script(path)
+        self.names = frozenset(_names_in(content))
+        self._state.call(self._state.load_script(path, content))
         self.names |= frozenset(name for name in CALLBACKS if self.defines(name))
         self.options: list[LuaOption] = []
 
@@ -256,10 +256,7 @@ def _load(
         if loader.identity(path) is None:
             log.plain(VERBOSE, f"spank/lua: No files found in {path}")
             continue
-        wrong = loader.unfit(path)
         try:
-            if wrong is not None:
-                raise ScriptError(wrong, [])
             script = Script(path, lua, fatal)
             try:
                 if with_options:
@@ -286,13 +283,9 @@ def _base(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _names_in(path: str) -> list[str]:
+def _names_in(content: bytes) -> list[str]:
     """Return the callbacks that the text of a script names outside of comments on lines of their own."""
-    try:
-        with open(path, "rb") as file:
-            rows = file.read().split(b"\n")
-    except OSError:
-        return []
+    rows = content.split(b"\n")
     text = b"\n".join(row for row in rows if not row.lstrip().startswith(b"--"))
     found = []
     for name in LONGEST_FIRST:

@@ -6,9 +6,11 @@ Every function takes the address of a ``struct slurmhooks_container`` and answer
 
 from __future__ import annotations
 
+import posix
+
 import _slurmhooks_scrun as native
 
-from slurmhooks import dispatch, loader, site
+from slurmhooks import dispatch, loader, site, trusted
 from slurmhooks.errors import ConfigError, LoadError, Reject, SlurmhooksError
 from slurmhooks.log import ERROR, VERBOSE, log
 from slurmhooks.scrun import cancel
@@ -130,6 +132,8 @@ def _load() -> Registry | None:
     """Load the hooks at the first staging; None if that fails, with everything in the log."""
     global _registry
     if _registry is None:
+        if posix.getuid() == 0:
+            trusted.guard()
         try:
             _registry = loader.load(*site.sources())
         except (ConfigError, LoadError) as error:

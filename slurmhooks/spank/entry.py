@@ -248,10 +248,10 @@ def _line(argc: int, argv: int, known: bool, many: bool = False) -> Line | None:
 
 def _load(args: tuple[str, ...], known: bool, many: bool) -> Line | None:
     """Load what one line of plugstack.conf names; see :func:`_line`."""
-    from slurmhooks import loader, site
+    from slurmhooks import loader, site, trusted
 
     if posix.getuid() == 0:
-        loader.guard(site.slurm_user)
+        trusted.guard()
     try:
         rows = None
         if known:

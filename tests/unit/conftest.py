@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from slurmhooks import loader
+from slurmhooks import trusted
 from slurmhooks.log import log
 
 
@@ -29,7 +29,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture(autouse=True)
 def on_a_laptop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget after each test that a process was a daemon, or root's slurmhooks check."""
-    monkeypatch.setattr(loader, "_slurm_user", None)
+    monkeypatch.setattr(trusted, "_owners", None)
 
 
 @pytest.fixture

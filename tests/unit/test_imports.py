@@ -26,6 +26,7 @@ MAY_BE_IMPORTED = {
     "slurmhooks.spank.fields",
     "slurmhooks.spank.model",
     "slurmhooks.spank.options",
+    "slurmhooks.trusted",
     "slurmhooks.values",
     "slurmhooks.view",
     "slurmhooks.manifest",  # a line that it knows; else slurmhooks.site

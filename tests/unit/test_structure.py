@@ -13,7 +13,7 @@ PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
     ("bytecode", "errors", "_version"),
-    ("values", "outcome"),
+    ("values", "outcome", "trusted"),
     ("hook", "registry", "config", "plain_toml", "log", "structured", "view"),
     ("loader", "dispatch", "site", "reload"),
     ("spank", "job_submit", "scrun", "lua", "manifest"),

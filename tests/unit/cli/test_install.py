@@ -202,4 +202,4 @@ def test_search_path_that_others_can_change_is_warned_of(
     record.model_copy(update={"python": python}).save(build)
     result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
-    assert f"{tmp_path} can be changed by others than root" in result.stderr
+    assert f"warning: {tmp_path}: it is writable by everybody" in result.stderr

@@ -77,8 +77,12 @@ def test_below_a_root() -> None:
 
 
 def test_folders_that_others_may_change(tmp_path: Path) -> None:
-    """A folder that everybody may write to is told, one that is missing is not."""
+    """A folder that everybody may write to is told, and so is one below it; one that is missing is not."""
     open_folder = tmp_path / "open"
-    open_folder.mkdir()
+    (open_folder / "lib").mkdir(parents=True)
     open_folder.chmod(0o777)
-    assert _site.writable_by_others(["/usr", str(open_folder), "/no/such"]) == [str(open_folder)]
+    folders = ["/usr", str(open_folder), str(open_folder / "lib"), "/no/such"]
+    first, second = _site.writable_by_others(folders)
+    assert first.startswith(f"{open_folder}: it is writable by everybody")
+    assert second.startswith(f"{open_folder}/lib: {open_folder} is writable by everybody")
+    assert first.endswith(f": chmod o-w {open_folder}")

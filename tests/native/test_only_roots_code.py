@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each plugin point judges the files of a site before it runs them, in root's processes."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.native.hosting import Host
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root's processes judge whole paths")
+
+NOBODY = 65534
+HOOKS = """
+log.info("ran")
+
+@hook.job_submit
+def submit(job): ...
+
+@hook.spank.init
+def init(spank): ...
+
+@hook.scrun.stage_in
+def stage_in(container): ...
+"""
+POINTS = {
+    "job_submit": ("open js $job_submit", "open"),
+    "spank": ("open sp $spank\ncontext remote\ncall sp init", "call"),
+    "spank with a GLOB": ("open sp $spank *.py\ncontext slurmd\ncall sp init", "call"),
+    "scrun": ("lua $lua\nstage_in id=box bundle=/b", "stage_in"),
+}
+EXPOSED: dict[str, Callable[[Path], object]] = {
+    "chown root": lambda folder: os.chown(folder, NOBODY, -1),
+    "chmod g-w": lambda folder: folder.chmod(0o775),
+    "chmod o-w": lambda folder: folder.chmod(0o757),
+}
+
+
+@pytest.mark.parametrize("repair", EXPOSED)
+@pytest.mark.parametrize("point", POINTS)
+def test_a_folder_that_others_can_write(host: Host, point: str, repair: str) -> None:
+    """Nothing in it runs, what is asked for fails, and the log has the command that repairs it."""
+    script, command = POINTS[point]
+    host.site(HOOKS)
+    run = host.run(script)
+    assert (run.one(command).rc, run.said("ran")) == (0, [""])
+    EXPOSED[repair](host.folder)
+    run = host.run(script)
+    assert run.one(command).rc != 0
+    assert run.said("ran") == []
+    assert f"Slurm would run what they put there: {repair} {host.folder}" in run
+
+
+@pytest.mark.parametrize("point", ["job_submit", "spank"])
+def test_a_lua_script_that_a_group_can_write(host: Host, point: str) -> None:
+    """It fails what it is called for, as a hook file does: to leave it out would drop the policy in it."""
+    path = host.folder / "policy.lua"
+    path.write_text(
+        "slurm = slurm or {}\nfunction slurm_job_submit() return 0 end\nfunction slurm_job_modify() return 0 end\n"
+        "function slurm_spank_init() return 0 end\n"
+    )
+    host.config('[job_submit]\nlua = "policy.lua"\n')
+    script, command = POINTS[point]
+    script = script.replace("$spank", "$spank policy.lua")
+    assert host.run(script).one(command).rc == 0
+    path.chmod(0o664)
+    run = host.run(script)
+    assert run.one(command).rc != 0
+    assert f"chmod g-w {path}" in run

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A process of root takes no manifest that somebody else could have written: with one, handlers need not run."""
+
+import ctypes
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.native.hosting import Host, Run
+from tests.native.manifests import compile_manifest
+
+NOBODY = 65534
+ROUNDS = 25
+RENAME_EXCHANGE = 2
+AT_FDCWD = -100
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root's processes judge whole paths")
+
+
+def write_manifest(host: Host, folder: Path) -> Path:
+    """Write a manifest in a folder of its own, by which no handler of hooks.py is called."""
+    host.site("hook.spank.task_exit(lambda spank: None)")
+    path = host.folder / "hooks.py"
+    made = compile_manifest(host, path, args=(str(path),))
+    folder.mkdir(parents=True, exist_ok=True)
+    return made.rename(folder / made.name)
+
+
+def launch(host: Host, conf: str, cwd: Path | None = None, wrapper: Sequence[str] = ()) -> Run:
+    """Call init with a slurm.conf of this name; only without a manifest Python has to start."""
+    env = {"SLURM_CONF": conf}
+    script = "open sp $spank $dir/hooks.py\ncontext remote\ncall sp init\nmapped libpython"
+    run = host.run(script, env=env, cwd=cwd, wrapper=wrapper)
+    assert run.one("call").rc == 0
+    return run
+
+
+def is_taken(run: Run) -> bool:
+    """Tell whether the manifest was taken."""
+    return not run.one("mapped")["found"]
+
+
+EXPOSURES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "world": (lambda path: path.chmod(0o757), "is writable by everybody: chmod o-w "),
+    "group": (lambda path: path.chmod(0o775), "is writable by its group: chmod g-w "),
+    "owner": (lambda path: os.chown(path, NOBODY, -1), "belongs to a user who is not root: chown -h root "),
+}
+
+
+@pytest.mark.parametrize("exposure", EXPOSURES)
+@pytest.mark.parametrize("component", ["site", "site/slurm", "site/slurm/slurmhooks.manifest"])
+def test_every_component_is_judged(each_host: Host, component: str, exposure: str) -> None:
+    """A manifest, its folder or any folder above that others can write is not taken, and the log says how to repair."""
+    folder = each_host.folder / "site" / "slurm"
+    write_manifest(each_host, folder)
+    conf = str(folder / "slurm.conf")
+    assert is_taken(launch(each_host, conf))
+    expose, why = EXPOSURES[exposure]
+    expose(each_host.folder / component)
+    run = launch(each_host, conf)
+    assert not is_taken(run)
+    place = each_host.folder / component
+    assert f"it cannot be trusted: {place} {why}{place}" in run
+
+
+def test_links_are_judged(each_host: Host) -> None:
+    """A link is followed where it and its folder are root's alone: relative and absolute, to files and folders."""
+    folder = each_host.folder / "site" / "slurm"
+    made = write_manifest(each_host, folder)
+    links = each_host.folder / "links"
+    (links / "file").mkdir(parents=True)
+    (links / "relative").symlink_to("../site/./slurm/")
+    (links / "absolute").symlink_to(folder)
+    (links / "back").symlink_to("absolute/../slurm")
+    (links / "file" / made.name).symlink_to(f"../relative/{made.name}")
+    names = ("relative", "absolute", "back", "file")
+    for name in names:
+        assert is_taken(launch(each_host, str(links / name / "slurm.conf"))), name
+    os.chown(links / "relative", NOBODY, -1, follow_symlinks=False)
+    run = launch(each_host, str(links / "file" / "slurm.conf"))
+    assert not is_taken(run)
+    assert f"it cannot be trusted: {links}/file/../relative belongs to a user who is not root: chown -h root " in run
+    links.chmod(0o1777)
+    for name in names:
+        run = launch(each_host, str(links / name / "slurm.conf"))
+        assert f"it cannot be trusted: {links} is writable by everybody: keep it elsewhere" in run
+
+
+def test_links_without_end(each_host: Host) -> None:
+    """They end the walk, as does a path that links make too long."""
+    write_manifest(each_host, each_host.folder)
+    (each_host.folder / "loop").symlink_to("loop/" * 100)
+    run = launch(each_host, str(each_host.folder / "loop" / "slurm.conf"))
+    assert not is_taken(run)
+    assert "it cannot be read" in run
+
+
+@pytest.mark.parametrize(("conf", "cwd"), [("slurm.conf", "site"), ("site/slurm.conf", "."), ("../site/x", "other")])
+def test_a_relative_slurm_conf(each_host: Host, conf: str, cwd: str) -> None:
+    """It starts from the current folder for C as for Python, and the whole path is judged all the same."""
+    write_manifest(each_host, each_host.folder / "site")
+    (each_host.folder / "other").mkdir()
+    assert is_taken(launch(each_host, conf, each_host.folder / cwd))
+    (each_host.folder / "site").chmod(0o777)
+    assert not is_taken(launch(each_host, conf, each_host.folder / cwd))
+
+
+def test_what_is_no_file(host: Host) -> None:
+    """Nobody waits for a FIFO, and a file is no folder."""
+    folder = host.folder / "site"
+    made = write_manifest(host, folder)
+    assert not is_taken(launch(host, str(made / "slurm.conf")))
+    made.unlink()
+    os.mkfifo(made)
+    assert not is_taken(launch(host, str(folder / "slurm.conf")))
+
+
+def test_a_process_of_a_user(host: Host) -> None:
+    """It takes root's manifest wherever that is, but none that others can write."""
+    folder = host.folder / "site"
+    made = write_manifest(host, folder)
+    folder.chmod(0o1777)
+    # What leads to the folder is for root alone.
+    reading = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+    wrapper = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *reading]
+    assert is_taken(launch(host, str(folder / "slurm.conf"), wrapper=wrapper))
+    made.chmod(0o666)
+    assert not is_taken(launch(host, str(folder / "slurm.conf"), wrapper=wrapper))
+
+
+def attack(one: bytes, other: bytes) -> None:
+    """Exchange two folders for ever, as an ordinary user who may read everything."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    os.setgroups([])
+    os.chdir(os.path.dirname(one))
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    names = os.path.basename(one), os.path.basename(other)
+    while not libc.renameat2(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE):
+        pass
+
+
+def test_folders_that_are_swapped(host: Host) -> None:
+    """An ordinary user who can write a folder above, and swaps those below, cannot have his manifest taken."""
+    theirs = host.folder / "theirs"
+    good, evil = theirs / "slurm", theirs / "evil"
+    made = write_manifest(host, good)
+    evil.mkdir()
+    (evil / made.name).write_bytes(made.read_bytes())
+    made.unlink()
+    for place in (theirs, evil, evil / made.name):
+        os.chown(place, NOBODY, NOBODY)
+    process = multiprocessing.get_context("fork").Process(
+        target=attack, args=(os.fsencode(good), os.fsencode(evil)), daemon=True
+    )
+    process.start()
+    try:
+        for _ in range(ROUNDS):
+            run = launch(host, str(good / "slurm.conf"))
+            assert not is_taken(run)
+            assert f"it cannot be trusted: {theirs} belongs to" in run
+        assert process.is_alive()
+    finally:
+        process.kill()
+        process.join()

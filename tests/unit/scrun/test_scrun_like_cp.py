@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.scrun.folders import parent_of
 from slurmhooks.scrun.trees import copy_tree, remove_tree
 
 NOBODY = 65534
@@ -253,6 +254,12 @@ def test_mounts_stay(tmp_path: Path, remove: Callable[[Path], None]) -> None:
     finally:
         for where in done:
             subprocess.run(["umount", where], check=True)
+
+
+def test_the_root_folder_has_no_name() -> None:
+    """What opens the folder of anything that is removed refuses "/"; this only opens, so that it is safe to try."""
+    with pytest.raises(StagingError, match="last component"), parent_of("/"):
+        pass
 
 
 @pytest.mark.parametrize("path", ["link/", ".", "..", "tree/.", "tree/..", "", "file/x"])

@@ -225,7 +225,7 @@ class LiveSite:
         if findings:
             raise LoadError(findings)
         self.registry = registry
-        log.limit(read.log.level)
+        log.limit(read.log.level, read.log.limit)
         self._packages = read.hooks.modules
         self._reload = read.job_submit.reload
         if self._packages:

@@ -131,7 +131,7 @@ def sources(path: str | None = None) -> list[Source]:
     from pathlib import Path
 
     read, found = of_config(Path(path))
-    log.limit(read.log.level)
+    log.limit(read.log.level, read.log.limit)
     return found
 
 

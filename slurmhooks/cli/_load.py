@@ -108,8 +108,8 @@ class Loaded:
             self.notes += unreadable([str(path)])
         self.notes += unreadable(loader.names(sources))
         self.watched += [handler.path for handler in registry.all_handlers()]
-        level = None if read is None else read.log.level
-        self.lines.append(Line(args, sources, rest, registry, words, level))
+        limits = () if read is None else (read.log.level, str(read.log.limit))
+        self.lines.append(Line(args, sources, rest, registry, words, limits))
 
     def _add_scripts(
         self, registry: Registry, scripts: list[loader.Source], args: tuple[str, ...]

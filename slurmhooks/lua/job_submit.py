@@ -431,19 +431,23 @@ class Script:
         self._job = job
         self._tables = tables
         self._uid = uid
-        self._begin(job, uid)
         try:
-            result = function(*arguments)
+            self._begin(job, uid)
+            try:
+                result = function(*arguments)
+            finally:
+                self._end()
+                self._job = None
+                if self._opened:
+                    self._close()
+            if result != 0 or result is False or self._said:
+                self._answer(hook, result)
         except self._failure as error:
             self._failed(hook, self.state.error(error))
-            return
         finally:
-            self._end()
-            self._job = None
-            if self._opened:
-                self._close()
-        if result != 0 or result is False or self._said:
-            self._answer(hook, result)
+            # Whatever ended the call: the next one is another user's.
+            if self._said:
+                self._tell(hook)
 
     def _close(self) -> None:
         """End the tables of the call."""
@@ -483,10 +487,8 @@ class Script:
         if self._options.on_error is not None:
             refuses = self._options.on_error == "reject"
         if not refuses:
-            if self._said:
-                self._tell(hook)
             return
-        self._said.clear()
+        self._said.clear()  # as Slurm does
         raise Reject(error.text, code=RUNTIME_ERROR if self.release >= (26, 5) else None)
 
     def _log_pcall(self, function: str, arguments: int, error: ScriptError) -> None:

@@ -165,6 +165,33 @@ def test_messages_reach_the_user_with_those_of_loading(load: Load, said: SimpleN
     assert said.user == ["loaded", "at 7%"]
 
 
+def test_a_message_never_reaches_the_next_user(load: Load, said: SimpleNamespace) -> None:
+    """When a Python exception ends a call, what the script said is told to its own user, and to nobody later."""
+    script = load('slurm.log_user("for %s", job_desc.name)\nif job_desc.name == "bob" then return 0 end\nreturn f()')
+
+    def bug() -> None:
+        raise RuntimeError("no error of Lua")
+
+    function = script.handlers[0].function.__self__  # type: ignore[attr-defined]
+    function.state.globals[b"f"] = function.state.raw_function(bug)
+    with pytest.raises(RuntimeError, match="no error of Lua"):
+        script.submit(name="alice")
+    assert said.user == ["for alice"]
+    said.user.clear()
+    script.submit(name="bob")
+    assert said.user == ["for bob"]
+
+
+def test_what_scripts_log_is_escaped(load: Load, said: SimpleNamespace) -> None:
+    """What a user sent starts no line of the log, and writes nothing on a terminal."""
+    load('slurm.log_info("%s", job_desc.name)\nslurm.log_user("%s", job_desc.name)\nerror(job_desc.name)').submit(
+        name="a\nslurmctld: fatal:\x1b[2J"
+    )
+    assert said.lines[0] == (INFO, r"lua: a\nslurmctld: fatal:\x1b[2J")
+    assert all("\n" not in text and "\x1b" not in text for _, text in said.lines)
+    assert said.user == ["a\nslurmctld: fatal:\\x1b[2J"]
+
+
 def test_codes_refuse(load: Load) -> None:
     """A number that is not 0 refuses with that code; a fraction is cut."""
     for body, code in (("return slurm.ERROR", -1), ("return 2050", 2050), ('return "7"', 7)):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Load hook files as the daemons would, for check and compile."""
 
+import glob
 import os
-import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +26,9 @@ class Loaded:
     Attributes:
         registry: the handlers that the configuration names, for job_submit and scrun.
         lines: the lines of plugstack.conf, for SPANK.
+        config_files: what must be read for the handlers of the configuration: names, each with the access, r for a
+            file and rx for a folder that is listed.
+        line_files: the same for each of the lines.
         findings: what is wrong, each thing once.
         notes: what may be meant as it is, and may not.
         watched: the files that the handlers depend on.
@@ -36,6 +39,8 @@ class Loaded:
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
+        self.config_files: list[tuple[str, str]] = []
+        self.line_files: list[list[tuple[str, str]]] = []
         self.findings: list[str] = []
         self.notes: list[str] = []
         self.watched: list[str] = []
@@ -57,6 +62,37 @@ class Loaded:
         self.findings = list(dict.fromkeys(self.findings))
         self.notes = list(dict.fromkeys(self.notes))
 
+    def load_files(self, paths: Iterable[Path]) -> None:
+        """Load hook files alone, and those in folders; the owner and the rights of files do not matter then."""
+        sys.dont_write_bytecode = True
+        patterns = []
+        for path in map(os.path.abspath, paths):
+            if not os.path.isdir(path):
+                patterns.append(path)
+            elif loader.matches(f"{glob.escape(path)}/*.py"):
+                patterns.append(f"{glob.escape(path)}/*.py")
+            else:
+                self.findings.append(f"{path}: no hook files (*.py) in it")
+        self._guard(partial(self._load_alone, patterns))
+
+    def _load_alone(self, patterns: list[str]) -> None:
+        sources = loader.expand(patterns, "/")
+        self.registry = loader.load(sources)
+        self._note_idle(sources, self.registry)
+
+    def _note_idle(self, sources: list[loader.Source], registry: Registry) -> None:
+        """Note the hook files without anything for Slurm to call: a decorator may be missing."""
+        labels = {handler.label.partition(":")[0] for handler in registry.all_handlers()}
+        owners = {option.owner for option in registry.options if not option.scripted}
+        labels |= owners | {owner.removeprefix(f"{loader.PACKAGE}.") for owner in owners}
+        self.notes += [
+            f"{source.path or source.module}: holds no handler: is a decorator @hook... missing?"
+            for source in sources
+            if source.read is None
+            and not source.scripted
+            and (Path(source.path).stem if source.path else source.module) not in labels
+        ]
+
     def _guard(self, load: Callable[[], None]) -> None:
         try:
             load()
@@ -70,7 +106,9 @@ class Loaded:
 
             sources = [*job_submit.sources(read, path), *sources]
         self.registry = loader.load(sources)
+        self._note_idle(sources, self.registry)
         self._watch_config(path, read, sources)
+        self.config_files = _files(path, read, sources)
 
     def _read_config(self, path: Path) -> tuple[config.Config, list[loader.Source]]:
         if not path.exists():
@@ -90,8 +128,11 @@ class Loaded:
     def _load_line(self, args: tuple[str, ...], path: Path) -> None:
         name, pattern, rest = site.split_plugstack(args)
         read = None
+        files: list[tuple[str, str]] = []
         if pattern is not None:
             sources = loader.expand([pattern], site.directory())
+            full = os.path.join(site.directory(), pattern)
+            files = [(os.path.dirname(full), "rx")] if loader.has_magic(pattern) else []
             self._watch(f"plugstack.conf: {' '.join(args)}", [os.path.join(site.directory(), pattern)])
             self.watched += [source.path for source in sources if source.path is not None]
             # A toml that appears or changes does not matter to a line that names its files.
@@ -99,14 +140,15 @@ class Loaded:
             path = path if name is None else Path(site.directory(), name)
             read, sources = self._read_config(path)
         registry = loader.load([source for source in sources if not source.scripted])
+        self._note_idle(sources, registry)
         scripts = [source for source in sources if source.scripted]
         words: tuple[str, ...] = ()
         if scripts:
             words, registry = self._add_scripts(registry, scripts, args)
         if read is not None:
             self._watch_config(path, read, sources)
-            self.notes += unreadable([str(path)])
-        self.notes += unreadable(loader.names(sources))
+            files = _files(path, read, sources)
+        self.line_files.append([*files, *((name, "r") for name in loader.names(sources))])
         self.watched += [handler.path for handler in registry.all_handlers()]
         limits = () if read is None else (read.log.level, str(read.log.limit))
         self.lines.append(Line(args, sources, rest, registry, words, limits))
@@ -132,12 +174,11 @@ class Loaded:
         return [self.registry, *(line.registry for line in self.lines)]
 
 
-def unreadable(paths: list[str]) -> list[str]:
-    """Return a note for each file of a line of plugstack.conf that users cannot read, as their srun must."""
+def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> list[tuple[str, str]]:
+    """Return what must be read for a configuration; see :attr:`Loaded.config_files`."""
     return [
-        f"{path}: not readable by everybody, so srun, sbatch and salloc fail for those who cannot: chmod o+r {path}"
-        for path in paths
-        if os.path.exists(path) and not os.stat(path).st_mode & stat.S_IROTH
+        *((name, "r") for name in site.watched(path, read, sources)),
+        *((folder, "rx") for folder in site.folders(path, read)),
     ]
 
 

@@ -2,7 +2,8 @@
 """A machine made of a few files: headers, sources and programs of some Slurm."""
 
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,14 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(_slurm, "PROGRAM_PATH", str(made.bin))
     monkeypatch.setattr(_slurm, "DEFAULT_PLUGIN_DIRS", ())
     return made
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Give a folder that every user can enter, as /etc; those that pytest makes are its user's alone."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
 
 
 @pytest.fixture

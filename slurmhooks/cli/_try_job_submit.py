@@ -73,7 +73,8 @@ class Request:
             raise click.UsageError(f"--tables: no table {name!r}; there are: {', '.join(TABLES)}")
         try:
             if name == "jobs":
-                return fake_jobs([FakeRecord(release=self.release, **fields) for fields in values], release=self.release)
+                records = [FakeRecord(release=self.release, **fields) for fields in values]
+                return fake_jobs(records, release=self.release)
             return MAKERS[name](values, release=self.release)
         except (AttributeError, TypeError, ValueError) as error:
             raise click.UsageError(f"--tables: {name}: {error}") from error

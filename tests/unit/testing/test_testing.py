@@ -464,3 +464,21 @@ def test_a_cancelled_container(hooks: Callable[[str], Path]) -> None:
     assert result.text is not None
     assert "cancelled" in result.text
     assert run(path, "scrun.stage_in").log == ["info: False"]
+
+
+def test_a_misspelled_code_is_a_bug(write: Write) -> None:
+    """A test of a site sees it as slurmctld does, with the name that was meant."""
+    path = write(
+        "hooks.py",
+        """
+        from slurmhooks import Reject, hook
+
+        @hook.job_submit
+        def submit(job):
+            raise Reject("no", code="ESLURM_INVALID_ACOUNT")
+        """,
+    )
+    result = run(path, "job_submit")
+    assert not result.accepted
+    assert result.error_id is not None
+    assert "nearest: ESLURM_INVALID_ACCOUNT" in repr(result)

@@ -74,6 +74,12 @@ def _conf_value(path: str, key: str) -> str | None:
     return found
 
 
+def cluster_name() -> str | None:
+    """Return ClusterName in slurm.conf, in lower case as Slurm takes it; None if it is not there."""
+    name = _conf_value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", "clustername")
+    return None if name is None else name.lower()
+
+
 def config_path() -> Path:
     """Return where slurmhooks.toml is: beside slurm.conf."""
     from pathlib import Path

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import loader
+from slurmhooks import loader, site
 from slurmhooks.errors import LoadError, Reject, SlurmhooksError, StaleHandleError
 from slurmhooks.hook import HOOKS
 from slurmhooks.job_submit import constants, slurmctld
@@ -172,20 +172,7 @@ def _cluster_name() -> str | None:
     try:
         return slurmctld.cluster_name()
     except NotImplementedError:
-        return _configured(os.environ.get("SLURM_CONF") or "/etc/slurm/slurm.conf")
-
-
-def _configured(path: str) -> str | None:
-    """Return ClusterName as slurm.conf or a file that it includes says, in lower case as Slurm takes it."""
-    found = None
-    with suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape") as file:
-        for line in file:
-            words = line.partition("#")[0].strip()
-            if words.lower().startswith("clustername="):
-                found = words.split("=", 1)[1].split()[0].strip('"').lower()
-            elif words.lower().startswith("include "):
-                found = _configured(os.path.join(os.path.dirname(path), words.split(None, 1)[1])) or found
-    return found
+        return site.cluster_name()
 
 
 class Uncompiled:

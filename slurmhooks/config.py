@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from slurmhooks import trusted
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.log import LIMIT
 
 FILE_NAME = "slurmhooks.toml"
 
@@ -85,6 +86,12 @@ class Log(Section):
 
     level: Literal["error", "info", "verbose", "debug", "debug2", "debug3"] = Field(
         default="debug3", description="the lowest level that handlers' lines are handed to Slurm with"
+    )
+    limit: int = Field(
+        default=LIMIT,
+        ge=256,
+        le=1 << 20,
+        description="most bytes of a record, and of a message to the user; what is longer is cut",
     )
 
 

@@ -79,7 +79,7 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
         the outcome of the event, or None: it goes on with the next handler.
     """
     if isinstance(error, Reject):
-        return Outcome(passed=False, code=error.code, text=error.text)
+        return Outcome(passed=False, code=error.code, text=log.message(error.text))
     text, error_id = report(handler, error)
     if not handler.lenient:
         return Outcome(passed=False, text=text, error_id=error_id)
@@ -131,7 +131,7 @@ def guarded(
 
 def bug(what: str, error: BaseException, failed: int) -> tuple[int, bytes, int]:
     """Return the answer of an entry point whose body raised: the failure, with one line for the user."""
-    return failed, report_bug(what, error)[0].encode("utf-8", "replace"), 0
+    return failed, report_bug(what, error)[0].encode(), 0
 
 
 def report(handler: Handler, error: BaseException) -> tuple[str, str]:
@@ -153,13 +153,12 @@ def report_bug(what: str, error: BaseException, path: str | None = None) -> tupl
     import os
 
     error_id = os.urandom(4).hex()
-    log.record(f"error {error_id}: {what} raised {type(error).__name__}")
-    for line in format_traceback(error, path):
-        log.record(f"error {error_id}: {line}")
+    lines = [f"{what} raised {type(error).__name__}", *format_traceback(error, path)]
+    log.record("\n".join(lines), f"error {error_id}: ")
     return for_user(f"{what.split(' (')[0]} failed", error_id), error_id
 
 
-def report_findings(findings: Iterable[str], consequence: str = "no hook runs until this is mended") -> str:
+def report_findings(findings: Iterable[str], consequence: str = "no hook runs until this is fixed") -> str:
     """Log what is wrong with the hook files or the configuration, under a new id.
 
     Args:
@@ -172,16 +171,14 @@ def report_findings(findings: Iterable[str], consequence: str = "no hook runs un
     import os
 
     error_id = os.urandom(4).hex()
-    for finding in findings:
-        for line in finding.split("\n"):
-            log.record(f"error {error_id}: {line}")
+    log.record("\n".join(findings), f"error {error_id}: ")
     log.record(f"error {error_id}: {consequence}; 'slurmhooks check' shows all that is wrong")
     return for_user("the hooks could not be loaded", error_id)
 
 
 def for_user(what: str, error_id: str) -> str:
     """Return the one line that a user sees of a fault that is not theirs."""
-    return f"slurmhooks: {what} (error {error_id}); please tell your administrators"
+    return log.message(f"slurmhooks: {what} (error {error_id}); please tell your administrators")
 
 
 def format_traceback(error: BaseException, path: str | None = None) -> list[str]:

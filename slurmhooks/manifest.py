@@ -12,7 +12,7 @@ unusual in a word as ``%XX``::
     source PATH                             a hook file to load
     module NAME                             an installed module to load
     lua VERSION MODULE FILE PATH CPATH      the Lua that its scripts run on, see slurmhooks.lua.library
-    log LEVEL                               the lowest level that its handlers' lines are handed to Slurm with
+    log LEVEL LIMIT                         as [log] of the configuration
     call CALLBACK CONTEXTS                  there are handlers; bit n of CONTEXTS: spank_context_t n
     option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
     end
@@ -57,10 +57,10 @@ class Line:
         rest: the arguments that handlers see.
         registry: what was found.
         lua: the words of the Lua that its scripts run on; empty if it has none.
-        level: the lowest level that its handlers' lines are handed to Slurm with; None: all are.
+        log: level and limit of the configuration that it reads, as words; empty if it reads none.
     """
 
-    __slots__ = ("args", "level", "lua", "registry", "rest", "sources")
+    __slots__ = ("args", "log", "lua", "registry", "rest", "sources")
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Line:
         rest: Sequence[str],
         registry: Registry,
         lua: Sequence[str] = (),
-        level: str | None = None,
+        log: Sequence[str] = (),
     ) -> None:
         """Keep what was found; see the class."""
         self.args = tuple(args)
@@ -77,7 +77,7 @@ class Line:
         self.rest = list(rest)
         self.registry = registry
         self.lua = tuple(lua)
-        self.level = level
+        self.log = tuple(log)
 
 
 def default_path() -> str:
@@ -105,7 +105,7 @@ def render(lines: Iterable[Line], watched: Iterable[str], slurm_version: int, pa
             for source in line.sources
         ]
         rows += [_row("lua", *line.lua)] if line.lua else []
-        rows += [_row("log", line.level)] if line.level is not None else []
+        rows += [_row("log", *line.log)] if line.log else []
         rows += [_row("call", name, str(contexts)) for name, contexts in calls(line.registry).items()]
         rows += [_option(option) for option in line.registry.options]
     return "\n".join([*rows, "end", ""])
@@ -169,8 +169,8 @@ def sources(args: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[So
         if words[0] in ("source", "module")
     ]
     for words in rows:
-        if words[0] == "log" and words[1:] and words[1] in LEVELS:
-            log.limit(words[1])
+        if words[0] == "log" and len(words) == 3 and words[1] in LEVELS:
+            log.limit(words[1], int(words[2]))
     return found, _rest(args)
 
 

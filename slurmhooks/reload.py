@@ -250,7 +250,7 @@ class LiveSite:
         self.registry = registry
         self._packages = read.hooks.modules
         self._reload = read.job_submit.reload
-        log.limit(read.log.level)
+        log.limit(read.log.level, read.log.limit)
         # Only now is it known of which files a package consists.
         watch.add(site.module_files(self._packages))
         self._good = watch

@@ -76,6 +76,12 @@ def _conf_value(path: str, key: str) -> str | None:
     return found
 
 
+def cluster_name() -> str | None:
+    """Return ClusterName in slurm.conf, in lower case as Slurm takes it; None if it is not there."""
+    name = _conf_value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", "clustername")
+    return None if name is None else name.lower()
+
+
 def config_path() -> Path:
     """Return where slurmhooks.toml is: beside slurm.conf."""
     from pathlib import Path
@@ -169,7 +175,7 @@ def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
     from pathlib import Path
 
     read, found = of_config(Path(path))
-    log.limit(read.log.level)
+    log.limit(read.log.level, read.log.limit)
     return found, read.hooks.require
 
 

@@ -23,6 +23,7 @@ struct event {
     PyObject *py_handlers;  /* see core/handler.h */
     PyObject *py_prepare;   /* prepare(desc, record, uid): (owner, other arguments ...); None: not needed */
     PyObject *py_spare;     /* a job that nobody kept, for the next event */
+    unsigned long thread;   /* that runs the handlers; 0: none does */
 };
 
 /* What the current event has. */
@@ -167,12 +168,14 @@ static PyObject *event_call(PyObject *self, PyObject *const *arguments, size_t c
     struct event *event = (struct event *)self;
     (void)names;
 
+    event->thread = PyThread_get_thread_ident();
     PyObject *py_answer = run(event, arguments, PyVectorcall_NARGS(count));
-    if (py_answer)
-        return py_answer;
-    PyObject *py_error = exception_take();
-    py_answer = PyObject_CallOneArg(event->py_bug, py_error);
-    Py_DECREF(py_error);
+    if (!py_answer) {
+        PyObject *py_error = exception_take();
+        py_answer = PyObject_CallOneArg(event->py_bug, py_error);
+        Py_DECREF(py_error);
+    }
+    event->thread = 0;
     return py_answer;
 }
 
@@ -245,6 +248,11 @@ static void event_dealloc(PyObject *self)
     Py_TYPE(self)->tp_free(self);
 }
 
+static PyMemberDef event_members[] = {
+    {"thread", T_ULONG, offsetof(struct event, thread), READONLY, "The thread that runs the handlers; 0: none does."},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyMethodDef event_methods[] = {
     {"arm", event_arm, METH_VARARGS, "arm(handlers, prepare): what the next events run."},
     {NULL, NULL, 0, NULL},
@@ -261,4 +269,5 @@ PyTypeObject event_type = {
     .tp_vectorcall_offset = offsetof(struct event, call),
     .tp_call = PyVectorcall_Call,
     .tp_methods = event_methods,
+    .tp_members = event_members,
 };

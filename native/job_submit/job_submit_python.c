@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/log.h"
 #include "stub/stub.h"
 
 const char plugin_name[] = "Job submit Python plugin (slurmhooks)";
@@ -50,10 +49,8 @@ static int finish(int failed, struct slurmhooks_answer *answer, char **err_msg)
         append_message(err_msg, FAILED_TEXT);
         return FAILED;
     }
+    /* 22.05's job_modify has no err_msg: what it would hold, Python has logged. */
     append_message(err_msg, answer->message);
-    /* 22.05's job_modify has no err_msg: what the user does not see, the log has. */
-    if (answer->message && !err_msg)
-        log_error("not shown to the user by this release of Slurm: %s", answer->message);
     free(answer->message);
     return answer->rc;
 }

@@ -38,10 +38,12 @@ class Verbs(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a verb; a file that cannot be written is a finding, not a fault of the program."""
+        """Run a verb; a file that cannot be written, or a lost current folder, is a finding and no traceback."""
         try:
             return super().invoke(ctx)
         except OSError as error:
+            if error.errno == errno.ENOENT and error.filename is None:  # os.getcwd()
+                raise Finding("the current folder does not exist any more: cd to another one") from error
             if error.errno not in SURROUNDINGS:
                 raise
             raise Finding(f"{error.filename or 'a file'}: {error.strerror}") from error

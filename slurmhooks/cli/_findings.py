@@ -6,6 +6,13 @@ from typing import IO, Any
 
 import click
 
+from slurmhooks.log import visible
+
+
+def shown(text: str) -> str:
+    """Return a text for the terminal: names of files, and what handlers say, may hold anything."""
+    return visible(text, "\n\t")
+
 
 class Findings(click.ClickException):
     """One or more findings, each one line that says what is wrong and what to do about it."""
@@ -20,7 +27,7 @@ class Findings(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         """Write each finding to stderr, on a line of its own."""
         for finding in self.findings:
-            click.echo(f"{click.style('error:', fg='red', bold=True)} {finding}", file=file, err=file is None)
+            click.echo(f"{click.style('error:', fg='red', bold=True)} {shown(finding)}", file=file, err=file is None)
 
 
 class Finding(Findings):

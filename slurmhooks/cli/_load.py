@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Load hook files as the daemons would, for check and compile."""
 
+import glob
 import os
-import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +26,9 @@ class Loaded:
     Attributes:
         registry: the handlers that the configuration names, for job_submit and scrun.
         lines: the lines of plugstack.conf, for SPANK.
+        config_files: what must be read for the handlers of the configuration: names, each with the access, r for a
+            file and rx for a folder that is listed.
+        line_files: the same for each of the lines.
         findings: what is wrong, each thing once.
         notes: what may be meant as it is, and may not.
         watched: the files that the handlers depend on.
@@ -36,6 +39,8 @@ class Loaded:
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
+        self.config_files: list[tuple[str, str]] = []
+        self.line_files: list[list[tuple[str, str]]] = []
         self.findings: list[str] = []
         self.notes: list[str] = []
         self.watched: list[str] = []
@@ -59,6 +64,24 @@ class Loaded:
         self.findings = list(dict.fromkeys(self.findings))
         self.notes = list(dict.fromkeys(self.notes))
 
+    def load_files(self, paths: Iterable[Path]) -> None:
+        """Load hook files alone, and those in folders; the owner and the rights of files do not matter then."""
+        sys.dont_write_bytecode = True
+        patterns = []
+        for path in map(os.path.abspath, paths):
+            if not os.path.isdir(path):
+                patterns.append(path)
+            elif loader.matches(f"{glob.escape(path)}/*.py"):
+                patterns.append(f"{glob.escape(path)}/*.py")
+            else:
+                self.findings.append(f"{path}: no hook files (*.py) in it")
+        self._guard(partial(self._load_alone, patterns))
+
+    def _load_alone(self, patterns: list[str]) -> None:
+        sources = loader.expand(patterns, "/")
+        self.registry = loader.load(sources)
+        self.notes += self.registry.notes
+
     def _guard(self, load: Callable[[], None]) -> None:
         try:
             load()
@@ -74,6 +97,7 @@ class Loaded:
         self.registry = loader.load(sources, read.hooks.require)
         self.notes += self.registry.notes
         self._watch_config(path, read, sources)
+        self.config_files = _files(path, read, sources)
 
     def _read_config(self, path: Path) -> tuple[config.Config, list[loader.Source]]:
         if not path.exists():
@@ -93,8 +117,11 @@ class Loaded:
     def _load_line(self, args: tuple[str, ...], path: Path) -> None:
         name, pattern, rest = site.split_plugstack(args)
         read = None
+        files: list[tuple[str, str]] = []
         if pattern is not None:
             sources = loader.expand([pattern], site.directory())
+            full = os.path.join(site.directory(), pattern)
+            files = [(os.path.dirname(full), "rx")] if loader.has_magic(pattern) else []
             self._watch(f"plugstack.conf: {' '.join(args)}", [os.path.join(site.directory(), pattern)])
             self.watched += [source.path for source in sources if source.path is not None]
             # A toml that appears or changes does not matter to a line that names its files.
@@ -110,11 +137,11 @@ class Loaded:
             words, registry = self._add_scripts(registry, scripts, args)
         if read is not None:
             self._watch_config(path, read, sources)
-            self.notes += unreadable([str(path)])
-        self.notes += unreadable(loader.names(sources))
+            files = _files(path, read, sources)
+        self.line_files.append([*files, *((name, "r") for name in loader.names(sources))])
         self.watched += [handler.path for handler in registry.all_handlers()]
-        level = None if read is None else read.log.level
-        self.lines.append(Line(args, sources, rest, registry, words, level))
+        limits = () if read is None else (read.log.level, str(read.log.limit))
+        self.lines.append(Line(args, sources, rest, registry, words, limits))
 
     def _add_scripts(
         self, registry: Registry, scripts: list[loader.Source], args: tuple[str, ...]
@@ -137,12 +164,11 @@ class Loaded:
         return [self.registry, *(line.registry for line in self.lines)]
 
 
-def unreadable(paths: list[str]) -> list[str]:
-    """Return a note for each file of a line of plugstack.conf that users cannot read, as their srun must."""
+def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> list[tuple[str, str]]:
+    """Return what must be read for a configuration; see :attr:`Loaded.config_files`."""
     return [
-        f"{path}: not readable by everybody, so srun, sbatch and salloc fail for those who cannot: chmod o+r {path}"
-        for path in paths
-        if os.path.exists(path) and not os.stat(path).st_mode & stat.S_IROTH
+        *((name, "r") for name in site.watched(path, read, sources)),
+        *((folder, "rx") for folder in site.folders(path, read)),
     ]
 
 

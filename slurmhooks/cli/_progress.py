@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
-from slurmhooks.cli._findings import Finding
+from slurmhooks.cli._findings import Finding, shown
 
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 TAIL = 30
@@ -21,7 +22,7 @@ def step(title: str, hint: str = "") -> Iterator[None]:
     start = time.monotonic()
     running = f"{title} ({hint}) ..." if hint else f"{title} ..."
     if console.is_terminal:
-        with console.status(running):
+        with console.status(Text(running)):
             yield
     else:
         console.print(running, markup=False)
@@ -31,7 +32,7 @@ def step(title: str, hint: str = "") -> Iterator[None]:
 
 def note(text: str) -> None:
     """Show one line."""
-    console.print(text, markup=False)
+    console.print(shown(text), markup=False)
 
 
 def run_logged(

@@ -8,11 +8,22 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 from pydantic import BaseModel
 
 from slurmhooks import trusted
 from slurmhooks.cli import _native, _slurm
 from slurmhooks.errors import LoadError
+
+sysconfdir_option = click.option(
+    "--sysconfdir",
+    type=click.Path(path_type=Path),
+    default="/etc/slurm",
+    show_default=True,
+    # What is written is read by processes that run in other folders.
+    callback=lambda context, option, value: Path(os.path.abspath(value)),
+    help="Where slurm.conf and slurmhooks.toml are.",
+)
 
 SPANK_LINE = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)", re.IGNORECASE)
 

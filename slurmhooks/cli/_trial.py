@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from slurmhooks import config, loader, site
-from slurmhooks.cli._findings import Finding, Findings
+from slurmhooks.cli._findings import Finding, Findings, shown
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.log import LEVELS, PREFIX, log
+from slurmhooks.log import LEVELS, PREFIX, log, visible
 from slurmhooks.registry import Registry
 
 WIDTH = 200
@@ -81,7 +81,7 @@ def show(title: str, lines: Sequence[str]) -> None:
     if lines:
         click.echo(f"{title}:")
         for line in lines:
-            for part in line.split("\n"):
+            for part in shown(line).split("\n"):
                 click.echo(f"  {part}")
 
 
@@ -95,7 +95,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for column in columns:
         made.add_column(column, overflow="fold")
     for row in rows:
-        made.add_row(*(Text(cell) for cell in row))
+        made.add_row(*(Text(visible(cell)) for cell in row))
     Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH).print(made)
 
 
@@ -110,8 +110,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return str(value)
-
-
-def printable(text: str) -> str:
-    """Return a text that any terminal takes."""
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -13,12 +13,15 @@ from typing import Any
 import click
 
 from slurmhooks.cli import _sbatch, _trial
+from slurmhooks.cli._findings import shown
 from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
+from slurmhooks.testing.job_submit import FakeTable, fake_jobs, fake_partitions, fake_reservations
 from slurmhooks.values import UNLIMITED
 
 ENVIRONMENTS = ("environment", "spank_job_env")
 TABLES = ("partitions", "reservations", "jobs")
+MAKERS = {"partitions": fake_partitions, "reservations": fake_reservations}
 
 
 @dataclass
@@ -52,9 +55,7 @@ class Request:
         """
         update = self.record is not None
         job, before = self._job(), self._job()
-        given: dict[str, Any] = {name: table for name, table in self.tables.items() if name in TABLES}
-        if "jobs" in given:
-            given["jobs"] = [self._fake(FakeRecord, values) for values in given["jobs"]]
+        given: dict[str, Any] = {name: self._table(name, table) for name, table in self.tables.items()}
         if update:
             given["record"] = self._fake(FakeRecord, self.record or {})
         hook = "job_modify" if update else "job_submit"
@@ -66,6 +67,17 @@ class Request:
     def _job(self) -> FakeJob:
         made: FakeJob = self._fake(FakeJob, self.fields)
         return made
+
+    def _table(self, name: str, values: Any) -> FakeTable:
+        if name not in TABLES:
+            raise click.UsageError(f"--tables: no table {name!r}; there are: {', '.join(TABLES)}")
+        try:
+            if name == "jobs":
+                records = [FakeRecord(release=self.release, **fields) for fields in values]
+                return fake_jobs(records, release=self.release)
+            return MAKERS[name](values, release=self.release)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise click.UsageError(f"--tables: {name}: {error}") from error
 
     def _fake(self, kind: Any, values: dict[str, Any]) -> Any:
         try:
@@ -178,8 +190,8 @@ def show(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> None:
         click.echo(click.style("accepted", fg="green", bold=True))
     else:
         code = f" ({result.code})" if result.code is not None else ""
-        click.echo(f"{click.style('refused', fg='red', bold=True)}{code}: {_trial.printable(result.text or '')}")
-    _trial.show("to the user", [_trial.printable(text) for text in result.user_messages])
+        click.echo(f"{click.style('refused', fg='red', bold=True)}{code}: {shown(result.text or '')}")
+    _trial.show("to the user", result.user_messages)
     cells = []
     for name, (old, new) in changes.items():
         if name in ENVIRONMENTS:
@@ -190,13 +202,13 @@ def show(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> None:
         _trial.table(("field", "before", "after"), cells)
     elif result.accepted:
         click.echo("no field changed")
-    _trial.show("log", [_trial.printable(line) for line in result.log])
+    _trial.show("log", result.log)
     for note in notes:
-        click.echo(f"{click.style('note:', bold=True)} {_trial.printable(note)}", err=True)
+        click.echo(f"{click.style('note:', bold=True)} {shown(note)}", err=True)
 
 
 def _word(value: Any) -> str:
-    return "-" if value is None else _trial.printable(value if isinstance(value, str) else repr(_trial.plain(value)))
+    return "-" if value is None else value if isinstance(value, str) else repr(_trial.plain(value))
 
 
 def as_json(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from slurmhooks.cli import _trial
+from slurmhooks.cli._findings import shown
 from slurmhooks.outcome import Outcome
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.scrun.trial import Trial
@@ -46,13 +47,13 @@ class Staged:
         state = (
             click.style("passed", fg="green", bold=True) if self.passed else click.style("failed", fg="red", bold=True)
         )
-        click.echo(f"{self.function}: {state}" + (f": {_trial.printable(self.text)}" if self.text else ""))
-        _trial.show("to the user", [_trial.printable(text) for text in self.heard.messages])
-        _trial.show("log", [_trial.printable(line) for line in self.heard.log])
+        click.echo(f"{self.function}: {state}" + (f": {shown(self.text)}" if self.text else ""))
+        _trial.show("to the user", self.heard.messages)
+        _trial.show("log", self.heard.log)
         if self.function == "stage_in" and self.passed:
-            click.echo(f"bundle: {_trial.printable(self.bundle)}")
-            click.echo(f"root path: {'-' if self.root_path is None else _trial.printable(self.root_path)}")
-            _trial.show("config.json", [_trial.printable(line) for line in self.diff] or ["not changed"])
+            click.echo(f"bundle: {shown(self.bundle)}")
+            click.echo(f"root path: {'-' if self.root_path is None else shown(self.root_path)}")
+            _trial.show("config.json", self.diff or ["not changed"])
 
     def content(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -76,6 +77,4 @@ def report(stages: list[Staged], bundle: str, in_json: bool) -> None:
         stage.show()
     left = stages[-1].bundle
     if left != bundle and os.path.exists(left):
-        click.echo(
-            f"{click.style('note:', bold=True)} what the handlers staged stays: {_trial.printable(left)}", err=True
-        )
+        click.echo(f"{click.style('note:', bold=True)} what the handlers staged stays: {shown(left)}", err=True)

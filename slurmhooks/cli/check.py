@@ -1,34 +1,98 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Load all hooks as the daemons would; show what is wrong, and what runs where."""
 
-import sys
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
+from pydantic import BaseModel
 
 from slurmhooks import manifest
-from slurmhooks.cli import _load, _native, _site, install
-from slurmhooks.cli._findings import Findings
+from slurmhooks.cli import _calls, _load, _native, _readers, _site, _trial, install
+from slurmhooks.cli._findings import Findings, shown
 from slurmhooks.cli.compile import PLUGIN, text_of
 from slurmhooks.registry import Handler
 
-WIDTH = 200
+DEFAULT = ParameterSource.DEFAULT
+INPUT = click.Path(exists=True, path_type=Path)
+
+
+class Row(BaseModel):
+    """A handler."""
+
+    hook: str
+    order: int
+    handler: str
+    takes: list[str]
+    on_bug: str
+    contexts: list[str]
+    where: str
+
+
+class Report(BaseModel):
+    """All that check tells; with --json, the output is this model."""
+
+    handlers: list[Row]
+    options: list[str]
+    notes: list[str]
+    manifest: str | None
+    findings: list[str]
 
 
 @click.command("check")
-@click.option("--sysconfdir", type=click.Path(path_type=Path), default="/etc/slurm", show_default=True)
+@_site.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
-def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
+@click.option(
+    "--hooks",
+    "paths",
+    type=INPUT,
+    multiple=True,
+    metavar="PATH",
+    help="Check this hook file, or those in this folder, alone, without Slurm; may be given several times.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@click.pass_context
+def command(
+    context: click.Context, sysconfdir: Path, plugin_dir: Path | None, paths: tuple[Path, ...], as_json: bool
+) -> None:
     """Load all hooks as the daemons would; show what is wrong, and what runs where.
 
-    Every error of every file is shown at once. Exit code 1 if there is one.
+    It finds hooks that do not load, that Slurm as it is configured never calls, and that those who must read them
+    cannot. Every finding is shown at once. Exit codes: 0 fine, 1 a finding, 2 wrong use.
     """
+    if paths:
+        given = [name for name in ("sysconfdir", "plugin_dir") if context.get_parameter_source(name) is not DEFAULT]
+        if given:
+            raise click.UsageError(f"--hooks checks files alone: leave --{given[0].replace('_', '-')} out")
+        report = of_files(paths)
+    else:
+        report = of_site(sysconfdir, plugin_dir)
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+    else:
+        show(report)
+    if report.findings:
+        raise Findings(report.findings)
+
+
+def of_files(paths: tuple[Path, ...]) -> Report:
+    """Check hook files alone."""
+    loaded = _load.Loaded()
+    loaded.load_files(paths)
+    handlers = loaded.registry.all_handlers()
+    return _report(loaded, handlers, loaded.findings, None)
+
+
+def of_site(sysconfdir: Path, plugin_dir: Path | None) -> Report:
+    """Check all that the daemons of this machine would load, and whether Slurm calls it."""
     loaded = _load.Loaded()
     loaded.load(sysconfdir)
     findings = [*loaded.findings, *loaded.disabled]
     folder = plugin_dir or _site.installed_in(sysconfdir)
     record = _native.BuildRecord.load(folder) if folder else None
     if record is None:
+        folder = None
         findings.append("no plugins found in slurm.conf's PluginDir: run 'slurmhooks build' and 'slurmhooks install'")
     else:
         findings += install.misfits(record)
@@ -36,13 +100,37 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     if record is not None and folder is not None:
         loaded.notes += _load.ignored_modes(loaded.lines, record) + _load.too_long(loaded.lines)
         findings += _load.never_called(loaded.lines, folder / PLUGIN)
-    show(loaded)
-    for text in loaded.notes:
-        click.echo(f"note: {text}")
-    if record is not None and not loaded.findings:
-        click.echo(manifest_state(loaded, sysconfdir, record))
-    if findings:
-        raise Findings(dict.fromkeys(findings))
+    findings += _calls.never_called(loaded, sysconfdir, folder)
+    unreadable, notes = _readers.problems(loaded, sysconfdir)
+    findings += unreadable
+    loaded.notes += notes
+    state = manifest_state(loaded, sysconfdir, record) if record is not None and not loaded.findings else None
+    return _report(loaded, rows(loaded), findings, state)
+
+
+def _report(loaded: _load.Loaded, handlers: list[Handler], findings: list[str], state: str | None) -> Report:
+    options = {option.name: option for registry in loaded.all_registries() for option in registry.options}
+    return Report(
+        handlers=[
+            Row(
+                hook=f"hook.{handler.spec.name}",
+                order=handler.order,
+                handler=handler.label,
+                takes=list(handler.names),
+                on_bug=handler.spec.on_error[1] if handler.lenient else handler.spec.on_error[0],
+                contexts=list(handler.contexts),
+                where=handler.where,
+            )
+            for handler in handlers
+        ],
+        options=[
+            f"--{name}{'' if option.arginfo is None else f'={option.arginfo}'}: {option.usage}"
+            for name, option in options.items()
+        ],
+        notes=loaded.notes,
+        manifest=state,
+        findings=list(dict.fromkeys(findings)),
+    )
 
 
 def manifest_state(loaded: _load.Loaded, sysconfdir: Path, record: _native.BuildRecord) -> str:
@@ -58,34 +146,22 @@ def manifest_state(loaded: _load.Loaded, sysconfdir: Path, record: _native.Build
     return f"{path}: up to date"
 
 
-def show(loaded: _load.Loaded) -> None:
-    """Print what runs where, in order."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("hook", "order", "handler", "takes", "on a bug", "contexts", "where"):
-        table.add_column(title, no_wrap=title in ("hook", "order"), overflow="fold")
-    for handler in rows(loaded):
-        spec = handler.spec
-        table.add_row(
-            f"hook.{spec.name}",
-            str(handler.order),
-            handler.label,
-            ", ".join(handler.names),
-            spec.on_error[1] if handler.lenient else spec.on_error[0],
-            ", ".join(handler.contexts),
-            handler.where,
-        )
-    if table.row_count:
-        console.print(table)
-    elif not loaded.findings:
-        console.print("no handlers")
-    options = {option.name: option for registry in loaded.all_registries() for option in registry.options}
-    for option in options.values():
-        argument = "" if option.arginfo is None else f"={option.arginfo}"
-        console.print(f"option --{option.name}{argument}: {option.usage}", markup=False)
+def show(report: Report) -> None:
+    """Print what runs where, in order, and the notes."""
+    cells: list[list[Any]] = [
+        [row.hook, str(row.order), row.handler, ", ".join(row.takes), row.on_bug, ", ".join(row.contexts), row.where]
+        for row in report.handlers
+    ]
+    if cells:
+        _trial.table(("hook", "order", "handler", "takes", "on a bug", "contexts", "where"), cells)
+    elif not report.findings:
+        click.echo("no handlers")
+    for option in report.options:
+        click.echo(shown(f"option {option}"))
+    for text in report.notes:
+        click.echo(shown(f"note: {text}"))
+    if report.manifest is not None:
+        click.echo(shown(report.manifest))
 
 
 def rows(loaded: _load.Loaded) -> list[Handler]:

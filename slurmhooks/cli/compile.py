@@ -15,7 +15,7 @@ PLUGIN = "spank_python.so"
 
 
 @click.command("compile")
-@click.option("--sysconfdir", type=click.Path(path_type=Path), default="/etc/slurm", show_default=True)
+@_site.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     """Write the hook manifest, so that Python starts only where a handler is.

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from slurmhooks import config, site
 from slurmhooks._version import __version__
 from slurmhooks.cli import _native, _python, _site, _slurm, install
-from slurmhooks.cli._findings import Findings
+from slurmhooks.cli._findings import Findings, shown
 
 WIDTH = 200
 REMEDY = "slurmhooks build --slurm-source DIR adds them"
@@ -32,7 +32,7 @@ class Report(BaseModel):
 
 @click.command("info")
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
-@click.option("--sysconfdir", type=click.Path(path_type=Path), default="/etc/slurm", show_default=True)
+@_site.sysconfdir_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(plugin_dir: Path | None, sysconfdir: Path, as_json: bool) -> None:
     """Tell which Slurm, which Python and which plugins are here, and what is missing."""
@@ -94,29 +94,33 @@ def _unfit_python(build: _native.BuildRecord) -> list[str]:
 def show(report: Report) -> None:
     """Print the report as tables."""
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     # Redirected, rich would take 80 columns and break paths in two.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
     facts = Table(show_header=False, box=None, pad_edge=False)
     facts.add_column(style="bold", no_wrap=True)
     facts.add_column(overflow="fold")
-    facts.add_row("slurmhooks", f"{report.slurmhooks} in {report.package}")
+
+    def fact(name: str, value: str | Text) -> None:
+        facts.add_row(name, Text(shown(value)) if isinstance(value, str) else value)
+
+    fact("slurmhooks", f"{report.slurmhooks} in {report.package}")
     for program, version in report.programs.items():
-        facts.add_row(Path(program).name, f"{version} ({program})")
+        fact(Path(program).name, f"{version} ({program})")
     if not report.programs:
-        facts.add_row("Slurm", "no programs found")
-    facts.add_row("plugins in", str(report.plugin_dir or "-"))
+        fact("Slurm", "no programs found")
+    fact("plugins in", str(report.plugin_dir or "-"))
     if report.build:
         build = report.build
-        facts.add_row("built for", f"Slurm {build.slurm}, slurmhooks {build.slurmhooks}")
-        facts.add_row("embeds", f"Python {build.python.version} ({build.python.libpython})")
-        facts.add_row("search path", "\n".join(build.python.paths))
-        facts.add_row("job records", f"yes: {PRIVATE}" if build.tiers.private else f"no {PRIVATE}: {REMEDY}")
-        facts.add_row("scrun", f"yes, Lua {build.lua}" if build.lua else "no")
+        fact("built for", f"Slurm {build.slurm}, slurmhooks {build.slurmhooks}")
+        fact("embeds", f"Python {build.python.version} ({build.python.libpython})")
+        fact("search path", "\n".join(build.python.paths))
+        fact("job records", f"yes: {PRIVATE}" if build.tiers.private else f"no {PRIVATE}: {REMEDY}")
+        fact("scrun", f"yes, Lua {build.lua}" if build.lua else "no")
     for number, setting in enumerate(report.settings):
-        there = "[green]there[/]  " if setting.present else "[yellow]missing[/]"
+        there = Text("there  ", "green") if setting.present else Text("missing", "yellow")
         line = setting.line.replace("\n", "; ")
-        facts.add_row("" if number else "configuration", f"{there} {escape(f'{setting.file}: {line}')}")
+        fact("" if number else "configuration", Text.assemble(there, shown(f" {setting.file}: {line}")))
     console.print(facts)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli._findings import Finding
+from slurmhooks.cli._findings import Finding, shown
 from slurmhooks.lua import spelling
 from slurmhooks.lua.source import Script
 
@@ -30,7 +30,7 @@ def command(file: Path, skeleton: bool) -> None:
     if not skeleton:
         for title, rows in spelling.tables(script):
             _show(title, rows)
-    click.echo(_printable(spelling.skeleton(script, file.name)), nl=False)
+    click.echo(shown(spelling.skeleton(script, file.name)), nl=False)
 
 
 def _show(title: str, rows: list[tuple[str, str, str]]) -> None:
@@ -40,9 +40,5 @@ def _show(title: str, rows: list[tuple[str, str, str]]) -> None:
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     click.echo(title)
     for used, lines, python in rows:
-        click.echo(_printable(f"  {used:{widths[0]}}  {lines:{widths[1]}}  {python}".rstrip()))
+        click.echo(shown(f"  {used:{widths[0]}}  {lines:{widths[1]}}  {python}".rstrip()))
     click.echo()
-
-
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -2,6 +2,7 @@
 """Run handlers without Slurm, and show what they do."""
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 
 import click
 
-from slurmhooks.cli import _trial
+from slurmhooks.cli import _site, _trial
 from slurmhooks.cli._findings import Finding
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -22,8 +23,7 @@ def common(function: Callable[..., None]) -> Callable[..., None]:
         click.option("--json", "in_json", is_flag=True, help="Print a JSON object."),
         click.option("--hooks", "files", type=FILE, multiple=True, metavar="FILE",
                      help="Hook file to load instead of what slurmhooks.toml names; may be given several times."),
-        click.option("--sysconfdir", type=click.Path(path_type=Path), default="/etc/slurm", show_default=True,
-                     help="Where slurmhooks.toml is."),
+        _site.sysconfdir_option,
     ):  # fmt: skip
         function = option(function)
     return function
@@ -37,6 +37,15 @@ def command() -> None:
     """
 
 
+def _release(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Return a release without its third part, which changes no field."""
+    del context, option
+    found = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
+    if value is not None and found is None:
+        raise click.BadParameter(f"a release is such as 24.11 or 24.11.5, not {value}")
+    return found and found[1]
+
+
 @command.command("job_submit", context_settings={"ignore_unknown_options": False})
 @click.argument("source", type=click.Path(dir_okay=False, allow_dash=True))
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SBATCH_OPTION...]")
@@ -44,7 +53,7 @@ def command() -> None:
 @click.option("--user", help="Who submits, by name.")
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update of the job whose fields this JSON file has.")
 @click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "reservations": ..., "jobs": [{...}]}.')
-@click.option("--release", default=None, help="Of Slurm, such as 24.11: decides which fields there are.")
+@click.option("--release", callback=_release, help="Of Slurm, such as 24.11: decides which fields there are.")
 @common
 def job_submit(
     source: str,

@@ -13,6 +13,8 @@ from __future__ import annotations
 from enum import Enum, IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from slurmhooks.codes import unknown
+
 try:
     import _slurmhooks_job_submit as _compiled
 except ImportError:  # not compiled here, or not in a process of Slurm's
@@ -56,11 +58,12 @@ class _Codes(Protocol):
 
 
 class _CodeNames:
-    """Answers every name that an error code could have with that name."""
+    """Answers the name of every error code with that name."""
 
     def __getattr__(self, name: str) -> str:
-        if not name.isupper() or not name.startswith(("ESLURM", "SLURM")):
-            raise AttributeError(f"no error code of Slurm is called {name!r}")
+        similar = unknown(name)
+        if similar is not None:
+            raise AttributeError(f"no error code of Slurm is called {name!r}{similar}")
         return name
 
 

@@ -7,6 +7,8 @@ The two that run for every request are compiled (native/job_submit/event.c) and 
 
 from __future__ import annotations
 
+from _thread import get_ident
+
 from slurmhooks import dispatch, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import model, native
@@ -30,21 +32,38 @@ lib = native.lib
 Answer = tuple[int, bytes | None, int]
 SUCCESS: Answer = (lib.SLURM_SUCCESS, None, 0)
 FAILED = int(lib.SLURM_ERROR)
-ENDS = "slurmctld does not start until this is mended"
+ENDS = "slurmctld does not start until this is fixed"
+
+TELLS_OF_UPDATES = lib.SLURM_VERSION_NUMBER >= 23 << 16 | 2 << 8
+"""Whether job_modify has an ``err_msg``: 22.05's has none."""
 
 _messages: list[str] = []
 """Texts for the user of the running call; calls come one at a time."""
+_without_event = 0
+"""The thread that runs init or fini handlers; 0 while none does."""
 
 
 def _sink(level: int, text: str) -> None:
-    try:
-        raw = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
-        raw = text.encode("utf-8", "replace")
-    lib.slurmhooks_log(level, raw)
+    lib.slurmhooks_log(level, text.encode())
 
 
-log.attach(_sink, _messages.append)
+def _user(text: str) -> None:
+    """Keep a message for the user of the running call.
+
+    A thread that a handler started may outlive its call, and the user of the next call must not read what it says.
+    """
+    if get_ident() in (job_submit.thread, job_modify.thread, _without_event):
+        _messages.append(text)
+    else:
+        _log_each(log.info, "no user waits for this", text)
+
+
+def _log_each(write: Callable[..., None], what: str, text: str) -> None:
+    for line in text.split("\n"):
+        write("%s: %s", what, line)
+
+
+log.attach(_sink, _user)
 
 
 def init(version: int) -> Answer:
@@ -73,10 +92,15 @@ def _init() -> Answer:
 
 def _without_user(hook: str) -> Answer:
     """Run handlers in a call that no user waits for: what they say to one goes to the log."""
-    answer = _finish(dispatch.run(_site.registry.handlers(hook), {}))
+    global _without_event
+    _without_event = get_ident()
+    try:
+        answer = _finish(dispatch.run(_site.registry.handlers(hook), {}))
+    finally:
+        _without_event = 0
+        _messages.clear()
     if answer[1]:
-        text = answer[1].decode("utf-8", "replace")
-        (log.error if answer[0] else log.info)("%s: %s", hook, text)
+        _log_each(log.error if answer[0] else log.info, hook, answer[1].decode())
     return answer
 
 
@@ -167,7 +191,7 @@ def _finish(outcome: Outcome) -> Answer:
     _messages.clear()
     if outcome.text:
         texts.append(outcome.text)
-    message = "\n".join(texts).encode("utf-8", "surrogateescape").replace(b"\0", b"\\0") if texts else None
+    message = "\n".join(texts).encode() if texts else None
     return lib.SLURM_SUCCESS if outcome.passed else _number(outcome.code), message, 0
 
 
@@ -181,17 +205,27 @@ def _number(code: str | int | None) -> int:
     return int(code) if code else FAILED
 
 
+def _told(answer: Answer) -> Answer:
+    """Return the answer to an update; log what this release of Slurm cannot show to the user."""
+    code, message, detail = answer
+    if message is None or TELLS_OF_UPDATES:
+        return answer
+    _log_each(log.error, "not shown to the user by this release of Slurm", message.decode())
+    return code, None, detail
+
+
 def _event(hook: str) -> Any:
     """Return the compiled function of a hook, which runs nothing yet."""
+    told: Callable[[Answer], Answer] = _told if hook == "job_modify" else lambda answer: answer
     return native_view.Event(
         job_type=native.Job,
         modify=hook == "job_modify",
         stored=native.STORED,
         messages=_messages,
         refresh=_refresh,
-        judge=dispatch.judging(_finish),
-        answer=lambda: _finish(dispatch.PASSED),
-        bug=lambda error: dispatch.bug(hook, error, FAILED),
+        judge=dispatch.judging(lambda outcome: told(_finish(outcome))),
+        answer=lambda: told(_finish(dispatch.PASSED)),
+        bug=lambda error: told(dispatch.bug(hook, error, FAILED)),
         success=SUCCESS,
     )
 

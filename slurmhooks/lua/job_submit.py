@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import loader
+from slurmhooks import loader, site
 from slurmhooks.errors import LoadError, Reject, SlurmhooksError, StaleHandleError
 from slurmhooks.hook import HOOKS
 from slurmhooks.job_submit import constants, slurmctld
@@ -177,20 +177,7 @@ def _cluster_name() -> str | None:
     try:
         return slurmctld.cluster_name()
     except NotImplementedError:
-        return _configured(os.environ.get("SLURM_CONF") or "/etc/slurm/slurm.conf")
-
-
-def _configured(path: str) -> str | None:
-    """Return ClusterName as slurm.conf or a file that it includes says, in lower case as Slurm takes it."""
-    found = None
-    with suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape") as file:
-        for line in file:
-            words = line.partition("#")[0].strip()
-            if words.lower().startswith("clustername="):
-                found = words.split("=", 1)[1].split()[0].strip('"').lower()
-            elif words.lower().startswith("include "):
-                found = _configured(os.path.join(os.path.dirname(path), words.split(None, 1)[1])) or found
-    return found
+        return site.cluster_name()
 
 
 class Uncompiled:
@@ -436,19 +423,23 @@ class Script:
         self._job = job
         self._tables = tables
         self._uid = uid
-        self._begin(job, uid)
         try:
-            result = function(*arguments)
+            self._begin(job, uid)
+            try:
+                result = function(*arguments)
+            finally:
+                self._end()
+                self._job = None
+                if self._opened:
+                    self._close()
+            if result != 0 or result is False or self._said:
+                self._answer(hook, result)
         except self._failure as error:
             self._failed(hook, self.state.error(error))
-            return
         finally:
-            self._end()
-            self._job = None
-            if self._opened:
-                self._close()
-        if result != 0 or result is False or self._said:
-            self._answer(hook, result)
+            # Whatever ended the call: the next one is another user's.
+            if self._said:
+                self._tell(hook)
 
     def _close(self) -> None:
         """End the tables of the call."""
@@ -488,10 +479,8 @@ class Script:
         if self._options.on_error is not None:
             refuses = self._options.on_error == "reject"
         if not refuses:
-            if self._said:
-                self._tell(hook)
             return
-        self._said.clear()
+        self._said.clear()  # as Slurm does
         raise Reject(error.text, code=RUNTIME_ERROR if self.release >= (26, 5) else None)
 
     def _log_pcall(self, function: str, arguments: int, error: ScriptError) -> None:

@@ -33,19 +33,19 @@ _job_env: dict[str, str] = {}
 
 
 def _sink(level: int, text: str) -> None:
-    native.log(level, text.encode("utf-8", "surrogateescape"))
+    native.log(level, text.encode())
 
 
 def _user(text: str) -> None:
     """scrun has no channel of its own to the user: at level error its lines reach the terminal."""
     for line in text.split("\n"):
-        native.log(ERROR, line.encode("utf-8", "surrogateescape"))
+        native.log(ERROR, line.encode())
 
 
 def _record(text: str) -> None:
     """Keep tracebacks from the user's terminal, scrun's only log unless it is told another: syslog has them too."""
     _sink(VERBOSE, text)
-    native.syslog(text.encode("utf-8", "surrogateescape"))
+    native.syslog(text.encode())
 
 
 log.attach(_sink, _user, _record)
@@ -84,7 +84,7 @@ def stage_out(address: int) -> Answer:
 def _event(name: str, address: int) -> Answer:
     answer = dispatch.guarded(f"scrun {name}", lambda: _run(name, address), FAILED)
     if answer[1] is not None:
-        log.user(answer[1].decode("utf-8", "replace"))
+        log.user(answer[1].decode())
     return answer[0], None, 0
 
 

@@ -100,7 +100,7 @@ _context = "local"
 
 
 def _sink(level: int, text: str) -> None:
-    lib.slurmhooks_log(level, text.encode("utf-8", "replace"))
+    lib.slurmhooks_log(level, text.encode())
 
 
 def _user(text: str) -> None:
@@ -118,7 +118,7 @@ def _record(text: str) -> None:
         _sink(INFO, text)
     elif _context in ("local", "allocator"):
         _sink(VERBOSE, text)
-        lib.slurmhooks_syslog(text.encode("utf-8", "replace"))
+        lib.slurmhooks_syslog(text.encode())
     else:
         _sink(ERROR, text)
 
@@ -233,7 +233,7 @@ def _told(code: int, text: bytes | None, detail: int) -> Answer:
     """Tell the user what there is to tell; Slurm does not."""
     del detail
     if text is not None:
-        log.user(text.decode("utf-8", "replace"))
+        log.user(text.decode())
     return code, None, 0
 
 

@@ -244,7 +244,15 @@ _classes: dict[tuple[Any, str], Any] = {}
 
 
 def _bound(view: type[View], release: str) -> type[View]:
-    """Return the class of a view that reads and writes stand-ins, and notes what is assigned."""
+    """Return the class of a view that reads and writes stand-ins, and notes what is assigned.
+
+    Raises:
+        ValueError: there can be no such release.
+    """
+    parts = release.split(".")
+    if len(parts) < 2 or not all(part.isdecimal() for part in parts[:2]):
+        raise ValueError(f"a release of Slurm is such as '24.11', not {release!r}")
+    release = ".".join(parts[:2])  # micro releases have the same fields
     if (view, release) not in _classes:
         _classes[view, release] = _bind(view, release)
     found: type[View] = _classes[view, release]

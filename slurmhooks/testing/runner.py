@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
+_BUG = re.compile(r"error: error ([0-9a-f]{8}): .* raised ")
+"""The first line of a report, see dispatch."""
 _TABLES = ("partitions", "reservations", "jobs")
 
 
@@ -40,7 +43,8 @@ class Result:
         user_messages: what ``log.user`` showed, one text a call.
         changes: what the handlers changed, by field; of an environment, the variables, None for one that is gone.
         log: the lines in Slurm's log, each as ``level: text``.
-        error_id: of a bug in a handler: the id under which its traceback stands in the log.
+        error_id: of a bug in a handler, also of one that ``on_error`` lets pass: the id under which its traceback is in
+            the log; the first one if there are several.
     """
 
     accepted: bool
@@ -99,7 +103,7 @@ def run(
     Raises:
         LoadError: the file is wrong, as ``slurmhooks check`` would say.
         TypeError: an argument is not one of this hook.
-        ValueError: there is no such hook or option, or Slurm does not call it there.
+        ValueError: there is no such hook or option, Slurm does not call it there, or the file has no handler of it.
     """
     spec = HOOKS.get(hook)
     if spec is None:
@@ -132,6 +136,9 @@ def run(
             outcome, changes = _job_submit(registry, hook, given)
         else:
             outcome, changes = dispatch.run(registry.handlers(hook), {}), {}
+    if not isinstance(source, Registry) and not options and not registry.handlers(hook):
+        others = dict.fromkeys(handler.spec.name for handler in registry.all_handlers())
+        raise ValueError(f"no handler of hook.{hook} in {source}; it has handlers of: {', '.join(others) or 'nothing'}")
     return Result(
         accepted=outcome.passed,
         code=outcome.code,
@@ -139,7 +146,7 @@ def run(
         user_messages=user_messages,
         changes=changes,
         log=lines,
-        error_id=outcome.error_id,
+        error_id=outcome.error_id or next((found[1] for found in map(_BUG.match, lines) if found), None),
     )
 
 

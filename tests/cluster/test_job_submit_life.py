@@ -13,7 +13,7 @@ from tests.cluster.conftest import UP_SECONDS, Cluster
 from tests.cluster.job_submit_site import CONF, FOLDER, HOOKS_D, TOML, Site
 
 STAYS = "the hooks that were loaded before stay in force"
-ENDS = "slurmctld does not start until this is mended"
+ENDS = "slurmctld does not start until this is fixed"
 CONF_LINES = "JobSubmitPlugins={plugins}\nScronParameters=enable\n"
 
 LUA = """

@@ -57,7 +57,7 @@ def test_lines_of_the_log(host: Host) -> None:
     run = host.run("lua $lua\nstage_in bundle=/b")
     for level in ("ERROR", "INFO", "VERBOSE", "DEBUG", "DEBUG2", "DEBUG3"):
         assert f"slurmhooks: at {level.lower()}" in run.lines(level)
-    assert "slurmhooks: before\\0after" in run.lines("INFO")
+    assert "slurmhooks: before\\x00after" in run.lines("INFO")
     assert run.lines("ERROR")[-2:] == ["one", "two"]
 
 

@@ -106,3 +106,30 @@ def test_decimal_contexts_and_contextvars(each_host: Host) -> None:
     block = "threads 1\njob_submit js\njob_submit js account=refuse\njob_submit js\nend\n"
     run = each_host.run(f"open js $job_submit\n{block}{block}")
     assert run.said("before") == ["value='fresh' prec=28"] * 6
+
+
+def test_what_a_thread_says_later_reaches_nobody_else(each_host: Host) -> None:
+    """A thread that outlives its call says nothing to the next one's user: the log has it."""
+    each_host.site(
+        """
+        import threading
+        told, over = threading.Event(), threading.Event()
+
+        def late():
+            told.wait()
+            log.user("for alice\\ntwo")
+            over.set()
+
+        @hook.job_submit
+        def submit(job):
+            if job.name == "alice":
+                threading.Thread(target=late).start()
+            else:
+                told.set()
+                over.wait()
+                log.user("for bob")
+        """
+    )
+    run = each_host.run("open js $job_submit\njob_submit js name=alice\njob_submit js name=bob\nbalance")
+    assert [result["err_msg"] for result in run.of("job_submit")] == [None, "for bob"]
+    assert run.said("no user waits for this:") == ["for alice", "two"]

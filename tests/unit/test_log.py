@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.log import LEVELS, Log, log
+from slurmhooks.log import LEVELS, LIMIT, PREFIX, WHOLE, Log, log, visible
 
 
 @pytest.mark.parametrize("level", LEVELS[:-1])
@@ -54,18 +54,71 @@ def test_a_wrong_format_never_fails_a_job(said: SimpleNamespace, text: str, args
     assert said.lines[0][1] == f"slurmhooks: {text} {args!r}"
 
 
-def test_one_record_a_line(said: SimpleNamespace) -> None:
-    """A text of several lines is several records, each with the prefix."""
-    log.error("one\ntwo")
-    assert said.lines == [(0, "slurmhooks: one"), (0, "slurmhooks: two")]
+NASTY = "a\0\a\b\t\n\v\r\x1b[2J\x7f\x85\x9b\u061c\u200b\u2028\u202e\u2066\ue000\ufeff\udcff\ud800\U000e0041z"
+SHOWN = r"a\x00\x07\x08\t\n\x0b\r\x1b[2J\x7f\u0085\u009b\u061c\u200b\u2028\u202e\u2066\ue000\ufeff\xff\ud800\U000e0041z"
 
 
-def test_nul_bytes_do_not_cut_a_line_short(said: SimpleNamespace) -> None:
-    """A NUL byte, which would end the line in C, is shown."""
-    log.info("a\0b", field="c\0d")
-    log.user("a\0b")
-    assert said.lines[0][1] == "slurmhooks: a\\0b field='c\\x00d'"
-    assert said.user == ["a\\0b"]
+def test_nothing_that_acts_on_a_terminal_is_logged(said: SimpleNamespace) -> None:
+    """Control characters, bidi overrides and bytes that are not UTF-8 are escaped, and a call is one record."""
+    log.info("%s", NASTY)
+    log.error(NASTY)
+    log.plain(2, NASTY)
+    log.record(f"in {NASTY}", "id: ")
+    assert said.lines == [(1, f"slurmhooks: {SHOWN}"), (0, f"slurmhooks: {SHOWN}"), (2, SHOWN)]
+    before, after = SHOWN.split(r"\n", 1)
+    assert said.records == [f"slurmhooks: id: in {before}", f"slurmhooks: id: {after}"]
+
+
+def test_a_message_keeps_its_layout_and_nothing_else(said: SimpleNamespace) -> None:
+    """Newlines and tabs of a message reach the user; what else is not printable is escaped."""
+    log.user(NASTY)
+    assert said.user == [SHOWN.replace(r"\n", "\n").replace(r"\t", "\t")]
+    assert said.user[0].encode()
+
+
+def test_printable_text_stays() -> None:
+    """Text in any script, and its blanks, are not escaped; nor is a backslash, so escaping twice changes nothing."""
+    for text in ("grün 100\u00a0%", "東京\u3000駅", "C:\\n", SHOWN):
+        assert visible(text) == text
+
+
+@pytest.mark.parametrize("text", ["x" * 3_000_000, "ä" * 2_000_000, "\x1b" * 3_000_000])
+def test_a_record_is_limited(said: SimpleNamespace, text: str) -> None:
+    """A record has at most 4 KiB, whatever a user sent, and says how many of its bytes are missing."""
+    log.info("%s", text)
+    log.user("%s", text)
+    log.plain(1, text)
+    for line in (said.lines[0][1], said.user[0], said.lines[1][1]):
+        assert LIMIT - 100 < len(line.encode()) <= LIMIT
+        kept, _, note = line.removeprefix(PREFIX).partition(" [... ")
+        assert note.endswith(" bytes left out]")
+        sent = kept.replace(r"\x1b", "\x1b").encode()
+        assert len(sent) + int(note.split()[0]) == len(text.encode())
+
+
+def test_the_limit_is_the_sites(said: SimpleNamespace) -> None:
+    """``[log] limit`` sets it; a text of just that length is whole."""
+    log.limit("debug3", 300)
+    try:
+        log.plain(1, "x" * 300)
+        log.plain(1, "x" * 301)
+    finally:
+        log.limit("debug3")
+    assert [len(line) == 300 and "left out" not in line for _, line in said.lines] == [True, False]
+
+
+@pytest.mark.parametrize("text", ["\n".join(f"line {number}" for number in range(200_000)), "\n" * 1_000_000])
+def test_a_traceback_is_limited_as_a_whole(said: SimpleNamespace, text: str) -> None:
+    """Of very many lines the first and the last are logged, and how many were left out between them."""
+    log.record(text, "error 1: ")
+    size = sum(len(line) for line in said.records)
+    assert LIMIT * WHOLE / 2 < size < LIMIT * (WHOLE + 2)
+    notes = [line for line in said.records if "lines left out" in line]
+    assert len(notes) == 1
+    assert len(said.records) - 1 + int(notes[0].split()[4]) == text.count("\n") + 1
+    assert all(line.startswith("slurmhooks: error 1: ") for line in said.records)
+    assert said.records[0].endswith(text.split("\n")[0])
+    assert said.records[-1].endswith(text.split("\n")[-1])
 
 
 def test_a_text_that_is_none_is_shown(said: SimpleNamespace) -> None:
@@ -139,14 +192,13 @@ def test_without_slurm_lines_go_to_standard_error(capsys: pytest.CaptureFixture[
     """Before a plugin point attaches Slurm's log, lines are shown on stderr with their level, never on stdout."""
     mine = Log()
     mine.info("one\ntwo")
-    mine.user("for the user")
+    mine.user("for the user\x1b")
     mine.record("trace")
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "slurmhooks: info: one",
-        "slurmhooks: info: two",
-        "slurmhooks: user: for the user",
+        r"slurmhooks: info: one\ntwo",
+        r"slurmhooks: user: for the user\x1b",
         "slurmhooks: error: trace",
     ]
 

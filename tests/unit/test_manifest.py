@@ -105,14 +105,18 @@ def test_sources_come_back(tmp_path: Path) -> None:
     assert manifest.read(["x"], str(tmp_path / "missing")) is None
 
 
-def test_the_level_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
-    """A line's level holds without its configuration being read."""
+def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
+    """A line's level and size of records hold without its configuration being read."""
     path = tmp_path / "slurmhooks.manifest"
-    manifest.write(manifest.render([manifest.Line([], [], [], Registry((), ()), level="error")], [], 1), str(path))
+    line = manifest.Line([], [], [], Registry((), ()), log=["error", "300"])
+    manifest.write(manifest.render([line], [], 1), str(path))
     try:
         manifest.sources([], manifest.read([], str(path)) or [])
         log.info("dropped")
         log.error("said")
+        log.error("x" * 301)
     finally:
         log.limit("debug3")
-    assert [line for _, line in said.lines] == ["slurmhooks: said"]
+    first, second = (line for _, line in said.lines)
+    assert first == "slurmhooks: said"
+    assert len(second) <= 300

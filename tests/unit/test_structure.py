@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
-    ("bytecode", "errors", "_version"),
+    ("bytecode", "codes", "errors", "_version"),
     ("values", "outcome", "trusted"),
     ("hook", "registry", "config", "plain_toml", "log", "structured", "view"),
     ("loader", "dispatch", "site", "reload"),

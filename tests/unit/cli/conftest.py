@@ -2,13 +2,22 @@
 """A machine made of a few files: headers, sources and programs of some Slurm."""
 
 import os
-from collections.abc import Callable
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from slurmhooks.cli import _native, _slurm, main
+from slurmhooks.loader import PACKAGE
+from slurmhooks.manifest import VARIANT_LETTERS
+
+Call = Callable[..., Result]
+HEAD = "from slurmhooks import hook\n"
+SUBMIT = "@hook.job_submit\ndef submit(job): pass\n"
+INIT = "@hook.spank.init\ndef init(spank): pass\n"
 
 
 class Machine:
@@ -61,6 +70,14 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 @pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Give a folder that every user can enter, as /etc; those that pytest makes are its user's alone."""
+    with tempfile.TemporaryDirectory(dir=os.environ["PYTEST_DEBUG_TEMPROOT"]) as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
+
+
+@pytest.fixture
 def run() -> Callable[..., Result]:
     """Give a function that calls the command with some arguments."""
 
@@ -95,3 +112,71 @@ def build(tmp_path: Path) -> Path:
     )
     record.save(output)
     return output
+
+
+class Site:
+    """Slurm's configuration and plugins in folders of a test, and the two verbs."""
+
+    def __init__(self, root: Path, record: _native.BuildRecord, call: Call) -> None:
+        """Have a site without hook files, whose plugin offers all callbacks."""
+        self.etc = root / "site"
+        self.plugins = root / "plugins"
+        self.hooks = self.etc / "hooks.d"
+        self.hooks.mkdir(parents=True)
+        (self.plugins / "slurmhooks").mkdir(parents=True)
+        record.save(self.plugins)
+        for name in ("job_submit_python.so", "spank_python.so", "scrun_python.so"):
+            (self.plugins / name).write_text("all")
+        letters = "".join(VARIANT_LETTERS.values())
+        for number in range(1 << len(letters)):
+            variant = "".join(letter for bit, letter in enumerate(letters) if number >> bit & 1)
+            (self.plugins / "slurmhooks" / f"spank_python-{variant}.so").write_text(variant)
+        self.conf(f"PluginDir={self.plugins}", "JobSubmitPlugins=python")
+        self.plugstack("required spank_python.so")
+        (self.etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\n')
+        self._call = call
+
+    def conf(self, *lines: str) -> None:
+        """Have these lines in slurm.conf."""
+        (self.etc / "slurm.conf").write_text("\n".join([*lines, ""]))
+
+    def plugstack(self, *lines: str) -> None:
+        """Have these lines in plugstack.conf."""
+        (self.etc / "plugstack.conf").write_text("\n".join([*lines, ""]))
+
+    def file(self, text: str, name: str = "a.py") -> Path:
+        """Have a hook file."""
+        path = self.hooks / name
+        path.write_text(HEAD + text)
+        return path
+
+    def check(self, *options: object) -> Result:
+        """Run check."""
+        return self._call("check", "--sysconfdir", self.etc, *options)
+
+    def found(self) -> list[str]:
+        """Return the findings of check, and see that it ends with 1 if there are any."""
+        result = self.check()
+        found = [line.removeprefix("error: ") for line in result.output.splitlines() if line.startswith("error: ")]
+        assert result.exit_code == bool(found), result.output
+        return found
+
+    def compile(self) -> Result:
+        """Run compile, which must succeed."""
+        result = self._call("compile", "--sysconfdir", self.etc)
+        assert result.exit_code == 0, result.output
+        return result
+
+
+@pytest.fixture
+def site(
+    open_folder: Path, machine: Machine, build: Path, run: Call, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Site]:
+    """Give a site; what the verbs change of the process is put back."""
+    monkeypatch.setenv("SLURM_CONF", os.devnull)
+    monkeypatch.setattr(sys, "dont_write_bytecode", sys.dont_write_bytecode)
+    record = _native.BuildRecord.load(build)
+    assert record is not None
+    yield Site(open_folder, record, run)
+    for name in [name for name in sys.modules if name.startswith(f"{PACKAGE}.")]:
+        del sys.modules[name]

@@ -1,73 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import _native
-from slurmhooks.loader import PACKAGE
 from slurmhooks.manifest import MOST_ARGUMENTS, VARIANT_LETTERS
-from tests.unit.cli.conftest import Machine
+from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
 Call = Callable[..., Result]
-HEAD = "from slurmhooks import hook\n"
-
-
-class Site:
-    """Slurm's configuration and plugins in folders of a test, and the two verbs."""
-
-    def __init__(self, root: Path, record: _native.BuildRecord, call: Call) -> None:
-        """Have a site without hook files, whose plugin offers all callbacks."""
-        self.etc = root / "site"
-        self.plugins = root / "plugins"
-        self.hooks = self.etc / "hooks.d"
-        self.hooks.mkdir(parents=True)
-        (self.plugins / "slurmhooks").mkdir(parents=True)
-        record.save(self.plugins)
-        (self.plugins / "spank_python.so").write_text("all")
-        letters = "".join(VARIANT_LETTERS.values())
-        for number in range(1 << len(letters)):
-            variant = "".join(letter for bit, letter in enumerate(letters) if number >> bit & 1)
-            (self.plugins / "slurmhooks" / f"spank_python-{variant}.so").write_text(variant)
-        (self.etc / "slurm.conf").write_text(f"PluginDir={self.plugins}\n")
-        self.plugstack("required spank_python.so")
-        (self.etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["hooks.d/*.py"]\n')
-        self._call = call
-
-    def plugstack(self, *lines: str) -> None:
-        """Have these lines in plugstack.conf."""
-        (self.etc / "plugstack.conf").write_text("\n".join([*lines, ""]))
-
-    def file(self, text: str, name: str = "a.py") -> Path:
-        """Have a hook file."""
-        path = self.hooks / name
-        path.write_text(HEAD + text)
-        return path
-
-    def check(self) -> Result:
-        """Run check."""
-        return self._call("check", "--sysconfdir", self.etc)
-
-    def compile(self) -> Result:
-        """Run compile, which must succeed."""
-        result = self._call("compile", "--sysconfdir", self.etc)
-        assert result.exit_code == 0, result.output
-        return result
-
-
-@pytest.fixture
-def site(tmp_path: Path, machine: Machine, build: Path, run: Call, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    """Give a site; what the verbs change of the process is put back."""
-    monkeypatch.setenv("SLURM_CONF", os.devnull)
-    monkeypatch.setattr(sys, "dont_write_bytecode", sys.dont_write_bytecode)
-    record = _native.BuildRecord.load(build)
-    assert record is not None
-    yield Site(tmp_path, record, run)
-    for name in [name for name in sys.modules if name.startswith(f"{PACKAGE}.")]:
-        del sys.modules[name]
 
 
 def test_no_handlers(site: Site) -> None:
@@ -178,12 +122,15 @@ def test_init_failure_mode_of_an_old_release(site: Site) -> None:
 
 def test_files_that_users_cannot_read(site: Site) -> None:
     """root can, so nothing else would tell before the first user's srun fails."""
-    path = site.file("")
-    assert "not readable by everybody" not in site.check().output
+    path = site.file("@hook.spank.task_init\ndef init(spank): pass\n")
+    assert "ordinary users" not in site.check().output
     path.chmod(0o640)
-    result = site.check()
-    assert f"note: {path}: not readable by everybody, so srun, sbatch and salloc fail" in result.output
-    assert result.exit_code == 0
+    wrong = f"{path}: ordinary users cannot read it, so srun, sbatch and salloc fail for them: chmod o+r {path}"
+    assert f"note: {wrong}" in site.check().output
+    assert site.found() == []
+    # An option is registered by srun itself.
+    path.write_text(HEAD + 'hook.spank.option("x", usage="")\n')
+    assert site.found() == [wrong]
 
 
 @pytest.mark.parametrize(("words", "told"), [(62, 0), (63, 1)])
@@ -225,3 +172,71 @@ def test_manifest_states(site: Site) -> None:
     assert "up to date" in site.check().output
     path.write_text(path.read_text() + "\n")
     assert "stale" in site.check().output
+
+
+def test_a_file_without_a_handler(site: Site) -> None:
+    """A forgotten decorator is noted; a file with an option alone has something for Slurm."""
+    path = site.file("def submit(job): pass\n")
+    site.file('hook.spank.option("x", usage="")\n', "b.py")
+    result = site.check()
+    assert f"note: {path}: no handler and no option in it" in result.output
+    assert result.output.count("no handler and no option") == 1
+
+
+def test_nothing_in_the_output_acts_on_a_terminal(site: Site) -> None:
+    """Names of files may hold anything, and rich's marks mean nothing in them."""
+    site.file(SUBMIT, "a[red]\x1b[2J\n.py")
+    result = site.check()
+    assert result.exit_code == 0, result.output
+    assert r"hooks.d/a[red]\x1b[2J\n.py:2" in result.output
+    site.file("1 / 0", "b\x1b[1m.py")
+    result = site.check()
+    assert r"hooks.d/b\x1b[1m.py:2: ZeroDivisionError" in result.output
+    assert "\x1b" not in result.output
+
+
+def test_hook_files_alone(tmp_path: Path, run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Slurm and without plugins, for a site's CI: 0 fine, 1 a finding, 2 wrong use; owners do not matter."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", sys.dont_write_bytecode)
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir(mode=0o700)
+    good, wrong = tmp_path / "one" / "good.py", tmp_path / "two" / "wrong.py"
+    good.write_text(HEAD + SUBMIT)
+    if os.getuid() == 0:
+        os.chown(good, 1234, 1234)
+    result = run("check", "--hooks", good.parent)
+    assert result.exit_code == 0, result.output
+    assert f"{good}:2" in result.output
+    assert run("check", "--hooks", good, "--hooks", good.parent).exit_code == 0
+    assert run("check", "--hooks", good.parent, "--hooks", wrong.parent).exit_code == 1
+    wrong.write_text("1 / 0")
+    result = run("check", "--hooks", good.parent, "--hooks", wrong.parent, "--json")
+    assert result.exit_code == 1
+    assert f"{wrong}:1: ZeroDivisionError" in result.output
+    assert "2 handlers" not in result.output
+    for arguments in (("--hooks", tmp_path / "none"), ("--hooks", good, "--sysconfdir", tmp_path), ("--no-such",)):
+        assert run("check", *arguments).exit_code == 2
+
+
+def test_json(site: Site) -> None:
+    """A program reads the same as a person: handlers, options, notes, the manifest, and the findings."""
+    site.file(SUBMIT + 'hook.spank.option("x", "X", usage="what")\n')
+    report = json.loads(site.check("--json").stdout)
+    assert [row["handler"] for row in report["handlers"]] == ["a:submit"]
+    assert report["handlers"][0]["takes"] == ["job"]
+    assert report["options"] == ["--x=X: what"]
+    assert report["findings"] == []
+    assert "none, so Python starts" in report["manifest"]
+    site.conf(f"PluginDir={site.plugins}")
+    result = site.check("--json")
+    assert result.exit_code == 1
+    assert "JobSubmitPlugins=python" in json.loads(result.stdout)["findings"][0]
+
+
+def test_a_relative_folder(site: Site, run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A manifest written for a relative --sysconfdir holds for the daemons, which have an absolute one."""
+    site.file(INIT)
+    monkeypatch.chdir(site.etc.parent)
+    assert run("compile", "--sysconfdir", "site").exit_code == 0
+    assert f"{site.etc}/slurmhooks.manifest: up to date" in site.check().output
+    assert f"{site.etc}/slurmhooks.manifest: up to date" in run("check", "--sysconfdir", "./site").output

@@ -66,3 +66,15 @@ def test_full_disk_is_a_finding(run: Callable[..., Result], monkeypatch: pytest.
     result = run("full")
     assert result.exit_code == 1
     assert result.stderr == "error: /x: No space left on device\n"
+
+
+def test_a_lost_current_folder(tmp_path: Path, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A current folder that was deleted is a finding with a remedy, for every verb that needs it."""
+    lost = tmp_path / "lost"
+    lost.mkdir()
+    monkeypatch.chdir(lost)
+    lost.rmdir()
+    for verb in (("check", "--sysconfdir", "etc"), ("compile", "--sysconfdir", "etc"), ("build", "--output", "x")):
+        result = run(*verb)
+        assert result.exit_code == 1
+        assert "the current folder does not exist any more: cd to another one" in result.output

@@ -238,3 +238,35 @@ def test_wrong_bundles(run: Run, hooks: Path, bundle: Path, change: str, code: i
         bundle = bundle / "nothing"
     result = run("try", "scrun", "stage-in", "--sysconfdir", hooks, "--bundle", bundle, *more)
     assert result.exit_code == code, result.output
+
+
+def test_what_is_wrong_is_said_without_a_traceback(run: Run, hooks: Path, script: Path, tmp_path: Path) -> None:
+    """A micro release is that release; what is none, and a wrong table, is wrong use."""
+    for release, code in (("24.11.5", 0), ("24.11", 0), ("24", 2), ("x.y", 2)):
+        assert run("try", "job_submit", script, "--sysconfdir", hooks, "--release", release).exit_code == code
+    path = tmp_path / "tables.json"
+    for tables, said in (
+        ({"partitions": {"debug": {"max_tim": 1}}}, "max_time"),
+        ({"partitions": ["debug"]}, "--tables: partitions: "),
+        ({"jobs": [{"job_id": "seven"}]}, "job_id"),
+        ({"jobs": [7]}, "--tables: jobs: "),
+        ({"partition": {}}, "no table 'partition'; there are: partitions, reservations, jobs"),
+    ):
+        path.write_text(json.dumps(tables))
+        result = run("try", "job_submit", script, "--sysconfdir", hooks, "--tables", path)
+        assert result.exit_code == 2
+        assert said in result.output
+
+
+def test_what_handlers_say_does_not_act_on_the_terminal(run: Run, hooks: Path, script: Path) -> None:
+    """Messages, lines of the log and changed fields are escaped; the lines of a message stay."""
+    (hooks / "hooks.py").write_text(
+        "from slurmhooks import hook, log\n\n@hook.job_submit\ndef submit(job):\n"
+        "    log.user('one\\n\\x1b[2Jtwo')\n    log.info(job.name)\n    job.comment = 'a[red]\\x1b[0m'\n"
+    )
+    result = run("try", "job_submit", script, "--sysconfdir", hooks, "--", "--job-name", "x\n\x1b[H")
+    assert result.exit_code == 0, result.output
+    assert "\x1b" not in result.output
+    assert "to the user:\n  one\n  \\x1b[2Jtwo\n" in result.output
+    assert r"info: x\n\x1b[H" in result.output
+    assert r"a[red]\x1b[0m" in result.output

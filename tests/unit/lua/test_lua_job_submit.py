@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A job_submit.lua as handlers, without Slurm; that it does as Slurm's own plugin does is shown on real clusters."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -165,6 +166,33 @@ def test_messages_reach_the_user_with_those_of_loading(load: Load, said: SimpleN
     assert said.user == ["loaded", "at 7%"]
 
 
+def test_a_message_never_reaches_the_next_user(load: Load, said: SimpleNamespace) -> None:
+    """When a Python exception ends a call, what the script said is told to its own user, and to nobody later."""
+    script = load('slurm.log_user("for %s", job_desc.name)\nif job_desc.name == "bob" then return 0 end\nreturn f()')
+
+    def bug() -> None:
+        raise RuntimeError("no error of Lua")
+
+    function = script.handlers[0].function.__self__  # type: ignore[attr-defined]
+    function.state.globals[b"f"] = function.state.raw_function(bug)
+    with pytest.raises(RuntimeError, match="no error of Lua"):
+        script.submit(name="alice")
+    assert said.user == ["for alice"]
+    said.user.clear()
+    script.submit(name="bob")
+    assert said.user == ["for bob"]
+
+
+def test_what_scripts_log_is_escaped(load: Load, said: SimpleNamespace) -> None:
+    """What a user sent starts no line of the log, and writes nothing on a terminal."""
+    load('slurm.log_info("%s", job_desc.name)\nslurm.log_user("%s", job_desc.name)\nerror(job_desc.name)').submit(
+        name="a\nslurmctld: fatal:\x1b[2J"
+    )
+    assert said.lines[0] == (INFO, r"lua: a\nslurmctld: fatal:\x1b[2J")
+    assert all("\n" not in text and "\x1b" not in text for _, text in said.lines)
+    assert said.user == ["a\nslurmctld: fatal:\\x1b[2J"]
+
+
 def test_codes_refuse(load: Load) -> None:
     """A number that is not 0 refuses with that code; a fraction is cut."""
     for body, code in (("return slurm.ERROR", -1), ("return 2050", 2050), ('return "7"', 7)):
@@ -268,3 +296,53 @@ def test_a_handler_names_its_line(load: Load) -> None:
     assert submit.where.endswith("job_submit.lua:1")
     assert modify.where.endswith("job_submit.lua:4")
     assert submit.label == "job_submit.lua:slurm_job_submit"
+
+
+def test_the_cluster_of_a_build_without_sources(
+    load: Load, said: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLUSTER_NAME is that of the slurm.conf in the folder that the plugins were built for, or of SLURM_CONF."""
+    monkeypatch.delenv("SLURM_CONF", raising=False)
+    monkeypatch.setitem(sys._xoptions, "slurmhooks_sysconfdir", str(tmp_path / "built"))
+    for folder, name in (("built", "First"), ("other", "Second")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "slurm.conf").write_text("Include more.conf\n")
+        (tmp_path / folder / "more.conf").write_text(f"ClusterName = {name} # here\n")
+    body = 'slurm.log_user("%s", slurm.CLUSTER_NAME)\nreturn 0'
+    load(body).submit()
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "other" / "slurm.conf"))
+    load(body + " ").submit()
+    assert said.user == ["first", "second"]
+
+
+def test_conversions(load: Load, said: SimpleNamespace) -> None:
+    """26.05's four functions: JSON both ways, YAML that is written as JSON, which it contains, and errors in Lua."""
+    pytest.importorskip("yaml")
+    load(
+        """
+        local function show(...) slurm.log_info("%s", tostring((...))) end
+        show(slurm.to_json({1, 2, {a = "x"}}))
+        show(slurm.to_yaml({"x", true}))
+        show(slurm.from_json('{"a": [1, 2.5, "t"]}').a[3])
+        show(slurm.from_yaml("a:\\n  - 7\\n  - text\\n").a[2])
+        for _, call in ipairs({
+            function() slurm.from_json("{") end, function() slurm.from_yaml("a: [") end,
+            function() slurm.from_json(nil) end, function() slurm.to_json(print) end,
+        }) do
+            local ok, text = pcall(call)
+            slurm.log_info("%s %s", tostring(ok), string.match(text, "Conversion %a+ application/[%a-]+ failed"))
+        end
+        return 0
+        """,
+        release=(26, 5),
+    ).submit()
+    assert [text.removeprefix("lua: ") for _, text in said.lines] == [
+        '[1,2,{"a":"x"}]',
+        '["x",true]',
+        "t",
+        "text",
+        "false Conversion from application/json failed",
+        "false Conversion from application/x-yaml failed",
+        "false Conversion from application/json failed",
+        "false Conversion to application/json failed",
+    ]

@@ -464,3 +464,41 @@ def test_a_cancelled_container(hooks: Callable[[str], Path]) -> None:
     assert result.text is not None
     assert "cancelled" in result.text
     assert run(path, "scrun.stage_in").log == ["info: False"]
+
+
+def test_a_bug_that_passes_is_seen(hooks: Callable[[str], Path]) -> None:
+    """on_error="accept" accepts the request, and a test can tell that from a handler without a bug."""
+    path = hooks("@hook.job_submit(on_error='accept')\ndef handler(job):\n    raise ValueError('here')\n")
+    result = run(path, "job_submit")
+    assert result.accepted
+    assert result.error_id is not None
+    assert result.error_id in result.user_messages[0]
+    assert "ValueError: here" in repr(result)
+
+
+def test_a_hook_without_a_handler(hooks: Callable[[str], Path]) -> None:
+    """A misspelled hook, or a forgotten decorator, does not pass for a handler that accepts."""
+    path = hooks("@hook.job_submit\ndef handler(job): pass\n")
+    with pytest.raises(ValueError, match=r"no handler of hook.job_modify in .*; it has handlers of: job_submit"):
+        run(path, "job_modify")
+    with pytest.raises(ValueError, match="it has handlers of: nothing"):
+        run(hooks("def handler(job): pass\n"), "job_submit")
+    assert run(hooks('hook.spank.option("x", usage="")'), "spank.init", options={"x": True}).accepted
+
+
+def test_a_misspelled_code_is_a_bug(write: Write) -> None:
+    """A test of a site sees it as slurmctld does, with the name that was meant."""
+    path = write(
+        "hooks.py",
+        """
+        from slurmhooks import Reject, hook
+
+        @hook.job_submit
+        def submit(job):
+            raise Reject("no", code="ESLURM_INVALID_ACOUNT")
+        """,
+    )
+    result = run(path, "job_submit")
+    assert not result.accepted
+    assert result.error_id is not None
+    assert "nearest: ESLURM_INVALID_ACCOUNT" in repr(result)

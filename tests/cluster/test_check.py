@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`slurmhooks check` on a real site, and what real users can write into its logs and on its terminals."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.job_submit_site import CONF, HOOKS_D, Site
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+TALKATIVE = """
+    @hook.job_submit
+    def submit(job):
+        log.info("submitted %s", job.comment)
+        log.info(job.script)
+        log.user("you said %s", job.comment)
+
+    @hook.job_modify
+    def modify(job):
+        log.info(f"updated {job.comment}")
+        log.user("you said %s", job.comment)
+"""
+NASTY = "first\nforged: second\x1b[2J\r\u202e"
+
+
+@pytest.fixture(scope="module")
+def site(cluster: "Cluster") -> Iterator[Site]:
+    """A cluster whose job_submit hooks log what users say; as it was, afterwards."""
+    made = Site(cluster)
+    made.reset()
+    made.hooks(TALKATIVE)
+    yield made
+    made.reset()
+
+
+def check(site: Site) -> tuple[int, str]:
+    """Run check as root; return its exit code and all that it printed."""
+    done = site.cluster.root("slurmhooks", "check")
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_hooks_that_slurmctld_would_not_call(site: Site) -> None:
+    """check ends with 1 and has the line that slurm.conf needs; nothing is found once it is there again."""
+    code, said = check(site)
+    assert code == 0, said
+    before = site.cluster.root("cat", CONF, check=True).stdout
+    assert "JobSubmitPlugins=python" in before
+    try:
+        site.cluster.put(before.replace("JobSubmitPlugins=python", "JobSubmitPlugins=lua"), CONF)
+        code, said = check(site)
+        assert code == 1
+        assert "such as life:submit: it needs the line JobSubmitPlugins=lua,python" in said
+    finally:
+        site.cluster.put(before, CONF)
+
+
+def test_a_folder_that_slurm_user_cannot_enter(site: Site) -> None:
+    """root can, so check has to ask for SlurmUser; the command that it names helps."""
+    site.cluster.root("chmod", "700", HOOKS_D, check=True)
+    code, said = check(site)
+    assert code == 1
+    remedy = f"chmod o+rx {HOOKS_D}"
+    assert f"SlurmUser slurm cannot enter {HOOKS_D}, so slurmctld does not load the hooks: chmod o+x {HOOKS_D}" in said
+    assert remedy in said
+    site.cluster.root(*remedy.split(), check=True)
+    assert check(site)[0] == 0
+
+
+def test_text_of_a_user(site: Site) -> None:
+    """It forges no line of slurmctld's log, acts on no terminal and is of limited length, on submission and update."""
+    site.mark()
+    done = site.cluster.user(
+        "alice", "sbatch", "--hold", f"--comment={NASTY}", input="#!/bin/sh\n# " + "x" * 10_000 + "\n"
+    )
+    assert done.returncode == 0, done.stderr
+    job_id = done.stdout.split()[-1]
+    assert "you said first" in done.stderr
+    assert r"forged: second\x1b[2J\r\u202e" in done.stderr
+    assert not set("\x1b\r\u202e") & set(done.stderr)
+    update = site.cluster.user("alice", "scontrol", "update", f"jobid={job_id}", f"comment={NASTY}")
+    assert update.returncode == 0, update.stderr
+    assert not set("\x1b\r\u202e") & set(update.stdout + update.stderr)
+    # slurmctld logs a new comment itself, as it is.
+    logged = site.logged().split("\n")
+    lines = [line for line in logged if "slurmhooks" in line or ("forged" in line and " for JobId=" not in line)]
+    shown = r"first\nforged: second\x1b[2J\r\u202e"
+    for what in ("submitted", "updated"):
+        assert any(line.endswith(f"slurmhooks: {what} {shown}") for line in lines), lines
+    assert all("slurmhooks: " in line for line in lines)
+    assert not set("\x1b\r\u202e") & set("".join(lines))
+    script = next(line for line in lines if "#!/bin/sh" in line)
+    assert len(script.partition("slurmhooks: ")[2]) < 4096
+    assert script.endswith(" bytes left out]")
+    if site.release < (23, 2):  # no channel to the user: each line of the message is a record of its own
+        told = [line.partition("not shown to the user by this release of Slurm: ")[2] for line in lines]
+        assert list(filter(None, told)) == ["you said first", r"forged: second\x1b[2J\r\u202e"]
+    else:
+        assert "you said first" in update.stdout + update.stderr

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What check says of a Slurm that never calls the hooks, and of those who cannot read them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from slurmhooks.cli import _readers
+from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
+
+Call = Callable[..., Result]
+
+
+def test_job_submit_plugins_without_ours(site: Site) -> None:
+    """slurmctld would not call the handlers: the finding has the line that slurm.conf needs."""
+    path = site.etc / "slurm.conf"
+    wanted = f"{path}: Slurm never calls handler a:submit of hook.job_submit: it needs the line JobSubmitPlugins="
+    for plugins, line in (("lua", "lua,python"), ("", "python"), ("lua,job_submit/python", None)):
+        site.file(SUBMIT)
+        site.conf(f"PluginDir={site.plugins}", f"JobSubmitPlugins={plugins}" if plugins else "")
+        assert site.found() == ([] if line is None else [wanted + line])
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=lua")
+    site.file("")
+    assert site.found() == []  # there is nothing to call
+
+
+@pytest.mark.parametrize("text", [INIT, 'hook.spank.option("x", usage="")\n'])
+def test_no_line_of_plugstack_conf(site: Site, text: str) -> None:
+    """A line may stand in an included file; without one nothing of SPANK is called."""
+    site.file(text)
+    (site.etc / "plugstack.d").mkdir()
+    site.plugstack("include plugstack.d/*.conf")
+    found = site.found()
+    assert len(found) == 1
+    assert found[0].startswith(f"{site.etc / 'plugstack.conf'}: Slurm never calls ")
+    assert found[0].endswith("it needs the line required spank_python.so")
+    (site.etc / "plugstack.d" / "ours.conf").write_text("required spank_python.so\n")
+    assert site.found() == []
+
+
+def test_handlers_that_only_the_other_file_names(site: Site) -> None:
+    """plugstack.conf decides what SPANK loads if it names files, slurmhooks.toml what the others load."""
+    path = site.file(SUBMIT + INIT)
+    other = site.etc / "other.py"
+    other.write_text(HEAD + SUBMIT + INIT)
+    site.plugstack("required spank_python.so other.py")
+    assert site.found() == [
+        f"{path}:4: Slurm never calls handler a:init of hook.spank.init: slurmhooks.toml names its file, and no"
+        " line of plugstack.conf does",
+        f"{other}:2: Slurm never calls handler other:submit of hook.job_submit: a line of plugstack.conf names its"
+        " file, and slurmhooks.toml does not",
+    ]
+
+
+def test_plugins_where_slurm_does_not_look(site: Site, run: Call) -> None:
+    """PluginDir must have the folder of the plugins, and the folder the plugin."""
+    site.file(SUBMIT)
+    elsewhere = site.etc / "plugins"
+    elsewhere.mkdir()
+    site.conf(f"PluginDir={elsewhere}", "JobSubmitPlugins=python")
+    result = run("check", "--sysconfdir", site.etc, "--plugin-dir", site.plugins)
+    assert result.exit_code == 1
+    assert (
+        f"{site.etc}/slurm.conf: Slurm never calls handler a:submit of hook.job_submit: it needs the line"
+        f" PluginDir={elsewhere}:{site.plugins}\n" in result.output
+    )
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python")
+    (site.plugins / "job_submit_python.so").unlink()
+    assert site.found() == [
+        f"{site.plugins}/job_submit_python.so: not there, so Slurm never calls handler a:submit of hook.job_submit:"
+        " run 'slurmhooks install' again"
+    ]
+
+
+def test_a_scrun_lua_that_is_not_ours(site: Site) -> None:
+    """scrun reads one script; it must be the one that hands over to the plugin of this folder."""
+    site.file("@hook.scrun.stage_in\ndef stage(container): pass\n")
+    script = site.etc / "scrun.lua"
+    wanted = f"{script}: scrun never calls handler a:stage of hook.scrun: "
+    assert site.found() == [wanted + "No such file or directory; run 'slurmhooks install'"]
+    script.write_text("-- mine")
+    assert site.found() == [wanted + "it is not ours; 'slurmhooks install' says how both can run"]
+    script.write_text("-- Made by 'slurmhooks install'\nloadlib('/old/scrun_python.so')")
+    assert site.found()[0].startswith(wanted + "it loads another plugin")
+    script.write_text(f"-- Made by 'slurmhooks install'\nloadlib('{site.plugins}/scrun_python.so')")
+    assert site.found() == []
+
+
+def test_what_slurmctld_cannot_read(site: Site) -> None:
+    """As root, check sees what SlurmUser cannot: each folder on the way, the files, and the command that helps."""
+    path = site.file(SUBMIT)
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", "SlurmUser=nobody")
+    assert site.found() == []
+    start = "SlurmUser nobody cannot {}, so slurmctld does not load the hooks: chmod o+{} {}"
+    site.hooks.chmod(0o700)
+    assert set(site.found()) == {
+        f"{path}: " + start.format(f"enter {site.hooks}", "x", site.hooks),
+        f"{site.hooks}: " + start.format("list it", "rx", site.hooks),
+    }
+    site.hooks.chmod(0o711)
+    assert site.found() == [f"{site.hooks}: " + start.format("list it", "rx", site.hooks)]
+    site.hooks.chmod(0o755)
+    path.chmod(0o600)
+    toml = site.etc / "slurmhooks.toml"
+    toml.chmod(0o600)
+    assert set(site.found()) == {
+        f"{path}: " + start.format("read it", "r", path),
+        f"{toml}: " + start.format("read it", "r", toml),
+    }
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", "SlurmUser=root")
+    assert site.found() == []
+
+
+def test_which_bits_count(open_folder: Path) -> None:
+    """The owner's, the group's or the others', whichever a user comes to first; root needs none."""
+    path = open_folder / "file"
+    path.touch()
+    owner, group = path.stat().st_uid, path.stat().st_gid
+    for mode, uid, gids, remedy in (
+        (0o077, owner + 1, {group + 1}, None),
+        (0o070, owner + 1, {group}, None),
+        (0o704, owner + 1, {group}, f"chmod g+r {path}"),
+        (0o740, owner + 1, {group + 1}, f"chmod o+r {path}"),
+        (0o000, 0, set[int](), None),
+    ):
+        path.chmod(mode)
+        found = _readers.obstacle(str(path), _readers.Reader("x", uid, frozenset(gids)))
+        assert (found and found[2]) == remedy
+    link = open_folder / "link"
+    link.symlink_to(path)
+    path.chmod(0o600)
+    found = _readers.obstacle(str(link), _readers.USERS)
+    assert found == (str(link), "read", f"chmod o+r {path}")
+
+
+def test_a_manifest_that_users_cannot_read(site: Site) -> None:
+    """It would be there for root alone."""
+    site.file(INIT)
+    site.compile()
+    assert site.found() == []
+    path = site.etc / "slurmhooks.manifest"
+    path.chmod(0o600)
+    assert site.found() == [
+        f"{path}: ordinary users cannot read it, so Python starts in all of their processes: chmod o+r {path}"
+    ]

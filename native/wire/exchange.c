@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -86,7 +87,11 @@ static void give_back(struct slurmhooks_client *client, struct worker *worker, e
         read_page(worker, doing, sizeof(doing));
     pthread_mutex_lock(&client->lock);
     worker->busy = false;
-    if (result != SLURMHOOKS_OK)
+    if (result == SLURMHOOKS_WORKER_DIED && !worker->dead) {
+        /* The monitor discards it when it is told how it ended; one that only closed its channel ends now. */
+        worker->dead = true;
+        killpg(pid, SIGKILL);
+    } else if (result != SLURMHOOKS_OK)
         pool_discard(client, worker, true);
     else if (last || worker->dead || worker->generation < client->serving || client->stopping)
         pool_discard(client, worker, false);

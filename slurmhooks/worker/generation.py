@@ -43,8 +43,8 @@ class Generation:
         self._service = loaded
         self._starting: dict[int, tuple[socket.socket, int]] = {}
         self._serving: set[int] = set()
-        self._zombies: set[int] = set()
-        self._released: set[int] = set()
+        self._leaving: set[int] = set()  # slurmctld does not use them any more; most are being killed
+        self._zombies: set[int] = set()  # ended, and slurmctld does not know it yet
         self._finishing = False
         self._retry_at = 0.0
         self._wake, wakes = socket.socketpair()
@@ -57,7 +57,7 @@ class Generation:
 
     def run(self) -> None:
         """Keep as many workers as the configuration asks for, until told to finish."""
-        while not (self._finishing and not self._starting and not self._serving):
+        while not self._finishing or self._starting or self._serving or self._leaving:
             if not self._finishing and time.monotonic() >= self._retry_at:
                 while len(self._starting) + len(self._serving) < self._service.settings.workers:
                     self._fork()
@@ -123,11 +123,20 @@ class Generation:
             if message is None:
                 os._exit(1)
         elif message.kind == control.RELEASED:
-            self._released.add(message.pid)
+            self._release(message.pid)
+
+    def _release(self, pid: int) -> None:
+        """Replace a worker at once: one that is killed with much memory takes its time to end."""
+        if pid in self._zombies:
+            self._zombies.remove(pid)
+            os.waitpid(pid, 0)
+        elif pid in self._serving:
+            self._serving.remove(pid)
+            self._leaving.add(pid)
 
     def _reap(self) -> None:
-        """Report workers that have ended; their numbers stay taken until slurmctld does not use them any more."""
-        for pid in [*self._starting, *self._serving]:
+        """Handle workers that have ended; their numbers stay taken until slurmctld does not use them any more."""
+        for pid in [*self._starting, *self._serving, *self._leaving]:
             if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
                 continue
             process.kill(pid, group=True)  # the programs that it started
@@ -135,20 +144,21 @@ class Generation:
                 self._serving.remove(pid)
                 self._zombies.add(pid)
                 control.send(self._supervisor, Message(control.DIED, self._number, pid, _status(pid)))
-            else:
-                channel, page = self._starting.pop(pid)
-                channel.close()
-                os.close(page)
-                _, status = os.waitpid(pid, 0)
-                # Not at once again: what it fails of may go on.
-                self._retry_at = time.monotonic() + RETRY
-                text = f"a worker {process.describe(status)} before it could serve; the lines above say more"
-                log.error(text)
-                control.send(self._supervisor, Message(control.UNAVAILABLE, self._number, pid, text=text))
-        for pid in self._zombies & self._released:
-            os.waitpid(pid, 0)
-            self._zombies.remove(pid)
-            self._released.remove(pid)
+                continue
+            _, status = os.waitpid(pid, 0)
+            self._leaving.discard(pid)
+            if pid in self._starting:
+                self._not_started(pid, process.describe(status))
+
+    def _not_started(self, pid: int, how: str) -> None:
+        """Report a worker that ended too early, and wait before the next: what it fails of may go on."""
+        channel, page = self._starting.pop(pid)
+        channel.close()
+        os.close(page)
+        self._retry_at = time.monotonic() + RETRY
+        text = f"a worker {how} before it could serve"
+        log.error(text)
+        control.send(self._supervisor, Message(control.UNAVAILABLE, self._number, pid, text=text))
 
 
 def _status(pid: int) -> int:

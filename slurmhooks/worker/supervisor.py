@@ -22,7 +22,9 @@ POLL = 1.0
 LOAD_LIMIT = 60.0
 """Seconds that loading hook files may take."""
 RETRY = 5.0
-"""Seconds before files that have not changed are loaded again, where nothing serves."""
+"""Seconds, at most, before files that have not changed are loaded again, where nothing serves."""
+ACCIDENTS = 3
+"""How often a generation may end by itself before requests are refused at once, and do not wait for the next one."""
 GRACE = 2.0
 """Seconds for workers to clean up when slurmctld ends, and for a generation beyond the time of a request."""
 
@@ -65,6 +67,7 @@ class Supervisor:
         self._serving: int | None = None
         self._watch: Watch | None = None
         self._reload = True
+        self._accidents = 0
         self._retry_at: float | None = None
         self._look_at = 0.0
         self._requests = Requests()
@@ -92,7 +95,8 @@ class Supervisor:
         sources = [self._client, self._wake, *self._requests.sockets, *(c.connection for c in self._children.values())]
         for source in sources:
             poller.register(source, select.POLLIN)
-        ready = {fd for fd, _ in poller.poll(POLL * 1000)}
+        wait = POLL if self._retry_at is None else min(POLL, max(0.0, self._retry_at - time.monotonic()))
+        ready = {fd for fd, _ in poller.poll(wait * 1000 + 1)}
         # A process that slurmctld has forked may keep the socket open.
         if os.getppid() != self._parent:
             return False
@@ -162,7 +166,9 @@ class Supervisor:
             child.workers.discard(message.pid)
             self._to_client(message)
         elif message.kind == control.UNAVAILABLE:
-            self._not_started(number, child, message.text)
+            if number == self._loading:
+                child.deadline = 0.0
+                self._accident(number, message.text)
 
     def _loaded(self, child: Child, message: Message) -> None:
         """Note what a generation has loaded; it goes into service once its first worker is ready."""
@@ -176,6 +182,7 @@ class Supervisor:
         document = control.content(message.fds[0])
         self._watch = Watch.of(document["watch"])
         line, *findings = document["findings"]
+        self._accidents = 0
         self._refuse(number, line, findings)
 
     def _refuse(self, number: int, line: str, findings: list[str]) -> None:
@@ -188,31 +195,32 @@ class Supervisor:
         """
         if number == self._loading:
             self._loading = None
-            # What serves goes on with settings of its own.
-            if self._serving is None:
+            if self._serving is None and self._accidents in range(1, ACCIDENTS):
+                pass  # requests wait for the next one, until their deadline
+            elif self._serving is None:
                 self._to_client(Message(control.UNAVAILABLE, number, text=line))
             else:
                 log.error("the hooks that were loaded before stay in service")
             self._requests.failed(number, findings or [line])
 
-    def _not_started(self, number: int, child: Child, text: str) -> None:
-        """Handle a worker that ended before it could serve."""
-        if number == self._loading:
-            child.deadline = 0.0
-            self._refuse(number, f"{text.partition(';')[0]}: see slurmctld's log", [text])
-            self._try_again()
+    def _accident(self, number: int, text: str) -> None:
+        """Handle a generation that ended, or whose worker did, before it went into service: not for its files.
 
-    def _try_again(self) -> None:
-        """Load again soon if nothing serves: what failed is not in the files."""
+        Args:
+            number: of it.
+            text: what happened.
+        """
         if self._serving is None:
-            self._retry_at = time.monotonic() + RETRY
+            self._accidents += 1
+            self._retry_at = time.monotonic() + min(RETRY, 0.05 * 2**self._accidents)
+        self._refuse(number, f"{text}: see slurmctld's log", [text])
 
     def _into_service(self, number: int, child: Child) -> None:
         """Have requests go to a generation, and the one before finish."""
         assert child.settings is not None
         child.deadline = None
         settings, before = child.settings, self._serving
-        self._serving, self._loading = number, None
+        self._serving, self._loading, self._accidents = number, None, 0
         timeout = max(1, round(settings.timeout * 1000))
         self._to_client(Message(control.SERVING, number, int(settings.accept), timeout))
         if before is not None and before in self._children:
@@ -230,8 +238,7 @@ class Supervisor:
         if number == self._loading:
             text = "the process that loads the hooks ended unexpectedly"
             log.error(text)
-            self._refuse(number, f"{text}: see slurmctld's log", [text])
-            self._try_again()
+            self._accident(number, text)
         elif number == self._serving:
             log.error("the process that forks workers ended unexpectedly; starting another one")
             self._serving = None

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What workers serve in the tests: a request is Python code; its answer is what the code leaves in ``answer``.
 
-A request that begins with ``echo`` is its own answer.
+A request that begins with ``echo`` is its own answer, after a millisecond if it begins with ``echo slowly``.
 """
 
 import json
 import os
+import time
 from pathlib import Path
 
 from slurmhooks.errors import LoadError
@@ -32,6 +33,8 @@ class Service:
     def handle(self, request: bytes, query: Query) -> bytes:
         """Run a request."""
         if request.startswith(b"echo"):
+            if request.startswith(b"echo slowly"):
+                time.sleep(0.001)
             return request
         worker.doing("tests:handler")
         self._names |= {"query": query, "answer": ""}

@@ -133,7 +133,7 @@ static enum slurmhooks_result converse(struct worker *worker, const void *reques
         size_t size, reply_size = 0;
 
         if (result == CHANNEL_OK)
-            result = channel_receive(worker->channel, deadline, 0, &kind, &data, &size);
+            result = channel_receive(worker->channel, deadline, &kind, &data, &size);
         if (result != CHANNEL_OK) {
             *unread = result == CHANNEL_UNREAD && !asked;
             return result_of(result);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The socket between a worker and slurmctld: one request at a time, questions while it is handled, one answer.
 
-A message is its length and kind as two little-endian 32-bit numbers, then its bytes. Counterpart: native/wire/channel.c.
+A message is its length and kind as two little-endian 32-bit numbers, then its bytes. In C:
+native/wire/channel.c.
 """
 
 from __future__ import annotations

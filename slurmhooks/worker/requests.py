@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import socket
+from contextlib import suppress
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any
@@ -109,11 +110,11 @@ class Requests:
         """Answer a request and close its connection."""
         data = json.dumps(content).encode()
         if len(data) > LONGEST:
-            data = json.dumps({"findings": [f"{content['findings'][0][:LONGEST // 8]}; slurmctld's log says all"]}).encode()
-        try:
+            data = json.dumps(
+                {"findings": [f"{content['findings'][0][: LONGEST // 8]}; slurmctld's log says all"]}
+            ).encode()
+        with suppress(OSError):  # the command was interrupted
             asked.connection.send(data)
-        except OSError:
-            pass  # the command was interrupted
         self._close(asked)
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ enum channel_result channel_send(int fd, enum channel_kind kind, const void *dat
         ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0) {
             if (!is_temporary(errno))
-                return CHANNEL_UNREAD;
+                return CHANNEL_CLOSED;
             if (!wait_for(fd, POLLOUT, deadline))
                 return CHANNEL_TIMED_OUT;
             continue;
@@ -89,7 +89,7 @@ static enum channel_result receive_some(int fd, struct iovec *parts, int count, 
         if (size == 0)
             return CHANNEL_CLOSED;
         if (!is_temporary(errno))
-            return errno == ECONNRESET ? CHANNEL_UNREAD : CHANNEL_CLOSED;
+            return CHANNEL_CLOSED;
         if (!wait_for(fd, POLLIN, deadline))
             return CHANNEL_TIMED_OUT;
     }

@@ -18,7 +18,6 @@ enum channel_result {
     CHANNEL_OK,
     CHANNEL_TIMED_OUT,
     CHANNEL_CLOSED, /* the worker ended, or closed its end */
-    CHANNEL_UNREAD, /* as CHANNEL_CLOSED, and it has not read all that was sent to it */
     CHANNEL_INVALID,
     CHANNEL_NO_MEMORY,
 };

@@ -316,7 +316,7 @@ class Supervisor:
         for number, child in self._children.items():
             with suppress(OSError):
                 control.send(child.connection, Message(control.FINISH, number))
-        while process.children() and time.monotonic() < until:
+        while any(child.pid for child in self._children.values()) and time.monotonic() < until:
             select.select([self._wake], [], [], 0.05)
             with suppress(BlockingIOError):
                 self._wake.recv(4096)

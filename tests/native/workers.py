@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,8 @@ class Process:
 
     def kill(self) -> None:
         """Kill it, unless it has ended already."""
-        try:
+        with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
 
 def processes() -> list[Process]:
@@ -64,7 +63,7 @@ def below(pid: int, name: str = "") -> list[Process]:
     """Return the descendants of a process, zombies included, or those of a name."""
     every = processes()
     family = {pid}
-    found = []
+    found: list[Process] = []
     while True:
         more = [each for each in every if each.parent in family and each.pid not in family]
         if not more:
@@ -136,6 +135,12 @@ class Exchanger:
         """Return how many exchanges had which result."""
         words = self.ask(f"many {threads} {count} {deadline_ms} {text}").split()
         return {name: int(number) for name, number in (word.split("=") for word in words)}
+
+    @property
+    def workers(self) -> int:
+        """How many workers the client knows: it has the status page of each."""
+        links = (os.readlink(link) for link in Path(f"/proc/{self.pid}/fd").iterdir())
+        return sum(link.startswith("/memfd:slurmhooks") for link in links)
 
     @property
     def log(self) -> str:

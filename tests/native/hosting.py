@@ -242,5 +242,5 @@ def _commands() -> list[str]:
     return [
         *("peek", "open", "load", "init", "fini", "close", "call", "option", "show", "job_submit", "job_modify"),
         *("lua", "stage_in", "stage_out", "fork", "clone", "repeat", "getenv", "balance", "mapped", "faults"),
-        *("damage_manifest", "read_manifest", "manifest_line"),
+        *("damage_manifest", "read_manifest", "manifest_line", "time_pack", "apply", "damage_answer"),
     ]

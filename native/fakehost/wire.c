@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "job_desc.h"
+#include "memory.h"
 #include "output.h"
 #include "wire/wire.h"
 
@@ -118,6 +119,10 @@ static bool refused(const struct line *line, const char *answer, size_t size, lo
     before = desc;
     bool wrong = slurmhooks_apply(answer, size, &desc, &verdict);
     *changed += wrong && memcmp(&before, &desc, sizeof(desc));
+    /* A changed byte may name any member, and job_desc.c knows some. */
+    for (uint32_t i = 0; i < slurmhooks_tables.table[0].count; i++)
+        if (slurmhooks_tables.table[0].members[i].kind == SLURMHOOKS_TEXT)
+            slurm_xfree((void **)((char *)&desc + slurmhooks_tables.table[0].members[i].offset));
     job_desc_free(&desc);
     return wrong;
 }

@@ -172,6 +172,12 @@ static bool page(struct question *question)
     return true;
 }
 
+uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
+{
+    (void)sender;
+    return ((const job_record_t *)record)->user_id;
+}
+
 static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
@@ -222,6 +228,12 @@ static bool fact(struct question *question)
 }
 
 #else
+
+uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
+{
+    (void)record;
+    return sender;
+}
 
 static bool row(struct question *question)
 {

@@ -16,6 +16,9 @@ struct slurmhooks_event {
     uint32_t owner; /* whose job */
 };
 
+/* Whose job a record is; a build without Slurm's sources takes it for the sender's. */
+uint32_t slurmhooks_record_owner(const void *record, uint32_t sender);
+
 /*
  * Answer a question. A slurmhooks_query, see wire/client.h; the context is a struct slurmhooks_event.
  *

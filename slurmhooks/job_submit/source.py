@@ -23,10 +23,12 @@ from slurmhooks.wire.message import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Table, Tables
+
+    Computations = Mapping[str, Callable[[Any], Any]]
 
 ARRAYS = ("argv", "environment", "spank_job_env")
 """The arrays of texts of a request; slurmctld's side keeps the counters beside them."""
@@ -140,7 +142,7 @@ class Struct:
 class PackedBackend:
     """Reads packed structs; see rows.Backend."""
 
-    def __init__(self, tables: Tables, table: Table, computed: dict[str, Callable[[Any], Any]] | None = None) -> None:
+    def __init__(self, tables: Tables, table: Table, computed: Computations | None = None) -> None:
         """View the structs of a table.
 
         Args:

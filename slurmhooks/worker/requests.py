@@ -109,9 +109,7 @@ class Requests:
         """Answer a request and close its connection."""
         data = json.dumps(content).encode()
         if len(data) > LONGEST:
-            data = json.dumps(
-                {"findings": [f"{content['findings'][0][: LONGEST // 8]}; slurmctld's log says all"]}
-            ).encode()
+            data = json.dumps({"findings": [f"{content['findings'][0][:LONGEST // 8]}; slurmctld's log says all"]}).encode()
         try:
             asked.connection.send(data)
         except OSError:

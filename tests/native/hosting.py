@@ -156,6 +156,7 @@ class Host:
     def script(self, text: str) -> Path:
         """Write a script and return its file."""
         names = {
+            "workers": self.plugins / "job_submit_workers.so",
             "job_submit": self.plugins / "job_submit_python.so",
             "spank": self.plugins / "spank_python.so",
             "lua": self.folder / "scrun.lua",

@@ -7,8 +7,12 @@ import ctypes
 import os
 import signal
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from slurmhooks.log import ERROR, INFO, log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
@@ -76,10 +80,14 @@ def describe(status: int) -> str:
         return f"was killed by signal {-code}"
 
 
-def log_to_stderr() -> None:
-    """Hand lines of the log to slurmctld: it reads our standard error, where a line may say its level first."""
+def log_to_stderr(user: Callable[[str], None] | None = None) -> None:
+    """Hand lines of the log to slurmctld: it reads our standard error, where a line may say its level first.
+
+    Args:
+        user: takes what handlers say to the user of a request; by default, the log.
+    """
 
     def sink(level: int, text: str) -> None:
         os.write(2, f"<{level}>{text}\n".encode("utf-8", "surrogateescape"))
 
-    log.attach(sink, lambda text: sink(INFO, text), lambda text: sink(ERROR, text))
+    log.attach(sink, user or (lambda text: sink(INFO, text)), lambda text: sink(ERROR, text))

@@ -156,6 +156,7 @@ class Host:
     def script(self, text: str) -> Path:
         """Write a script and return its file."""
         names = {
+            "workers": self.plugins / "job_submit_workers.so",
             "job_submit": self.plugins / "job_submit_python.so",
             "spank": self.plugins / "spank_python.so",
             "lua": self.folder / "scrun.lua",
@@ -242,5 +243,5 @@ def _commands() -> list[str]:
     return [
         *("peek", "open", "load", "init", "fini", "close", "call", "option", "show", "job_submit", "job_modify"),
         *("lua", "stage_in", "stage_out", "fork", "clone", "repeat", "getenv", "balance", "mapped", "faults"),
-        *("damage_manifest", "read_manifest", "manifest_line"),
+        *("damage_manifest", "read_manifest", "manifest_line", "time_pack", "apply", "damage_answer"),
     ]

@@ -14,6 +14,7 @@ PACKAGE = ROOT / "slurmhooks"
 TIERS = (
     ("bytecode", "errors", "_version"),
     ("values", "outcome"),
+    ("wire",),
     ("hook", "registry", "config", "plain_toml", "log", "structured", "view"),
     ("loader", "dispatch", "site", "reload"),
     ("worker",),

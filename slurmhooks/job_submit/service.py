@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import dispatch, loader, site
+from slurmhooks import dispatch, loader
 from slurmhooks.errors import LoadError
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.source import Asking, Struct, Views
@@ -15,7 +15,7 @@ from slurmhooks.log import log
 from slurmhooks.wire.message import MessageError, Type, answer, decode
 from slurmhooks.wire.tables import FILE_NAME, parse
 from slurmhooks.worker import process
-from slurmhooks.worker.service import Settings
+from slurmhooks.worker.service import Settings, load_site
 from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
@@ -139,19 +139,8 @@ def load(watch: Watch) -> Service:
         ConfigError: the configuration is wrong.
         LoadError: a hook file is, or needs what this build does not have.
     """
-    path = site.config_path()
-    loader.guard(site.slurm_user)
-    watch.file(str(path))
-    read, sources = site.of_config(path)
-    for pattern in read.hooks.paths:
-        watch.glob(str(path.parent / pattern))
-    for name in loader.names(sources):
-        watch.file(name)
-    sources = [*_scripts(read, path), *sources]
-    for name in site.watched(path, read, sources):
-        watch.file(name)
+    read, registry = load_site(watch, _scripts)
     tables = parse(_table_file().read_text())
-    registry = loader.load(sources)
     findings = _check(registry, tables)
     if findings:
         raise LoadError(findings)

@@ -141,6 +141,9 @@ def test_forks_end_with_the_worker(host: Exchanger) -> None:
     assert host.exchange("import os; os._exit(0)")[0] == "WORKER_DIED"
     wait_for(lambda: stays not in {each.pid for each in below(host.pid)}, "the end of the program")
     assert left in {each.pid for each in below(host.pid)}
+    stays = int(host.exchange(start.format(False))[1])
+    below(host.pid, WORKER)[0].kill()
+    wait_for(lambda: stays not in {each.pid for each in below(host.pid)}, "the end of a program of an idle worker")
     host.stop()
     assert left not in {each.pid for each in processes()}
 
@@ -243,6 +246,7 @@ def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
     for version in range(3, 8):
         host.set(version=version)
         assert "generation" in requests.ask("reload", str(tmp_path), 0, 30)[0]
+        assert host.workers == 1, "a worker of the files before may get a request"
         assert host.exchange("answer = version") == ("OK", str(version))
     host.set(findings=["a.py:3: wrong"])
     assert requests.ask("reload", str(tmp_path), 0, 30) == [{"findings": ["a.py:3: wrong"]}]

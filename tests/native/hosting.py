@@ -157,7 +157,7 @@ class Host:
         """Write a script and return its file."""
         names = {
             "workers": self.plugins / "job_submit_workers.so",
-            "job_submit": self.plugins / "job_submit_python.so",
+            "job_submit": self.plugins / os.environ.get("WT_PLUGIN", "job_submit_python.so"),
             "spank": self.plugins / "spank_python.so",
             "lua": self.folder / "scrun.lua",
             "dir": self.folder,

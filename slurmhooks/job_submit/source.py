@@ -106,6 +106,10 @@ class Asking:
         return Struct(Packed(self.tables.tables[tag], value, fetch), self)
 
 
+current: Asking | None = None
+"""Questions of the running request, or of the last one, which raise; None: there was none yet."""
+
+
 class Struct:
     """A packed struct whose members are attributes; assigned ones are written into the answer.
 

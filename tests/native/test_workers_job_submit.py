@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# ruff: noqa: F401 - pytest collects what is imported
 """The tests of job_submit, with the plugin whose handlers run in worker processes."""
 
 from pathlib import Path
@@ -33,8 +34,6 @@ from tests.native.test_lua import (
 from tests.native.test_text import test_job_submit as test_text
 from tests.native.test_text import test_logging
 from tests.native.test_text import test_messages as test_messages_in_text
-
-__all__ = [name for name in vars() if name.startswith("test_")]
 
 WORKERS = "job_submit_workers.so"
 

@@ -2,11 +2,12 @@
 # ruff: noqa: F401 - pytest collects what is imported
 """The tests of job_submit, with the plugin whose handlers run in worker processes."""
 
+import textwrap
 from pathlib import Path
 
 import pytest
 
-from tests.native.building import PLAIN, SANITIZED
+from tests.native.building import PLAIN, SANITIZED, Build
 from tests.native.conftest import built
 from tests.native.hosting import Host
 from tests.native.test_failing_handlers import test_a_handler_that_closes_stderr_and_prints as test_closed_stderr
@@ -32,23 +33,31 @@ from tests.native.test_lua import (
     test_what_does_not_fit,
 )
 from tests.native.test_text import test_job_submit as test_text
-from tests.native.test_text import test_logging
 from tests.native.test_text import test_messages as test_messages_in_text
 
 WORKERS = "job_submit_workers.so"
 
 
+class WorkersHost(Host):
+    """A host whose slurmctld has no Python; it ends as slurmctld does, with all that workers have logged."""
+
+    def __init__(self, build: Build, folder: Path) -> None:
+        """Take the other plugin."""
+        super().__init__(build, folder)
+        self.job_submit = WORKERS
+
+    def script(self, text: str) -> Path:
+        """See Host; the last line closes the plugin."""
+        return super().script(f"{textwrap.dedent(text)}\nclose js\n")
+
+
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
     """A host whose slurmctld has no Python."""
-    made = Host(built(PLAIN), tmp_path)
-    made.job_submit = WORKERS
-    return made
+    return WorkersHost(built(PLAIN), tmp_path)
 
 
 @pytest.fixture(params=[PLAIN, SANITIZED], ids=lambda flavour: flavour.name)
 def each_host(tmp_path: Path, request: pytest.FixtureRequest) -> Host:
     """Likewise, and one that watches every access to memory."""
-    made = Host(built(request.param), tmp_path)
-    made.job_submit = WORKERS
-    return made
+    return WorkersHost(built(request.param), tmp_path)

@@ -6,8 +6,9 @@
  *   exchange MS TEXT           one exchange: its result, then the answer or the detail after a tab
  *   many THREADS COUNT MS TEXT COUNT exchanges by each thread at the same time: how many had which result
  *   bench COUNT SIZE           round trips of SIZE bytes: microseconds, the median and the 95th percentile
- *   facts                      its own open descriptors and threads, and the supervisor
- *   stop                       end the client
+ *   accepts                    1 if on_unavailable is "accept", else 0
+ *   facts                      its own open descriptors and threads
+ *   stop                       end the client; nothing but the end of the input may follow
  * Lines of the log go to standard error, as LEVEL, a space and the text.
  */
 #include <dirent.h>
@@ -126,11 +127,12 @@ static int compare(const void *left, const void *right)
 static void bench(unsigned count, unsigned size)
 {
     int64_t *times = calloc(count, sizeof(*times));
-    char *text = calloc(1, size + 1);
+    char *text = calloc(1, size + 5);
 
     if (!times || !text || !count)
         abort();
     memset(text, 'x', size);
+    memcpy(text, "echo", 4);
     for (unsigned i = 0; i < count; i++) {
         void *answer = NULL;
         size_t length;
@@ -158,7 +160,7 @@ static unsigned count_entries(const char *folder)
     return count;
 }
 
-static bool obey(char *line)
+static void obey(char *line)
 {
     unsigned threads, count, ms;
     int text = 0;
@@ -181,7 +183,6 @@ static bool obey(char *line)
     } else
         printf("?\n");
     fflush(stdout);
-    return client != NULL;
 }
 
 int main(int argc, char **argv)
@@ -201,7 +202,7 @@ int main(int argc, char **argv)
     client = slurmhooks_client_start(&config);
     if (!client)
         return 1;
-    while (fgets(line, sizeof(line), stdin) && obey(line))
-        ;
+    while (fgets(line, sizeof(line), stdin))
+        obey(line);
     return 0;
 }

@@ -60,7 +60,7 @@ enum channel_result channel_send(int fd, enum channel_kind kind, const void *dat
         ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0) {
             if (!is_temporary(errno))
-                return CHANNEL_UNREAD;
+                return CHANNEL_CLOSED;
             if (!wait_for(fd, POLLOUT, deadline))
                 return CHANNEL_TIMED_OUT;
             continue;
@@ -75,17 +75,11 @@ enum channel_result channel_send(int fd, enum channel_kind kind, const void *dat
     return CHANNEL_OK;
 }
 
-/*
- * Receive some bytes. IN parts, count: where to. IN/OUT spin: left of it.
- * RET CHANNEL_OK and OUT got, which is never 0 then.
- */
-static enum channel_result receive_some(int fd, struct iovec *parts, int count, int64_t deadline, int64_t *spin,
-                                        size_t *got)
+/* Receive some bytes. IN parts, count: where to. OUT got: not 0 with CHANNEL_OK. */
+static enum channel_result receive_some(int fd, struct iovec *parts, int count, int64_t deadline, size_t *got)
 {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
-    int64_t until = *spin > 0 ? channel_now() + *spin : 0;
 
-    *spin = 0;
     for (;;) {
         ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT);
         if (size > 0) {
@@ -95,15 +89,13 @@ static enum channel_result receive_some(int fd, struct iovec *parts, int count, 
         if (size == 0)
             return CHANNEL_CLOSED;
         if (!is_temporary(errno))
-            return errno == ECONNRESET ? CHANNEL_UNREAD : CHANNEL_CLOSED;
-        if (until && channel_now() < until)
-            continue;
+            return CHANNEL_CLOSED;
         if (!wait_for(fd, POLLIN, deadline))
             return CHANNEL_TIMED_OUT;
     }
 }
 
-enum channel_result channel_receive(int fd, int64_t deadline, int64_t spin, uint32_t *kind, void **data, size_t *length)
+enum channel_result channel_receive(int fd, int64_t deadline, uint32_t *kind, void **data, size_t *length)
 {
     struct header header;
     char start[START];
@@ -111,7 +103,7 @@ enum channel_result channel_receive(int fd, int64_t deadline, int64_t spin, uint
 
     while (done < sizeof(header)) {
         struct iovec parts[2] = {{(char *)&header + done, sizeof(header) - done}, {start, sizeof(start)}};
-        enum channel_result result = receive_some(fd, parts, 2, deadline, &spin, &got);
+        enum channel_result result = receive_some(fd, parts, 2, deadline, &got);
         if (result != CHANNEL_OK)
             return result;
         done += got;
@@ -125,7 +117,7 @@ enum channel_result channel_receive(int fd, int64_t deadline, int64_t spin, uint
     memcpy(message, start, done);
     while (done < header.length) {
         struct iovec part = {message + done, header.length - done};
-        enum channel_result result = receive_some(fd, &part, 1, deadline, &spin, &got);
+        enum channel_result result = receive_some(fd, &part, 1, deadline, &got);
         if (result != CHANNEL_OK) {
             free(message);
             return result;

@@ -18,7 +18,6 @@ enum channel_result {
     CHANNEL_OK,
     CHANNEL_TIMED_OUT,
     CHANNEL_CLOSED, /* the worker ended, or closed its end */
-    CHANNEL_UNREAD, /* as CHANNEL_CLOSED, and it has not read all that was sent to it */
     CHANNEL_INVALID,
     CHANNEL_NO_MEMORY,
 };
@@ -33,10 +32,8 @@ enum channel_result channel_send(int fd, enum channel_kind kind, const void *dat
  * Receive a message.
  *
  * IN deadline: by channel_now().
- * IN spin: nanoseconds to look for it before this thread sleeps.
  * OUT kind, data, length: with CHANNEL_OK; data is from malloc() and never NULL.
  */
-enum channel_result channel_receive(int fd, int64_t deadline, int64_t spin, uint32_t *kind, void **data,
-                                    size_t *length);
+enum channel_result channel_receive(int fd, int64_t deadline, uint32_t *kind, void **data, size_t *length);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <endian.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "wire/channel.h"
@@ -60,31 +62,44 @@ static struct worker *take(struct slurmhooks_client *client, int64_t deadline, c
     return worker;
 }
 
-/* What a worker says it is doing, as words to put after others; from its own hand, so not to be trusted. */
-static void read_page(const struct worker *worker, char *text, size_t size)
+/*
+ * Read a worker's status page: how many requests it has begun with, then what it is doing. It is in the worker's hand.
+ *
+ * OUT text: what it is doing, as words to put after others.
+ * RET whether it has begun with the last request.
+ */
+static bool read_page(const struct worker *worker, char *text, size_t size)
 {
     char page[PAGE_SIZE];
+    uint32_t begun = 0;
     ssize_t length = pread(worker->page, page, sizeof(page) - 1, 0);
 
-    page[length > 0 ? length : 0] = '\0';
-    for (char *byte = page; *byte; byte++)
+    if (length < (ssize_t)sizeof(begun))
+        length = sizeof(begun);
+    else
+        memcpy(&begun, page, sizeof(begun));
+    page[length] = '\0';
+    char *what = page + sizeof(begun);
+    for (char *byte = what; *byte; byte++)
         if ((unsigned char)*byte < ' ' || *byte == 0x7f)
             *byte = '?';
-    if (*page)
-        snprintf(text, size, " in %s", page);
+    if (*what)
+        snprintf(text, size, " in %s", what);
     else
         *text = '\0';
+    return le32toh(begun) == worker->requests;
 }
 
-/* Give a worker back. OUT detail: what went wrong. */
-static void give_back(struct slurmhooks_client *client, struct worker *worker, enum slurmhooks_result result, bool last,
+/* Give a worker back. OUT detail: what went wrong. RET whether the worker had begun with the request. */
+static bool give_back(struct slurmhooks_client *client, struct worker *worker, enum slurmhooks_result result, bool last,
                       char *detail)
 {
     char doing[PAGE_SIZE + 8];
     pid_t pid = worker->pid;
+    bool begun = true;
 
     if (result != SLURMHOOKS_OK)
-        read_page(worker, doing, sizeof(doing));
+        begun = read_page(worker, doing, sizeof(doing));
     pthread_mutex_lock(&client->lock);
     worker->busy = false;
     if (result == SLURMHOOKS_WORKER_DIED && !worker->dead) {
@@ -104,6 +119,7 @@ static void give_back(struct slurmhooks_client *client, struct worker *worker, e
         snprintf(detail, SLURMHOOKS_DETAIL_MAX, "worker %d ended before it answered%s", (int)pid, doing);
     else if (result == SLURMHOOKS_PROTOCOL)
         snprintf(detail, SLURMHOOKS_DETAIL_MAX, "worker %d sent an invalid message%s; it was killed", (int)pid, doing);
+    return begun;
 }
 
 static enum slurmhooks_result result_of(enum channel_result result)
@@ -111,40 +127,36 @@ static enum slurmhooks_result result_of(enum channel_result result)
     switch (result) {
     case CHANNEL_OK: return SLURMHOOKS_OK;
     case CHANNEL_TIMED_OUT: return SLURMHOOKS_TIMED_OUT;
-    case CHANNEL_CLOSED:
-    case CHANNEL_UNREAD: return SLURMHOOKS_WORKER_DIED;
+    case CHANNEL_CLOSED: return SLURMHOOKS_WORKER_DIED;
     case CHANNEL_INVALID:
     case CHANNEL_NO_MEMORY: break;
     }
     return SLURMHOOKS_PROTOCOL;
 }
 
-/* One request, and the worker's questions until it answers. OUT unread: the worker cannot have begun with it. */
+/* One request, and the worker's questions until it answers. */
 static enum slurmhooks_result converse(struct worker *worker, const void *request, size_t length, int64_t deadline,
                                        slurmhooks_query query, void *context, void **answer, size_t *answer_length,
-                                       bool *last, bool *unread)
+                                       bool *last)
 {
     enum channel_result result = channel_send(worker->channel, CHANNEL_REQUEST, request, length, deadline);
-    bool asked = false;
 
+    worker->requests++;
     for (;;) {
         uint32_t kind;
         void *data, *reply = NULL;
         size_t size, reply_size = 0;
 
         if (result == CHANNEL_OK)
-            result = channel_receive(worker->channel, deadline, 0, &kind, &data, &size);
-        if (result != CHANNEL_OK) {
-            *unread = result == CHANNEL_UNREAD && !asked;
+            result = channel_receive(worker->channel, deadline, &kind, &data, &size);
+        if (result != CHANNEL_OK)
             return result_of(result);
-        }
         if (kind == CHANNEL_ANSWER || kind == CHANNEL_LAST) {
             *last = kind == CHANNEL_LAST;
             *answer = data;
             *answer_length = size;
             return SLURMHOOKS_OK;
         }
-        asked = true;
         bool valid = kind == CHANNEL_QUERY && query && query(context, data, size, &reply, &reply_size);
         free(data);
         result = valid ? channel_send(worker->channel, CHANNEL_REPLY, reply, reply_size, deadline) : CHANNEL_INVALID;
@@ -177,7 +189,7 @@ enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *clie
 {
     char ignored[SLURMHOOKS_DETAIL_MAX];
     enum slurmhooks_result result;
-    bool last = false, unread;
+    bool last = false, begun;
 
     if (!detail)
         detail = ignored;
@@ -194,10 +206,10 @@ enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *clie
             result = SLURMHOOKS_UNAVAILABLE;
             break;
         }
-        unread = false;
-        result = converse(worker, request, length, deadline, query, context, answer, answer_length, &last, &unread);
-        give_back(client, worker, result, last, detail);
-    } while (unread && channel_now() < deadline);
+        result = converse(worker, request, length, deadline, query, context, answer, answer_length, &last);
+        begun = give_back(client, worker, result, last, detail);
+        /* Nothing has happened yet: another worker can have it. */
+    } while (result == SLURMHOOKS_WORKER_DIED && !begun && channel_now() < deadline);
     end(client);
     if (result == SLURMHOOKS_OK)
         *detail = '\0';

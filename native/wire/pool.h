@@ -16,7 +16,8 @@ struct worker {
     pid_t pid;
     uint32_t generation;
     int channel;
-    int page;  /* what the worker says it is doing */
+    int page; /* what the worker says it is doing: see read_page() */
+    uint32_t requests;
     bool busy; /* a thread uses it, outside of the lock, and discards it if it is not to be used again */
     bool dead;
 };

@@ -155,7 +155,7 @@ def load(watch: Watch) -> Service:
     if findings:
         raise LoadError(findings)
     log.limit(read.log.level)
-    return Service(tables, registry, Settings(reload=read.job_submit.reload))
+    return Service(tables, registry, Settings.of(read))
 
 
 def _tables() -> Tables:

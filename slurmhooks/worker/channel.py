@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The socket between a worker and slurmctld: one request at a time, questions while it is handled, one answer.
 
-A message is its length and kind as two little-endian 32-bit numbers, then its bytes. Counterpart: native/wire/channel.c.
+A message is its length and kind as two little-endian 32-bit numbers, then its bytes. In C:
+native/wire/channel.c.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ REQUEST, QUERY, REPLY, ANSWER, LAST, READY = range(1, 7)
 LONGEST = 64 << 20
 """Bytes that a message may have, as in native/wire/client.h."""
 PAGE = 256
-"""Bytes of a status page."""
+"""Bytes of a status page: how many requests the worker has begun with, then what it is doing, up to a NUL byte."""
+_BEGUN = Struct("<I")
 
 
 class ProtocolError(Exception):
@@ -42,6 +44,7 @@ class Channel:
         self._connection = connection
         self.page = page
         self._owner = os.getpid()
+        self._begun = 0
 
     @property
     def inherited(self) -> bool:
@@ -101,8 +104,14 @@ class Channel:
     def doing(self, what: str) -> None:
         """Note what is being done, for the log if it never ends: the handler's name, or nothing."""
         if self.page is not None:
-            raw = what.encode("utf-8", "replace")[: PAGE - 1]
-            self.page[: len(raw) + 1] = raw + b"\0"
+            raw = what.encode("utf-8", "replace")[: PAGE - _BEGUN.size - 1] + b"\0"
+            self.page[_BEGUN.size : _BEGUN.size + len(raw)] = raw
+
+    def begin(self) -> None:
+        """Note that a request has arrived: if this process is killed before, another worker gets it."""
+        self._begun += 1
+        if self.page is not None:
+            _BEGUN.pack_into(self.page, 0, self._begun & 0xFFFFFFFF)
 
 
 def _query(channel: Channel) -> tuple[Query, Callable[[], None]]:
@@ -143,6 +152,7 @@ def serve(channel: Channel, handle: Callable[[bytes, Query], bytes], retire: Cal
     with suppress(ConnectionError):
         channel.send(READY, b"")
         while (request := channel.receive(REQUEST)) is not None:
+            channel.begin()
             query, end = _query(channel)
             answer = handle(request, query)
             if channel.inherited:

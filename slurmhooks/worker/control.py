@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Messages between slurmctld, the supervisor and generations, over SOCK_SEQPACKET. Counterpart: native/wire/control.h."""
+"""Messages between slurmctld, the supervisor and generations, over SOCK_SEQPACKET. In C: native/wire/control.h."""
 
 from __future__ import annotations
 

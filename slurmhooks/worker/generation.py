@@ -84,7 +84,13 @@ class Generation:
         if not pid:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, self._on_child or signal.SIG_DFL)
-            for end in (ours, self._supervisor, self._wake, self._wakes, *(each for each, _ in self._starting.values())):
+            for end in (
+                ours,
+                self._supervisor,
+                self._wake,
+                self._wakes,
+                *(each for each, _ in self._starting.values()),
+            ):
                 end.close()
             for _, other in self._starting.values():
                 os.close(other)
@@ -104,9 +110,7 @@ class Generation:
             return
         del self._starting[pid]
         self._serving.add(pid)
-        control.send(
-            self._supervisor, Message(control.WORKER, self._number, pid, fds=(channel.fileno(), page))
-        )
+        control.send(self._supervisor, Message(control.WORKER, self._number, pid, fds=(channel.fileno(), page)))
         channel.close()
         os.close(page)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from slurmhooks.log import ERROR, INFO, log
@@ -60,11 +61,12 @@ def children() -> list[int]:
 
 
 def kill(pid: int, *, group: bool = False) -> None:
-    """Kill a process or, if it leads one, its whole process group."""
-    try:
-        (os.killpg if group else os.kill)(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
+    """Kill a process, and its process group if it is to lead one, which it may not do yet."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+    if group:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
 
 
 def describe(status: int) -> str:

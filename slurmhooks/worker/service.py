@@ -6,9 +6,16 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from slurmhooks import loader
+from slurmhooks import loader, site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slurmhooks.config import Config
+    from slurmhooks.loader import Source
+    from slurmhooks.registry import Registry
 
 Query = Callable[[bytes], bytes]
 """Asks slurmctld a question while it waits for an answer; raises StaleHandleError once it has the answer."""
@@ -31,6 +38,18 @@ class Settings:
     memory_limit: int | None = 1 << 30
     accept: bool = False
     reload: bool = True
+
+    @classmethod
+    def of(cls, config: Config) -> Settings:
+        """Return what a configuration says."""
+        section = config.job_submit
+        return cls(
+            workers=section.workers,
+            timeout=section.timeout,
+            memory_limit=section.memory_limit,
+            accept=section.on_unavailable == "accept",
+            reload=section.reload,
+        )
 
 
 @dataclass
@@ -87,6 +106,35 @@ class Service(Protocol):
 
     def stop(self) -> None:
         """Clean up in a worker that ends in peace: its files changed, or slurmctld ends."""
+
+
+def load_site(watch: Watch, scripts: Callable[[Config, Path], list[Source]] | None = None) -> tuple[Config, Registry]:
+    """Load what the configuration names, and note which files that depends on.
+
+    Args:
+        watch: to note them in.
+        scripts: returns what the configuration names in other languages; it comes before the hook files.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        LoadError: a hook file is.
+    """
+    loader.guard(site.slurm_user)
+    path = site.config_path()
+    watch.file(str(path))
+    config, sources = site.of_config(path)
+    for pattern in site.patterns_of(path, config):
+        if loader.has_magic(pattern):
+            watch.glob(pattern)
+    if scripts is not None:
+        sources = [*scripts(config, path), *sources]
+    for name in loader.names(sources):
+        watch.file(name)
+    registry = loader.load(sources)
+    # Only now is it known of which files a package consists.
+    for name in site.watched(path, config, sources):
+        watch.file(name)
+    return config, registry
 
 
 Load = Callable[[Watch], Service]

@@ -165,10 +165,9 @@ class Supervisor:
         elif message.kind == control.DIED:
             child.workers.discard(message.pid)
             self._to_client(message)
-        elif message.kind == control.UNAVAILABLE:
-            if number == self._loading:
-                child.deadline = 0.0
-                self._accident(number, message.text)
+        elif message.kind == control.UNAVAILABLE and number == self._loading:
+            child.deadline = 0.0
+            self._accident(number, message.text)
 
     def _loaded(self, child: Child, message: Message) -> None:
         """Note what a generation has loaded; it goes into service once its first worker is ready."""
@@ -317,7 +316,7 @@ class Supervisor:
         for number, child in self._children.items():
             with suppress(OSError):
                 control.send(child.connection, Message(control.FINISH, number))
-        while process.children() and time.monotonic() < until:
+        while any(child.pid for child in self._children.values()) and time.monotonic() < until:
             select.select([self._wake], [], [], 0.05)
             with suppress(BlockingIOError):
                 self._wake.recv(4096)
@@ -326,6 +325,5 @@ class Supervisor:
         while found := process.children():
             for pid in found:
                 process.kill(pid, group=True)
-                process.kill(pid)
             time.sleep(0.005)
             self._reap()

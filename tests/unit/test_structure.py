@@ -31,8 +31,8 @@ BROAD = {
     "loader.py": 1,  # a hook file that cannot be imported
     "log.py": 1,  # a value of a site that cannot say what it is
     "scrun/trees.py": 1,  # hands what a thread raised to the one who waits for it
-    "worker/generation.py": 1,  # nothing may get to the stack below, which is the supervisor's
-    "worker/worker.py": 1,  # nor here, where it is the generation's
+    "worker/generation.py": 1,  # a forked process must not return into its parent's stack
+    "worker/worker.py": 1,  # the same
     "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event
 }
 """How many handlers of any exception a file may have that do not raise it again."""

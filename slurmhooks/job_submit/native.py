@@ -139,6 +139,10 @@ class CffiBackend:
         """See model.Arrays."""
         return self.strings(struct, name, ARRAYS[name])
 
+    def find(self, struct: Any, name: str, start: bytes) -> bytes | None:
+        """See model.Arrays."""
+        return next((item[len(start) :] for item in self.read(struct, name) if item.startswith(start)), None)
+
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """See model.Arrays: all strings are copied before the old ones are freed."""
         old, count = getattr(struct, name), getattr(struct, ARRAYS[name])

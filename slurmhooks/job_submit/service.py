@@ -3,23 +3,22 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch, loader
 from slurmhooks.errors import LoadError
-from slurmhooks.job_submit import model
+from slurmhooks.job_submit import model, source
 from slurmhooks.job_submit.source import Asking, Struct, Views
 from slurmhooks.log import log
 from slurmhooks.wire.message import MessageError, Type, answer, decode
-from slurmhooks.wire.tables import FILE_NAME, parse
+from slurmhooks.wire.tables import TableError, installed
 from slurmhooks.worker import process
 from slurmhooks.worker.service import Settings, load_site
 from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from slurmhooks.config import Config
     from slurmhooks.outcome import Outcome
@@ -81,7 +80,7 @@ class Service:
         if message.type != Type.REQUEST or not message.items or message.first >= len(HOOKS):
             raise MessageError("not a request")
         self._messages.clear()
-        asking = Asking(self._tables, query)
+        asking = source.current = Asking(self._tables, query)
         structs = [asking.struct(tag, value) for tag, value in message.items]
         return self._run(message, asking, structs).encode(self._tables)
 
@@ -139,8 +138,8 @@ def load(watch: Watch) -> Service:
         ConfigError: the configuration is wrong.
         LoadError: a hook file is, or needs what this build does not have.
     """
+    tables = _tables()
     read, registry = load_site(watch, _scripts)
-    tables = parse(_table_file().read_text())
     findings = _check(registry, tables)
     if findings:
         raise LoadError(findings)
@@ -148,12 +147,19 @@ def load(watch: Watch) -> Service:
     return Service(tables, registry, Settings.of(read))
 
 
-def _table_file() -> Path:
-    """Return the tables of the running plugin; it names their folder as an option of the interpreter."""
-    folder = sys._xoptions.get("slurmhooks_plugins")
-    if not isinstance(folder, str):
+def _tables() -> Tables:
+    """Return the tables of the plugin that this process serves.
+
+    Raises:
+        LoadError: they cannot be read, or nobody serves a plugin here.
+    """
+    try:
+        tables = installed()
+    except (OSError, TableError) as error:
+        raise LoadError([f"the plugin's tables cannot be read: {error}; run 'slurmhooks install' again"]) from None
+    if tables is None:
         raise LoadError(["the folder of the plugin is not known: slurmctld's plugin has to start this process"])
-    return Path(folder) / FILE_NAME
+    return tables
 
 
 def _scripts(read: Config, path: Path) -> list[loader.Source]:

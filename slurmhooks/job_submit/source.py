@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit import model
-from slurmhooks.job_submit.rows import Field, Text, bind
+from slurmhooks.job_submit.rows import Field, Strings, Text, bind
 from slurmhooks.job_submit.users import Users, owner_of
 from slurmhooks.values import NO_VAL, text_from_c, text_to_c
 from slurmhooks.wire.message import (
@@ -106,6 +106,10 @@ class Asking:
         return Struct(Packed(self.tables.tables[tag], value, fetch), self)
 
 
+current: Asking | None = None
+"""Questions of the running request, or of the last one, which raise; None: there was none yet."""
+
+
 class Struct:
     """A packed struct whose members are attributes; assigned ones are written into the answer.
 
@@ -176,19 +180,23 @@ class PackedBackend:
         return self._computed.get(name)
 
     def compiled(self, row: Field[Any], member: str) -> Any:
-        """See rows.Backend: a text is bytes here, of which the empty ones are set."""
-        if not isinstance(row, Text):
+        """See rows.Backend: members are read by their places, without a look at their names."""
+        place = self._table.places.get(member)
+        if place is None or isinstance(row, Strings):
             return None
-        place = self._table.places[member]
-        behind = self._table.via[place] is not None
+        via = self._table.via[place]
+        text = isinstance(row, Text)
+        # A text is bytes here, of which the empty ones are set.
+        source, names = row.staged(self) if text else row.expression(self)
+        decode_raw: Callable[[Any], Any] = eval(f"lambda raw: {source}", dict(names))
 
-        def get(view: Any) -> str | None:
-            struct = view._struct
-            if member in view._writes:
-                raw = view._writes[member]
-            else:
-                raw = struct.packed.raw(place) if behind else struct.packed.text(place)
-            return None if raw is None else text_from_c(raw)
+        def get(view: Any) -> Any:
+            packed, writes = view._struct.packed, view._writes
+            if member in writes:
+                return decode_raw(writes[member])
+            if via is not None and not packed.slots[via]:
+                return None
+            return decode_raw(packed.text(place) if text else packed.slots[place])
 
         return property(get, doc=row.doc)
 
@@ -196,6 +204,17 @@ class PackedBackend:
         """See model.Arrays."""
         found: list[bytes] = struct.packed.texts(self._table.places[name])
         return found
+
+    def find(self, struct: Any, name: str, start: bytes) -> bytes | None:
+        """See model.Arrays: one search through the packed texts."""
+        value: bytes = struct.packed.value(self._table.places[name]) or b""
+        at = 0 if value.startswith(start) else value.find(b"\0" + start) + 1
+        if not at and not value.startswith(start):
+            return None
+        end = value.find(b"\0", at)
+        if end < 0:
+            raise MessageError(f"the last text of {name} has no end")
+        return value[at + len(start) : end]
 
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """See model.Arrays."""

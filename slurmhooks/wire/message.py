@@ -172,10 +172,16 @@ class Packed:
 
     def text(self, place: int) -> bytes | None:
         """Return the text of a member, or None."""
-        value = self.value(place)
-        if value is None:
+        slot = self.slots[place]
+        if not slot:
             return None
-        if value.find(b"\0") != len(value) - 1 or not value:
+        start = slot & 0xFFFFFFFF
+        last = start + (slot >> 32) - 1
+        if start <= last == self._data.find(b"\0", start, last + 1):
+            return self._data[start:last]
+        # Left out, or damaged.
+        value = self.value(place)
+        if not value or value.find(b"\0") != len(value) - 1:
             raise MessageError(f"{self.table.members[place].name} is no text")
         return value[:-1]
 

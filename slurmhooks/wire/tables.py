@@ -9,7 +9,10 @@ read without Slurm, on another machine and by another release, as long as the te
 from __future__ import annotations
 
 import hashlib
+import sys
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import SlurmhooksError
@@ -156,3 +159,17 @@ def parse(text: str) -> Tables:
     if tables.text != text:
         raise TableError("not a table of slurmhooks: it is not as a build writes it")
     return tables
+
+
+@cache
+def installed() -> Tables | None:
+    """Return the tables of the plugin that this process serves; None in a process that slurmctld did not start.
+
+    The plugin names its folder as an option of the interpreter (``-X slurmhooks_plugins=DIR``).
+
+    Raises:
+        TableError: they are none of this release of slurmhooks.
+        OSError: they cannot be read.
+    """
+    folder = sys._xoptions.get("slurmhooks_plugins")
+    return parse(Path(folder, FILE_NAME).read_text()) if isinstance(folder, str) else None

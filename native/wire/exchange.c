@@ -210,6 +210,8 @@ enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *clie
         begun = give_back(client, worker, result, last, detail);
         /* Nothing has happened yet: another worker can have it. */
     } while (result == SLURMHOOKS_WORKER_DIED && !begun && channel_now() < deadline);
+    /* What the handlers have logged comes before what slurmctld says about the request. */
+    lines_read(&client->lines);
     end(client);
     if (result == SLURMHOOKS_OK)
         *detail = '\0';

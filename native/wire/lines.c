@@ -15,6 +15,7 @@
 void lines_start(struct lines *lines, int fd, void (*log)(enum slurmhooks_level level, const char *line))
 {
     memset(lines, 0, sizeof(*lines));
+    pthread_mutex_init(&lines->lock, NULL);
     lines->fd = fd;
     lines->log = log;
     lines->marked.left = lines->unmarked.left = AT_ONCE;
@@ -101,23 +102,30 @@ void lines_read(struct lines *lines)
 {
     char data[16384];
 
+    pthread_mutex_lock(&lines->lock);
     for (int left = READ_MAX / (int)sizeof(data); left > 0; left--) {
         ssize_t size = read(lines->fd, data, sizeof(data));
         if (size <= 0)
-            return;
+            break;
         take(lines, data, (size_t)size);
     }
+    pthread_mutex_unlock(&lines->lock);
 }
 
-bool lines_pending(const struct lines *lines)
+bool lines_pending(struct lines *lines)
 {
-    return lines->length || lines->marked.dropped || lines->unmarked.dropped;
+    pthread_mutex_lock(&lines->lock);
+    bool pending = lines->length || lines->marked.dropped || lines->unmarked.dropped;
+    pthread_mutex_unlock(&lines->lock);
+    return pending;
 }
 
 void lines_flush(struct lines *lines)
 {
+    pthread_mutex_lock(&lines->lock);
     if (lines->length)
         finish_line(lines);
     report_dropped(lines, &lines->marked);
     report_dropped(lines, &lines->unmarked);
+    pthread_mutex_unlock(&lines->lock);
 }

@@ -3,6 +3,7 @@
 #ifndef SLURMHOOKS_LINES_H
 #define SLURMHOOKS_LINES_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct allowance {
 };
 
 struct lines {
+    pthread_mutex_t lock; /* of all below; also held while a line is logged, so that their order stays */
     void (*log)(enum slurmhooks_level level, const char *line);
     int fd;
     unsigned length;
@@ -34,7 +36,7 @@ void lines_start(struct lines *lines, int fd, void (*log)(enum slurmhooks_level 
 void lines_read(struct lines *lines);
 
 /* Whether lines_flush() is due if nothing more arrives for a while. */
-bool lines_pending(const struct lines *lines);
+bool lines_pending(struct lines *lines);
 
 /* Log an unfinished line, and how many lines were dropped. */
 void lines_flush(struct lines *lines);

@@ -139,11 +139,8 @@ def load(watch: Watch) -> Service:
         LoadError: a hook file is, or needs what this build does not have.
     """
     tables = _tables()
-    read, registry = load_site(watch, _scripts)
-    findings = _check(registry, tables)
-    if findings:
-        raise LoadError(findings)
-    log.limit(read.log.level, read.log.limit)
+    hooks = (*HOOKS, "job_submit.init", "job_submit.fini")
+    read, registry = load_site(watch, lambda registry: _check(registry, tables), _scripts, hooks)
     return Service(tables, registry, Settings.of(read))
 
 

@@ -172,7 +172,7 @@ def _status(pid: int) -> int:
     return found.si_status << 8 if found.si_code == os.CLD_EXITED else found.si_status
 
 
-def main(number: int, supervisor: socket.socket, name: str, parent: int) -> NoReturn:
+def main(number: int, supervisor: socket.socket, name: str, parent: int, before: Watch | None) -> NoReturn:
     """Run in a child of the supervisor, which ends here and nowhere else.
 
     Args:
@@ -180,9 +180,10 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int) -> NoRe
         supervisor: the socket to it.
         name: of the function that loads the hooks.
         parent: the process id of the supervisor.
+        before: what was last in service, if anything was.
     """
     code = 1
-    watch = service.Watch()
+    watch = service.Watch(before=before)
     try:
         os.setsid()
         process.die_with(parent)

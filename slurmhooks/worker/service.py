@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Container
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmhooks import loader, site, trusted
+from slurmhooks.errors import LoadError
+from slurmhooks.hook import HOOKS
+from slurmhooks.reload import Former, LiveSite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from slurmhooks.config import Config
-    from slurmhooks.loader import Source
+    from slurmhooks.loader import Source, State
     from slurmhooks.registry import Registry
 
 Query = Callable[[bytes], bytes]
@@ -54,39 +57,51 @@ class Settings:
 
 @dataclass
 class Watch:
-    """Which files a generation was loaded from; a change of any means that another one has to be loaded.
+    """From which files a generation was loaded; a change of any means that another one has to be loaded.
 
     Attributes:
-        files: files as they were before they were read; None: there was none.
-        globs: the files that there were for each glob.
+        files: files as they were before they were read.
+        globs: the files that there were for each glob; None: they cannot be listed.
+        handlers: hook, label and file of each handler, by its source.
+        before: what is in service already, if anything is: nothing of it may get lost by accident.
     """
 
-    files: dict[str, loader.Identity | None] = field(default_factory=dict)
-    globs: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[str, State] = field(default_factory=dict)
+    globs: dict[str, list[str] | None] = field(default_factory=dict)
+    handlers: dict[str, list[list[str]]] = field(default_factory=dict)
+    before: Watch | None = None
 
     def file(self, path: str) -> None:
         """Watch a file; to be called before it is read."""
-        self.files.setdefault(path, loader.identity(path))
+        self.files.setdefault(path, loader.state(path))
 
     def glob(self, pattern: str) -> None:
         """Watch which files there are for a glob; to be called before it is expanded."""
-        self.globs.setdefault(pattern, loader.matches(pattern))
+        self.globs.setdefault(pattern, _listed(pattern))
 
     def changed(self) -> bool:
         """Tell whether anything is not as it was. Costs one stat for each file and one listing for each glob."""
-        return any(loader.identity(path) != seen for path, seen in self.files.items()) or any(
-            loader.matches(pattern) != seen for pattern, seen in self.globs.items()
+        return any(loader.state(path) != seen for path, seen in self.files.items()) or any(
+            _listed(pattern) != seen for pattern, seen in self.globs.items()
         )
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return asdict(self)
+        """Return it as JSON can hold it, without what was before."""
+        return {"files": self.files, "globs": self.globs, "handlers": self.handlers}
 
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Watch:
         """Return what :meth:`plain` returned before JSON made lists of its tuples."""
-        files = {path: None if seen is None else tuple(seen) for path, seen in plain["files"].items()}
-        return cls(files, plain["globs"])
+        files = {path: seen if isinstance(seen, int) else tuple(seen) for path, seen in plain["files"].items()}
+        return cls(files, plain["globs"], plain["handlers"])
+
+
+def _listed(pattern: str) -> list[str] | None:
+    """Return the files that there are for a glob; None: they cannot be listed."""
+    try:
+        return loader.matches(pattern)
+    except LoadError:
+        return None
 
 
 class Service(Protocol):
@@ -108,33 +123,49 @@ class Service(Protocol):
         """Clean up in a worker that ends in peace: its files changed, or slurmctld ends."""
 
 
-def load_site(watch: Watch, scripts: Callable[[Config, Path], list[Source]] | None = None) -> tuple[Config, Registry]:
-    """Load what the configuration names, and note which files that depends on.
+def load_site(
+    watch: Watch,
+    check: Callable[[Registry], list[str]],
+    scripts: Callable[[Config, Path], list[Source]] | None = None,
+    hooks: Container[str] = HOOKS,
+) -> tuple[Config, Registry]:
+    """Load what the configuration names, and note on which files that depends.
+
+    Files that are missing, empty or unreadable by accident do not load: see slurmhooks.reload.
 
     Args:
-        watch: to note them in.
+        watch: to note them in; says what is in service already.
+        check: returns what else is wrong with a set of handlers.
         scripts: returns what the configuration names in other languages; it comes before the hook files.
+        hooks: the hooks that are served.
 
     Raises:
         ConfigError: the configuration is wrong.
-        LoadError: a hook file is.
+        LoadError: a hook file is, or handlers would get lost.
     """
     trusted.guard()
     path = site.config_path()
+    live = LiveSite(check, path, scripts, hooks)
+    if watch.before is not None:
+        before = watch.before.handlers.items()
+        live.resume(
+            {name: [Former(HOOKS[hook], label, file) for hook, label, file in found] for name, found in before},
+            watch.before.files,
+        )
     watch.file(str(path))
-    config, sources = site.of_config(path)
-    for pattern in site.patterns_of(path, config):
-        if loader.has_magic(pattern):
-            watch.glob(pattern)
-    if scripts is not None:
-        sources = [*scripts(config, path), *sources]
-    for name in loader.names(sources):
-        watch.file(name)
-    registry = loader.load(sources, config.hooks.require)
-    # Only now is it known of which files a package consists.
-    for name in site.watched(path, config, sources):
-        watch.file(name)
-    return config, registry
+    try:
+        # What is wrong is watched, too, or its repair would go unnoticed.
+        for pattern in site.patterns_of(path, site.read_config(path)):
+            if loader.has_magic(pattern):
+                watch.glob(pattern)
+        live.start()
+    finally:
+        watch.files |= live.files
+    watch.handlers = {
+        name: [[handler.spec.name, handler.label, handler.path] for handler in handlers]
+        for name, handlers in live.in_force.items()
+    }
+    return live.config, live.registry
 
 
 Load = Callable[[Watch], Service]

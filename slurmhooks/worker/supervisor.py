@@ -39,6 +39,7 @@ class Child:
         settings: None until it has loaded.
         deadline: when it is killed; None: it may go on.
         workers: those that slurmctld was given.
+        watch: from which files it has loaded which handlers.
     """
 
     pid: int
@@ -46,6 +47,7 @@ class Child:
     deadline: float | None
     settings: Settings | None = None
     workers: set[int] = field(default_factory=set)
+    watch: Watch | None = None
 
 
 class Supervisor:
@@ -66,6 +68,7 @@ class Supervisor:
         self._loading: int | None = None
         self._serving: int | None = None
         self._watch: Watch | None = None
+        self._good: Watch | None = None
         self._reload = True
         self._accidents = 0
         self._retry_at: float | None = None
@@ -128,7 +131,7 @@ class Supervisor:
         pid = os.fork()
         if not pid:
             self._leave(ours)
-            generation.main(number, theirs, name, me)
+            generation.main(number, theirs, name, me, self._good)
         theirs.close()
         self._children[number] = Child(pid, ours, time.monotonic() + LOAD_LIMIT)
         self._loading = number
@@ -173,7 +176,7 @@ class Supervisor:
         """Note what a generation has loaded; it goes into service once its first worker is ready."""
         document = control.content(message.fds[0])
         child.settings = Settings(**document["settings"])
-        self._watch = Watch.of(document["watch"])
+        self._watch = child.watch = Watch.of(document["watch"])
         self._reload = child.settings.reload
 
     def _failed(self, number: int, message: Message) -> None:
@@ -220,6 +223,7 @@ class Supervisor:
         child.deadline = None
         settings, before = child.settings, self._serving
         self._serving, self._loading, self._accidents = number, None, 0
+        self._good = child.watch
         timeout = max(1, round(settings.timeout * 1000))
         self._to_client(Message(control.SERVING, number, int(settings.accept), timeout))
         if before is not None and before in self._children:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.worker import requests
-from tests.native.building import SANITIZED
+from tests.native.building import PLAIN, SANITIZED
 from tests.native.conftest import built
 from tests.native.workers import Exchanger, Process, below, processes, wait_for
 
@@ -27,13 +27,15 @@ def is_childless(host: Exchanger) -> bool:
     return not below(host.pid)
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
+@pytest.fixture(
+    params=[pytest.param(PLAIN, id="plain"), pytest.param(SANITIZED, id="sanitized", marks=pytest.mark.sanitized)]
+)
+def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Start]:
     """Return a function that starts a host whose handlers are ready."""
     started = []
 
     def start(ready: bool = True, **state: Any) -> Exchanger:
-        host = Exchanger(built(SANITIZED), tmp_path, state)
+        host = Exchanger(built(request.param), tmp_path, state)
         started.append(host)
         if ready:
             assert host.exchange("echo") == ("OK", "echo"), host.log
@@ -261,6 +263,18 @@ def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
     host.stop()
 
 
+def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
+    """A generation gets what was in service last, and not what did not load, or it could not see what is lost."""
+    host = start(version=1)
+    assert host.exchange("answer = before") == ("OK", "None")
+    for state in ({"version": 2}, {"version": 3, "findings": ["wrong"]}, {"version": 4}):
+        host.set(**state)
+        requests.ask("reload", str(tmp_path), 0, 30)
+    assert host.exchange("answer = before, version") == ("OK", "({'version': [['2']]}, 4)")
+    host.stop()
+
+
+@pytest.mark.soak
 def test_reload_under_load(start: Start, tmp_path: Path) -> None:
     """No request is lost while generations replace each other."""
     host = start(settings={"workers": 2})
@@ -281,6 +295,7 @@ def test_reload_under_load(start: Start, tmp_path: Path) -> None:
     host.stop()
 
 
+@pytest.mark.soak
 def test_killed_at_random(start: Start) -> None:
     """Every exchange returns while processes are killed at random, no answer is another request's, nothing is left."""
     host = start(settings={"workers": 3})

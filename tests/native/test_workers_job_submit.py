@@ -57,7 +57,9 @@ def host(tmp_path: Path) -> Host:
     return WorkersHost(built(PLAIN), tmp_path)
 
 
-@pytest.fixture(params=[PLAIN, SANITIZED], ids=lambda flavour: flavour.name)
+@pytest.fixture(
+    params=[pytest.param(PLAIN, id="plain"), pytest.param(SANITIZED, id="sanitized", marks=pytest.mark.sanitized)]
+)
 def each_host(tmp_path: Path, request: pytest.FixtureRequest) -> Host:
     """Likewise, and one that watches every access to memory."""
     return WorkersHost(built(request.param), tmp_path)

@@ -24,7 +24,7 @@ class Service:
         """Keep what the file said when it was loaded."""
         self.settings = Settings(**state.get("settings", {}))  # type: ignore[arg-type] # as the test wrote it
         self._state = state
-        self._names: dict[str, object] = {"version": state.get("version"), "kept": []}
+        self._names: dict[str, object] = {"version": state.get("version"), "kept": [], "before": state.get("before")}
 
     def start(self) -> None:
         """Do what the test asks for."""
@@ -51,6 +51,8 @@ def load(watch: Watch) -> Service:
     watch.file(str(STATE))
     state = json.loads(STATE.read_text()) if STATE.exists() else {}
     exec(str(state.get("load", "")))
+    watch.handlers = {"version": [[str(state.get("version"))]]}
+    state["before"] = watch.before and watch.before.handlers
     if "findings" in state:
         raise LoadError(state["findings"])
     return Service(state)

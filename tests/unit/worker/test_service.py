@@ -6,13 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import config
-from slurmhooks.errors import LoadError
+from slurmhooks import config, loader, reload
+from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.worker import control, requests
 from slurmhooks.worker.service import Settings, Watch, load_site
 
 Write = Callable[..., Path]
 HOOK = "from slurmhooks import hook\n@hook.job_submit\ndef check(job): pass\n"
+
+
+def load(before: Watch | None = None) -> Watch:
+    """Return what a generation notes, as the supervisor gets it."""
+    watch = Watch(before=before)
+    try:
+        load_site(watch, lambda registry: [])
+    finally:
+        plain = json.loads(json.dumps(watch.plain()))
+    return Watch.of(plain)
 
 
 @pytest.fixture(autouse=True)
@@ -44,10 +54,8 @@ def test_watch(write: Write, tmp_path: Path) -> None:
         lambda: write("more.py", HOOK + "# changed\n"),
         lambda: os.utime(tmp_path / "slurmhooks.toml", (1, 1)),
     ):
-        watch = Watch()
-        _, registry = load_site(watch)
-        assert len(registry.handlers("job_submit")) >= 2
-        watch = Watch.of(json.loads(json.dumps(watch.plain())))
+        watch = load()
+        assert len(watch.handlers) >= 2
         assert not watch.changed()
         change()
         assert watch.changed()
@@ -60,11 +68,62 @@ def test_what_does_not_load_is_watched(write: Write) -> None:
     for name in ("a.py", "gone.py"):
         watch = Watch()
         with pytest.raises(LoadError):
-            load_site(watch)
+            load_site(watch, lambda registry: [])
         assert not watch.changed()
         write(name, HOOK)
         assert watch.changed()
         write("a.py", "import nothing_of_that_name\n")
+
+
+def test_accidents_do_not_load(write: Write) -> None:
+    """Once a generation serves, no file that is gone or empty takes a handler away; before, it may."""
+    settings = write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]')
+    one, two = write("hooks.d/a.py", HOOK), write("hooks.d/b.py", HOOK)
+    serving = load()
+    for file, text in ((one, None), (two, ""), (settings, None), (settings, "")):
+        content = file.read_text()
+        if text is None:
+            file.unlink()
+        else:
+            file.write_text(text)
+        with pytest.raises((LoadError, ConfigError), match=file.name):
+            load(serving)
+        load()
+        file.write_text(content)
+        serving = load(serving)
+        assert len(serving.handlers) == 2
+
+
+def test_handlers_that_are_removed_on_purpose(
+    write: Write, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A handler that is taken out of its file goes once the file has not changed for a while."""
+    monkeypatch.setattr(reload, "SETTLED", 0.2)
+    write("slurmhooks.toml", '[hooks]\npaths = ["a.py"]')
+    write("a.py", HOOK + "@hook.job_submit\ndef other(job): pass\n")
+    serving = load()
+    write("a.py", HOOK)
+    ((_, handlers),) = load(serving).handlers.items()
+    assert [label for _, label, _ in handlers] == ["a:check"]
+    assert "removed once nothing has changed for 0.2 seconds" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is watched like any other: that it can be listed again is a change."""
+    watch = Watch()
+    watch.glob("/nonexistent/*.py")
+    assert not watch.changed()
+
+    def matches(pattern: str) -> list[str]:
+        raise LoadError([f"{pattern}: Permission denied"])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(loader, "matches", matches)
+        assert watch.changed()
+        watch = Watch()
+        watch.glob("/nonexistent/*.py")
+        assert not watch.changed()
+    assert watch.changed()
 
 
 def test_documents() -> None:

@@ -160,7 +160,8 @@ def load_site(
                 watch.glob(pattern)
         live.start()
     finally:
-        watch.files |= live.files
+        # The first look at a file counts: what has changed since then is to be loaded again.
+        watch.files = {**live.files, **watch.files}
     watch.handlers = {
         name: [[handler.spec.name, handler.label, handler.path] for handler in handlers]
         for name, handlers in live.in_force.items()

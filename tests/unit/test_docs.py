@@ -494,3 +494,11 @@ def test_scrun_staging(tmp_path: Path) -> None:
     assert not (shared / "1001-box").exists()
     assert run(file, "scrun.stage_out", container=FakeContainer("box", bundle=bundle)).accepted
     assert bundle.exists()
+
+
+def test_rules_of_security_name_tests_that_exist() -> None:
+    """A rule whose test was renamed or removed is found."""
+    named = set(re.findall(r"`(test_\w+)`", (DOCS / "security.md").read_text()))
+    sources = "".join(path.read_text() for path in (PROJECT / "tests").glob("**/test_*.py"))
+    assert len(named) > 40
+    assert sorted(name for name in named if f"def {name}(" not in sources) == []

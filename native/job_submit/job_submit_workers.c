@@ -58,8 +58,13 @@ static void append_message(char **err_msg, const char *text)
 static void tell(char **err_msg, const char *text)
 {
     append_message(err_msg, text);
-    if (text && !err_msg)
-        log_error("not shown to the user by this release of Slurm: %s", text);
+    while (text && !err_msg) {
+        const char *end = strchrnul(text, '\n');
+
+        /* Line by line: nothing that a user wrote may look like a line of Slurm's. */
+        log_error("not shown to the user by this release of Slurm: %.*s", (int)(end - text), text);
+        text = *end ? end + 1 : NULL;
+    }
 }
 
 /* Refuse a request that no handler has answered: a line with an id for the user, the reason for the log. */

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch, loader
@@ -17,7 +18,7 @@ from slurmhooks.worker.service import Settings, load_site
 from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from slurmhooks.config import Config
@@ -47,6 +48,7 @@ class Service:
         self._views = Views(tables)
         self._registry = registry
         self._messages: list[str] = []
+        self._calling = 0  # the thread of the running call
         model._View._release = tables.release
 
     def start(self) -> None:
@@ -55,20 +57,39 @@ class Service:
         Raises:
             LoadError: one failed, which ends the worker.
         """
-        process.log_to_stderr(self._messages.append)
+        process.log_to_stderr(self._user)
         self._without_user("job_submit.init")
 
     def stop(self) -> None:
         """Run the ``job_submit.fini`` handlers."""
         self._without_user("job_submit.fini")
 
+    def _user(self, text: str) -> None:
+        """Keep a message for the user of the running call.
+
+        A thread that a handler started may outlive its call, and the user of the next call must not read what it says.
+        """
+        if get_ident() == self._calling:
+            self._messages.append(text)
+        else:
+            _log_each(log.info, "no user waits for this", text)
+
     def _without_user(self, hook: str) -> None:
-        outcome = dispatch.run(self._watched(self._registry.handlers(hook)), {})
+        """Run handlers in a call that no user waits for: what they say to one goes to the log."""
+        outcome = self._call(hook, {})
         for text in [*self._messages, *([outcome.text] if outcome.text else [])]:
-            (log.info if outcome.passed else log.error)("%s: %s", hook, text)
-        self._messages.clear()
+            _log_each(log.info if outcome.passed else log.error, hook, text)
         if not outcome.passed:
             raise LoadError([f"a {hook} handler failed: {outcome.text}"])
+
+    def _call(self, hook: str, arguments: dict[str, Any], job: Any = None) -> Outcome:
+        """Run the handlers of a hook in a call of its own."""
+        self._messages.clear()
+        self._calling = get_ident()
+        try:
+            return dispatch.run(self._watched(self._registry.handlers(hook)), arguments, job)
+        finally:
+            self._calling = 0
 
     def handle(self, request: bytes, query: Query) -> bytes:
         """Run the handlers of a request and return the answer.
@@ -79,7 +100,6 @@ class Service:
         message = decode(request, self._tables)
         if message.type != Type.REQUEST or not message.items or message.first >= len(HOOKS):
             raise MessageError("not a request")
-        self._messages.clear()
         asking = source.current = Asking(self._tables, query)
         structs = [asking.struct(tag, value) for tag, value in message.items]
         return self._run(message, asking, structs).encode(self._tables)
@@ -93,7 +113,7 @@ class Service:
         wanted = self._registry.wanted(hook) & PRIVATE_ARGUMENTS
         others = {name: self._argument(name, asking, structs) for name in wanted}
         try:
-            outcome = dispatch.run(self._watched(self._registry.handlers(hook)), arguments | others, job)
+            outcome = self._call(hook, arguments | others, job)
         finally:
             for view in others.values():
                 view.close()
@@ -116,8 +136,7 @@ class Service:
 
     def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> Message:
         texts = [*self._messages, *([outcome.text] if outcome.text else [])]
-        self._messages.clear()
-        text = "\n".join(texts).encode("utf-8", "surrogateescape").replace(b"\0", b"\\0") if texts else None
+        text = "\n".join(texts).encode() if texts else None
         code = 0 if outcome.passed else self._number(outcome.code)
         return answer(self._tables["job"], code, text, written if outcome.passed else None)
 
@@ -129,6 +148,11 @@ class Service:
                 log.error("Reject(code=%r): this release of Slurm has no such code", code)
             code = known.get(code)
         return int(code) if code else known["SLURM_ERROR"]
+
+
+def _log_each(write: Callable[..., None], what: str, text: str) -> None:
+    for line in text.split("\n"):
+        write("%s: %s", what, line)
 
 
 def load(watch: Watch) -> Service:

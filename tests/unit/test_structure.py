@@ -16,7 +16,7 @@ TIERS = (
     ("values", "outcome", "trusted"),
     ("wire",),
     ("hook", "registry", "config", "plain_toml", "log", "structured", "view"),
-    ("loader", "dispatch", "site", "reload"),
+    ("loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("spank", "job_submit", "scrun", "lua", "manifest"),
     ("testing",),

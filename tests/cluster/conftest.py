@@ -212,12 +212,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the daemons' logs to what fails."""
+    """Attach the logs of all daemons that this process has started to what fails."""
     report = yield
     if report.failed:
-        for value in getattr(item, "funcargs", {}).values():
-            cluster = getattr(value, "cluster", value)
-            if isinstance(cluster, Cluster):
-                reporting.add_logs(report, cluster.name, cluster.release, item.nodeid)
-                break
+        for release, name in sorted(_brought_up):
+            reporting.add_logs(report, name, release, item.nodeid)
     return report

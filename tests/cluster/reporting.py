@@ -149,7 +149,7 @@ class Progress:
 def add_logs(report: pytest.TestReport, name: str, release: str, nodeid: str) -> None:
     """Attach the ends of the daemons' logs to a failure, and keep the whole of them."""
     source = Path(places.clusters(), name, release, "upper/var/log/slurm")
-    target = REPORTS / re.sub(r"[^\w.-]+", "_", nodeid)
+    target = REPORTS / re.sub(r"[^\w.-]+", "_", nodeid) / f"{name}-{release}"
     target.mkdir(parents=True, exist_ok=True)
     for log in sorted(source.glob("*.log")):
         shutil.copy(log, target)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from slurmhooks.log import visible
 from slurmhooks.lua import job_fields
 from tests.cluster.conftest import RELEASES, Cluster
 from tests.cluster.lab import places
@@ -71,7 +72,8 @@ EVERYTHING = (
     "timeout 20 srun -J odd true",
     f"{BATCH} -J change --wrap true",
     f"{BATCH} -J change --mem 50 --comment users --wrap true",
-    f"{BATCH} -J list --wrap true",
+    # job_submit/lua looks for changed jobs only in another second.
+    f"sleep 1.1; {BATCH} -J list --wrap true",
     f"{BATCH} -J table --wrap true",
     f"{BATCH} -J say -t 3 --wrap true",
     f"{BATCH} -J boom --comment own --wrap true",
@@ -88,7 +90,7 @@ EVERYTHING = (
     "sudo-root scontrol update JobId=1 Comment=root's",
     "sudo-root scontrol create reservation ReservationName=luaresv StartTime=now+10days Duration=30 Users=alice"
     " Nodes=n1",
-    f"{BATCH} -J list --wrap true",
+    f"sleep 1.1; {BATCH} -J list --wrap true",
     "sudo-root scontrol delete ReservationName=luaresv",
 )
 BROKEN = {
@@ -179,7 +181,11 @@ class Side:
         else:
             done = self.cluster.user("alice", "sh", "-c", command)
         log = self.cluster.log()[before:]
-        lines = [line.partition("] ")[2] for line in log.splitlines() if LINES.search(line) and not OURS.search(line)]
+        # Slurm's own plugin writes any text as it is, ours as one record in which nothing acts on a terminal.
+        records = re.split(r"\n(?=\[\d{4}-)", log.rstrip("\n"))
+        lines = [
+            visible(record.partition("] ")[2]) for record in records if LINES.search(record) and not OURS.search(record)
+        ]
         found = re.search(r"JobId=(\d+)|^(\d+)$", command + "\n" + done.stdout, re.MULTILINE)
         job = ""
         if found:

@@ -109,6 +109,18 @@ def test_reload(site: Cluster) -> None:
     shell(site, "slurmhooks reload")
 
 
+def test_a_file_that_is_lost(site: Cluster) -> None:
+    """A hook file that disappears leaves its handlers in force, also in workers that are new."""
+    shell(site, f"mv {HOOKS_FILE} /root/lost.py")
+    assert "is gone, and with it job_submit handler workers:policy" in site.root("slurmhooks", "reload").stderr
+    victim = shell(site, "pgrep -xo slurmhooks-work")
+    shell(site, f"kill -9 {victim}")
+    site.wait(lambda: victim not in shell(site, "pgrep slurmhooks- || true").split(), what="its end")
+    serves(site)
+    shell(site, f"mv /root/lost.py {HOOKS_FILE}; slurmhooks reload")
+    serves(site)
+
+
 def test_ends_of_slurmctld(site: Cluster) -> None:
     """After scontrol reconfigure one set of processes is left, and after kill -9 of slurmctld none."""
     old = shell(site, "pgrep -x slurmhooks-sup")

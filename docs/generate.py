@@ -313,12 +313,17 @@ def _sentence(text: str) -> str:
 
 
 def _type(annotation: Any) -> str:
-    words = {tuple[str, ...]: "list of texts", bool: "true or false", int: "number", str: "text"}
+    words = {tuple[str, ...]: "list of texts", bool: "true or false", int: "number", float: "number", str: "text"}
+    words[int | None] = "number or text"
     return words.get(annotation) or "one of " + code(annotation.__args__)
 
 
 def _default(value: Any) -> str:
-    return "[]" if value == () else str(value).lower() if isinstance(value, bool) else f'"{value}"'
+    if value == ():
+        return "[]"
+    if isinstance(value, (bool, int, float)):
+        return str(value).lower()
+    return f'"{value}"'
 
 
 # Command line

@@ -29,7 +29,7 @@ static void slurmhooks_log(int level, const char *text)
 }
 
 /* For processes that have no log of their own, only the user's terminal. */
-static void slurmhooks_syslog(const char *text)
+__attribute__((unused)) static void slurmhooks_syslog(const char *text)
 {
     syslog(LOG_USER | LOG_ERR, "%s", text);
 }

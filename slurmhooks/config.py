@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from slurmhooks import trusted
 from slurmhooks.errors import ConfigError, LoadError
@@ -42,10 +42,49 @@ class Hooks(Section):
     )
 
 
+WORKERS_ONLY = "no effect unless handlers run in worker processes, which JobSubmitPlugins=python does not use yet"
+"""Said of the keys that only job_submit_workers.so follows."""
+UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def _bytes(value: Any) -> Any:
+    """Return the bytes of a size such as ``"512MiB"``; None: unlimited. Numbers are for the model to check."""
+    if not isinstance(value, str):
+        return value
+    if value == "unlimited":
+        return None
+    number, unit = value[:-3].strip(), UNITS.get(value[-3:])
+    if unit is None or not number.isdecimal():
+        raise ValueError(f"must be bytes, a size such as 512MiB (in {', '.join(UNITS)}) or unlimited")
+    return int(number) * unit
+
+
 class JobSubmit(Section):
     """``[job_submit]``: for slurmctld."""
 
     reload: bool = Field(default=True, description="take up changed hook files without a restart of slurmctld")
+    workers: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description=f"how many requests are served at the same time, each by its own process; {WORKERS_ONLY}",
+    )
+    timeout: float = Field(
+        default=2.0,
+        ge=0.01,
+        le=60.0,
+        description="seconds that a request may take, waiting for a free worker included; then the worker is killed; "
+        + WORKERS_ONLY,
+    )
+    memory_limit: Annotated[int | None, BeforeValidator(_bytes)] = Field(
+        default=1 << 30,
+        ge=64 << 20,
+        description='private memory of a worker, and of each program that it starts: bytes, "512MiB" or "unlimited"; '
+        + WORKERS_ONLY,
+    )
+    on_unavailable: Literal["reject", "accept"] = Field(
+        default="reject", description=f"what happens to requests when no worker can serve them; {WORKERS_ONLY}"
+    )
     lua: str | None = Field(
         default=None, min_length=1, description="a job_submit.lua to run beside the hook files; relative to this file"
     )
@@ -143,7 +182,8 @@ def _explain(kind: str, message: str, given: Any) -> str:
         return "unknown key"
     expected = _EXPECTED.get(kind)
     if expected is None:
-        return f"{message.replace('Input should be', 'must be')}, not {given!r}"
+        message = message.removeprefix("Value error, ").replace("Input should be", "must be")
+        return f"{message}, not {given!r}"
     return f"must be {expected}, not {given!r}"
 
 

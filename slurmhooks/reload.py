@@ -12,27 +12,24 @@ import sys
 import time
 from collections import Counter
 from stat import S_ISREG
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slurmhooks import dispatch, loader, site
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.hook import HOOKS
 from slurmhooks.log import log
 from slurmhooks.registry import Registry
+from slurmhooks.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from slurmhooks.config import Config
+    from slurmhooks.hook import HookSpec
     from slurmhooks.loader import Source, State
     from slurmhooks.registry import Handler
 
-    Contents = Mapping[str, Sequence[Handler]]
-    """The handlers of each source, by its name."""
-
-TICK = 20_000_000
-"""Nanoseconds within which two changes of a file may bear the same time: the kernel's clock for files is coarse."""
 RETRY = 1.0
 """Seconds after which a load that failed is tried again, even if no change is seen."""
 REPEAT = 60.0
@@ -41,72 +38,6 @@ SETTLED = 2.0
 """Seconds without a change before handlers are taken away on purpose: a half-written file may seem complete."""
 
 STAYS = "the hooks that were loaded before stay in force"
-
-
-class Watch:
-    """Tells whether files have changed, or globs stand for other files, at the cost of one stat a file and folder.
-
-    The kernel's notifications would be cheaper, but they miss mounts and what other machines write.
-    """
-
-    __slots__ = ("_folders", "_found", "_listing", "_seen")
-
-    def __init__(self) -> None:
-        """Watch nothing yet."""
-        self._seen: dict[str, State] = {}
-        self._folders: dict[str, State] = {}
-        self._listing: Callable[[], object] = list
-        self._found: object = []
-
-    def add(self, paths: Iterable[str]) -> None:
-        """Remember how files are, before they are read; those that are known already stay as they were."""
-        for path in paths:
-            if path not in self._seen:
-                self._seen[path] = _steady(path)
-
-    def add_folders(self, folders: Iterable[str], listing: Callable[[], object]) -> None:
-        """Remember how folders are, and what is in them.
-
-        Args:
-            folders: where files may come and go.
-            listing: returns the files that there are to be loaded; asked now, and when one of the folders changed.
-
-        Raises:
-            LoadError: a folder cannot be listed.
-        """
-        self._folders = {path: _steady(path) for path in folders}
-        self._listing = listing
-        self._found = listing()
-
-    def unedited(self, path: str) -> bool:
-        """Tell whether a file has the content that it had; a change of its mode or owner is no edit."""
-        seen, now = self._seen.get(path), loader.state(path)
-        return isinstance(seen, tuple) and isinstance(now, tuple) and seen[:4] == now[:4]
-
-    def changed(self) -> bool:
-        """Return whether one is not as it was."""
-        if any(loader.state(path) != seen for path, seen in self._seen.items()):
-            return True
-        now = {path: loader.state(path) for path in self._folders}
-        if now == self._folders:
-            return False
-        # Byte code, an editor's temporary file: a folder changes for many reasons.
-        self._folders = now
-        try:
-            return self._listing() != self._found
-        except LoadError:
-            return True
-
-
-def _steady(path: str) -> State:
-    """Return the state of a file; if it has just changed, one that the next change would differ from."""
-    state = loader.state(path)
-    for _ in range(3):
-        if isinstance(state, int) or not 0 <= time.time_ns() - state[4] < TICK:
-            break
-        time.sleep(TICK / 1e9)
-        state = loader.state(path)
-    return state
 
 
 def settle() -> None:
@@ -119,6 +50,19 @@ def settle() -> None:
     gc.freeze()
 
 
+class Former(NamedTuple):
+    """What is known of a handler that another process had in force: enough to see that it is gone."""
+
+    spec: HookSpec
+    label: str
+    path: str
+
+
+if TYPE_CHECKING:
+    Contents = Mapping[str, Sequence[Handler | Former]]
+    """The handlers of each source, by its name."""
+
+
 class _Unsettled(Exception):  # noqa: N818 - not an error: it will be loaded later
     """Handlers would go, by a change that may not be complete yet."""
 
@@ -128,8 +72,11 @@ class LiveSite:
 
     Attributes:
         registry: the handlers in force.
+        config: the configuration that they were loaded by; set by :meth:`start`.
         findings: why the files as they are now are not in force; empty if they are.
     """
+
+    config: Config
 
     def __init__(
         self,
@@ -158,17 +105,48 @@ class LiveSite:
         self._next_try = 0.0
         self._next_report = 0.0
         self._unsettled_since: float | None = None
+        self._before: Contents = {}
         self.registry = Registry((), ())
         self.findings: list[str] = []
 
+    def resume(self, before: Contents, files: Mapping[str, State]) -> None:
+        """Go on from what was in force in another process, before :meth:`start`: nothing of it gets lost by accident.
+
+        Args:
+            before: its handlers by their source.
+            files: how its files were before they were read.
+        """
+        self._before = before
+        self._good = Watch(files)
+
+    @property
+    def in_force(self) -> Contents:
+        """The handlers in force that this process calls, by their source, and sources that have none."""
+        return self._before
+
+    @property
+    def files(self) -> Mapping[str, State]:
+        """How files were before they were last read, whether they are in force or not."""
+        return self._watch.files
+
     def start(self) -> None:
         """Load for the first time: only what really does not exist means that there are no hooks.
+
+        After :meth:`resume`, wait until the files have settled if they take handlers away.
 
         Raises:
             ConfigError: the configuration is wrong, or cannot be read.
             LoadError: a hook file is, or a handler that the configuration requires is missing.
         """
-        self._load()
+        while True:
+            try:
+                self._load()
+                break
+            except _Unsettled as unsettled:
+                self._wait(unsettled)
+                time.sleep(SETTLED)
+                if self._watch.changed():
+                    self._unsettled_since = None
         self._log_notes()
 
     def refresh(self) -> bool:
@@ -189,13 +167,11 @@ class LiveSite:
         self._again = True
         if changed:
             self._unsettled_since = None
-        before = self._in_force(self.registry)
+        before = self._before
         try:
             self._load()
         except _Unsettled as unsettled:
-            if self._unsettled_since is None:
-                self._unsettled_since = now
-                log.info("%s: removed once nothing has changed for %g seconds", unsettled, SETTLED)
+            self._wait(unsettled)
             return False
         except (ConfigError, LoadError) as error:
             self.findings = error.findings
@@ -207,10 +183,16 @@ class LiveSite:
         self._unsettled_since = None
         self.findings = []
         log.info("took up changed hooks: %d handlers", len(self.registry.all_handlers()))
-        for name, handlers in _lost(before, self._in_force(self.registry)).items():
+        for name, handlers in _lost(before, self._before).items():
             log.info("%s: no longer in force: %s", name, _named(handlers))
         self._log_notes()
         return True
+
+    def _wait(self, unsettled: _Unsettled) -> None:
+        """Note since when handlers are about to go."""
+        if self._unsettled_since is None:
+            self._unsettled_since = time.monotonic()
+            log.info("%s: removed once nothing has changed for %g seconds", unsettled, SETTLED)
 
     def _log_notes(self) -> None:
         for note in self.registry.notes:
@@ -221,7 +203,7 @@ class LiveSite:
         self._watch = watch = Watch()
         config = str(self._path)
         watch.add([config, *site.module_files(self._packages)])
-        if any(self._in_force(self.registry).values()):
+        if any(self._before.values()):
             _refuse_blank(config)
         read = site.read_config(self._path)
         watch.add_folders(
@@ -248,6 +230,8 @@ class LiveSite:
                 raise LoadError([str(error)]) from error
             raise
         self.registry = registry
+        self._before = self._in_force(registry)
+        self.config = read
         self._packages = read.hooks.modules
         self._reload = read.job_submit.reload
         log.limit(read.log.level, read.log.limit)
@@ -271,7 +255,7 @@ class LiveSite:
         """
         config = str(self._path)
         findings = self._check(registry)
-        before, after = self._in_force(self.registry), self._in_force(registry)
+        before, after = self._before, self._in_force(registry)
         lost = _lost(before, after)
         if lost and self._good.unedited(config):
             findings += _accidents(lost, registry, self._good, config)
@@ -284,10 +268,10 @@ class LiveSite:
             raise _Unsettled(", ".join(map(_named, fewer.values())))
 
 
-def _lost(before: Contents, after: Contents) -> dict[str, list[Handler]]:
+def _lost(before: Contents, after: Contents) -> dict[str, list[Handler | Former]]:
     """Return the handlers that are gone, by the source that they were in; one that has moved to another is not."""
     spare: Counter[tuple[str, str]] = Counter()
-    lost: dict[str, list[Handler]] = {}
+    lost: dict[str, list[Handler | Former]] = {}
     for name in [*before, *(name for name in after if name not in before)]:
         left = Counter(map(_key, after.get(name, ())))
         lost[name] = _without(before.get(name, ()), left)
@@ -298,9 +282,9 @@ def _lost(before: Contents, after: Contents) -> dict[str, list[Handler]]:
     return {name: handlers for name, handlers in lost.items() if handlers}
 
 
-def _without(handlers: Iterable[Handler], others: Counter[tuple[str, str]]) -> list[Handler]:
+def _without(handlers: Iterable[Handler | Former], others: Counter[tuple[str, str]]) -> list[Handler | Former]:
     """Return the handlers that are not among others, which each count once."""
-    left = []
+    left: list[Handler | Former] = []
     for handler in handlers:
         if others[_key(handler)] > 0:
             others[_key(handler)] -= 1
@@ -309,16 +293,16 @@ def _without(handlers: Iterable[Handler], others: Counter[tuple[str, str]]) -> l
     return left
 
 
-def _key(handler: Handler) -> tuple[str, str]:
+def _key(handler: Handler | Former) -> tuple[str, str]:
     """Return what a handler keeps when its file is renamed: hook and name."""
     return handler.spec.name, handler.label.partition(":")[2]
 
 
-def _named(handlers: Iterable[Handler]) -> str:
+def _named(handlers: Iterable[Handler | Former]) -> str:
     return ", ".join(f"{handler.spec.name} handler {handler.label}" for handler in handlers)
 
 
-def _files(source: str, handlers: Iterable[Handler]) -> set[str]:
+def _files(source: str, handlers: Iterable[Handler | Former]) -> set[str]:
     """Return the files that hold some handlers of a source: a hook file, or those of a package that define them."""
     return {source} if "/" in source else {handler.path for handler in handlers}
 
@@ -329,7 +313,7 @@ def _is_fresh(file: str) -> bool:
     return not isinstance(state, int) and time.time_ns() - state[3] < SETTLED * 1e9
 
 
-def _accidents(lost: dict[str, list[Handler]], registry: Registry, good: Watch, config: str) -> list[str]:
+def _accidents(lost: dict[str, list[Handler | Former]], registry: Registry, good: Watch, config: str) -> list[str]:
     """Return a finding for each source that had handlers and is gone or empty, or has lost them without an edit.
 
     Args:

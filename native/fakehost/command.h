@@ -35,6 +35,13 @@ void command_stage_out(const struct line *line);
 void command_damage_manifest(const struct line *line);
 void command_read_manifest(const struct line *line);
 
+/* wire.c */
+void command_pack(const struct line *line);
+void command_pack_member(const struct line *line);
+void command_time_pack(const struct line *line);
+void command_apply(const struct line *line);
+void command_damage_answer(const struct line *line);
+
 /* process.c */
 void command_fork(const struct line *line, struct block block);
 void command_clone(const struct line *line, struct block block);

@@ -36,6 +36,11 @@ static const struct command commands[] = {
     {"stage_in", 1, command_stage_in, NULL},
     {"stage_out", 1, command_stage_out, NULL},
 #endif
+    {"pack", 2, command_pack, NULL},
+    {"pack_member", 3, command_pack_member, NULL},
+    {"time_pack", 2, command_time_pack, NULL},
+    {"apply", 2, command_apply, NULL},
+    {"damage_answer", 2, command_damage_answer, NULL},
     {"fork", 1, NULL, command_fork},
     {"clone", 1, NULL, command_clone},
     {"threads", 2, NULL, command_threads},

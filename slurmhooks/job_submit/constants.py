@@ -11,34 +11,34 @@ Each constant is also an attribute of the module: ``constants.MAIL_JOB_END``, ``
 from __future__ import annotations
 
 from enum import Enum, IntEnum, IntFlag
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from slurmhooks.codes import unknown
+from slurmhooks.wire.tables import installed
 
 try:
     import _slurmhooks_job_submit as _compiled
 except ImportError:  # not compiled here, or not in a process of Slurm's
     _compiled = None
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 Kind = TypeVar("Kind", bound=type[Enum])
 
 
-def _groups() -> dict[str, list[str]]:
+def _groups() -> dict[str, dict[str, int]]:
+    """Return the numbers of the release at hand by group: a worker's tables have them, or the compiled module."""
+    tables = installed()
+    if tables is not None:
+        return {name: dict(values) for name, values in tables.constants.items()}
     if _compiled is None:
         return {}
     text = _compiled.ffi.string(_compiled.lib.slurmhooks_constants).decode()
     pairs = (group.split(":") for group in text.split(";"))
-    return {name: [item for item in items.split(",") if item] for name, items in pairs}
+    return {
+        name: {item: int(getattr(_compiled.lib, item)) for item in items.split(",") if item} for name, items in pairs
+    }
 
 
 _GROUPS = _groups()
-
-
-def _values(names: Iterable[str]) -> dict[str, int]:
-    return {name: int(getattr(_compiled.lib, name)) for name in names}
 
 
 def of_release(kind: Kind) -> Kind:
@@ -46,7 +46,7 @@ def of_release(kind: Kind) -> Kind:
     if kind.__name__ not in _GROUPS:
         return kind
     base: Any = kind.__bases__[0]
-    made: Kind = base(kind.__name__, _values(_GROUPS[kind.__name__]), module=__name__)
+    made: Kind = base(kind.__name__, _GROUPS[kind.__name__], module=__name__)
     made.__doc__ = kind.__doc__
     return made
 
@@ -67,7 +67,7 @@ class _CodeNames:
         return name
 
 
-ESLURM: _Codes = IntEnum("ESLURM", _values(_GROUPS["ESLURM"])) if _GROUPS else _CodeNames()  # type: ignore[assignment]
+ESLURM: _Codes = IntEnum("ESLURM", _GROUPS["ESLURM"]) if _GROUPS else _CodeNames()  # type: ignore[assignment]
 """Every error code of slurm_errno.h; for ``Reject(text, code=ESLURM.ESLURM_INVALID_ACCOUNT)``."""
 
 

@@ -28,6 +28,9 @@ class Arrays(Protocol):
     def read(self, struct: Any, name: str) -> list[bytes]:
         """Return the strings of an array member."""
 
+    def find(self, struct: Any, name: str, start: bytes) -> bytes | None:
+        """Return what follows the start in the first string of an array member that has it, or None."""
+
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """Replace an array member and the counter beside it."""
 
@@ -175,7 +178,14 @@ class Environment(Variables):
         self._struct = struct
 
     def _load(self, name: str) -> str | None:
-        return self._read().get(name)
+        if self._base is not None:
+            return self._base.get(name)
+        try:
+            start = name.encode(ENCODING, ERRORS) + b"="
+        except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
+            return None
+        found = self._arrays.find(self._struct, self._member, start)
+        return None if found is None else text_from_c(found)
 
     def _items(self) -> list[bytes]:
         return self._arrays.read(self._struct, self._member)

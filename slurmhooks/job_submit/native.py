@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import grp
-import os
-import pwd
 from typing import TYPE_CHECKING, Any
 
 import _slurmhooks_job_submit as public
@@ -13,6 +10,7 @@ import _slurmhooks_job_submit as public
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.bases import native_view
 from slurmhooks.job_submit.rows import Field, Gres, Identity, Number, Plain, Text, Time, bind, rows
+from slurmhooks.job_submit.users import Users, owner_of
 from slurmhooks.values import NO_VAL, UNLIMITED, text_from_c, text_to_c
 
 try:
@@ -141,6 +139,10 @@ class CffiBackend:
         """See model.Arrays."""
         return self.strings(struct, name, ARRAYS[name])
 
+    def find(self, struct: Any, name: str, start: bytes) -> bytes | None:
+        """See model.Arrays."""
+        return next((item[len(start) :] for item in self.read(struct, name) if item.startswith(start)), None)
+
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """See model.Arrays: all strings are copied before the old ones are freed."""
         old, count = getattr(struct, name), getattr(struct, ARRAYS[name])
@@ -168,49 +170,6 @@ def _follow(struct: Any, path: str) -> Any:
     return struct
 
 
-def _owner(job: Any) -> int | None:
-    """Return whose job a request is about; the user of an update is who sent it, or nobody."""
-    found: int | None = job.user_id if job._owner is None else job._owner
-    return found
-
-
-class Users:
-    """What the name service knows of the user of a request.
-
-    It is asked on use, and may have to ask a server: slurmctld holds its locks for so long.
-    """
-
-    def user_name(self, job: Any) -> str | None:
-        """Return the user's name, or None if there is no such user."""
-        user_id = _owner(job)
-        try:
-            return None if user_id is None else pwd.getpwuid(user_id).pw_name
-        except KeyError:
-            return None
-
-    def group_name(self, job: Any) -> str | None:
-        """Return the name of the job's group, or None if there is no such group."""
-        try:
-            return None if job.group_id is None else grp.getgrgid(job.group_id).gr_name
-        except KeyError:
-            return None
-
-    def groups(self, job: Any) -> dict[str, int]:
-        """Return the user's groups by name; one without a name under its number."""
-        name = self.user_name(job)
-        if name is None:
-            return {}
-        found = {}
-        user_id = _owner(job)
-        assert user_id is not None
-        for number in os.getgrouplist(name, pwd.getpwuid(user_id).pw_gid):
-            try:
-                found[grp.getgrgid(number).gr_name] = number
-            except KeyError:
-                found[str(number)] = number
-        return found
-
-
 class Associations(Users):
     """What slurmctld knows of users, as job_submit/lua asks for it."""
 
@@ -228,7 +187,7 @@ class Associations(Users):
         return text
 
     def _association(self, function: Any, job: Any) -> str | None:
-        user_id = _owner(job)
+        user_id = owner_of(job)
         if user_id is None:
             return None
         account, partition = (
@@ -239,7 +198,7 @@ class Associations(Users):
 
     def user_name(self, job: Any) -> str | None:
         """Return the user's name, which recent releases of Slurm send along."""
-        user_id = _owner(job)
+        user_id = owner_of(job)
         if user_id is None:
             return None
         # An update is sent by who changes the job, so only a submission's identity is its owner's.
@@ -248,7 +207,7 @@ class Associations(Users):
 
     def default_account(self, job: Any) -> str | None:
         """Return the account that the user is charged to when none is named."""
-        user_id = _owner(job)
+        user_id = owner_of(job)
         return None if user_id is None else self._text(self._lib.slurmhooks_default_account(user_id))
 
     def default_qos(self, job: Any) -> str | None:

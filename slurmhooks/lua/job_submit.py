@@ -17,6 +17,7 @@ from slurmhooks.hook import HOOKS
 from slurmhooks.job_submit import constants, slurmctld
 from slurmhooks.job_submit.model import NEEDS_SOURCES as NEEDS
 from slurmhooks.job_submit.rows import Computed, Text, _member
+from slurmhooks.job_submit.users import owner_of
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import job_fields, slurm_table, source
 from slurmhooks.lua.job_fields import Reader, Release
@@ -24,6 +25,7 @@ from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script, to_bytes, to_text
 from slurmhooks.registry import Handler
 from slurmhooks.values import text_to_c
+from slurmhooks.wire.tables import installed
 
 native: Any = None
 """The compiled views; None outside of slurmctld, where a test hands records over."""
@@ -142,9 +144,21 @@ def load(path: str, options: Options | None = None, release: Release | None = No
 
 def running_release() -> Release:
     """Return the release of Slurm in this process; the newest that is known where there is none."""
+    tables = installed()
+    if tables is not None:
+        year, month, _ = tables.release.split(".")
+        return int(year), int(month)
     compiled = getattr(constants, "_compiled", None)
     number = compiled.lib.SLURM_VERSION_NUMBER if compiled is not None else 26 << 16 | 5 << 8
     return number >> 16 & 0xFF, number >> 8 & 0xFF
+
+
+def lacks_records() -> bool:
+    """Tell whether this process serves slurmctld, but by a build without Slurm's sources."""
+    if native is not None:
+        return native.views is None
+    tables = installed()
+    return tables is not None and "record" not in tables
 
 
 def table_constants(release: Release) -> dict[str, object]:
@@ -323,7 +337,7 @@ class Script:
         self._partition_getters = job_fields.getters("part", release)
         self._record_getters = record_getters(release)
         self._lines = self._run(chunk)
-        if native is not None and native.views is None:
+        if lacks_records():
             self._warn(content)
 
     def _compiled(self) -> tuple[Any, Any]:
@@ -386,10 +400,10 @@ class Script:
         """Return the script's two functions as handlers."""
         made = []
         # In slurmctld records are looked up when the script asks for them; elsewhere they must be handed over.
-        tables = TABLES if native is None else ()
+        tables = TABLES if native is None and not lacks_records() else ()
         modify: tuple[Callable[..., None], tuple[str, ...]]
         modify = self.job_modify, ("job", "record", "modify_uid", *tables)
-        if native is not None and native.views is None:
+        if lacks_records():
             modify = self._modify_without_record, ("job", "modify_uid")
         for hook, function, names in (
             ("job_submit", self.job_submit, ("job", "submit_uid", *tables)),
@@ -516,14 +530,14 @@ class Script:
     def table(self, name: str) -> Any:
         """Return slurmctld's records of some kind."""
         job = self._current(name)
+        if lacks_records():
+            raise NotThereError(f"{name}: {NEEDS}")
         if native is None:
             return self._tables[TABLES.index(name)]
         found = self._opened.get(name)
         if found is None:
-            if native.views is None:
-                raise NotThereError(f"{name}: {NEEDS}")
             if name == "partitions":
-                found = native.views.partitions(native._owner(job), self._uid)
+                found = native.views.partitions(owner_of(job), self._uid)
             else:
                 found = getattr(native.views, name)()
             self._opened[name] = found

@@ -234,6 +234,10 @@ class StandIn:
         """See model.Arrays."""
         return list(getattr(struct, name))
 
+    def find(self, struct: Any, name: str, start: bytes) -> bytes | None:
+        """See model.Arrays."""
+        return next((item[len(start) :] for item in list(getattr(struct, name)) if item.startswith(start)), None)
+
     def write(self, struct: Any, name: str, items: list[bytes]) -> None:
         """See model.Arrays."""
         setattr(struct, name, list(items))

@@ -120,6 +120,7 @@ class Host:
     def __init__(self, build: Build, folder: Path) -> None:
         """Put scrun.lua into the folder; every site has one."""
         self.build = build
+        self.job_submit = "job_submit_python.so"
         # Before 25.05 slurmstepd takes only negative codes for failures.
         self.sign = -1 if build.slurm < 0x190500 else 1
         self.folder = folder
@@ -156,7 +157,7 @@ class Host:
     def script(self, text: str) -> Path:
         """Write a script and return its file."""
         names = {
-            "job_submit": self.plugins / "job_submit_python.so",
+            "job_submit": self.plugins / self.job_submit,
             "spank": self.plugins / "spank_python.so",
             "lua": self.folder / "scrun.lua",
             "dir": self.folder,
@@ -242,5 +243,5 @@ def _commands() -> list[str]:
     return [
         *("peek", "open", "load", "init", "fini", "close", "call", "option", "show", "job_submit", "job_modify"),
         *("lua", "stage_in", "stage_out", "fork", "clone", "repeat", "getenv", "balance", "mapped", "faults"),
-        *("damage_manifest", "read_manifest", "manifest_line"),
+        *("damage_manifest", "read_manifest", "manifest_line", "time_pack", "apply", "damage_answer"),
     ]

@@ -28,7 +28,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
 EXAMPLES = PROJECT / "contrib" / "examples"
 
-PAGES = {path.stem: path.read_text() for path in DOCS.glob("*.md")}
+PAGES = {
+    path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text()
+    for path in (*DOCS.glob("*.md"), *DOCS.glob("decisions/*.md"))
+}
 REFERENCE = generate.pages()
 TEXT = "\n".join(PAGES.values())
 SOURCES = "\n".join(

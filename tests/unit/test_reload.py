@@ -14,7 +14,8 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.hook import HOOKS
 from slurmhooks.log import log
 from slurmhooks.registry import Handler
-from slurmhooks.reload import LiveSite, Watch
+from slurmhooks.reload import LiveSite
+from slurmhooks.watch import Watch
 
 Write = Callable[..., Path]
 HANDLER = "from slurmhooks import hook\n\n@hook.job_submit\ndef {name}(job): ...\n"

@@ -14,8 +14,10 @@ PACKAGE = ROOT / "slurmhooks"
 TIERS = (
     ("bytecode", "codes", "errors", "_version"),
     ("values", "outcome", "trusted"),
+    ("wire",),
     ("hook", "registry", "config", "plain_toml", "log", "structured", "view"),
-    ("loader", "dispatch", "site", "reload"),
+    ("loader", "dispatch", "site", "watch", "reload"),
+    ("worker",),
     ("spank", "job_submit", "scrun", "lua", "manifest"),
     ("testing",),
     ("cli",),
@@ -29,6 +31,8 @@ BROAD = {
     "loader.py": 1,  # a hook file that cannot be imported
     "log.py": 1,  # a value of a site that cannot say what it is
     "scrun/trees.py": 1,  # hands what a thread raised to the one who waits for it
+    "worker/generation.py": 1,  # a forked process must not return into its parent's stack
+    "worker/worker.py": 1,  # the same
     "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event
 }
 """How many handlers of any exception a file may have that do not raise it again."""

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Exchanges messages with workers, as slurmctld's plugin does. Arguments: the command of the supervisor.
+ *
+ * Reads commands from standard input, one a line, and answers each with one line:
+ *   exchange MS TEXT           one exchange: its result, then the answer or the detail after a tab
+ *   many THREADS COUNT MS TEXT COUNT exchanges by each thread at the same time: how many had which result
+ *   bench COUNT SIZE           round trips of SIZE bytes: microseconds, the median and the 95th percentile
+ *   accepts                    1 if on_unavailable is "accept", else 0
+ *   facts                      its own open descriptors and threads
+ *   stop                       end the client; nothing but the end of the input may follow
+ * Lines of the log go to standard error, as LEVEL, a space and the text.
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "wire/channel.h"
+#include "wire/client.h"
+
+#define TEXT_MAX 65536
+#define THREADS_MAX 64
+
+static struct slurmhooks_client *client;
+
+static const char *const names[] = {"OK", "TIMED_OUT", "WORKER_DIED", "UNAVAILABLE", "PROTOCOL"};
+
+struct load {
+    pthread_t thread;
+    unsigned count;
+    unsigned deadline_ms;
+    const char *text;
+    unsigned results[5];
+    unsigned wrong; /* OK, with the answer to another request */
+};
+
+static void write_log(enum slurmhooks_level level, const char *line)
+{
+    fprintf(stderr, "%d %s\n", (int)level, line);
+}
+
+/* Questions: "bad" makes no sense; any other comes back with a word before it. */
+static bool reply(void *context, const void *question, size_t length, void **answer, size_t *answer_length)
+{
+    static const char word[] = "you asked ";
+    (void)context;
+
+    if (length == 3 && !memcmp(question, "bad", 3))
+        return false;
+    *answer_length = sizeof(word) - 1 + length;
+    *answer = malloc(*answer_length);
+    if (!*answer)
+        return false;
+    memcpy(*answer, word, sizeof(word) - 1);
+    memcpy((char *)*answer + sizeof(word) - 1, question, length);
+    return true;
+}
+
+static void exchange(unsigned deadline_ms, const char *text)
+{
+    char detail[SLURMHOOKS_DETAIL_MAX];
+    void *answer = NULL;
+    size_t length = 0;
+    enum slurmhooks_result result =
+        slurmhooks_client_exchange(client, text, strlen(text), deadline_ms, reply, NULL, &answer, &length, detail);
+
+    if (result == SLURMHOOKS_OK)
+        printf("%s\t%.*s\n", names[result], (int)length, (char *)answer);
+    else
+        printf("%s\t%s\n", names[result], detail);
+    free(answer);
+}
+
+static void *run_load(void *argument)
+{
+    struct load *load = argument;
+    char text[TEXT_MAX + 64];
+
+    for (unsigned i = 0; i < load->count; i++) {
+        void *answer = NULL;
+        size_t length = 0;
+        int size = snprintf(text, sizeof(text), "%s %lu %u", load->text, (unsigned long)load->thread, i);
+        enum slurmhooks_result result = slurmhooks_client_exchange(client, text, (size_t)size, load->deadline_ms, reply,
+                                                                   NULL, &answer, &length, NULL);
+        load->results[result]++;
+        if (result == SLURMHOOKS_OK && (length != (size_t)size || memcmp(answer, text, length)))
+            load->wrong++;
+        free(answer);
+    }
+    return NULL;
+}
+
+static void many(unsigned threads, unsigned count, unsigned deadline_ms, const char *text)
+{
+    static struct load loads[THREADS_MAX];
+    unsigned results[5] = {0}, wrong = 0;
+
+    memset(loads, 0, sizeof(loads));
+    for (unsigned i = 0; i < threads && i < THREADS_MAX; i++) {
+        loads[i].count = count;
+        loads[i].deadline_ms = deadline_ms;
+        loads[i].text = text;
+        pthread_create(&loads[i].thread, NULL, run_load, &loads[i]);
+    }
+    for (unsigned i = 0; i < threads && i < THREADS_MAX; i++) {
+        pthread_join(loads[i].thread, NULL);
+        wrong += loads[i].wrong;
+        for (int result = 0; result < 5; result++)
+            results[result] += loads[i].results[result];
+    }
+    for (int result = 0; result < 5; result++)
+        printf("%s=%u ", names[result], results[result]);
+    printf("WRONG=%u\n", wrong);
+}
+
+static int compare(const void *left, const void *right)
+{
+    int64_t difference = *(const int64_t *)left - *(const int64_t *)right;
+    return difference < 0 ? -1 : difference > 0;
+}
+
+static void bench(unsigned count, unsigned size)
+{
+    int64_t *times = calloc(count, sizeof(*times));
+    char *text = calloc(1, size + 5);
+
+    if (!times || !text || !count)
+        abort();
+    memset(text, 'x', size);
+    memcpy(text, "echo", 4);
+    for (unsigned i = 0; i < count; i++) {
+        void *answer = NULL;
+        size_t length;
+        int64_t before = channel_now();
+        if (slurmhooks_client_exchange(client, text, size, 5000, NULL, NULL, &answer, &length, NULL) != SLURMHOOKS_OK)
+            break;
+        times[i] = channel_now() - before;
+        free(answer);
+    }
+    qsort(times, count, sizeof(*times), compare);
+    printf("median %.1f us, 95%% %.1f us\n", (double)times[count / 2] / 1e3, (double)times[count * 95 / 100] / 1e3);
+    free(times);
+    free(text);
+}
+
+static unsigned count_entries(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    unsigned count = 0;
+
+    while (directory && readdir(directory))
+        count++;
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+static void obey(char *line)
+{
+    unsigned threads, count, ms;
+    int text = 0;
+
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "exchange %u %n", &ms, &text) == 1)
+        exchange(ms, line + text);
+    else if (sscanf(line, "many %u %u %u %n", &threads, &count, &ms, &text) == 3)
+        many(threads, count, ms, line + text);
+    else if (sscanf(line, "bench %u %u", &count, &ms) == 2)
+        bench(count, ms);
+    else if (!strcmp(line, "accepts"))
+        printf("%d\n", slurmhooks_client_accepts(client));
+    else if (!strcmp(line, "facts"))
+        printf("%u %u\n", count_entries("/proc/self/fd"), count_entries("/proc/self/task"));
+    else if (!strcmp(line, "stop") && client) {
+        slurmhooks_client_stop(client);
+        client = NULL;
+        printf("stopped\n");
+    } else
+        printf("?\n");
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    struct slurmhooks_client_config config = {(const char *const *)argv + 1, write_log};
+    static char line[TEXT_MAX];
+    sigset_t blocked;
+
+    if (argc < 2)
+        return 2;
+    /* As slurmctld does. */
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    sigaddset(&blocked, SIGCHLD);
+    sigaddset(&blocked, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+    client = slurmhooks_client_start(&config);
+    if (!client)
+        return 1;
+    while (fgets(line, sizeof(line), stdin))
+        obey(line);
+    return 0;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* native/wire by itself: requests written to files, and answers read from files. */
+#include <slurm/slurm.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command.h"
+#include "job_desc.h"
+#include "memory.h"
+#include "output.h"
+#include "wire/wire.h"
+
+/* A file as one allocation of exactly its size, so that a sanitizer sees each read behind it. */
+static char *read_file(const struct line *line, const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+
+    if (!file || fseek(file, 0, SEEK_END))
+        script_wrong(line, "no such file");
+    *size = (size_t)ftell(file);
+    rewind(file);
+    char *data = malloc(*size ? *size : 1);
+    if (!data || fread(data, 1, *size, file) != *size)
+        script_wrong(line, "cannot read the file");
+    fclose(file);
+    return data;
+}
+
+static struct slurmhooks_buffer pack(const job_desc_msg_t *desc)
+{
+    struct slurmhooks_buffer buffer;
+
+    slurmhooks_begin(&buffer, SLURMHOOKS_REQUEST);
+    slurmhooks_put_struct(&buffer, 0, desc);
+    slurmhooks_end(&buffer, 0, 2001, desc->user_id);
+    return buffer;
+}
+
+void command_pack(const struct line *line)
+{
+    job_desc_msg_t desc;
+    FILE *file = fopen(line->words[1], "wb");
+
+    job_desc_fill(&desc, line);
+    struct slurmhooks_buffer buffer = pack(&desc);
+    if (!file || !buffer.data || fwrite(buffer.data, 1, buffer.size, file) != buffer.size || fclose(file))
+        script_wrong(line, "cannot write the file");
+    free(buffer.data);
+    job_desc_free(&desc);
+}
+
+void command_pack_member(const struct line *line)
+{
+    job_desc_msg_t desc;
+    struct slurmhooks_buffer buffer;
+    FILE *file = fopen(line->words[1], "wb");
+
+    job_desc_fill(&desc, line);
+    slurmhooks_begin(&buffer, SLURMHOOKS_RESULT);
+    slurmhooks_put_member(&buffer, 0, (uint32_t)strtoul(line->words[2], NULL, 0), &desc);
+    slurmhooks_end(&buffer, 0, 0, 0);
+    if (!file || !buffer.data || fwrite(buffer.data, 1, buffer.size, file) != buffer.size || fclose(file))
+        script_wrong(line, "cannot write the file");
+    free(buffer.data);
+    job_desc_free(&desc);
+}
+
+void command_time_pack(const struct line *line)
+{
+    long rounds = strtol(line->words[1], NULL, 0);
+    struct timespec from, to;
+    job_desc_msg_t desc;
+    size_t size = 0;
+
+    job_desc_fill(&desc, line);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    for (long i = 0; i < rounds; i++) {
+        struct slurmhooks_buffer buffer = pack(&desc);
+        size = buffer.size;
+        free(buffer.data);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    FILE *result = output_begin("time_pack");
+    output_number(result, "bytes", (long long)size);
+    output_number(result, "nanoseconds",
+                  ((to.tv_sec - from.tv_sec) * 1000000000LL + to.tv_nsec - from.tv_nsec) / rounds);
+    output_end(result);
+    job_desc_free(&desc);
+}
+
+void command_apply(const struct line *line)
+{
+    size_t size;
+    char *answer = read_file(line, line->words[1], &size);
+    struct slurmhooks_verdict verdict = {0};
+    job_desc_msg_t desc;
+
+    job_desc_fill(&desc, line);
+    const char *wrong = slurmhooks_apply(answer, size, &desc, &verdict);
+    FILE *result = output_begin("apply");
+    output_text(result, "wrong", wrong);
+    output_number(result, "code", verdict.code);
+    output_text(result, "text", wrong ? NULL : verdict.text);
+    job_desc_print(&desc, result);
+    output_end(result);
+    job_desc_free(&desc);
+    free(answer);
+}
+
+/* Apply a damaged answer to a fresh request. RET whether it was refused; it must have changed nothing then. */
+static bool refused(const struct line *line, const char *answer, size_t size, long *changed)
+{
+    job_desc_msg_t desc, before;
+    struct slurmhooks_verdict verdict;
+
+    job_desc_fill(&desc, line);
+    before = desc;
+    bool wrong = slurmhooks_apply(answer, size, &desc, &verdict);
+    *changed += wrong && memcmp(&before, &desc, sizeof(desc));
+    /* A changed byte may name any member, and job_desc.c knows some. */
+    for (uint32_t i = 0; i < slurmhooks_tables.table[0].count; i++)
+        if (slurmhooks_tables.table[0].members[i].kind == SLURMHOOKS_TEXT)
+            slurm_xfree((void **)((char *)&desc + slurmhooks_tables.table[0].members[i].offset));
+    job_desc_free(&desc);
+    return wrong;
+}
+
+void command_damage_answer(const struct line *line)
+{
+    static const unsigned char masks[] = {0x01, 0x80, 0xff};
+    size_t size;
+    long cut = 0, flipped = 0, changed = 0;
+    char *answer = read_file(line, line->words[1], &size);
+
+    for (size_t shorter = 0; shorter < size; shorter++) {
+        char *copy = malloc(shorter ? shorter : 1);
+        memcpy(copy, answer, shorter);
+        cut += refused(line, copy, shorter, &changed);
+        free(copy);
+    }
+    for (size_t at = 0; at < size; at++) {
+        for (size_t i = 0; i < sizeof(masks); i++) {
+            answer[at] ^= (char)masks[i];
+            flipped += refused(line, answer, size, &changed);
+            answer[at] ^= (char)masks[i];
+        }
+    }
+    FILE *result = output_begin("damage_answer");
+    output_number(result, "size", (long long)size);
+    output_number(result, "cut_refused", cut);
+    output_number(result, "flipped_refused", flipped);
+    output_number(result, "refused_and_changed", changed);
+    output_end(result);
+    free(answer);
+}

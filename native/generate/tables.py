@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write the tables of Slurm's structs, as C with offsets and as the text that slurmhooks.wire.tables reads.
+
+Called by meson.build as ``tables.py TIER SOURCE TEXT -- COMPILER ARGS``; TIER is ``public`` or ``source``. The members
+are those that a row of slurmhooks/job_submit/fields.py reads and that the headers of the release declare. Their offsets
+are left to the compiler, and their sizes are checked by it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from headers import Headers, constant_groups, members
+
+HERE = Path(__file__).resolve()
+# In a checkout, or in an installed package.
+sys.path.insert(0, str(next(path for path in HERE.parents if (path / "slurmhooks" / "wire").is_dir())))
+
+from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields  # noqa: E402
+from slurmhooks.job_submit.rows import Computed, Strings, rows  # noqa: E402
+from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables  # noqa: E402
+
+PUBLIC = "#include <slurm/slurm.h>\n#include <slurm/slurm_errno.h>\n#include <slurm/slurm_version.h>\n"
+SOURCE = (
+    '#include "config.h"\n#include "slurm/slurm.h"\n#include "slurm/slurm_errno.h"\n'
+    '#include "src/common/slurm_xlator.h"\n#include "src/common/assoc_mgr.h"\n'
+    '#include "src/slurmctld/reservation.h"\n#include "src/slurmctld/slurmctld.h"\n'
+)
+STRUCTS: dict[str, tuple[str, type]] = {
+    "job": ("job_desc_msg_t", JobFields),
+    "record": ("job_record_t", RecordFields),
+    "partition": ("part_record_t", PartitionFields),
+    "reservation": ("slurmctld_resv_t", ReservationFields),
+}
+ARRAYS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
+"""The arrays of texts of a request, each with the counter that follows it."""
+KINDS = {
+    **dict.fromkeys(("bool", "_Bool", "uint8_t"), "u8"),
+    "uint16_t": "u16",
+    **dict.fromkeys(("uint32_t", "uid_t", "gid_t", "pid_t", "unsigned int"), "u32"),
+    "uint64_t": "u64",
+    "time_t": "time",
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A member that the headers declare: its place in the table, and how C names it."""
+
+    member: Member
+    pointer: str
+    path: str
+    count: str
+
+
+class Struct:
+    """One struct of the headers."""
+
+    def __init__(self, headers: Headers, name: str) -> None:
+        """Read its members.
+
+        Raises:
+            SystemExit: the headers declare no such struct.
+        """
+        body = headers.struct(name)
+        if body is None:
+            sys.exit(f"the headers declare no {name}")
+        self.name = name
+        self._headers = headers
+        self._members = {member: (ctype, stars) for ctype, stars, member in members(body)}
+
+    def kind(self, member: str) -> str | None:
+        """Return the kind of a member, or None if it is not there or of a type that no row reads."""
+        ctype, stars = self._members.get(member, ("", ""))
+        if ctype.startswith("enum ") and not stars:
+            return "u32"
+        scalar = self._headers.scalar(ctype)
+        if scalar == "char":
+            return {"*": "text", "**": "texts"}.get(stars)
+        return None if stars else KINDS.get(scalar or "")
+
+    def nested(self, member: str) -> tuple[Struct, bool] | None:
+        """Return the struct that a member is, or that it points to (then True), or None."""
+        ctype, stars = self._members.get(member, ("", ""))
+        if len(stars) > 1 or not ctype or self._headers.struct(ctype) is None:
+            return None
+        return Struct(self._headers, ctype), bool(stars)
+
+    def find(self, path: str, writable: bool, count: str) -> Found | None:
+        """Return a member by its path, or None."""
+        outer, dot, last = path.rpartition(".")
+        if not dot:
+            kind = self.kind(path)
+            return None if kind is None else Found(Member(path, kind, writable), "", path, count)
+        inner = self.nested(outer)
+        if inner is None or (kind := inner[0].kind(last)) is None:
+            return None
+        member = Member(path, kind, writable)
+        return Found(member, outer, last, count.rpartition(".")[2]) if inner[1] else Found(member, "", path, count)
+
+
+def members_of(headers: Headers, name: str) -> list[Found]:
+    """Return what one table holds."""
+    spelling, view = STRUCTS[name]
+    struct = Struct(headers, spelling)
+    wanted: dict[str, tuple[bool, str]] = {}
+    for row in rows(view).values():
+        if isinstance(row, Computed):
+            continue
+        path = next((path for path in row.members if struct.find(path, False, "")), None)
+        if path is not None:
+            count = row.count if isinstance(row, Strings) else ""
+            wanted[path] = (wanted.get(path, (False, ""))[0] or row.writable, count)
+    if name == "job":
+        wanted |= {array: (True, count) for array, count in ARRAYS.items()}
+    found = [member for path, options in wanted.items() if (member := struct.find(path, *options))]
+    pointers = dict.fromkeys(member.pointer for member in found if member.pointer)
+    return [Found(Member(pointer, "pointer"), "", pointer, "") for pointer in pointers] + found
+
+
+def constants(compiler: list[str], headers: Headers) -> dict[str, dict[str, int]]:
+    """Return the constants and error codes by group: the compiler's answer, from a program that prints them."""
+    own = Headers(compiler, "#include <slurm/slurm_errno.h>\n")
+    codes = dict.fromkeys(("SLURM_SUCCESS", "SLURM_ERROR", *own.enumerators("E", "S")))
+    groups = {"ESLURM": list(codes)} | {name: names for name, names in constant_groups(headers).items() if name}
+    names = dict.fromkeys(name for group in groups.values() for name in group)
+    lines = "".join(f'    printf("{name} %lld\\n", (long long)({name}));\n' for name in names)
+    source = f"#include <stdio.h>\n{PUBLIC}int main(void)\n{{\n{lines}    return 0;\n}}\n"
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "constants"
+        subprocess.run([*compiler, "-w", "-x", "c", "-", "-o", str(program)], input=source, text=True, check=True)
+        output = subprocess.run([str(program)], stdout=subprocess.PIPE, text=True, check=True).stdout
+    values = {name: int(value) for name, value in (line.split() for line in output.splitlines())}
+    unsigned = {name: value % (1 << 64) for name, value in values.items()}
+    return {
+        group: {name: (values if group == "ESLURM" else unsigned)[name] for name in listed}
+        for group, listed in groups.items()
+    }
+
+
+def initializer(struct: str, found: Found) -> str:
+    """Return the C initializer of a member."""
+    member = found.member
+    kind = f"SLURMHOOKS_{member.kind.upper()}"
+    size = WIDTHS[member.kind] // 8 or 8 if member.kind in WIDTHS else 8
+    flag = "true" if member.writable else "false"
+    base = f"SLURMHOOKS_POINTEE({struct}, {found.pointer})" if found.pointer else struct
+    via = f"offsetof({struct}, {found.pointer})" if found.pointer else "SLURMHOOKS_DIRECT"
+    count = f"SLURMHOOKS_PLACE({base}, {found.count}, 4)" if found.count else "0"
+    place = f"SLURMHOOKS_PLACE({base}, {found.path}, {size})"
+    return f'    {{"{member.name}", {kind}, {flag}, {via}, {place}, {count}}},\n'
+
+
+def main() -> None:
+    """Write both files."""
+    tier, source, text, separator, *compiler = sys.argv[1:]
+    if separator != "--" or tier not in ("public", "source"):
+        sys.exit("usage: tables.py public|source SOURCE TEXT -- COMPILER ARGS...")
+    includes = PUBLIC if tier == "public" else SOURCE
+    headers = Headers(compiler, includes)
+    number = int(re.sub(r"[uUlL]*$", "", headers.macros["SLURM_VERSION_NUMBER"]), 0)
+    release = f"{number >> 16 & 0xFF}.{number >> 8 & 0xFF:02d}.{number & 0xFF}"
+    found = {name: members_of(headers, name) for name in STRUCTS if tier == "source" or name == "job"}
+    tables = Tables(
+        release,
+        tier,
+        tuple(Table(name, tuple(item.member for item in items)) for name, items in found.items()),
+        constants(compiler, headers),
+    )
+    lines = ["/* SPDX-License-Identifier: GPL-2.0-or-later */\n", "/* Written by native/generate/tables.py. */\n"]
+    lines += [includes, '\n#include "wire/wire.h"\n']
+    for name, items in found.items():
+        lines.append(f"\nstatic const struct slurmhooks_member {name}_members[] = {{\n")
+        lines += [initializer(STRUCTS[name][0], item) for item in items]
+        lines.append("};\n")
+    lines.append("\nconst struct slurmhooks_tables slurmhooks_tables = {\n")
+    lines.append(f"    0x{tables.identity:016x}ULL,\n    {len(found)},\n    {{\n")
+    lines += [f'        {{"{name}", {len(items)}, {name}_members}},\n' for name, items in found.items()]
+    lines.append("    },\n};\n")
+    Path(source).write_text("".join(lines))
+    Path(text).write_text(tables.text)
+
+
+main()

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What handlers ask slurmctld while it waits for their answer. */
+#ifndef SLURMHOOKS_QUERIES_H
+#define SLURMHOOKS_QUERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One call of job_submit() or job_modify(). */
+struct slurmhooks_event {
+    void *job_desc;
+    void *record; /* of an update, in a build with Slurm's sources; else NULL */
+    bool modify;
+    uint32_t uid;   /* who asks */
+    uint32_t owner; /* whose job */
+};
+
+/* Whose job a record is; a build without Slurm's sources takes it for the sender's. */
+uint32_t slurmhooks_record_owner(const void *record, uint32_t sender);
+
+/*
+ * Answer a question. A slurmhooks_query, see wire/client.h; the context is a struct slurmhooks_event.
+ *
+ * slurmctld holds its read locks meanwhile. RET false: the question makes no sense.
+ */
+bool slurmhooks_answer_query(void *context, const void *question, size_t length, void **answer, size_t *answer_length);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "wire/channel.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "wire/client.h"
+
+struct header {
+    uint32_t length;
+    uint32_t kind;
+};
+
+/* Most answers arrive whole in one read. */
+#define START 8192
+
+int64_t channel_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Sleep until a descriptor is ready; false: the deadline has come. */
+static bool wait_for(int fd, short events, int64_t deadline)
+{
+    for (;;) {
+        int64_t left = deadline - channel_now();
+        if (left <= 0)
+            return false;
+        struct timespec timeout = {left / 1000000000, left % 1000000000};
+        struct pollfd polled = {.fd = fd, .events = events};
+        int ready = ppoll(&polled, 1, &timeout, NULL);
+        if (ready > 0 || (ready < 0 && errno != EINTR))
+            return true;
+    }
+}
+
+static bool is_temporary(int error)
+{
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+enum channel_result channel_send(int fd, enum channel_kind kind, const void *data, size_t length, int64_t deadline)
+{
+    if (length > SLURMHOOKS_MESSAGE_MAX)
+        return CHANNEL_INVALID;
+    struct header header = {(uint32_t)length, kind};
+    struct iovec parts[2] = {{&header, sizeof(header)}, {(void *)data, length}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+
+    while (parts[0].iov_len + parts[1].iov_len > 0) {
+        ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0) {
+            if (!is_temporary(errno))
+                return CHANNEL_CLOSED;
+            if (!wait_for(fd, POLLOUT, deadline))
+                return CHANNEL_TIMED_OUT;
+            continue;
+        }
+        for (int i = 0; i < 2; i++) {
+            size_t part = (size_t)sent < parts[i].iov_len ? (size_t)sent : parts[i].iov_len;
+            parts[i].iov_base = (char *)parts[i].iov_base + part;
+            parts[i].iov_len -= part;
+            sent -= (ssize_t)part;
+        }
+    }
+    return CHANNEL_OK;
+}
+
+/* Receive some bytes. IN parts, count: where to. OUT got: not 0 with CHANNEL_OK. */
+static enum channel_result receive_some(int fd, struct iovec *parts, int count, int64_t deadline, size_t *got)
+{
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
+
+    for (;;) {
+        ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT);
+        if (size > 0) {
+            *got = (size_t)size;
+            return CHANNEL_OK;
+        }
+        if (size == 0)
+            return CHANNEL_CLOSED;
+        if (!is_temporary(errno))
+            return CHANNEL_CLOSED;
+        if (!wait_for(fd, POLLIN, deadline))
+            return CHANNEL_TIMED_OUT;
+    }
+}
+
+enum channel_result channel_receive(int fd, int64_t deadline, uint32_t *kind, void **data, size_t *length)
+{
+    struct header header;
+    char start[START];
+    size_t done = 0, got;
+
+    while (done < sizeof(header)) {
+        struct iovec parts[2] = {{(char *)&header + done, sizeof(header) - done}, {start, sizeof(start)}};
+        enum channel_result result = receive_some(fd, parts, 2, deadline, &got);
+        if (result != CHANNEL_OK)
+            return result;
+        done += got;
+    }
+    done -= sizeof(header);
+    if (header.length > SLURMHOOKS_MESSAGE_MAX || done > header.length)
+        return CHANNEL_INVALID;
+    char *message = malloc(header.length + 1);
+    if (!message)
+        return CHANNEL_NO_MEMORY;
+    memcpy(message, start, done);
+    while (done < header.length) {
+        struct iovec part = {message + done, header.length - done};
+        enum channel_result result = receive_some(fd, &part, 1, deadline, &got);
+        if (result != CHANNEL_OK) {
+            free(message);
+            return result;
+        }
+        done += got;
+    }
+    *kind = header.kind;
+    *data = message;
+    *length = header.length;
+    return CHANNEL_OK;
+}

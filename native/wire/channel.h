@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Messages to and from one worker, each bounded in time. Counterpart: slurmhooks/worker/channel.py. */
+#ifndef SLURMHOOKS_CHANNEL_H
+#define SLURMHOOKS_CHANNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum channel_kind {
+    CHANNEL_REQUEST = 1,
+    CHANNEL_QUERY = 2,
+    CHANNEL_REPLY = 3,
+    CHANNEL_ANSWER = 4,
+    CHANNEL_LAST = 5, /* the answer of a worker that ends after it */
+};
+
+enum channel_result {
+    CHANNEL_OK,
+    CHANNEL_TIMED_OUT,
+    CHANNEL_CLOSED, /* the worker ended, or closed its end */
+    CHANNEL_INVALID,
+    CHANNEL_NO_MEMORY,
+};
+
+/* Nanoseconds of CLOCK_MONOTONIC. */
+int64_t channel_now(void);
+
+/* Send a message. IN deadline: by channel_now(). */
+enum channel_result channel_send(int fd, enum channel_kind kind, const void *data, size_t length, int64_t deadline);
+
+/*
+ * Receive a message.
+ *
+ * IN deadline: by channel_now().
+ * OUT kind, data, length: with CHANNEL_OK; data is from malloc() and never NULL.
+ */
+enum channel_result channel_receive(int fd, int64_t deadline, uint32_t *kind, void **data, size_t *length);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The way from slurmctld to the workers: opaque messages, bounded in time. No Python, no Slurm. */
+#ifndef SLURMHOOKS_CLIENT_H
+#define SLURMHOOKS_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct slurmhooks_client;
+
+/* How an exchange ended. Everything except OK means that no handler's answer exists. */
+enum slurmhooks_result {
+    SLURMHOOKS_OK,
+    SLURMHOOKS_TIMED_OUT,   /* a worker had the request and missed the deadline; it is being killed */
+    SLURMHOOKS_WORKER_DIED, /* a worker had the request and ended without an answer */
+    SLURMHOOKS_UNAVAILABLE, /* no worker had the request: none was free in time, or the hooks do not load */
+    SLURMHOOKS_PROTOCOL,    /* a worker sent what it must not send; it is being killed */
+};
+
+/* Levels of log lines, the indices of slurmhooks.log.LEVELS. */
+enum slurmhooks_level {
+    SLURMHOOKS_ERROR,
+    SLURMHOOKS_INFO,
+    SLURMHOOKS_VERBOSE,
+    SLURMHOOKS_DEBUG,
+    SLURMHOOKS_DEBUG2,
+    SLURMHOOKS_DEBUG3,
+};
+
+struct slurmhooks_client_config {
+    /* The supervisor: absolute path of a Python, then its arguments; NULL at the end. Copied.
+     * { PYTHON, "-I", "-m", "slurmhooks.worker", "MODULE:FUNCTION", NULL }, where FUNCTION loads the hooks
+     * (slurmhooks/worker/service.py). */
+    const char *const *command;
+    /* One line for the log, without a line feed; called from any thread, and never with a lock held. */
+    void (*log)(enum slurmhooks_level level, const char *line);
+};
+
+/* Largest message in either direction, in bytes. */
+#define SLURMHOOKS_MESSAGE_MAX ((size_t)64 << 20)
+
+/* Size of a buffer that any detail or reason fits in. */
+#define SLURMHOOKS_DETAIL_MAX 512
+
+/*
+ * Start the supervisor and the thread that watches it. Does not wait for workers: exchanges do.
+ *
+ * RET NULL with errno if memory or threads are short. A supervisor that cannot be started is logged and tried
+ * again later: slurmctld starts in any case.
+ */
+struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client_config *config);
+
+/*
+ * Answer one question of a worker, in the thread that called slurmhooks_client_exchange().
+ *
+ * IN context: as given there; question, length: valid during the call.
+ * OUT answer: from malloc(), freed by the client; may be NULL if answer_length is 0.
+ * RET false: the question makes no sense. The exchange ends as SLURMHOOKS_PROTOCOL.
+ */
+typedef bool (*slurmhooks_query)(void *context, const void *question, size_t length, void **answer,
+                                 size_t *answer_length);
+
+/*
+ * Send a request to a worker and wait for its answer. Any number of threads may call this at the same time.
+ *
+ * IN deadline_ms: from now, waiting for a free worker included; 0: the configured [job_submit] timeout.
+ * IN query: answers the worker's questions meanwhile; its time counts. NULL: the worker may ask nothing.
+ * OUT answer, answer_length: only with SLURMHOOKS_OK; from malloc(), the caller frees. Never NULL then.
+ * OUT detail: SLURMHOOKS_DETAIL_MAX bytes, or NULL. Empty with SLURMHOOKS_OK; else one line for the log that says what
+ *     happened, in which worker and, as far as the worker said it, in which handler.
+ */
+enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *client, const void *request, size_t length,
+                                                  unsigned deadline_ms, slurmhooks_query query, void *context,
+                                                  void **answer, size_t *answer_length, char *detail);
+
+/* Whether [job_submit] on_unavailable is "accept"; false (reject) until the configuration was read. */
+bool slurmhooks_client_accepts(struct slurmhooks_client *client);
+
+/*
+ * End the workers and the supervisor and free the client. Running exchanges end as SLURMHOOKS_UNAVAILABLE or
+ * SLURMHOOKS_WORKER_DIED; none may start afterwards. Takes at most a few seconds, usually milliseconds.
+ */
+void slurmhooks_client_stop(struct slurmhooks_client *client);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "wire/lines.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "wire/channel.h"
+
+#define AT_ONCE 1000
+#define EACH_SECOND 50
+/* Read in one go: the control socket is looked at in between. */
+#define READ_MAX (1 << 20)
+
+void lines_start(struct lines *lines, int fd, void (*log)(enum slurmhooks_level level, const char *line))
+{
+    memset(lines, 0, sizeof(*lines));
+    pthread_mutex_init(&lines->lock, NULL);
+    lines->fd = fd;
+    lines->log = log;
+    lines->marked.left = lines->unmarked.left = AT_ONCE;
+    lines->marked.refilled = lines->unmarked.refilled = channel_now();
+}
+
+static void report_dropped(struct lines *lines, struct allowance *allowance)
+{
+    char text[128];
+
+    if (!allowance->dropped)
+        return;
+    snprintf(text, sizeof(text), "%u lines of workers were dropped: more than %u at once and %u a second",
+             allowance->dropped, AT_ONCE, EACH_SECOND);
+    allowance->dropped = 0;
+    lines->log(SLURMHOOKS_ERROR, text);
+}
+
+static bool is_allowed(struct lines *lines, struct allowance *allowance)
+{
+    int64_t now = channel_now(), seconds = (now - allowance->refilled) / 1000000000;
+
+    if (seconds > 0) {
+        int64_t left = allowance->left + seconds * EACH_SECOND;
+        allowance->left = left > AT_ONCE ? AT_ONCE : (unsigned)left;
+        allowance->refilled = now;
+        report_dropped(lines, allowance);
+    }
+    if (allowance->left) {
+        allowance->left--;
+        return true;
+    }
+    allowance->dropped++;
+    return false;
+}
+
+static void finish_line(struct lines *lines)
+{
+    char *text = lines->line;
+    enum slurmhooks_level level = SLURMHOOKS_INFO;
+    struct allowance *allowance = &lines->unmarked;
+
+    text[lines->length] = '\0';
+    if (lines->length > 2 && text[0] == '<' && text[1] >= '0' && text[1] <= '9' && text[2] == '>') {
+        level = (enum slurmhooks_level)(text[1] - '0');
+        if (level > SLURMHOOKS_DEBUG3)
+            level = SLURMHOOKS_DEBUG3;
+        allowance = &lines->marked;
+        text += 3;
+    }
+    /* Terminals must not obey what a log shows; the log has one line for each of ours. */
+    for (char *byte = text; *byte; byte++)
+        if ((unsigned char)*byte < ' ' || *byte == 0x7f)
+            *byte = *byte == '\t' ? ' ' : '?';
+    if (*text && is_allowed(lines, allowance))
+        lines->log(level, text);
+    lines->length = 0;
+    lines->overlong = false;
+}
+
+static void take(struct lines *lines, const char *data, size_t size)
+{
+    while (size) {
+        const char *end = memchr(data, '\n', size);
+        size_t part = end ? (size_t)(end - data) : size;
+        size_t room = LINE_MAX_BYTES - lines->length, kept = part < room ? part : room;
+
+        for (size_t i = 0; i < kept; i++)
+            lines->line[lines->length + i] = data[i] ? data[i] : '?';
+        lines->length += (unsigned)kept;
+        if (kept < part && !lines->overlong) {
+            lines->overlong = true;
+            memcpy(lines->line + LINE_MAX_BYTES - 3, "...", 3);
+        }
+        if (!end)
+            return;
+        finish_line(lines);
+        data += part + 1;
+        size -= part + 1;
+    }
+}
+
+void lines_read(struct lines *lines)
+{
+    char data[16384];
+
+    pthread_mutex_lock(&lines->lock);
+    for (int left = READ_MAX / (int)sizeof(data); left > 0; left--) {
+        ssize_t size = read(lines->fd, data, sizeof(data));
+        if (size <= 0)
+            break;
+        take(lines, data, (size_t)size);
+    }
+    pthread_mutex_unlock(&lines->lock);
+}
+
+bool lines_pending(struct lines *lines)
+{
+    pthread_mutex_lock(&lines->lock);
+    bool pending = lines->length || lines->marked.dropped || lines->unmarked.dropped;
+    pthread_mutex_unlock(&lines->lock);
+    return pending;
+}
+
+void lines_flush(struct lines *lines)
+{
+    pthread_mutex_lock(&lines->lock);
+    if (lines->length)
+        finish_line(lines);
+    report_dropped(lines, &lines->marked);
+    report_dropped(lines, &lines->unmarked);
+    pthread_mutex_unlock(&lines->lock);
+}

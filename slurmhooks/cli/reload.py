@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Have worker processes take up changed hook files now, and wait until they have."""
+
+import os
+from pathlib import Path
+
+import click
+
+from slurmhooks import site
+from slurmhooks.cli._findings import Finding, Findings
+from slurmhooks.worker import requests
+from slurmhooks.worker.supervisor import LOAD_LIMIT
+
+
+@click.command("reload")
+@click.option("--sysconfdir", type=click.Path(path_type=Path), default="/etc/slurm", show_default=True)
+def command(sysconfdir: Path) -> None:
+    """Have worker processes take up changed hook files now, and wait until they have.
+
+    It has an effect only where handlers run in worker processes. JobSubmitPlugins=python does not use them yet:
+    slurmctld itself then looks for changed files at each request, and nothing needs to be done.
+
+    Run it as root or SlurmUser on the machine of slurmctld. When it has returned without an error, every later request
+    is handled by the files as they were when it was called. If they do not load, those that were loaded before stay in
+    service.
+    """
+    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    # Another load may be under way; ours comes after it.
+    answers = requests.ask("reload", site.directory(), site.slurm_user(), 2 * LOAD_LIMIT + 5)
+    if not answers:
+        raise Finding(
+            f"no slurmctld on this machine has worker processes for {sysconfdir}; with JobSubmitPlugins=python none are"
+            " used: slurmctld looks for changed files at each request"
+        )
+    findings = [finding for answer in answers for finding in answer.get("findings", [])]
+    if findings:
+        raise Findings([*findings, "the hooks that were loaded before, if any, stay in service"])

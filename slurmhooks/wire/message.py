@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads and writes the messages of native/wire/wire.h: a header, then items.
+
+Raw values are those of C: numbers are ints, a text is bytes, texts are a list of bytes, None is a null pointer.
+Everything that is received is checked when it is read; whatever is wrong raises :class:`MessageError`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from slurmhooks.errors import SlurmhooksError
+from slurmhooks.wire.tables import WIDTHS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from slurmhooks.wire.tables import Table, Tables
+
+    Raw = int | bytes | list[bytes] | None
+
+MAGIC = b"SHW1"
+LARGEST = 64 << 20
+"""Largest message, in bytes."""
+TEXT_FOR_USER = (1 << 32) - 1
+"""The tag of an answer's text for the user."""
+LEFT_OUT = 1
+"""The slot of a text, or texts, that are set but too long to be sent unasked."""
+
+_HEADER = Struct("=4sIQIIII")
+_ITEM = Struct("=II")
+_NUMBER = Struct("=Q")
+
+
+class MessageError(SlurmhooksError):
+    """A message is damaged, or made with the tables of another build."""
+
+
+class Type(IntEnum):
+    """What a message is; slurmctld sends requests and results, workers send queries and answers."""
+
+    REQUEST = 1
+    ANSWER = 2
+    QUERY = 3
+    RESULT = 4
+
+
+class What(IntEnum):
+    """What a query asks for.
+
+    MEMBER: one member of the job or the record, however long; ``second`` is the table, ``third`` the member.
+    ROW: a struct of a table by its key: the number in ``third``, or the text of the only item.
+    PAGE: some structs of a table, from the ``third`` on, that meet the conditions in the items.
+    FACT: what slurmctld knows otherwise; ``second`` is one of Fact, ``third`` a user.
+    """
+
+    MEMBER = 1
+    ROW = 2
+    PAGE = 3
+    FACT = 4
+
+
+class Fact(IntEnum):
+    """What slurmctld knows that is no member; the result is one text or number, or nothing."""
+
+    USER_NAME = 1
+    DEFAULT_ACCOUNT = 2
+    DEFAULT_QOS = 3
+    ASSOC_COMMENT = 4
+    ASSOC_QOS = 5
+    QOS_PRIORITY = 6
+    CLUSTER_NAME = 7
+    JOB_SCRIPT = 8
+
+
+def text_value(raw: bytes | None) -> bytes:
+    """Return an item's value for a text; None is an empty value.
+
+    Raises:
+        ValueError: it has a NUL byte.
+    """
+    if raw is None:
+        return b""
+    if b"\0" in raw:
+        raise ValueError(f"a text of C has no NUL byte: {raw!r}")
+    return raw + b"\0"
+
+
+def texts_value(raw: Iterable[bytes] | None) -> bytes:
+    """Return an item's value for texts; None and none are both empty. Raises as :func:`text_value`."""
+    return b"".join(map(text_value, raw or ()))
+
+
+def number_value(raw: int) -> bytes:
+    """Return an item's value for a number."""
+    return _NUMBER.pack(raw)
+
+
+def read_text(value: bytes) -> bytes | None:
+    """Return the text of an item's value, or None.
+
+    Raises:
+        MessageError: it is none.
+    """
+    if not value:
+        return None
+    if value.find(b"\0") != len(value) - 1:
+        raise MessageError("an item is no text")
+    return value[:-1]
+
+
+def read_texts(value: bytes) -> list[bytes]:
+    """Return the texts of an item's value. Raises as :func:`read_text`."""
+    if value and value[-1]:
+        raise MessageError("the last text of an item has no end")
+    return value.split(b"\0")[:-1]
+
+
+def read_number(value: bytes) -> int:
+    """Return the number of an item's value. Raises as :func:`read_text`."""
+    if len(value) != _NUMBER.size:
+        raise MessageError(f"a number of {len(value)} bytes")
+    number: int = _NUMBER.unpack(value)[0]
+    return number
+
+
+class Packed:
+    """A packed struct: members are decoded when they are read.
+
+    Attributes:
+        table: of its members.
+        slots: for each member, a number, or where its text is.
+    """
+
+    __slots__ = ("_data", "_fetch", "slots", "table")
+
+    def __init__(self, table: Table, data: bytes, fetch: Callable[[int], bytes] | None = None) -> None:
+        """Take what was packed.
+
+        Args:
+            table: that it was packed by.
+            data: slots and texts.
+            fetch: returns the item's value of a member that was left out for its length.
+
+        Raises:
+            MessageError: it is too short.
+        """
+        size = _NUMBER.size * len(table.members)
+        if len(data) < size:
+            raise MessageError(f"a struct of {len(data)} bytes is shorter than table {table.name}")
+        self.table = table
+        self.slots = memoryview(data)[:size].cast("Q")
+        self._data = data
+        self._fetch = fetch
+
+    def value(self, place: int) -> bytes | None:
+        """Return what an item would hold of a text or texts; None is a null pointer."""
+        slot = self.slots[place]
+        if not slot:
+            return None
+        if slot == LEFT_OUT:
+            if self._fetch is None:
+                raise MessageError(f"{self.table.members[place].name} was left out for its length")
+            return self._fetch(place)
+        start, size = slot & 0xFFFFFFFF, slot >> 32
+        if start + size > len(self._data) or start < len(self.slots) * 8:
+            raise MessageError(f"{self.table.members[place].name} lies outside of its message")
+        return self._data[start : start + size]
+
+    def text(self, place: int) -> bytes | None:
+        """Return the text of a member, or None."""
+        slot = self.slots[place]
+        if not slot:
+            return None
+        start = slot & 0xFFFFFFFF
+        last = start + (slot >> 32) - 1
+        if start <= last == self._data.find(b"\0", start, last + 1):
+            return self._data[start:last]
+        # Left out, or damaged.
+        value = self.value(place)
+        if not value or value.find(b"\0") != len(value) - 1:
+            raise MessageError(f"{self.table.members[place].name} is no text")
+        return value[:-1]
+
+    def texts(self, place: int) -> list[bytes]:
+        """Return the texts of a member; none for a null pointer."""
+        value = self.value(place)
+        return [] if value is None else read_texts(value)
+
+    def raw(self, place: int) -> Raw:
+        """Return a member of any kind; None also where the struct that has it is NULL."""
+        via = self.table.via[place]
+        if via is not None and not self.slots[via]:
+            return None
+        kind = self.table.members[place].kind
+        if kind == "text":
+            return self.text(place)
+        return self.texts(place) if kind == "texts" else self.slots[place]
+
+
+def pack(table: Table, values: Mapping[str, Raw]) -> bytes:
+    """Return a packed struct of raw values by member; others are 0 or None.
+
+    Pointers are set if they are given, or if a member behind them is.
+
+    Raises:
+        KeyError: the table has no such member.
+        ValueError: a number does not fit, or a text has a NUL byte.
+        TypeError: a value is not of the member's kind.
+    """
+    slots = [0] * len(table.members)
+    start, texts = _NUMBER.size * len(slots), []
+    for name, value in values.items():
+        place = table.places[name]
+        kind, via = table.members[place].kind, table.via[place]
+        if via is not None:
+            slots[via] = 1
+        if kind in WIDTHS:
+            if not isinstance(value, int):
+                raise TypeError(f"{name} takes an int, not {value!r}")
+            slots[place] = value % (1 << 64) if kind == "time" else value
+            if slots[place] >> WIDTHS[kind]:
+                raise ValueError(f"{name} takes {WIDTHS[kind]} bits, not {value}")
+        elif value is not None:
+            if isinstance(value, int) or (kind == "text") != isinstance(value, bytes):
+                raise TypeError(f"{name} takes {kind}, not {value!r}")
+            text = text_value(value) if isinstance(value, bytes) else texts_value(value)
+            slots[place] = len(text) << 32 | start
+            start += len(text)
+            texts.append(text)
+    return b"".join([memoryview(Struct(f"={len(slots)}Q").pack(*slots)), *texts])
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message; what ``first``, ``second`` and ``third`` are depends on its type (native/wire/wire.h).
+
+    Attributes:
+        type: of the message.
+        first: the first number of its header.
+        second: the second.
+        third: the third.
+        items: tag and value of each.
+    """
+
+    type: Type
+    first: int = 0
+    second: int = 0
+    third: int = 0
+    items: tuple[tuple[int, bytes], ...] = ()
+
+    def encode(self, tables: Tables) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            ValueError: they are more than a message can have.
+        """
+        parts = [b""]
+        size = _HEADER.size
+        for tag, value in self.items:
+            padding = -len(value) % 8
+            parts += [_ITEM.pack(tag, len(value)), value, bytes(padding)]
+            size += _ITEM.size + len(value) + padding
+        if size > LARGEST:
+            raise ValueError(f"a message of {size} bytes; {LARGEST} is the limit")
+        parts[0] = _HEADER.pack(MAGIC, self.type, tables.identity, size, self.first, self.second, self.third)
+        return b"".join(parts)
+
+
+def decode(data: bytes, tables: Tables) -> Message:
+    """Return the message of some bytes.
+
+    Raises:
+        MessageError: they are none, or were made with other tables.
+    """
+    if not _HEADER.size <= len(data) <= LARGEST:
+        raise MessageError(f"a message of {len(data)} bytes")
+    magic, type_, identity, size, first, second, third = _HEADER.unpack_from(data)
+    if magic != MAGIC or size != len(data):
+        raise MessageError("not a message of slurmhooks, or not all of it")
+    if identity != tables.identity:
+        raise MessageError(f"made with the tables {identity:016x}; this is {tables.identity:016x}: rebuild both sides")
+    try:
+        kind = Type(type_)
+    except ValueError:
+        raise MessageError(f"a message of the unknown type {type_}") from None
+    return Message(kind, first, second, third, tuple(_items(data)))
+
+
+def _items(data: bytes) -> Iterator[tuple[int, bytes]]:
+    position = _HEADER.size
+    while position < len(data):
+        if position + _ITEM.size > len(data):
+            raise MessageError("the message ends within an item")
+        tag, size = _ITEM.unpack_from(data, position)
+        start = position + _ITEM.size
+        position = start + (size + 7 & ~7)
+        if position > len(data):
+            raise MessageError("the message ends within an item")
+        yield tag, data[start : start + size]
+
+
+def write(table: Table, member: str, raw: Raw) -> tuple[int, bytes]:
+    """Return the item of an answer that assigns a member."""
+    place = table.places[member]
+    kind = table.members[place].kind
+    if kind == "text":
+        assert raw is None or isinstance(raw, bytes)
+        return place, text_value(raw)
+    if kind == "texts":
+        assert raw is None or isinstance(raw, list)
+        return place, texts_value(raw)
+    assert isinstance(raw, int)
+    return place, number_value(raw)
+
+
+def answer(table: Table, code: int, text: bytes | None = None, writes: Mapping[str, Raw] | None = None) -> Message:
+    """Return the answer to a request.
+
+    Args:
+        table: of the job.
+        code: for Slurm; 0 lets the request pass.
+        text: for the user.
+        writes: raw values by member; none with another code than 0.
+    """
+    items = [] if text is None else [(TEXT_FOR_USER, text_value(text))]
+    items += [write(table, member, raw) for member, raw in (writes or {}).items()]
+    return Message(Type.ANSWER, code % (1 << 32), items=tuple(items))

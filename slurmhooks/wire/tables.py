@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tables that messages are packed and read by: one per struct of Slurm, written by the build.
+
+The build (native/generate/tables.py) writes the same tables twice: as C with offsets, for native/wire, and as the text
+that this module reads. A message names its tables by their identity, a hash of that text, so a recorded message can be
+read without Slurm, on another machine and by another release, as long as the text is kept with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmhooks.errors import SlurmhooksError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+WIDTHS = {"u8": 8, "u16": 16, "u32": 32, "u64": 64, "time": 64, "pointer": 1}
+"""Kinds of members that are numbers, each with its width in bits; a pointer is 1 if it is not NULL."""
+KINDS = (*WIDTHS, "text", "texts")
+"""Kinds of members; a text is a ``char *``, texts are a ``char **`` with a counter beside it."""
+FILE_NAME = "slurmhooks.table"
+"""What the build calls the text; it lies beside the compiled modules."""
+_FIRST_LINE = "slurmhooks table 1"
+
+
+class TableError(SlurmhooksError):
+    """A text is no table, or not one that this release of slurmhooks reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of a struct.
+
+    Attributes:
+        name: as in Slurm's headers; ``details.extra`` is a member of what ``details`` points to.
+        kind: one of KINDS.
+        writable: an answer may assign it.
+    """
+
+    name: str
+    kind: str
+    writable: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """The members of one struct; messages refer to them by their places in it.
+
+    Attributes:
+        name: ``job``, ``record``, ``partition`` or ``reservation``.
+        members: in the order of the slots of a packed struct.
+        places: the index of each member by its name.
+        via: for each member, the index of the pointer that it is behind, or None.
+    """
+
+    name: str
+    members: tuple[Member, ...]
+    places: Mapping[str, int] = field(init=False, compare=False)
+    via: tuple[int | None, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Index the members."""
+        places = {member.name: index for index, member in enumerate(self.members)}
+        if len(places) != len(self.members):
+            raise TableError(f"table {self.name}: a member appears twice")
+        object.__setattr__(self, "places", places)
+        outer = (member.name.rpartition(".")[0] for member in self.members)
+        pointers = {name: index for name, index in places.items() if self.members[index].kind == "pointer"}
+        object.__setattr__(self, "via", tuple(pointers.get(name) for name in outer))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """All tables of one build.
+
+    Attributes:
+        release: of Slurm, as ``24.11.5``.
+        tier: ``public`` or ``source``, after the headers that the build had; or ``testing``.
+        tables: messages refer to them by their places here; ``job`` is the first.
+        constants: Slurm's constants and error codes, by group and name.
+        text: what the build wrote.
+        identity: of the text; 64 bits.
+    """
+
+    release: str
+    tier: str
+    tables: tuple[Table, ...]
+    constants: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    text: str = field(init=False, compare=False)
+    identity: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Write the text, and hash it."""
+        text = "".join(f"{line}\n" for line in self._lines())
+        object.__setattr__(self, "text", text)
+        digest = hashlib.sha256(text.encode()).digest()
+        object.__setattr__(self, "identity", int.from_bytes(digest[:8], "big"))
+
+    def _lines(self) -> Iterable[str]:
+        yield _FIRST_LINE
+        yield f"release {self.release} {self.tier}"
+        for table in self.tables:
+            yield f"table {table.name}"
+            for member in table.members:
+                yield f"{member.kind} {member.name}" + (" writable" if member.writable else "")
+        for group, values in self.constants.items():
+            yield " ".join(["constants", group, *(f"{name}={value}" for name, value in values.items())])
+
+    def __getitem__(self, name: str) -> Table:
+        """Return a table by its name; KeyError if this build has none."""
+        return self.tables[self.place(name)]
+
+    def place(self, name: str) -> int:
+        """Return the number by which messages refer to a table; KeyError if this build has none."""
+        for index, table in enumerate(self.tables):
+            if table.name == name:
+                return index
+        raise KeyError(name)
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether this build has a table."""
+        return any(table.name == name for table in self.tables)
+
+
+def parse(text: str) -> Tables:
+    """Return the tables of a text that a build wrote.
+
+    Raises:
+        TableError: it is none.
+    """
+    lines = text.splitlines()
+    if len(lines) < 2 or lines[0] != _FIRST_LINE:
+        raise TableError(f"not a table of slurmhooks: the first line is {lines[:1]}, not {_FIRST_LINE!r}")
+    members: dict[str, list[Member]] = {}
+    constants: dict[str, dict[str, int]] = {}
+    current: list[Member] | None = None
+    try:
+        _, release, tier = lines[1].split(" ")
+        for line in lines[2:]:
+            word, name, *rest = line.split(" ")
+            if word == "table":
+                current = members[name] = []
+            elif word == "constants":
+                pairs = (item.split("=") for item in rest)
+                constants[name] = {key: int(value) for key, value in pairs}
+            elif word in KINDS and current is not None and rest in ([], ["writable"]):
+                current.append(Member(name, word, bool(rest)))
+            else:
+                raise ValueError(line)
+        tables = Tables(release, tier, tuple(Table(name, tuple(found)) for name, found in members.items()), constants)
+    except ValueError as error:
+        raise TableError(f"not a table of slurmhooks: {error}") from None
+    if tables.text != text:
+        raise TableError("not a table of slurmhooks: it is not as a build writes it")
+    return tables
+
+
+@cache
+def installed() -> Tables | None:
+    """Return the tables of the plugin that this process serves; None in a process that slurmctld did not start.
+
+    The plugin names its folder as an option of the interpreter (``-X slurmhooks_plugins=DIR``).
+
+    Raises:
+        TableError: they are none of this release of slurmhooks.
+        OSError: they cannot be read.
+    """
+    folder = sys._xoptions.get("slurmhooks_plugins")
+    return parse(Path(folder, FILE_NAME).read_text()) if isinstance(folder, str) else None

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The supervisor; slurmctld's plugin starts it as ``python -I -m slurmhooks.worker MODULE:FUNCTION``."""
+
+import os
+import socket
+import sys
+
+from slurmhooks.worker import process
+from slurmhooks.worker.supervisor import Supervisor
+
+CONTROL = 3
+"""The descriptor of the socket to slurmctld."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run the supervisor.
+
+    Args:
+        arguments: the name of the function that loads the hooks.
+    """
+    if len(arguments) != 1:
+        print("usage: python -m slurmhooks.worker MODULE:FUNCTION; slurmctld starts this", file=sys.stderr)  # noqa: T201
+        return 2
+    # What slurmctld has open and has not marked is none of our business.
+    os.closerange(CONTROL + 1, os.sysconf("SC_OPEN_MAX"))
+    os.chdir("/")
+    process.name("slurmhooks-sup")
+    process.log_to_stderr()
+    os.set_inheritable(CONTROL, False)
+    with socket.socket(fileno=CONTROL) as client:
+        Supervisor(client, arguments[0]).run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The socket between a worker and slurmctld: one request at a time, questions while it is handled, one answer.
+
+A message is its length and kind as two little-endian 32-bit numbers, then its bytes. In C:
+native/wire/channel.c.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from mmap import mmap
+from struct import Struct
+
+from slurmhooks.errors import StaleHandleError
+from slurmhooks.worker.service import Query
+
+HEADER = Struct("<II")
+REQUEST, QUERY, REPLY, ANSWER, LAST, READY = range(1, 7)
+"""LAST is the answer of a worker that ends after it. READY comes once, before the first request."""
+
+LONGEST = 64 << 20
+"""Bytes that a message may have, as in native/wire/client.h."""
+PAGE = 256
+"""Bytes of a status page: how many requests the worker has begun with, then what it is doing, up to a NUL byte."""
+_BEGUN = Struct("<I")
+
+
+class ProtocolError(Exception):
+    """The other side sent what it must not send, or a message is too long."""
+
+
+class Channel:
+    """The worker's end.
+
+    Attributes:
+        page: shared with slurmctld, which reads from it what a worker was doing when it was killed.
+    """
+
+    def __init__(self, connection: socket.socket, page: mmap | None = None) -> None:
+        """Take over a connected stream socket."""
+        self._connection = connection
+        self.page = page
+        self._owner = os.getpid()
+        self._begun = 0
+
+    @property
+    def inherited(self) -> bool:
+        """Whether this process is not the worker but a child that a handler forked."""
+        return os.getpid() != self._owner
+
+    def close(self) -> None:
+        """Close the socket; slurmctld sees that no answer will come."""
+        self._connection.close()
+
+    def send(self, kind: int, data: bytes) -> None:
+        """Send a message.
+
+        Raises:
+            ProtocolError: it is too long.
+            OSError: slurmctld has closed the channel.
+        """
+        if len(data) > LONGEST:
+            raise ProtocolError(f"a message of {len(data)} bytes; at most {LONGEST} are possible")
+        self._connection.sendall(HEADER.pack(len(data), kind) + data)
+
+    def receive(self, expected: int) -> bytes | None:
+        """Return the next message; None: slurmctld has closed the channel.
+
+        Raises:
+            ProtocolError: it is of another kind than expected.
+        """
+        try:
+            data = self._connection.recv(1 << 16)
+            while data and len(data) < HEADER.size:
+                more = self._connection.recv(1 << 16)
+                data = data + more if more else b""
+            if not data:
+                return None
+            length, kind = HEADER.unpack_from(data)
+            if kind != expected or not len(data) - HEADER.size <= length <= LONGEST:
+                raise ProtocolError(f"message {kind} of {length} bytes instead of message {expected}")
+            if len(data) == HEADER.size + length:
+                return data[HEADER.size :]
+            return self._rest(data[HEADER.size :], length)
+        except ConnectionError:
+            return None
+
+    def _rest(self, start: bytes, length: int) -> bytes | None:
+        """Return a long message, of which the start has arrived."""
+        whole = bytearray(length)
+        whole[: len(start)] = start
+        with memoryview(whole) as view:
+            done = len(start)
+            while done < length:
+                size = self._connection.recv_into(view[done:])
+                if not size:
+                    return None
+                done += size
+        return bytes(whole)
+
+    def doing(self, what: str) -> None:
+        """Note what is being done, for the log if it never ends: the handler's name, or nothing."""
+        if self.page is not None:
+            raw = what.encode("utf-8", "replace")[: PAGE - _BEGUN.size - 1] + b"\0"
+            self.page[_BEGUN.size : _BEGUN.size + len(raw)] = raw
+
+    def begin(self) -> None:
+        """Note that a request has arrived: if this process is killed before, another worker gets it."""
+        self._begun += 1
+        if self.page is not None:
+            _BEGUN.pack_into(self.page, 0, self._begun & 0xFFFFFFFF)
+
+
+def _query(channel: Channel) -> tuple[Query, Callable[[], None]]:
+    """Return what asks slurmctld questions during one request, and what ends that."""
+    from threading import Lock  # a handler's threads may ask at the same time
+
+    lock = Lock()
+    over = False
+
+    def query(question: bytes) -> bytes:
+        with lock:
+            if over or channel.inherited:
+                raise StaleHandleError("slurmctld answers only during the call, in the worker itself")
+            channel.send(QUERY, question)
+            reply = channel.receive(REPLY)
+        if reply is None:
+            raise StaleHandleError("slurmctld has given up waiting for this call")
+        return reply
+
+    def end() -> None:
+        nonlocal over
+        with lock:
+            over = True
+
+    return query, end
+
+
+def serve(channel: Channel, handle: Callable[[bytes, Query], bytes], retire: Callable[[], bool] = bool) -> None:
+    """Answer requests until slurmctld closes the channel.
+
+    Args:
+        channel: to slurmctld.
+        handle: returns the answer to a request; what it raises ends the worker, and the request gets no answer.
+        retire: tells after each request whether this worker is to be replaced.
+    """
+    # A forked child of a handler must not keep the channel open, nor answer.
+    os.register_at_fork(after_in_child=channel.close)
+    with suppress(ConnectionError):
+        channel.send(READY, b"")
+        while (request := channel.receive(REQUEST)) is not None:
+            channel.begin()
+            query, end = _query(channel)
+            answer = handle(request, query)
+            if channel.inherited:
+                # A handler forked, and its child returned from it.
+                os._exit(1)
+            end()
+            channel.doing("")
+            last = retire()
+            channel.send(LAST if last else ANSWER, answer)
+            if last:
+                return

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Messages between slurmctld, the supervisor and generations, over SOCK_SEQPACKET. In C: native/wire/control.h."""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import socket
+from struct import Struct
+from typing import Any, NamedTuple
+
+HEADER = Struct("<IIIi")
+
+# To slurmctld, forwarded by the supervisor.
+WORKER = 1
+"""A worker can serve; its channel and its status page come along as descriptors."""
+DIED = 2
+"""A worker ended; value: its wait status. Its number is not used again before RELEASED."""
+SERVING = 3
+"""Only workers of this generation and later ones are to be used. value: timeout in ms, pid: whether to accept."""
+UNAVAILABLE = 4
+"""There are no handlers to serve with; text: why."""
+# From slurmctld.
+ACKNOWLEDGED = 5
+"""All later requests go to this generation or later ones."""
+RELEASED = 6
+"""slurmctld knows that a worker has ended, or has closed its channel, and does not use its number any more."""
+# Between the supervisor and a generation.
+LOADED = 7
+"""A descriptor holds the settings and the watch as JSON."""
+FAILED = 8
+"""A descriptor holds the findings and the watch as JSON."""
+FINISH = 9
+"""Start no more workers, and end when the last one has ended."""
+
+LONGEST = 4096
+
+
+class Message(NamedTuple):
+    """One message."""
+
+    kind: int
+    generation: int
+    pid: int = 0
+    value: int = 0
+    text: str = ""
+    fds: tuple[int, ...] = ()
+
+
+def send(control: socket.socket, message: Message) -> None:
+    """Send a message.
+
+    Raises:
+        OSError: the other side is gone.
+    """
+    kind, generation, pid, value, text, fds = message
+    data = HEADER.pack(kind, generation, pid, value) + text.encode("utf-8", "replace")[: LONGEST - HEADER.size]
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+    control.sendmsg([data], rights, socket.MSG_NOSIGNAL)
+
+
+def receive(control: socket.socket) -> Message | None:
+    """Return the next message, which has arrived; None: the other side is gone."""
+    try:
+        data, rights, _, _ = control.recvmsg(LONGEST, socket.CMSG_SPACE(16), socket.MSG_CMSG_CLOEXEC)
+    except ConnectionError:
+        return None
+    if not data:
+        return None
+    fds = array.array("i")
+    for level, kind, content in rights:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
+    kind, generation, pid, value = HEADER.unpack_from(data)
+    return Message(kind, generation, pid, value, data[HEADER.size :].decode("utf-8", "replace"), tuple(fds))
+
+
+def document(content: dict[str, Any]) -> int:
+    """Return the descriptor of an anonymous file that holds a dictionary; no message is too short for it."""
+    fd = os.memfd_create("slurmhooks", os.MFD_CLOEXEC)
+    with open(fd, "w", encoding="utf-8", errors="surrogateescape", closefd=False) as file:
+        json.dump(content, file)
+    return fd
+
+
+def content(fd: int) -> dict[str, Any]:
+    """Return the dictionary that :func:`document` wrote, and close the descriptor."""
+    with open(fd, encoding="utf-8", errors="surrogateescape") as file:
+        file.seek(0)
+        found: dict[str, Any] = json.load(file)
+    return found

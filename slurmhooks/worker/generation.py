@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One generation: loads a set of hook files once and forks workers from that state."""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import time
+import traceback
+from dataclasses import asdict
+from typing import TYPE_CHECKING, NoReturn
+
+from slurmhooks import dispatch
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.log import log
+from slurmhooks.worker import control, process, service, worker
+from slurmhooks.worker.channel import HEADER, PAGE
+from slurmhooks.worker.control import Message
+
+if TYPE_CHECKING:
+    from slurmhooks.worker.service import Service, Watch
+
+RETRY = 1.0
+"""Seconds between two attempts to start a worker that ends before it can serve."""
+
+
+class Generation:
+    """The process that loaded hook files; single threaded, unless the hook files started threads."""
+
+    def __init__(self, number: int, supervisor: socket.socket, loaded: Service) -> None:
+        """Prepare to fork workers.
+
+        Args:
+            number: of this generation.
+            supervisor: takes and sends control messages.
+            loaded: what workers serve.
+        """
+        self._number = number
+        self._supervisor = supervisor
+        self._service = loaded
+        self._starting: dict[int, tuple[socket.socket, int]] = {}
+        self._serving: set[int] = set()
+        self._leaving: set[int] = set()  # slurmctld does not use them any more; most are being killed
+        self._zombies: set[int] = set()  # ended, and slurmctld does not know it yet
+        self._finishing = False
+        self._retry_at = 0.0
+        self._wake, wakes = socket.socketpair()
+        for end in (self._wake, wakes):
+            end.setblocking(False)
+        self._wakes = wakes
+        # Hook files may have installed one, which workers get back.
+        self._on_child = signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+
+    def run(self) -> None:
+        """Keep as many workers as the configuration asks for, until told to finish."""
+        while not self._finishing or self._starting or self._serving or self._leaving:
+            if not self._finishing and time.monotonic() >= self._retry_at:
+                while len(self._starting) + len(self._serving) < self._service.settings.workers:
+                    self._fork()
+            poller = select.poll()
+            for fd in (self._supervisor, self._wake, *(channel for channel, _ in self._starting.values())):
+                poller.register(fd, select.POLLIN)
+            events = {fd for fd, _ in poller.poll(RETRY * 1000)}
+            if self._wake.fileno() in events:
+                self._wake.recv(4096)
+            if self._supervisor.fileno() in events:
+                self._listen()
+            for pid, (channel, _) in list(self._starting.items()):
+                if channel.fileno() in events:
+                    self._started(pid)
+            self._reap()
+
+    def _fork(self) -> None:
+        """Start a worker; it tells over its channel when it can serve."""
+        ours, theirs = socket.socketpair()
+        page = os.memfd_create("slurmhooks", os.MFD_CLOEXEC)
+        os.ftruncate(page, PAGE)
+        me = os.getpid()
+        pid = os.fork()
+        if not pid:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, self._on_child or signal.SIG_DFL)
+            for end in (
+                ours,
+                self._supervisor,
+                self._wake,
+                self._wakes,
+                *(each for each, _ in self._starting.values()),
+            ):
+                end.close()
+            for _, other in self._starting.values():
+                os.close(other)
+            worker.main(self._service, theirs, page, me)
+        theirs.close()
+        self._starting[pid] = (ours, page)
+
+    def _started(self, pid: int) -> None:
+        """Hand a worker to slurmctld, if it is ready."""
+        channel, page = self._starting[pid]
+        try:
+            ready = len(channel.recv(HEADER.size)) == HEADER.size
+        except ConnectionError:
+            ready = False
+        if not ready:
+            process.kill(pid)  # it is reaped as one that failed
+            return
+        del self._starting[pid]
+        self._serving.add(pid)
+        control.send(self._supervisor, Message(control.WORKER, self._number, pid, fds=(channel.fileno(), page)))
+        channel.close()
+        os.close(page)
+
+    def _listen(self) -> None:
+        message = control.receive(self._supervisor)
+        if message is None or message.kind == control.FINISH:
+            self._finishing = True
+            for pid, (channel, page) in self._starting.items():
+                process.kill(pid, group=True)
+                channel.close()
+                os.close(page)
+                os.waitpid(pid, 0)
+            self._starting.clear()
+            if message is None:
+                os._exit(1)
+        elif message.kind == control.RELEASED:
+            self._release(message.pid)
+
+    def _release(self, pid: int) -> None:
+        """Replace a worker at once: one that is killed with much memory takes its time to end."""
+        if pid in self._zombies:
+            self._zombies.remove(pid)
+            os.waitpid(pid, 0)
+        elif pid in self._serving:
+            self._serving.remove(pid)
+            self._leaving.add(pid)
+
+    def _reap(self) -> None:
+        """Handle workers that have ended; their numbers stay taken until slurmctld does not use them any more."""
+        for pid in [*self._starting, *self._serving, *self._leaving]:
+            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                continue
+            process.kill(pid, group=True)  # the programs that it started
+            if pid in self._serving:
+                self._serving.remove(pid)
+                self._zombies.add(pid)
+                control.send(self._supervisor, Message(control.DIED, self._number, pid, _status(pid)))
+                continue
+            _, status = os.waitpid(pid, 0)
+            self._leaving.discard(pid)
+            if pid in self._starting:
+                self._not_started(pid, process.describe(status))
+
+    def _not_started(self, pid: int, how: str) -> None:
+        """Report a worker that ended too early, and wait before the next: what it fails of may go on."""
+        channel, page = self._starting.pop(pid)
+        channel.close()
+        os.close(page)
+        self._retry_at = time.monotonic() + RETRY
+        text = f"a worker {how} before it could serve"
+        log.error(text)
+        control.send(self._supervisor, Message(control.UNAVAILABLE, self._number, pid, text=text))
+
+
+def _status(pid: int) -> int:
+    """Return the wait status of a zombie, which stays one."""
+    found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    assert found is not None
+    return found.si_status << 8 if found.si_code == os.CLD_EXITED else found.si_status
+
+
+def main(number: int, supervisor: socket.socket, name: str, parent: int, before: Watch | None) -> NoReturn:
+    """Run in a child of the supervisor, which ends here and nowhere else.
+
+    Args:
+        number: of this generation.
+        supervisor: the socket to it.
+        name: of the function that loads the hooks.
+        parent: the process id of the supervisor.
+        before: what was last in service, if anything was.
+    """
+    code = 1
+    watch = service.Watch(before=before)
+    try:
+        os.setsid()
+        process.die_with(parent)
+        process.name("slurmhooks-gen")
+        try:
+            loaded = service.entry(name)(watch)
+        except (ConfigError, LoadError) as error:
+            line = dispatch.report_findings(error.findings, "these files do not go into service")
+            _refuse(supervisor, number, [line, *error.findings], watch)
+        else:
+            gc.collect()
+            gc.freeze()  # workers share these pages until somebody writes to them
+            document = {"settings": asdict(loaded.settings), "watch": watch.plain()}
+            control.send(supervisor, Message(control.LOADED, number, fds=(control.document(document),)))
+            Generation(number, supervisor, loaded).run()
+            code = 0
+    except BaseException as error:  # noqa: BLE001 - the stack below is the supervisor's: nothing may get there
+        traceback.print_exc()
+        line = f"the hooks could not be loaded: {type(error).__name__}; slurmctld's log says more"
+        _refuse(supervisor, number, [line, f"{type(error).__name__}: {error}"], watch)
+    finally:
+        os._exit(code)
+
+
+def _refuse(supervisor: socket.socket, number: int, findings: list[str], watch: Watch) -> None:
+    """Tell the supervisor why there is no such generation: a line for users first, then every finding."""
+    document = {"findings": findings, "watch": watch.plain()}
+    control.send(supervisor, Message(control.FAILED, number, fds=(control.document(document),)))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the processes here ask of the kernel."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from slurmhooks.log import ERROR, INFO, log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with(parent: int) -> None:
+    """Have this process killed when its parent ends, and end now if it has ended already.
+
+    The kernel ties this to the thread that forked, which is the main thread of the parent.
+
+    Args:
+        parent: the process id of the parent.
+    """
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all descendants whose own parents end."""
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def name(text: str) -> None:
+    """Set what ``ps`` and ``top`` call this process; the kernel takes 15 bytes."""
+    _libc.prctl(_PR_SET_NAME, text.encode()[:15], 0, 0, 0)
+
+
+def children() -> list[int]:
+    """Return the process ids of all children, zombies included."""
+    me = str(os.getpid())
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    parent = file.read().rpartition(b")")[2].split()[1]
+            except (OSError, IndexError):
+                continue
+            if parent == me.encode():
+                found.append(int(entry))
+    return found
+
+
+def kill(pid: int, *, group: bool = False) -> None:
+    """Kill a process, and its process group if it is to lead one, which it may not do yet."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+    if group:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def describe(status: int) -> str:
+    """Return how a process ended, from its wait status."""
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
+
+
+def log_to_stderr(user: Callable[[str], None] | None = None) -> None:
+    """Hand lines of the log to slurmctld: it reads our standard error, where a line may say its level first.
+
+    Args:
+        user: takes what handlers say to the user of a request; by default, the log.
+    """
+
+    def sink(level: int, text: str) -> None:
+        os.write(2, f"<{level}>{text}\n".encode("utf-8", "surrogateescape"))
+
+    log.attach(sink, user or (lambda text: sink(INFO, text)), lambda text: sink(ERROR, text))

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How commands such as ``slurmhooks reload`` speak to the supervisor: a socket that only root and SlurmUser may use.
+
+It is an abstract one, so that it is gone with the supervisor, whatever that dies of. Anybody may connect to such a
+socket, and anybody may have one: both sides ask the kernel who the other one is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+from contextlib import suppress
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import Any
+
+from slurmhooks import site
+
+PREFIX = "slurmhooks"
+LONGEST = 1 << 16
+"""Bytes of a request or an answer."""
+MOST = 32
+"""Connections at one time."""
+_CREDENTIALS = Struct("iII")
+
+
+@dataclass
+class Asked:
+    """One connection of a command.
+
+    Attributes:
+        text: what it asks for; empty: nothing yet.
+        generation: the one whose fate it waits for; None: one that is still to be started.
+    """
+
+    connection: socket.socket
+    text: str = ""
+    generation: int | None = field(default=None)
+
+
+class Requests:
+    """The supervisor's side."""
+
+    def __init__(self) -> None:
+        """Listen."""
+        self._asked: list[Asked] = []
+        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listening.bind(f"\0{start_of_name(site.directory())}{os.getpid()}")
+        self._listening.listen(MOST)
+        self._listening.setblocking(False)
+
+    @property
+    def sockets(self) -> list[socket.socket]:
+        """What to wait for."""
+        return [self._listening, *(asked.connection for asked in self._asked)]
+
+    @property
+    def waiting(self) -> bool:
+        """Whether somebody wants the files loaded."""
+        return any(asked.text == "reload" and asked.generation is None for asked in self._asked)
+
+    def ready(self, fds: set[int]) -> list[Asked]:
+        """Accept connections and return new requests.
+
+        Args:
+            fds: the descriptors that have something to read.
+        """
+        found = []
+        for asked in list(self._asked):
+            if asked.connection.fileno() in fds:
+                data = _receive(asked.connection)
+                if not data or asked.text:
+                    self._close(asked)
+                else:
+                    asked.text = data.decode("utf-8", "replace")
+                    found.append(asked)
+        if self._listening.fileno() in fds:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return found
+            if peer(connection) in (0, os.getuid()) and len(self._asked) < MOST:
+                connection.setblocking(False)
+                self._asked.append(Asked(connection))
+            else:
+                connection.close()
+        return found
+
+    def loading(self, generation: int) -> None:
+        """Note which generation answers those who wait."""
+        for asked in self._asked:
+            if asked.text == "reload" and asked.generation is None:
+                asked.generation = generation
+
+    def served(self, generation: int) -> None:
+        """Answer those who wait for a generation: every later request goes to it."""
+        for asked in list(self._asked):
+            if asked.generation is not None and asked.generation <= generation:
+                self.answer(asked, {"generation": generation})
+
+    def failed(self, generation: int, findings: list[str]) -> None:
+        """Answer those who wait for a generation that there will not be."""
+        for asked in list(self._asked):
+            if asked.generation == generation:
+                self.answer(asked, {"findings": findings})
+
+    def answer(self, asked: Asked, content: dict[str, Any]) -> None:
+        """Answer a request and close its connection."""
+        data = json.dumps(content).encode()
+        if len(data) > LONGEST:
+            data = json.dumps(
+                {"findings": [f"{content['findings'][0][: LONGEST // 8]}; slurmctld's log says all"]}
+            ).encode()
+        with suppress(OSError):  # the command was interrupted
+            asked.connection.send(data)
+        self._close(asked)
+
+    def close(self) -> None:
+        """Close everything, in a forked child."""
+        for end in self.sockets:
+            end.close()
+
+    def _close(self, asked: Asked) -> None:
+        asked.connection.close()
+        self._asked.remove(asked)
+
+
+def start_of_name(folder: str) -> str:
+    """Return the name of the socket for a configuration, without the process id; a socket's name must be short."""
+    return f"{PREFIX}-{hashlib.sha256(folder.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}-"
+
+
+def peer(connection: socket.socket) -> int:
+    """Return the user id of the process at the other end."""
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    uid: int = _CREDENTIALS.unpack(raw)[1]
+    return uid
+
+
+def _receive(connection: socket.socket) -> bytes:
+    try:
+        return connection.recv(LONGEST)
+    except OSError:
+        return b""
+
+
+def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[str, Any]]:
+    """Ask every supervisor on this machine that serves a configuration; the command's side.
+
+    Args:
+        text: the request.
+        folder: where slurm.conf is.
+        slurm_user: the user id of SlurmUser: sockets of others are not ours.
+        seconds: how long to wait for an answer.
+
+    Returns:
+        their answers; none if none runs.
+    """
+    found = names(folder)
+    if found and os.getuid() not in (0, slurm_user):
+        return [{"findings": ["only root and SlurmUser may do this"]}]
+    answers = []
+    for name in found:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+            connection.settimeout(seconds)
+            try:
+                connection.connect(f"\0{name}")
+                if peer(connection) not in (0, slurm_user):
+                    continue
+                connection.send(text.encode())
+                data = connection.recv(LONGEST)
+            except ConnectionError:
+                continue  # it has just ended
+            except TimeoutError:
+                answers.append({"findings": [f"no answer within {seconds:g} s"]})
+                continue
+            if data:
+                answers.append(json.loads(data))
+    return answers
+
+
+def names(folder: str) -> list[str]:
+    """Return the names of all sockets that may be supervisors of a configuration, without the NUL byte."""
+    start = f"@{start_of_name(folder)}"
+    with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
+        found = {line.split(maxsplit=7)[-1].rstrip("\n") for line in file}
+    return sorted(name[1:] for name in found if name.startswith(start) and name.removeprefix(start).isdecimal())

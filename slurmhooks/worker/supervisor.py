@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The process between slurmctld and generations: runs no code of a site, never waits for anything but events."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from slurmhooks.log import log
+from slurmhooks.worker import control, generation, process
+from slurmhooks.worker.control import Message
+from slurmhooks.worker.requests import Asked, Requests
+from slurmhooks.worker.service import Settings, Watch
+
+POLL = 1.0
+"""Seconds between two looks at the files."""
+LOAD_LIMIT = 60.0
+"""Seconds that loading hook files may take."""
+RETRY = 5.0
+"""Seconds, at most, before files that have not changed are loaded again, where nothing serves."""
+ACCIDENTS = 3
+"""How often a generation may end by itself before requests are refused at once, and do not wait for the next one."""
+GRACE = 2.0
+"""Seconds for workers to clean up when slurmctld ends, and for a generation beyond the time of a request."""
+
+
+@dataclass
+class Child:
+    """A generation, as the supervisor sees it.
+
+    Attributes:
+        pid: of its process; 0: it has ended.
+        connection: takes and sends control messages.
+        settings: None until it has loaded.
+        deadline: when it is killed; None: it may go on.
+        workers: those that slurmctld was given.
+        watch: from which files it has loaded which handlers.
+    """
+
+    pid: int
+    connection: socket.socket
+    deadline: float | None
+    settings: Settings | None = None
+    workers: set[int] = field(default_factory=set)
+    watch: Watch | None = None
+
+
+class Supervisor:
+    """The event loop; see the module."""
+
+    def __init__(self, client: socket.socket, entry: str) -> None:
+        """Prepare to serve.
+
+        Args:
+            client: the socket to slurmctld.
+            entry: ``module:function`` that loads the hooks.
+        """
+        self._client = client
+        self._entry = entry
+        self._parent = os.getppid()
+        self._children: dict[int, Child] = {}
+        self._number = 0
+        self._loading: int | None = None
+        self._serving: int | None = None
+        self._watch: Watch | None = None
+        self._good: Watch | None = None
+        self._reload = True
+        self._accidents = 0
+        self._retry_at: float | None = None
+        self._look_at = 0.0
+        self._requests = Requests()
+        self._wake, wakes = socket.socketpair()
+        self._wakes = wakes
+        for end in (self._wake, wakes):
+            end.setblocking(False)
+
+    def run(self) -> None:
+        """Serve until slurmctld ends."""
+        process.adopt_orphans()
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
+        # A service manager sends these to all processes at once; slurmctld needs us until it has ended.
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)
+        self._load()
+        while self._turn():
+            self._look()
+        self._end()
+
+    def _turn(self) -> bool:
+        """Wait for events, at most until the files are looked at again; tell whether slurmctld is still there."""
+        poller = select.poll()
+        sources = [self._client, self._wake, *self._requests.sockets, *(c.connection for c in self._children.values())]
+        for source in sources:
+            poller.register(source, select.POLLIN)
+        wait = POLL if self._retry_at is None else min(POLL, max(0.0, self._retry_at - time.monotonic()))
+        ready = {fd for fd, _ in poller.poll(wait * 1000 + 1)}
+        # A process that slurmctld has forked may keep the socket open.
+        if os.getppid() != self._parent:
+            return False
+        if self._client.fileno() in ready and not self._from_client():
+            return False
+        if self._wake.fileno() in ready:
+            self._wake.recv(4096)
+        for number, child in list(self._children.items()):
+            if child.connection.fileno() in ready:
+                self._from_generation(number, child)
+        for asked in self._requests.ready(ready):
+            self._on_request(asked)
+        self._reap()
+        return True
+
+    def _to_client(self, message: Message) -> None:
+        # If slurmctld is gone, the next turn notices.
+        with suppress(OSError):
+            control.send(self._client, message)
+
+    # Generations
+
+    def _load(self) -> None:
+        """Start a generation from the files as they are now."""
+        self._number += 1
+        number, name = self._number, self._entry
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        me = os.getpid()
+        pid = os.fork()
+        if not pid:
+            self._leave(ours)
+            generation.main(number, theirs, name, me, self._good)
+        theirs.close()
+        self._children[number] = Child(pid, ours, time.monotonic() + LOAD_LIMIT)
+        self._loading = number
+
+    def _leave(self, ours: socket.socket) -> None:
+        """Close, in a forked child, all that is the supervisor's."""
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
+        for end in (ours, self._client, self._wake, self._wakes, *(c.connection for c in self._children.values())):
+            end.close()
+        self._requests.close()
+
+    def _from_generation(self, number: int, child: Child) -> None:
+        """Take one message of a generation."""
+        message = control.receive(child.connection)
+        if message is None:
+            child.connection.close()
+            if child.pid:
+                process.kill(child.pid)
+            del self._children[number]
+            self._lost(number, child)
+        elif message.kind == control.LOADED:
+            self._loaded(child, message)
+        elif message.kind == control.FAILED:
+            self._failed(number, message)
+        elif message.kind == control.WORKER:
+            child.workers.add(message.pid)
+            self._to_client(message)
+            for fd in message.fds:
+                os.close(fd)
+            if number == self._loading:
+                self._into_service(number, child)
+        elif message.kind == control.DIED:
+            child.workers.discard(message.pid)
+            self._to_client(message)
+        elif message.kind == control.UNAVAILABLE and number == self._loading:
+            child.deadline = 0.0
+            self._accident(number, message.text)
+
+    def _loaded(self, child: Child, message: Message) -> None:
+        """Note what a generation has loaded; it goes into service once its first worker is ready."""
+        document = control.content(message.fds[0])
+        child.settings = Settings(**document["settings"])
+        self._watch = child.watch = Watch.of(document["watch"])
+        self._reload = child.settings.reload
+
+    def _failed(self, number: int, message: Message) -> None:
+        """Keep what serves: files do not load."""
+        document = control.content(message.fds[0])
+        self._watch = Watch.of(document["watch"])
+        line, *findings = document["findings"]
+        self._accidents = 0
+        self._refuse(number, line, findings)
+
+    def _refuse(self, number: int, line: str, findings: list[str]) -> None:
+        """Give up a generation that was to go into service.
+
+        Args:
+            number: of it.
+            line: what users are told if nothing serves.
+            findings: what is wrong.
+        """
+        if number == self._loading:
+            self._loading = None
+            if self._serving is None and self._accidents in range(1, ACCIDENTS):
+                pass  # requests wait for the next one, until their deadline
+            elif self._serving is None:
+                self._to_client(Message(control.UNAVAILABLE, number, text=line))
+            else:
+                log.error("the hooks that were loaded before stay in service")
+            self._requests.failed(number, findings or [line])
+
+    def _accident(self, number: int, text: str) -> None:
+        """Handle a generation that ended, or whose worker did, before it went into service: not for its files.
+
+        Args:
+            number: of it.
+            text: what happened.
+        """
+        if self._serving is None:
+            self._accidents += 1
+            self._retry_at = time.monotonic() + min(RETRY, 0.05 * 2**self._accidents)
+        self._refuse(number, f"{text}: see slurmctld's log", [text])
+
+    def _into_service(self, number: int, child: Child) -> None:
+        """Have requests go to a generation, and the one before finish."""
+        assert child.settings is not None
+        child.deadline = None
+        settings, before = child.settings, self._serving
+        self._serving, self._loading, self._accidents = number, None, 0
+        self._good = child.watch
+        timeout = max(1, round(settings.timeout * 1000))
+        self._to_client(Message(control.SERVING, number, int(settings.accept), timeout))
+        if before is not None and before in self._children:
+            old = self._children[before]
+            with suppress(OSError):
+                control.send(old.connection, Message(control.FINISH, before))
+            old.deadline = time.monotonic() + GRACE + (old.settings or settings).timeout
+
+    def _lost(self, number: int, child: Child) -> None:
+        """Handle a generation that has ended, for whatever reason."""
+        for pid in child.workers:
+            # Adopted by now; the kernel has killed it, but not the programs that it started.
+            process.kill(pid, group=True)
+            self._to_client(Message(control.DIED, number, pid, signal.SIGKILL))
+        if number == self._loading:
+            text = "the process that loads the hooks ended unexpectedly"
+            log.error(text)
+            self._accident(number, text)
+        elif number == self._serving:
+            log.error("the process that forks workers ended unexpectedly; starting another one")
+            self._serving = None
+            self._retry_at = time.monotonic()
+
+    def _reap(self) -> None:
+        """Wait for every child that has ended, programs of handlers that outlived their worker included."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            for number, child in list(self._children.items()):
+                if child.pid == pid:
+                    child.pid = 0
+                    # What it said last is still to be read; then comes the end of file.
+                    if status and number in (self._loading, self._serving):
+                        log.error("generation %d %s", number, process.describe(status))
+
+    # Time
+
+    def _look(self) -> None:
+        """Load files that have changed, and end generations that take too long."""
+        now = time.monotonic()
+        for number, child in self._children.items():
+            if child.deadline is not None and now > child.deadline:
+                if number == self._loading:
+                    log.error("loading the hooks took more than %g s", LOAD_LIMIT)
+                if child.pid:
+                    process.kill(child.pid)
+                child.deadline = None
+        if self._loading is not None:
+            return
+        if self._requests.waiting or (self._retry_at is not None and now >= self._retry_at) or self._changed(now):
+            self._retry_at = None
+            self._load()
+            self._requests.loading(self._number)
+
+    def _changed(self, now: float) -> bool:
+        """Tell whether files have changed, looking at them once in a while."""
+        if not self._reload or self._watch is None or now < self._look_at:
+            return False
+        self._look_at = now + POLL
+        return self._watch.changed()
+
+    # Others
+
+    def _from_client(self) -> bool:
+        """Take one message of slurmctld; tell whether it is still there."""
+        message = control.receive(self._client)
+        if message is None:
+            return False
+        if message.kind == control.ACKNOWLEDGED:
+            self._requests.served(message.generation)
+        elif message.kind == control.RELEASED and message.generation in self._children:
+            with suppress(OSError):
+                control.send(self._children[message.generation].connection, message)
+        return True
+
+    def _on_request(self, asked: Asked) -> None:
+        """Handle what a command asks for."""
+        if asked.text == "status":
+            children = {
+                number: {"pid": child.pid, "workers": sorted(child.workers)} for number, child in self._children.items()
+            }
+            self._requests.answer(asked, {"serving": self._serving, "loading": self._loading, "generations": children})
+        elif asked.text != "reload":
+            self._requests.answer(asked, {"findings": [f"unknown request {asked.text!r}"]})
+
+    def _end(self) -> None:
+        """End everything below: in peace at first, as workers see that their channels are closed."""
+        self._client.close()
+        until = time.monotonic() + GRACE
+        for number, child in self._children.items():
+            with suppress(OSError):
+                control.send(child.connection, Message(control.FINISH, number))
+        while any(child.pid for child in self._children.values()) and time.monotonic() < until:
+            select.select([self._wake], [], [], 0.05)
+            with suppress(BlockingIOError):
+                self._wake.recv(4096)
+            self._reap()
+        # Killing one may have its children adopted.
+        while found := process.children():
+            for pid in found:
+                process.kill(pid, group=True)
+            time.sleep(0.005)
+            self._reap()

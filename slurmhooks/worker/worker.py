@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One worker: a forked process that answers one request at a time, as SlurmUser."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import sys
+import traceback
+from mmap import mmap
+from typing import TYPE_CHECKING
+
+from slurmhooks.worker import process
+from slurmhooks.worker.channel import PAGE, Channel, serve
+
+if TYPE_CHECKING:
+    from slurmhooks.worker.service import Service, Settings
+
+PROCESSES = 4096
+"""Processes and threads that SlurmUser may have in all; ends a fork bomb. The kernel does not hold root to it."""
+RETIRE = 0.75
+"""The part of its memory limit at which a worker is replaced, between two requests."""
+OOM_SCORE = "500"
+"""Where the machine is short of memory, the kernel takes workers and not slurmctld."""
+
+_channel: Channel | None = None
+
+
+def doing(what: str) -> None:
+    """Note what this worker is doing, such as the name of a handler, for the log if it never ends. Costs 1 us."""
+    if _channel is not None:
+        _channel.doing(what)
+
+
+def run(service: Service, connection: socket.socket, page: int, parent: int) -> None:
+    """Serve until slurmctld closes the channel; then this process is to end.
+
+    Args:
+        service: the handlers, as the generation loaded them.
+        connection: the channel.
+        page: the descriptor of the status page; taken over.
+        parent: the process id of the generation.
+    """
+    global _channel
+    # A session and process group of its own: killing the group ends the programs that handlers started.
+    os.setsid()
+    process.die_with(parent)
+    process.name("slurmhooks-work")
+    limit(service.settings)
+    if sys.stdout is not None:
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
+    _channel = Channel(connection, mmap(page, PAGE))
+    os.close(page)
+    service.start()
+    serve(_channel, service.handle, lambda: is_bloated(service.settings))
+    service.stop()
+
+
+def limit(settings: Settings) -> None:
+    """Bound what this process can take from the machine."""
+    if settings.memory_limit is not None:
+        _lower(resource.RLIMIT_DATA, settings.memory_limit)
+    _lower(resource.RLIMIT_NPROC, PROCESSES)
+    _lower(resource.RLIMIT_CORE, 0)
+    try:
+        with open("/proc/self/oom_score_adj", "r+") as file:
+            if int(file.read()) < int(OOM_SCORE):
+                file.write(OOM_SCORE)
+    except OSError:
+        pass  # a container may hide it
+
+
+def _lower(kind: int, wanted: int) -> None:
+    """Lower a limit; one that is lower stays."""
+    _, hard = resource.getrlimit(kind)
+    bound = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(kind, (bound, hard))
+
+
+def is_bloated(settings: Settings) -> bool:
+    """Tell whether this process has had so much memory that the next requests might not get enough."""
+    if settings.memory_limit is None:
+        return False
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > RETIRE * settings.memory_limit
+
+
+def main(service: Service, connection: socket.socket, page: int, parent: int) -> None:
+    """Run in a forked child, which ends here and nowhere else."""
+    code = 1
+    try:
+        run(service, connection, page, parent)
+        code = 0
+    except BaseException:  # noqa: BLE001 - the stack below is the generation's: nothing may get there
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            # Neither the generation's exit functions nor the threads of handlers are waited for.
+            signal.alarm(0)
+            os._exit(code)

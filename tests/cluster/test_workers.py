@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What hostile handlers and killed processes do to a real slurmctld, whose handlers run in worker processes."""
+
+import pytest
+
+from tests.cluster.conftest import Cluster
+
+HOOKS = """
+import ctypes, os, signal, sys, time
+from slurmhooks import Reject, hook
+
+@hook.job_submit
+def policy(job):
+    if job.comment == "refused":
+        raise Reject("refused by the policy")
+    if job.comment is not None:
+        exec(job.comment)
+"""
+HOOKS_FILE = "/etc/slurm/hooks.d/workers.py"
+UNANSWERED = "the job_submit hooks did not answer (error "
+FAILED = "job_submit handler workers:policy failed (error "
+HOSTILE = {
+    "time.sleep(1000)": UNANSWERED,
+    "ctypes.PyDLL(None).sleep(1000)": UNANSWERED,
+    "os.kill(os.getpid(), signal.SIGSTOP)": UNANSWERED,
+    "exec('while True: os.fork()')": UNANSWERED,
+    "ctypes.string_at(0)": UNANSWERED,
+    "os._exit(3)": UNANSWERED,
+    "os.closerange(0, 65536)": UNANSWERED,
+    "sys.exit(4)": FAILED,
+    "bytearray(1 << 40)": FAILED,
+    "os.write(2, b'x' * (100 << 20))": "Submitted",
+}
+# slurmctld is called slurmctld-wlm after 'scontrol reconfigure'; the supervisor knows who its parent is.
+SLURMCTLD = "slurmctld=$(awk '{print $4}' /proc/$(pgrep -xo slurmhooks-sup)/stat)"
+
+
+@pytest.fixture(scope="module")
+def site(cluster: Cluster) -> Cluster:
+    """The cluster, with slurmctld's plugin that has no Python in it."""
+    plugins = "/usr/local/lib/slurm"
+    cluster.root("cp", f"{plugins}/job_submit_workers.so", f"{plugins}/job_submit_python.so", check=True)
+    cluster.put(
+        '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\ntimeout = 0.5\n', "/etc/slurm/slurmhooks.toml"
+    )
+    cluster.put(HOOKS, HOOKS_FILE)
+    cluster.restart()
+    serves(cluster)
+    return cluster
+
+
+def shell(cluster: Cluster, script: str) -> str:
+    """Return what a script of root's writes."""
+    return str(cluster.root("sh", "-c", script, check=True).stdout).strip()
+
+
+def submit(cluster: Cluster, *options: str) -> str:
+    """Return what sbatch says to alice."""
+    done = cluster.user("alice", "sbatch", "--hold", *options, "--wrap=true")
+    return f"{done.stdout}{done.stderr}"
+
+
+def serves(cluster: Cluster) -> None:
+    """Wait until the policy is in force."""
+    cluster.wait(lambda: "refused by the policy" in submit(cluster, "--comment=refused"), what="the policy")
+
+
+def facts(cluster: Cluster) -> str:
+    """Return how many descriptors slurmctld has."""
+    return shell(cluster, f"{SLURMCTLD}; ls /proc/$slurmctld/fd | wc -l")
+
+
+def test_hostile_handlers(site: Cluster) -> None:
+    """Each request gets its one line, the log names the handler, the next is served; slurmctld has no Python in it."""
+    assert shell(site, f"{SLURMCTLD}; grep -c libpython /proc/$slurmctld/maps || true") == "0"
+    before = facts(site)
+    for code, line in HOSTILE.items():
+        assert line in submit(site, f"--comment={code}"), code
+        assert "Submitted" in submit(site), code
+        assert "refused by the policy" in submit(site, "--comment=refused"), code
+    log = site.log()
+    assert "missed the deadline in workers:policy; it was killed" in log
+    assert "was killed by signal 11" in log
+    site.wait(lambda: facts(site) == before, what="that slurmctld has as many descriptors as before")
+
+
+def test_killed_processes(site: Cluster) -> None:
+    """After kill -9 of a worker, a generation or the supervisor, the policy is in force again by itself."""
+    before = facts(site)
+    for name in ("work", "gen", "sup"):
+        victim = shell(site, f"pgrep -xo slurmhooks-{name}")
+        shell(site, f"kill -9 {victim}")
+        site.wait(lambda: victim not in shell(site, "pgrep slurmhooks- || true").split(), what="its end")  # noqa: B023
+        serves(site)
+    site.wait(lambda: facts(site) == before, what="that slurmctld has as many descriptors as before")
+
+
+def test_reload(site: Cluster) -> None:
+    """When slurmhooks reload has returned, the new file is in force; one that does not load leaves the old one so."""
+    for number in range(3):
+        site.put(HOOKS.replace("by the policy", f"by policy {number}"), HOOKS_FILE)
+        shell(site, "slurmhooks reload")
+        assert f"refused by policy {number}" in submit(site, "--comment=refused")
+    site.put("def broken(", HOOKS_FILE)
+    assert "'(' was never closed" in site.root("slurmhooks", "reload").stderr
+    # sbatch would load the same files for SPANK.
+    site.put(HOOKS, HOOKS_FILE)
+    assert "only root and SlurmUser may do this" in site.user("alice", "slurmhooks", "reload").stderr
+    shell(site, "slurmhooks reload")
+
+
+def test_a_file_that_is_lost(site: Cluster) -> None:
+    """A hook file that disappears leaves its handlers in force, also in workers that are new."""
+    shell(site, f"mv {HOOKS_FILE} /root/lost.py")
+    assert "is gone, and with it job_submit handler workers:policy" in site.root("slurmhooks", "reload").stderr
+    victim = shell(site, "pgrep -xo slurmhooks-work")
+    shell(site, f"kill -9 {victim}")
+    site.wait(lambda: victim not in shell(site, "pgrep slurmhooks- || true").split(), what="its end")
+    serves(site)
+    shell(site, f"mv /root/lost.py {HOOKS_FILE}; slurmhooks reload")
+    serves(site)
+
+
+def test_ends_of_slurmctld(site: Cluster) -> None:
+    """After scontrol reconfigure one set of processes is left, and after kill -9 of slurmctld none."""
+    old = shell(site, "pgrep -x slurmhooks-sup")
+    shell(site, "scontrol reconfigure")
+    site.wait(lambda: len(shell(site, "pgrep slurmhooks- || true").split()) == 3, what="one set of processes")
+    serves(site)
+    # Before 23.11 slurmctld stays the same process.
+    assert len(shell(site, "pgrep -x slurmhooks-sup").split()) == 1, old
+    shell(site, f"{SLURMCTLD}; kill -9 $slurmctld")
+    site.wait(lambda: not shell(site, "pgrep slurmhooks- || true"), what="the end of all processes")
+    site.restart()
+    serves(site)

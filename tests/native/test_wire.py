@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""native/wire and slurmhooks.wire speak the same language; damage is refused as a whole."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks.wire.message import Message, Packed, Type, answer, decode, read_text, read_texts
+from slurmhooks.wire.tables import FILE_NAME, Tables, parse
+from tests.native.building import Build
+from tests.native.hosting import Host
+
+NO_VAL = {bits: (1 << bits) - 2 for bits in (8, 16, 32, 64)}
+INLINE = 16 << 10
+"""The longest text that is sent unasked; SLURMHOOKS_INLINE of native/wire/wire.h."""
+
+
+def tables_of(build: Build) -> Tables:
+    """Return the tables that a build has written."""
+    return parse((build.plugins / "slurmhooks" / FILE_NAME).read_text())
+
+
+def job_in(path: Path, tables: Tables) -> dict[str, Any]:
+    """Return the raw members of the packed job in a message."""
+    ((tag, value),) = decode(path.read_bytes(), tables).items
+    packed = Packed(tables.tables[tag], value, lambda place: b"left out\0")
+    return {member.name: packed.raw(place) for place, member in enumerate(packed.table.members)}
+
+
+def test_c_packs_what_python_reads(each_host: Host, tmp_path: Path) -> None:
+    """Each kind of member reads as it was set, unset ones as Slurm has them; long ones are left out until asked for."""
+    tables = tables_of(each_host.build)
+    long = "x" * INLINE
+    script = tables["job"].places["script"]
+    each_host.run(
+        f"""
+        pack $dir/request account=physics comment="" overcommit=1 cpus_per_task=4 time_limit=30 pn_min_memory=2048 \
+begin_time=1700000000 work_dir=\\xff argv=run argv=a\\x20b environment=A=1 environment=B= script={long[1:]}
+        pack $dir/long script={long} environment=A={long}
+        pack_member $dir/script {script} script={long}
+        balance
+        """.replace("\\\n", "")
+    )
+    message = decode((tmp_path / "request").read_bytes(), tables)
+    assert (message.type, message.first, message.second, message.third) == (Type.REQUEST, 0, 2001, NO_VAL[32])
+    job = job_in(tmp_path / "request", tables)
+    expected = {
+        "account": b"physics",
+        "comment": b"",
+        "name": None,
+        "overcommit": 1,
+        "cpus_per_task": 4,
+        "requeue": NO_VAL[16],
+        "time_limit": 30,
+        "priority": NO_VAL[32],
+        "pn_min_memory": 2048,
+        "begin_time": 1700000000,
+        "work_dir": b"\xff",
+        "argv": [b"run", b"a b"],
+        "argc": 2,
+        "environment": [b"A=1", b"B="],
+        "spank_job_env": [],
+        "script": long[1:].encode(),
+    }
+    assert {name: job[name] for name in expected} == expected
+    left_out = job_in(tmp_path / "long", tables)
+    assert (left_out["script"], left_out["environment"]) == (b"left out", [b"left out"])
+    ((place, value),) = decode((tmp_path / "script").read_bytes(), tables).items
+    assert (place, read_text(value)) == (script, long.encode())
+
+
+def test_python_writes_what_c_applies(each_host: Host, tmp_path: Path) -> None:
+    """Numbers, texts and arrays of an answer land in the request; counters follow, and nothing leaks."""
+    tables = tables_of(each_host.build)
+    writes: dict[str, Any] = {
+        "account": b"chemistry",
+        "comment": None,
+        "name": b"",
+        "overcommit": 0,
+        "cpus_per_task": NO_VAL[16],
+        "time_limit": 60,
+        "pn_min_memory": (1 << 64) - 1,
+        "begin_time": 5,
+        "argv": [b"only"],
+        "environment": [],
+        "spank_job_env": [b"S=1", b"T="],
+    }
+    (tmp_path / "answer").write_bytes(answer(tables["job"], 0, b"fine\nby me", writes).encode(tables))
+    run = each_host.run(
+        """
+        apply $dir/answer account=physics comment=old overcommit=1 argv=run argv=x environment=A=1 partition=p
+        balance
+        """
+    )
+    result = run.one("apply")
+    assert (result["wrong"], result["code"], result["text"]) == (None, 0, "fine\nby me")
+    assert (result["account"], result["comment"], result["name"], result["partition"]) == ("chemistry", None, "", "p")
+    assert (result["overcommit"], result["cpus_per_task"], result["time_limit"]) == (0, "NO_VAL", 60)
+    assert (result["pn_min_memory"], result["begin_time"], result["argc"]) == ("INFINITE", 5, 1)
+    assert (result.lists["argv"], result.lists["environment"]) == (["only"], [])
+    assert (result.lists["spank_job_env"], result["spank_job_env_size"]) == (["S=1", "T="], 2)
+    assert run.one("balance")["alive"] == 0
+
+
+def test_damaged_answers_change_nothing(each_host: Host, tmp_path: Path) -> None:
+    """A cut answer is refused, one with a changed byte stays within its bounds, and refused ones write nothing."""
+    tables = tables_of(each_host.build)
+    writes: dict[str, Any] = {"account": b"chemistry", "time_limit": 60, "overcommit": 1, "argv": [b"a", b"b"]}
+    (tmp_path / "answer").write_bytes(answer(tables["job"], 0, b"text", writes).encode(tables))
+    run = each_host.run("damage_answer $dir/answer account=physics argv=x argv=y argv=z\nbalance")
+    result = run.one("damage_answer")
+    assert result["cut_refused"] == result["size"]
+    header = 32 - 12  # its three numbers are the code for Slurm, and two that an answer has no use for
+    flipped = result["flipped_refused"]
+    assert isinstance(flipped, int)
+    assert flipped >= header * 3
+    assert result["refused_and_changed"] == 0
+    assert run.one("balance")["alive"] == 0
+
+
+WRONG_WRITES = {
+    "a member that does not exist": ("", b""),
+    "a member that is read-only": ("user_id", bytes(8)),
+    "a number that does not fit": ("overcommit", (256).to_bytes(8, "little")),
+    "a number that does not fit ": ("overcommit", bytes(4)),
+    "a text that is none": ("account", b"no end"),
+    "a text that is none ": ("account", b"two\0texts\0"),
+    "texts of which the last has no end": ("argv", b"a\0b"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_WRITES)
+def test_an_answer_is_refused_as_a_whole(host: Host, tmp_path: Path, wrong: str) -> None:
+    """An answer with one wrong write says what is wrong, and the writes before it are not applied."""
+    tables = tables_of(host.build)
+    table = tables["job"]
+    member, value = WRONG_WRITES[wrong]
+    place = table.places.get(member, len(table.members))
+    items = ((table.places["name"], b"written\0"), (place, value))
+    (tmp_path / "answer").write_bytes(Message(Type.ANSWER, items=items).encode(tables))
+    result = host.run("apply $dir/answer name=old").one("apply")
+    assert result["wrong"] == f"it writes {wrong.strip()}"
+    assert result["name"] == "old"
+
+
+def test_other_tables_are_refused(host: Host, tmp_path: Path) -> None:
+    """An answer made with the tables of another build is refused, and so is a refusal that writes."""
+    tables = tables_of(host.build)
+    other = Tables(tables.release, "testing", tables.tables)
+    (tmp_path / "other").write_bytes(answer(tables["job"], 0).encode(other))
+    (tmp_path / "both").write_bytes(answer(tables["job"], 1, None, {"name": b"x"}).encode(tables))
+    other_build, both = host.run("apply $dir/other\napply $dir/both name=old").of("apply")
+    assert other_build["wrong"] == "it is no answer of this build of slurmhooks"
+    assert (both["wrong"], both["name"]) == ("it refuses and writes", "old")
+
+
+def test_the_table_has_every_field(host: Host) -> None:
+    """Each row of job_submit's requests that this release has reads a member of the table."""
+    from slurmhooks.job_submit.fields import JobFields
+    from slurmhooks.job_submit.rows import Computed, rows
+
+    tables = tables_of(host.build)
+    release = tuple(map(int, tables.release.split(".")[:2]))
+    places = tables["job"].places
+    for row in rows(JobFields).values():
+        since, until = (tuple(map(int, end.split("."))) if end else None for end in (row.since, row.until))
+        if isinstance(row, Computed) or (since and release < since) or (until and release > until):
+            continue
+        assert any(path in places for path in row.members), row.name
+    assert read_texts(b"") == []

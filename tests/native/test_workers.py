@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Worker processes under the real client: what handlers may do to them, and what is left of it."""
+
+import os
+import random
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks.worker import requests
+from tests.native.building import PLAIN, SANITIZED
+from tests.native.conftest import built
+from tests.native.workers import Exchanger, Process, below, processes, wait_for
+
+SUPERVISOR, GENERATION, WORKER = "slurmhooks-sup", "slurmhooks-gen", "slurmhooks-work"
+EXCHANGES = int(os.environ.get("SLURMHOOKS_SOAK_EXCHANGES", "250"))
+"""For each of eight threads while processes are killed."""
+Start = Callable[..., Exchanger]
+
+
+def is_childless(host: Exchanger) -> bool:
+    """Tell whether no process is left below a host."""
+    return not below(host.pid)
+
+
+@pytest.fixture(
+    params=[pytest.param(PLAIN, id="plain"), pytest.param(SANITIZED, id="sanitized", marks=pytest.mark.sanitized)]
+)
+def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Start]:
+    """Return a function that starts a host whose handlers are ready."""
+    started = []
+
+    def start(ready: bool = True, **state: Any) -> Exchanger:
+        host = Exchanger(built(request.param), tmp_path, state)
+        started.append(host)
+        if ready:
+            assert host.exchange("echo") == ("OK", "echo"), host.log
+        return host
+
+    yield start
+    for host in started:
+        host.kill()
+        wait_for(partial(is_childless, host), "the end of all processes")
+
+
+@pytest.fixture
+def host(start: Start) -> Exchanger:
+    """A host with one worker."""
+    return start()
+
+
+def test_exchanges(host: Exchanger) -> None:
+    """Requests and answers of any size arrive whole, and the worker's questions are answered meanwhile."""
+    assert host.exchange("answer = 6 * 7") == ("OK", "42")
+    assert host.exchange("answer = query(b'one') + query(b'two')") == ("OK", "b'you asked oneyou asked two'")
+    assert host.exchange("answer = len(query(b'x' * 5_000_000))") == ("OK", str(5_000_000 + len("you asked ")))
+    assert host.exchange("echo" + "x" * 60_000) == ("OK", "echo" + "x" * 60_000)
+    assert host.exchange("kept.append(query)") == ("OK", "")
+    assert host.exchange("kept[0](b'late')")[0] == "WORKER_DIED"
+    assert "StaleHandleError: slurmctld answers only during the call" in host.log
+    host.stop()
+
+
+STUCK = {
+    "sleeps": "import time; time.sleep(1000)",
+    "spins": "while True: pass",
+    "holds the GIL in C": "import ctypes; ctypes.PyDLL(None).sleep(1000)",
+    "waits for a socket": "import socket; a, b = socket.socketpair(); a.recv(1)",
+    "stops itself": "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
+    "ignores signals": "import signal, time; [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 15)]; time.sleep(1000)",
+    "writes for ever": "import os\nwhile True: os.write(2, b'y' * 4096)",
+}
+ENDED = {
+    "segmentation fault": ("import ctypes; ctypes.string_at(0)", "was killed by signal 11"),
+    "os.abort": ("import os; os.abort()", "was killed by signal 6"),
+    "os._exit": ("import os; os._exit(3)", "ended with exit code 3"),
+    "sys.exit": ("import sys; sys.exit(4)", "ended with exit code 1"),
+    "closes all descriptors": ("import os; os.closerange(0, 65536)", ""),
+    "exception": ("1 / 0", "ended with exit code 1"),
+}
+
+
+def test_stuck_handlers_are_killed(host: Exchanger) -> None:
+    """Whatever a handler is stuck in, the request ends at its deadline, the detail names it, the next is served."""
+    before = host.ask("facts")
+    for what, code in STUCK.items():
+        # One line each for the host.
+        result, detail = host.exchange(f"exec({code!r})", deadline_ms=300)
+        assert result == "TIMED_OUT", what
+        assert "missed the deadline in tests:handler; it was killed" in detail, what
+        assert host.exchange("echo next") == ("OK", "echo next"), what
+    assert host.ask("facts") == before, "descriptors or threads are left"
+    wait_for(lambda: len(below(host.pid, WORKER)) == 1, "the end of all workers except one")
+    host.stop()
+
+
+def test_workers_that_end_are_replaced(host: Exchanger) -> None:
+    """However a worker ends, the request has no answer, the log says how it ended, and the next request is served."""
+    before = host.ask("facts")
+    for what, (code, how) in ENDED.items():
+        result, detail = host.exchange(code)
+        assert result == "WORKER_DIED", what
+        assert "ended before it answered" in detail, what
+        pid = detail.split()[1]
+        wait_for(lambda: f"worker {pid} {how}" in host.log, f"a line on {what}")  # noqa: B023 - called here
+        assert host.exchange("echo next") == ("OK", "echo next"), what
+    assert host.ask("facts") == before, "descriptors or threads are left"
+    host.stop()
+
+
+def test_invalid_questions(host: Exchanger) -> None:
+    """A worker that asks what makes no sense, or that writes into its channel, is killed."""
+    assert host.exchange("query(b'bad')")[0] == "PROTOCOL"
+    rubbish = "import os\nfor n in range(3, 64):\n  try: os.write(n, b'rubbish!' * 4)\n  except OSError: pass"
+    assert host.exchange(f"exec({rubbish!r})")[0] == "PROTOCOL"
+    assert host.exchange("echo next") == ("OK", "echo next")
+    host.stop()
+
+
+def test_memory_is_limited(start: Start) -> None:
+    """A handler gets a MemoryError at the limit; a worker that came close to it is replaced after its answer."""
+    host = start(settings={"memory_limit": 128 << 20})
+    assert host.exchange("kept = bytearray(1 << 30)")[0] == "WORKER_DIED"
+    assert "MemoryError" in host.log
+    _, first = host.exchange("import os; answer = os.getpid()")
+    assert host.exchange("import os; kept = bytearray(110 << 20); answer = os.getpid()") == ("OK", first)
+    assert host.exchange("import os; answer = os.getpid()") != ("OK", first)
+    host.stop()
+
+
+def test_forks_end_with_the_worker(host: Exchanger) -> None:
+    """What a worker forked and started is killed with it; a program in a session of its own is killed at the end."""
+    bomb = "import os, subprocess; [os.fork() for _ in range(5)]; subprocess.run(['sleep', '1000'])"
+    result, _ = host.exchange(bomb, deadline_ms=1000)
+    assert result == "TIMED_OUT"
+    wait_for(lambda: len(below(host.pid)) == 3, "the end of all that was forked")
+    start = "import subprocess; answer = subprocess.Popen(['sleep', '1000'], start_new_session={}).pid"
+    left, stays = (int(host.exchange(start.format(own))[1]) for own in (True, False))
+    assert host.exchange("import os; os._exit(0)")[0] == "WORKER_DIED"
+    wait_for(lambda: stays not in {each.pid for each in below(host.pid)}, "the end of the program")
+    assert left in {each.pid for each in below(host.pid)}
+    stays = int(host.exchange(start.format(False))[1])
+    below(host.pid, WORKER)[0].kill()
+    wait_for(lambda: stays not in {each.pid for each in below(host.pid)}, "the end of a program of an idle worker")
+    host.stop()
+    assert left not in {each.pid for each in processes()}
+
+
+def test_forked_children_do_not_answer(host: Exchanger) -> None:
+    """A child that a handler forks and that returns from the handler sends nothing."""
+    for _ in range(20):
+        assert host.exchange("import os; os.fork(); answer = 'once'") == ("OK", "once")
+    assert host.exchange("echo next") == ("OK", "echo next")
+    host.stop()
+
+
+def test_state_of_the_process_stays(host: Exchanger) -> None:
+    """A worker is one ordinary process: what a handler changes in it, the next request in the same worker sees."""
+    assert host.exchange("import os; os.chdir('/tmp'); os.umask(0o77)") == ("OK", "")
+    assert host.exchange("import os; answer = os.getcwd(), os.umask(0o77)") == ("OK", "('/tmp', 63)")
+    assert host.exchange("import signal; answer = signal.pthread_sigmask(signal.SIG_BLOCK, [])") == ("OK", "set()")
+    programs = "import subprocess; p = subprocess.Popen(['sleep', '1000']); p.terminate(); answer = p.wait()"
+    assert host.exchange(programs) == ("OK", "-15")
+    host.stop()
+
+
+def test_output_is_bounded(host: Exchanger) -> None:
+    """100 MB on standard output and error block nothing and do not fill the log; later lines are logged."""
+    assert host.exchange("import os; os.write(1, b'x' * (50 << 20))") == ("OK", "")
+    assert host.exchange("import sys; sys.stderr.write('a line\\n' * 7_000_000); print()") == ("OK", "")
+    assert host.exchange("import os; os.write(2, b'<0>an \\x1b error of the log\\n')") == ("OK", "")
+    wait_for(lambda: "0 an ? error of the log" in host.log, "the last line")
+    wait_for(lambda: "lines of workers were dropped" in host.log, "the line on what was dropped")
+    assert len(host.log) < 200_000
+    host.stop()
+
+
+def test_requests_in_parallel(start: Start) -> None:
+    """As many requests run at the same time as there are workers; more wait for theirs, until their deadline."""
+    host = start(settings={"workers": 3})
+    wait_for(lambda: host.workers == 3, "three workers")
+    assert host.many(8, 100) == {
+        "OK": 800, "TIMED_OUT": 0, "WORKER_DIED": 0, "UNAVAILABLE": 0, "PROTOCOL": 0, "WRONG": 0,
+    }  # fmt: skip
+    found = host.many(5, 1, "import time; time.sleep(1000) #", deadline_ms=500)
+    assert (found["TIMED_OUT"] + found["UNAVAILABLE"], found["TIMED_OUT"] >= 3) == (5, True)
+    host.stop()
+
+
+@pytest.mark.parametrize("name", [SUPERVISOR, GENERATION, WORKER])
+def test_each_process_is_replaced(start: Start, name: str) -> None:
+    """After kill -9 of any process and the end of the workers below it, the next request is served; nothing is left."""
+    host = start(settings={"workers": 2})
+    wait_for(lambda: host.workers == 2, "two workers")
+    before = host.ask("facts")
+    old = {each.pid for each in below(host.pid, WORKER)}
+    for victim in below(host.pid, name):
+        victim.kill()
+    # Until then they may still take a request, and end in the middle of it.
+    wait_for(lambda: not old & {each.pid for each in below(host.pid)}, "the end of the workers")
+    assert host.exchange("echo next") == ("OK", "echo next")
+    wait_for(lambda: len(below(host.pid)) == 4 and host.ask("facts") == before, "that all is as before")
+    host.stop()
+
+
+def test_nothing_is_left_when_slurmctld_is_killed(start: Start) -> None:
+    """After kill -9 of slurmctld no process is left, programs of handlers included."""
+    host = start(settings={"workers": 2})
+    host.exchange("import subprocess; subprocess.Popen(['sleep', '1000'], start_new_session=True)")
+    family = wait_for(lambda: host.workers == 2 and {each.pid for each in below(host.pid)}, "two workers")
+    assert len(family) == 5
+    host.kill()
+    wait_for(lambda: not family & {each.pid for each in processes()}, "the end of all processes")
+
+
+def test_descriptors(host: Exchanger) -> None:
+    """A worker has its channel open and nothing of slurmctld's; programs have standard input, output and error."""
+    listing = "import os; answer = [os.readlink(each.path) for each in os.scandir('/proc/self/fd')]"
+    kinds = sorted(name.split(":")[0] for name in host.exchange(listing)[1].strip("[]").replace("'", "").split(", "))
+    assert [kind for kind in kinds if not kind.startswith("/")] == ["pipe", "pipe", "socket"], kinds
+    program = "import subprocess; answer = subprocess.check_output(['ls', '/proc/self/fd'], close_fds=False).split()"
+    assert host.exchange(program) == ("OK", "[b'0', b'1', b'2', b'3']")
+    host.stop()
+
+
+def test_hooks_that_do_not_load(start: Start) -> None:
+    """Requests are refused at once with one line, the log says all, and it goes on when the file has changed."""
+    host = start(ready=False, findings=["a.py:3: wrong", "b.py:7: wrong, too"])
+    result, detail = host.exchange("echo")
+    assert (result, "the hooks could not be loaded" in detail) == ("UNAVAILABLE", True)
+    assert "a.py:3: wrong" in host.log
+    assert "b.py:7: wrong, too" in host.log
+    host.set(settings={"accept": True})
+    wait_for(lambda: host.exchange("echo") == ("OK", "echo"), "that the hooks load")
+    assert host.ask("accepts") == "1"
+    host.stop()
+
+
+def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
+    """Changed files are taken up; those that do not load leave the ones before in service; reload waits for its own."""
+    host = start(version=1)
+    host.set(version=2)
+    wait_for(lambda: host.exchange("answer = version") == ("OK", "2"), "that the new files serve")
+    for version in range(3, 8):
+        host.set(version=version)
+        assert "generation" in requests.ask("reload", str(tmp_path), 0, 30)[0]
+        assert host.workers == 1, "a worker of the files before may get a request"
+        assert host.exchange("answer = version") == ("OK", str(version))
+    host.set(findings=["a.py:3: wrong"])
+    assert requests.ask("reload", str(tmp_path), 0, 30) == [{"findings": ["a.py:3: wrong"]}]
+    assert host.exchange("answer = version") == ("OK", "7")
+    assert "the hooks that were loaded before stay in service" in host.log
+    host.set(load="import os; os.kill(os.getpid(), 9)")
+    assert "findings" in requests.ask("reload", str(tmp_path), 0, 30)[0]
+    host.set(start="raise ValueError('not today')")
+    assert "before it could serve" in requests.ask("reload", str(tmp_path), 0, 30)[0]["findings"][0]
+    assert host.exchange("answer = version") == ("OK", "7")
+    wait_for(lambda: len(below(host.pid)) == 3, "the end of all generations except one")
+    host.stop()
+
+
+def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
+    """A generation gets what was in service last, and not what did not load, or it could not see what is lost."""
+    host = start(version=1)
+    assert host.exchange("answer = before") == ("OK", "None")
+    for state in ({"version": 2}, {"version": 3, "findings": ["wrong"]}, {"version": 4}):
+        host.set(**state)
+        requests.ask("reload", str(tmp_path), 0, 30)
+    assert host.exchange("answer = before, version") == ("OK", "({'version': [['2']]}, 4)")
+    host.stop()
+
+
+@pytest.mark.soak
+def test_reload_under_load(start: Start, tmp_path: Path) -> None:
+    """No request is lost while generations replace each other."""
+    host = start(settings={"workers": 2})
+    over = threading.Event()
+
+    def reload() -> None:
+        while not over.is_set():
+            requests.ask("reload", str(tmp_path), 0, 30)
+
+    thread = threading.Thread(target=reload)
+    thread.start()
+    try:
+        found = host.many(8, 300, "echo slowly")
+    finally:
+        over.set()
+        thread.join()
+    assert (found["OK"], found["WRONG"]) == (2400, 0)
+    host.stop()
+
+
+@pytest.mark.soak
+def test_killed_at_random(start: Start) -> None:
+    """Every exchange returns while processes are killed at random, no answer is another request's, nothing is left."""
+    host = start(settings={"workers": 3})
+    wait_for(lambda: host.workers == 3, "three workers")
+    before = host.ask("facts")
+    chance = random.Random(15)
+    over = threading.Event()
+
+    def kill() -> None:
+        while not over.wait(0.25):
+            family = below(host.pid)
+            name = chance.choices([WORKER, GENERATION, SUPERVISOR], [8, 2, 1])[0]
+            victims: list[Process] = [each for each in family if each.name == name and each.state != "Z"]
+            if victims and any(each.name == WORKER for each in family):
+                chance.choice(victims).kill()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        found = host.many(8, EXCHANGES, "echo slowly")
+    finally:
+        over.set()
+        thread.join()
+    assert (found["OK"] + found["WORKER_DIED"], found["WRONG"]) == (8 * EXCHANGES, 0), found
+    assert host.exchange("echo again") == ("OK", "echo again")
+    wait_for(lambda: len(below(host.pid)) == 5 and host.ask("facts") == before, "that all is as before")
+    host.stop()

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``slurmhooks reload``: what it says, and to whom it speaks."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from slurmhooks.cli import main
+from slurmhooks.worker import requests
+
+
+def test_reload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is silent when the files serve, names every finding if they do not load, and says so if nobody is there."""
+    monkeypatch.setenv("SLURM_CONF", "")
+    answers: list[dict[str, Any]] = []
+    asked: list[str] = []
+
+    def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[str, Any]]:
+        asked.append(f"{text} {folder}")
+        return answers
+
+    monkeypatch.setattr(requests, "ask", ask)
+    command = ["reload", "--sysconfdir", str(tmp_path)]
+    done = CliRunner().invoke(main, command)
+    assert (done.exit_code, "no slurmctld on this machine has worker processes" in done.output) == (1, True)
+    answers.append({"generation": 2})
+    done = CliRunner().invoke(main, command)
+    assert (done.exit_code, done.output) == (0, "")
+    answers.append({"findings": ["a.py:3: wrong", "b.py:7: wrong, too"]})
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 1
+    assert "a.py:3: wrong" in done.output
+    assert "b.py:7: wrong, too" in done.output
+    assert asked == [f"reload {tmp_path}"] * 3

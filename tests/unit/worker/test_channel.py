@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import socket
+from collections.abc import Iterator
+from mmap import mmap
+from threading import Thread
+
+import pytest
+
+from slurmhooks.errors import StaleHandleError
+from slurmhooks.worker import channel
+from slurmhooks.worker.channel import ANSWER, HEADER, LAST, QUERY, READY, REPLY, REQUEST, Channel, ProtocolError, serve
+from slurmhooks.worker.service import Query
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[Channel, socket.socket]]:
+    """A worker's channel with a page, and slurmctld's end of it."""
+    theirs, ours = socket.socketpair()
+    theirs.settimeout(10)
+    with theirs, ours:
+        yield Channel(ours, mmap(-1, channel.PAGE)), theirs
+
+
+def message(kind: int, data: bytes) -> bytes:
+    """Return a message as it is sent."""
+    return HEADER.pack(len(data), kind) + data
+
+
+def read(end: socket.socket) -> tuple[int, bytes]:
+    """Return the next message at slurmctld's end."""
+    length, kind = HEADER.unpack(end.recv(HEADER.size, socket.MSG_WAITALL))
+    return kind, end.recv(length, socket.MSG_WAITALL) if length else b""
+
+
+@pytest.mark.parametrize("size", [0, 1, (1 << 16) - HEADER.size, (1 << 16) - HEADER.size + 1, 3_000_000])
+def test_messages_arrive_whole(ends: tuple[Channel, socket.socket], size: int) -> None:
+    """A message of any size is received whole, however many reads it takes."""
+    ours, theirs = ends
+    data = bytes(range(256)) * (size // 256) + b"z" * (size % 256)
+    sender = Thread(target=theirs.sendall, args=(message(REQUEST, data),))
+    sender.start()
+    assert ours.receive(REQUEST) == data
+    sender.join()
+
+
+def test_header_in_pieces(ends: tuple[Channel, socket.socket]) -> None:
+    """A header that arrives in two reads is put together."""
+    ours, theirs = ends
+    received: list[bytes | None] = []
+    receiver = Thread(target=lambda: received.append(ours.receive(REQUEST)))
+    receiver.start()
+    whole = message(REQUEST, b"text")
+    theirs.sendall(whole[:3])
+    theirs.sendall(whole[3:])
+    receiver.join()
+    assert received == [b"text"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [message(REPLY, b""), HEADER.pack(channel.LONGEST + 1, REQUEST), message(REQUEST, b"a") + b"more"],
+    ids=["another kind", "too long", "more than one"],
+)
+def test_damaged_messages(ends: tuple[Channel, socket.socket], wrong: bytes) -> None:
+    """What cannot be right ends the worker."""
+    ours, theirs = ends
+    theirs.sendall(wrong)
+    with pytest.raises(ProtocolError):
+        ours.receive(REQUEST)
+
+
+def test_too_long_to_send(ends: tuple[Channel, socket.socket], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message that slurmctld would refuse is not sent."""
+    monkeypatch.setattr(channel, "LONGEST", 10)
+    with pytest.raises(ProtocolError, match="11 bytes; at most 10"):
+        ends[0].send(ANSWER, b"x" * 11)
+
+
+def test_serving(ends: tuple[Channel, socket.socket]) -> None:
+    """A worker says that it is ready, asks, answers, counts what it began with, and may leave after an answer."""
+    ours, theirs = ends
+    queries: list[Query] = []
+
+    def handle(request: bytes, query: Query) -> bytes:
+        queries.append(query)
+        ours.doing("limits:check")
+        return query(b"what of " + request)
+
+    worker = Thread(target=serve, args=(ours, handle, lambda: len(queries) == 2))
+    worker.start()
+    assert read(theirs) == (READY, b"")
+    for number, kind in ((1, ANSWER), (2, LAST)):
+        theirs.sendall(message(REQUEST, b"it"))
+        assert read(theirs) == (QUERY, b"what of it")
+        assert ours.page is not None
+        assert ours.page[:17] == number.to_bytes(4, "little") + b"limits:check\0"
+        theirs.sendall(message(REPLY, b"this"))
+        assert read(theirs) == (kind, b"this")
+    worker.join()
+    with pytest.raises(StaleHandleError):
+        queries[0](b"late")
+
+
+def test_end_of_service(ends: tuple[Channel, socket.socket]) -> None:
+    """A worker leaves in peace when slurmctld has closed the channel, even in the middle of a request."""
+    ours, theirs = ends
+    theirs.sendall(message(REQUEST, b""))
+    theirs.shutdown(socket.SHUT_RDWR)
+    serve(ours, lambda request, query: b"x" * 1_000_000)

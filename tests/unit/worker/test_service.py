@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from slurmhooks import config, loader, reload
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.worker import control, requests
+from slurmhooks.worker.service import Settings, Watch, load_site
+
+Write = Callable[..., Path]
+HOOK = "from slurmhooks import hook\n@hook.job_submit\ndef check(job): pass\n"
+
+
+def load(before: Watch | None = None) -> Watch:
+    """Return what a generation notes, as the supervisor gets it."""
+    watch = Watch(before=before)
+    try:
+        load_site(watch, lambda registry: [])
+    finally:
+        plain = json.loads(json.dumps(watch.plain()))
+    return Watch.of(plain)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The configuration is in this test's folder."""
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+
+
+def test_settings(write: Write) -> None:
+    """The processes get what the configuration says, in their units."""
+    text = (
+        '[job_submit]\nworkers = 4\ntimeout = 0.5\nmemory_limit = "512MiB"\non_unavailable = "accept"\nreload = false'
+    )
+    read = config.read(write("slurmhooks.toml", text))
+    assert Settings.of(read) == Settings(4, 0.5, 512 << 20, accept=True, reload=False)
+    assert Settings.of(config.Config()) == Settings()
+    unlimited = config.read(write("slurmhooks.toml", '[job_submit]\nmemory_limit = "unlimited"'))
+    assert Settings.of(unlimited).memory_limit is None
+
+
+def test_watch(write: Write, tmp_path: Path) -> None:
+    """A site's files are watched: configuration, hook files, and what globs may come to name; JSON keeps all of it."""
+    write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py", "more.py"]')
+    write("hooks.d/a.py", HOOK)
+    write("more.py", HOOK)
+    for change in (
+        lambda: write("hooks.d/b.py", HOOK),
+        lambda: (tmp_path / "hooks.d/b.py").unlink(),
+        lambda: write("more.py", HOOK + "# changed\n"),
+        lambda: os.utime(tmp_path / "slurmhooks.toml", (1, 1)),
+    ):
+        watch = load()
+        assert len(watch.handlers) >= 2
+        assert not watch.changed()
+        change()
+        assert watch.changed()
+
+
+def test_what_does_not_load_is_watched(write: Write) -> None:
+    """Files that do not load are watched as well: they will be corrected."""
+    write("slurmhooks.toml", '[hooks]\npaths = ["a.py", "gone.py"]')
+    write("a.py", "import nothing_of_that_name\n")
+    for name in ("a.py", "gone.py"):
+        watch = Watch()
+        with pytest.raises(LoadError):
+            load_site(watch, lambda registry: [])
+        assert not watch.changed()
+        write(name, HOOK)
+        assert watch.changed()
+        write("a.py", "import nothing_of_that_name\n")
+
+
+def test_accidents_do_not_load(write: Write) -> None:
+    """Once a generation serves, no file that is gone or empty takes a handler away; before, it may."""
+    settings = write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]')
+    one, two = write("hooks.d/a.py", HOOK), write("hooks.d/b.py", HOOK)
+    serving = load()
+    for file, text in ((one, None), (two, ""), (settings, None), (settings, "")):
+        content = file.read_text()
+        if text is None:
+            file.unlink()
+        else:
+            file.write_text(text)
+        with pytest.raises((LoadError, ConfigError), match=file.name):
+            load(serving)
+        load()
+        file.write_text(content)
+        serving = load(serving)
+        assert len(serving.handlers) == 2
+
+
+def test_handlers_that_are_removed_on_purpose(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handler that is taken out of its file goes once the file has not changed for a while."""
+    write("slurmhooks.toml", '[hooks]\npaths = ["a.py"]')
+    write("a.py", HOOK + "@hook.job_submit\ndef other(job): pass\n")
+    serving = load()
+    write("a.py", HOOK)
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if seconds == 1000:
+            monkeypatch.setattr(reload, "SETTLED", 0)
+
+    monkeypatch.setattr(reload, "SETTLED", 1000)
+    monkeypatch.setattr(time, "sleep", sleep)
+    ((_, handlers),) = load(serving).handlers.items()
+    assert [label for _, label, _ in handlers] == ["a:check"]
+    assert waits.count(1000) == 1
+
+
+def test_a_folder_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is watched like any other: that it can be listed again is a change."""
+    watch = Watch()
+    watch.glob("/nonexistent/*.py")
+    assert not watch.changed()
+
+    def matches(pattern: str) -> list[str]:
+        raise LoadError([f"{pattern}: Permission denied"])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(loader, "matches", matches)
+        assert watch.changed()
+        watch = Watch()
+        watch.glob("/nonexistent/*.py")
+        assert not watch.changed()
+    assert watch.changed()
+
+
+def test_documents() -> None:
+    """A document of any size goes through a descriptor, and names that are no text survive."""
+    content = {"findings": ["x" * 1_000_000], "watch": {"files": {"/caf\udce9.py": [1, 2, 3, 4]}}}
+    assert control.content(control.document(content)) == content
+
+
+def test_nobody_to_ask(tmp_path: Path) -> None:
+    """Without a supervisor for a configuration there is no answer."""
+    assert requests.ask("reload", str(tmp_path), 0, 1) == []

@@ -35,7 +35,7 @@ codespell:
 	@scripts/step $@ $(BIN)/codespell
 # The tests of tests/cluster that need no cluster are few, and quick.
 unit-tests:
-	@$(BIN)/pytest -q -n 2 --dist worksteal -m 'not (cluster or sanitized or soak)' tests
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m 'not (cluster or sanitized or slow or soak)' tests
 
 format: venv ## rewrite Python and C sources in the house style
 	@$(BIN)/ruff check --fix-only

@@ -194,9 +194,10 @@ $make reservationname=later start=now+1hour duration=5 nodecnt=1 accounts=physic
 JOBS = """
 first=$(sbatch --parsable --hold --array=3-7%2 --comment=array --mem=100 --output=/dev/null --wrap true)
 sbatch --hold --job-name=full --account=maths --qos=low --begin=now+1hour --cpus-per-task=2 \\
-    --dependency=afterok:$first --deadline=now+2days --delay-boot=3 --exclude=n2 --licenses=matlab:2 --mem-per-cpu=10 --mincpus=3 --nice=7 \\
-    --no-requeue --ntasks=2 --nodes=1-2 --switches=1@5 --time=50 --time-min=30 --tmp=9 --partition=other \\
-    --output=/o --error=/e --input=/i --chdir=/tmp --mail-type=END --mail-user=bob --reservation=lab --wrap true
+    --dependency=afterok:$first --deadline=now+2days --delay-boot=3 --exclude=n2 --licenses=matlab:2 --mem-per-cpu=10 \\
+    --mincpus=3 --nice=7 --no-requeue --ntasks=2 --nodes=1-2 --switches=1@5 --time=50 --time-min=30 --tmp=9 \\
+    --partition=other --output=/o --error=/e --input=/i --chdir=/tmp --mail-type=END --mail-user=bob \\
+    --reservation=lab --wrap true
 sbatch --hold --output=/dev/null --comment=het -n1 : -n2 --wrap true
 sbatch --output=/dev/null --exclusive --job-name=runs --wrap 'sleep 1000'
 sbatch --output=/dev/null --job-name=ended --wrap 'exit 3'

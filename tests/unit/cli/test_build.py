@@ -55,6 +55,7 @@ def record_of(output: Path) -> _native.BuildRecord:
 
 
 @pytest.mark.native
+@pytest.mark.slow
 def test_output_and_record(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """A build leaves the plugins, the library and a record of what they are for, which depends on nothing else."""
     output = tmp_path / "out"
@@ -70,6 +71,7 @@ def test_output_and_record(run: Run, ready: Machine, native: Path, tmp_path: Pat
 
 
 @pytest.mark.native
+@pytest.mark.slow
 def test_second_build_has_nothing_to_do(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """Nothing is set up, compiled or copied anew while nothing has changed."""
     output = tmp_path / "out"
@@ -82,6 +84,7 @@ def test_second_build_has_nothing_to_do(run: Run, ready: Machine, native: Path, 
 
 
 @pytest.mark.native
+@pytest.mark.slow
 def test_changed_options_take_effect(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """Another Lua or none is a new set-up, and what the old one made more is removed."""
     output = tmp_path / "out"
@@ -96,6 +99,7 @@ def test_changed_options_take_effect(run: Run, ready: Machine, native: Path, tmp
 
 
 @pytest.mark.native
+@pytest.mark.slow
 def test_failed_compilation_shows_the_compiler(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """When the compiler refuses, its message and the log's path are shown; the next try goes on from there."""
     output = tmp_path / "out"
@@ -110,6 +114,7 @@ def test_failed_compilation_shows_the_compiler(run: Run, ready: Machine, native:
 
 
 @pytest.mark.native
+@pytest.mark.slow
 def test_sources_are_configured_once(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """Sources that nobody has configured are configured beside the build, once, and meson is told both folders."""
     output = tmp_path / "out"
@@ -126,6 +131,7 @@ def test_sources_are_configured_once(run: Run, ready: Machine, native: Path, tmp
 
 
 @pytest.mark.native
+@pytest.mark.slow
 def test_interrupted_configure_is_done_again(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """A config.h that a broken-off configure left behind does not count."""
     output = tmp_path / "out"
@@ -138,6 +144,7 @@ def test_interrupted_configure_is_done_again(run: Run, ready: Machine, native: P
 
 
 @pytest.mark.native
+@pytest.mark.slow
 def test_configured_sources_are_taken_as_they_are(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
     """A tree that was configured in place, as the release it says it is, is used directly."""
     output = tmp_path / "out"

@@ -6,6 +6,8 @@ from tests.native.hosting import Host
 SITE = """
 import os, time
 
+pytestmark = pytest.mark.slow
+
 state = {"count": 0}
 
 def depth(n):

@@ -18,6 +18,8 @@ from tests.native.hosting import Host, Run
 SITE = """
 import sys
 
+pytestmark = pytest.mark.slow
+
 greet = hook.spank.option("greet", "NAME", usage="who")
 
 @hook.spank.init

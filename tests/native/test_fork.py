@@ -8,6 +8,8 @@ from tests.native.hosting import Host, Run
 SITE = """
 import os, sys, threading, time
 
+pytestmark = pytest.mark.slow
+
 {extra}
 
 def work(depth=200):

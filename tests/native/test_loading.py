@@ -8,6 +8,8 @@ import pytest
 
 from tests.native.hosting import ERROR_ID, Host
 
+pytestmark = pytest.mark.slow
+
 
 def missing_file(host: Host) -> None:
     """Name a hook file that is not there."""

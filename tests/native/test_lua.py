@@ -6,6 +6,8 @@ import pytest
 from slurmhooks.lua import finding
 from tests.native.hosting import Host, Run
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = [version for version in finding.VERSIONS if finding._find(version) is not None]
 END = "function slurm_job_modify() return slurm.SUCCESS end\nreturn slurm.SUCCESS\n"
 HOSTS_OWN = "5.1"

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """slurmctld runs for months: a call leaves nothing behind."""
 
+import pytest
+
 from tests.native.hosting import Host
+
+pytestmark = pytest.mark.slow
 
 CALLS = 20_000
 BOUND_KIB = 256

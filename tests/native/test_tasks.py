@@ -9,6 +9,8 @@ from tests.native.hosting import ERROR_ID, Host, Run
 
 SITE = """
 import slurmhooks.spank.entry as entry
+
+pytestmark = pytest.mark.slow
 entry.MANY_TASKS = {many}
 
 kept = []

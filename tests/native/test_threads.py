@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """slurmctld calls job_submit from a fresh thread for every RPC, several at a time."""
 
+import pytest
+
 from tests.native.hosting import Host
 from tests.native.test_fork import NO_LEAK_CHECK, SPINNING
+
+pytestmark = pytest.mark.slow
 
 
 def test_handlers_never_interleave(each_host: Host) -> None:

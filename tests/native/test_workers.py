@@ -16,6 +16,8 @@ from tests.native.building import PLAIN, SANITIZED
 from tests.native.conftest import built
 from tests.native.workers import Exchanger, Process, below, processes, wait_for
 
+pytestmark = pytest.mark.slow
+
 SUPERVISOR, GENERATION, WORKER = "slurmhooks-sup", "slurmhooks-gen", "slurmhooks-work"
 EXCHANGES = int(os.environ.get("SLURMHOOKS_SOAK_EXCHANGES", "250"))
 """For each of eight threads while processes are killed."""

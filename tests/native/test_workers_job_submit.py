@@ -36,6 +36,8 @@ from tests.native.test_text import test_job_submit as test_text
 from tests.native.test_text import test_messages as test_messages_in_text
 from tests.native.test_threads import test_what_a_thread_says_later_reaches_nobody_else
 
+pytestmark = pytest.mark.slow
+
 WORKERS = "job_submit_workers.so"
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """SlurmdParameters=contain_spank: callbacks in a clone(CLONE_VM) child, on a stack that is not the thread's own."""
 
+import pytest
+
 from tests.native.hosting import Host
+
+pytestmark = pytest.mark.slow
 
 SITE = """
 import os, time
-
-pytestmark = pytest.mark.slow
 
 state = {"count": 0}
 

@@ -15,10 +15,10 @@ from tests.native.building import PLAIN
 from tests.native.conftest import built
 from tests.native.hosting import Host, Run
 
+pytestmark = pytest.mark.slow
+
 SITE = """
 import sys
-
-pytestmark = pytest.mark.slow
 
 greet = hook.spank.option("greet", "NAME", usage="who")
 

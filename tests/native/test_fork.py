@@ -5,10 +5,10 @@ import pytest
 
 from tests.native.hosting import Host, Run
 
+pytestmark = pytest.mark.slow
+
 SITE = """
 import os, sys, threading, time
-
-pytestmark = pytest.mark.slow
 
 {extra}
 

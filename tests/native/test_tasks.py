@@ -7,10 +7,10 @@ import pytest
 
 from tests.native.hosting import ERROR_ID, Host, Run
 
+pytestmark = pytest.mark.slow
+
 SITE = """
 import slurmhooks.spank.entry as entry
-
-pytestmark = pytest.mark.slow
 entry.MANY_TASKS = {many}
 
 kept = []

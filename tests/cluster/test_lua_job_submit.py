@@ -102,6 +102,11 @@ BROKEN = {
 """Scripts that do not load, in whose place the one before stays in force."""
 
 OURS = re.compile(r"slurmhooks: ")
+OF_THE_MOMENT = re.compile(
+    r"(?m)^(salloc: Job allocation \d+ has been revoked\.|srun: job \d+ (queued and waiting for|has been allocated)"
+    r" resources)\n"
+)
+"""What the commands say if slurmctld is the first to end an allocation, or the nodes are not free yet."""
 LINES = re.compile(
     r"\blua:|job_(submit|modify)/lua|_set_job_field|environment only|environment is NULL|Invalid QOS|user\(\)"
 )
@@ -192,8 +197,7 @@ class Side:
             number = found.group(1) or found.group(2)
             job = self.cluster.root("scontrol", "show", "job", "-o", number).stdout
             job += self.cluster.root("scontrol", "write", "batch_script", number, "-").stdout
-        # salloc says this if slurmctld is the first to end the allocation.
-        said = re.sub(r"(?m)^salloc: Job allocation \d+ has been revoked\.\n", "", done.stdout + done.stderr)
+        said = OF_THE_MOMENT.sub("", done.stdout + done.stderr)
         return Seen(command, done.returncode, said, UNLIKE.sub("", job), [*map(_timeless, lines)])
 
 

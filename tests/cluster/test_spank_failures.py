@@ -5,6 +5,7 @@ The manual's table has it as exit code, node drained, job failed; here are also 
 user sees the text.
 """
 
+import contextlib
 import queue
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -138,8 +139,11 @@ COMMANDS = {
 OVER = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT")
 
 
-def play(lent: Site, command: str, fail: str, node: str) -> tuple[Result, str]:
-    """Run one command on one node with a refusal in one place; return what came of it, and all that was said."""
+def play(lent: Site, command: str, fail: str, node: str, drains: bool = False) -> tuple[Result, str]:
+    """Run one command on one node with a refusal in one place; return what came of it, and all that was said.
+
+    A node that is expected to drain may do so late: it is waited for, or the next row on it would have the blame.
+    """
     name = f"{command}-{fail}".replace("@", "-")
     done = lent.shell(f"cd; {COMMANDS[command].format(node=node, name=name)}", FAIL=fail)
     output = done.stdout
@@ -161,6 +165,9 @@ def play(lent: Site, command: str, fail: str, node: str) -> tuple[Result, str]:
         timeout=60,
         what=f"end of {name}",
     )
+    if drains:
+        with contextlib.suppress(AssertionError):  # the row's comparison says it better
+            lent.cluster.wait(lambda: node in lent.drained(), what=f"drained {node}")
     drains = node in lent.drained()
     if drains:
         lent.root(f"scontrol update nodename={node} state=resume")
@@ -199,7 +206,8 @@ def found(refusing: Site) -> Found:
     def one(row: Row) -> tuple[Result, str]:
         node = nodes.get()
         try:
-            return play(refusing, row.command, f"{row.callback}@{row.context}", node)
+            drains = row.expected(refusing.release).drains
+            return play(refusing, row.command, f"{row.callback}@{row.context}", node, drains)
         finally:
             nodes.put(node)
 

@@ -71,8 +71,8 @@ class Progress:
         self._took: dict[str, float] = defaultdict(float)
         self._left: Counter[str] = Counter()
         self._outcomes: dict[str, Counter[str]] = defaultdict(Counter)
-        self._retried: list[str] = []
-        self._again: set[str] = set()
+        self._failed: dict[str, None] = {}
+        self._second = bool(config.getoption("lf", default=False))
         self._groups = 0
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> Groups:
@@ -94,15 +94,11 @@ class Progress:
         """Print the group's line after its last test."""
         group = group_of(report.nodeid)
         self._took[group] += report.duration
-        if report.outcome == "rerun":  # type: ignore[comparison-overlap] # pytest-rerunfailures adds it
-            self._retried.append(report.nodeid)
-            self._again.add(report.nodeid)
-        elif report.when == "call" or report.outcome != "passed":
+        if report.when == "call" or report.outcome != "passed":
             self._outcomes[group][report.outcome] += 1
+        if report.failed:
+            self._failed[report.nodeid] = None
         if report.when != "teardown":
-            return
-        if report.nodeid in self._again:
-            self._again.discard(report.nodeid)
             return
         self._left[group] -= 1
         if self._left[group]:
@@ -115,25 +111,26 @@ class Progress:
         self._reporter.write_line(f"{so_far} {group:<36} {counts} in {self._took[group]:.0f} s{usual}")
 
     def pytest_sessionstart(self) -> None:
-        """Say how long it should take, and forget the reports of an earlier run."""
-        shutil.rmtree(REPORTS, ignore_errors=True)
+        """Forget the reports of an earlier run; a second try adds to those of the first."""
+        if not self._second:
+            shutil.rmtree(REPORTS, ignore_errors=True)
 
     def pytest_sessionfinish(self) -> None:
-        """Keep what each group took, and the list of what was retried."""
+        """Keep what each group took, and the list of what needs a second try."""
         complete = {group: took for group, took in self._took.items() if not self._left[group]}
-        if complete:
+        if complete and not self._second:
             file = _durations_file()
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(read_durations() | complete, indent=1, sort_keys=True))
         REPORTS.mkdir(parents=True, exist_ok=True)
-        (REPORTS / "retried.txt").write_text("".join(f"{nodeid}\n" for nodeid in self._retried))
+        if not self._second:
+            (REPORTS / "retried.txt").write_text("".join(f"{nodeid}\n" for nodeid in self._failed))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Name what needed a second try, and say loudly what could not be tested."""
-        if self._retried:
+        if self._second:
             terminalreporter.section("NEEDED A SECOND TRY", yellow=True)
-            for nodeid in self._retried:
-                terminalreporter.write_line(nodeid)
+            terminalreporter.write((REPORTS / "retried.txt").read_text())
             terminalreporter.write_line(f"The daemons' logs are in {REPORTS}.")
         reasons = {str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", ())}
         for reason in sorted(reason for reason in reasons if SKIPPED in reason):

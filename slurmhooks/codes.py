@@ -143,9 +143,13 @@ def unknown(name: str) -> str | None:
     if name in NAMES:
         return None
     if name.startswith(("ESLURM", "ESPANK")):
-        for plugin in ("_slurmhooks_job_submit", "_slurmhooks_spank"):
-            if hasattr(getattr(sys.modules.get(plugin), "lib", None), name):
-                return None
+        # Asked of what the process has loaded already: a launch must not import for this.
+        spank, tables = (sys.modules.get(module) for module in ("_slurmhooks_spank", "slurmhooks.wire.tables"))
+        if hasattr(getattr(spank, "lib", None), name):
+            return None
+        found = None if tables is None else tables.installed()
+        if found is not None and name in found.constants["ESLURM"]:
+            return None
     import difflib
 
     close = difflib.get_close_matches(name, sorted(NAMES), 3, 0.6)

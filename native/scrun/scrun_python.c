@@ -138,7 +138,7 @@ static int not_staged_in = 1;
 
 static int stage_in(lua_State *L)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_in", NULL, 0};
+    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_in", NULL};
     struct slurmhooks_answer answer;
     struct slurmhooks_container container = {
         .id = luaL_optstring(L, 1, NULL),
@@ -179,7 +179,7 @@ static int stage_in(lua_State *L)
 
 static int stage_out(lua_State *L)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_out", NULL, 0};
+    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_out", NULL};
     struct slurmhooks_answer answer;
     struct slurmhooks_container container = {
         .id = luaL_optstring(L, 1, NULL),

@@ -65,7 +65,7 @@ static struct given *waiting;
 
 static int ask_option(const struct given *given)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "option", NULL, 0};
+    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "option", NULL};
     struct slurmhooks_answer answer;
     int index;
     const struct line *line = line_of_option(given->value, &index);
@@ -134,7 +134,7 @@ static int option_callback(int value, const char *argument, int remote)
 
 static int ask_callback(const struct line *line, const char *name, spank_t spank, const char *missing)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "callback", NULL, 0};
+    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "callback", NULL};
     struct slurmhooks_answer answer;
 
     /* A remote failure among these is carried by Python, a local one has ended the command already. */

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch, loader
 from slurmhooks.errors import LoadError
-from slurmhooks.job_submit import model, source
+from slurmhooks.job_submit import source
+from slurmhooks.job_submit.model import NEEDS_SOURCES
 from slurmhooks.job_submit.source import Asking, Struct, Views
 from slurmhooks.log import log
 from slurmhooks.wire.message import MessageError, Type, answer, decode
@@ -41,15 +42,14 @@ class Service:
         settings: see slurmhooks.worker.service.
     """
 
-    def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
-        """Keep the handlers."""
+    def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
+        """Keep the handlers; tests have views of their own."""
         self.settings = settings
         self._tables = tables
-        self._views = Views(tables)
+        self._views = Views(tables) if views is None else views
         self._registry = registry
         self._messages: list[str] = []
         self._calling = 0  # the thread of the running call
-        model._View._release = tables.release
 
     def start(self) -> None:
         """Take what handlers say to users, and run the ``job_submit.init`` handlers.
@@ -196,7 +196,7 @@ def _check(registry: Registry, tables: Tables) -> list[str]:
     if "record" in tables:
         return []
     return [
-        f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {model.NEEDS_SOURCES}"
+        f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {NEEDS_SOURCES}"
         for hook in HOOKS
         for handler in registry.handlers(hook)
         if (missing := sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))

@@ -57,12 +57,14 @@ class Table:
         members: in the order of the slots of a packed struct.
         places: the index of each member by its name.
         via: for each member, the index of the pointer that it is behind, or None.
+        index: the place, the pointer and the kind of each member by its name.
     """
 
     name: str
     members: tuple[Member, ...]
     places: Mapping[str, int] = field(init=False, compare=False)
     via: tuple[int | None, ...] = field(init=False, compare=False)
+    index: Mapping[str, tuple[int, int | None, str]] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         """Index the members."""
@@ -72,7 +74,10 @@ class Table:
         object.__setattr__(self, "places", places)
         outer = (member.name.rpartition(".")[0] for member in self.members)
         pointers = {name: index for name, index in places.items() if self.members[index].kind == "pointer"}
-        object.__setattr__(self, "via", tuple(pointers.get(name) for name in outer))
+        via = tuple(pointers.get(name) for name in outer)
+        object.__setattr__(self, "via", via)
+        kinds = (member.kind for member in self.members)
+        object.__setattr__(self, "index", dict(zip(places, zip(places.values(), via, kinds, strict=True), strict=True)))
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,6 @@ class Host:
     def __init__(self, build: Build, folder: Path) -> None:
         """Put scrun.lua into the folder; every site has one."""
         self.build = build
-        self.job_submit = "job_submit_python.so"
         # Before 25.05 slurmstepd takes only negative codes for failures.
         self.sign = -1 if build.slurm < 0x190500 else 1
         self.folder = folder
@@ -157,13 +156,16 @@ class Host:
     def script(self, text: str) -> Path:
         """Write a script and return its file."""
         names = {
-            "job_submit": self.plugins / self.job_submit,
+            "job_submit": self.plugins / "job_submit_python.so",
             "spank": self.plugins / "spank_python.so",
             "lua": self.folder / "scrun.lua",
             "dir": self.folder,
         }
+        text = textwrap.dedent(text)
+        if re.search(r"^(open|load) js ", text, re.MULTILINE):
+            text += "\nclose js\n"  # as slurmctld ends: with all that its workers have logged
         path = self.folder / "script"
-        path.write_text(string.Template(textwrap.dedent(text)).substitute({k: str(v) for k, v in names.items()}))
+        path.write_text(string.Template(text).substitute({k: str(v) for k, v in names.items()}))
         return path
 
     def run(

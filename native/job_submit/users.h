@@ -6,8 +6,8 @@
  * text is copied while it is held: the records may be gone as soon as it is let go. Texts that are
  * returned are freed with free().
  */
-#ifndef SLURMHOOKS_SLURMCTLD_USERS_H
-#define SLURMHOOKS_SLURMCTLD_USERS_H
+#ifndef SLURMHOOKS_USERS_H
+#define SLURMHOOKS_USERS_H
 
 static char *slurmhooks_copy(const char *text)
 {

@@ -196,8 +196,9 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
         else:
             gc.collect()
             gc.freeze()  # workers share these pages until somebody writes to them
-            document = {"settings": asdict(loaded.settings), "watch": watch.plain()}
-            control.send(supervisor, Message(control.LOADED, number, fds=(control.document(document),)))
+            document = control.document({"settings": asdict(loaded.settings), "watch": watch.plain()})
+            control.send(supervisor, Message(control.LOADED, number, fds=(document,)))
+            os.close(document)
             Generation(number, supervisor, loaded).run()
             code = 0
     except BaseException as error:  # noqa: BLE001 - the stack below is the supervisor's: nothing may get there

@@ -163,7 +163,7 @@ class Host:
             "dir": self.folder,
         }
         text = textwrap.dedent(text)
-        # Workers are as slow to start as the machine is loaded, and requests wait for them no longer than they may take.
+        # Requests wait for a worker no longer than until their deadline, and a loaded machine starts none in that time.
         text = re.sub(r"^( *open js .*)$", r"\1\nawait_worker", text, flags=re.MULTILINE)
         if OPEN_AT_END.search(text):
             text += "\nclose js\n"  # as slurmctld ends: with all that its workers have logged

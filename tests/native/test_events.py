@@ -72,7 +72,7 @@ def test_changed_files_that_are_not_watched(host: Host, tmp_path: Path) -> None:
 
 
 def test_a_handler_may_close_descriptors(host: Host, tmp_path: Path) -> None:
-    """Whatever a handler closes, the request is answered or refused, and the next one is served by the files as they are."""
+    """A handler that closes what it does not own loses its request; the next worker serves, from the files of then."""
     host.site(
         """
         import os

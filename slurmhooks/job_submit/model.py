@@ -13,6 +13,8 @@ from slurmhooks.job_submit.rows import Computed, Field
 from slurmhooks.values import text_to_c
 from slurmhooks.view import nearest, stale
 
+__all__ = ["Environment", "Job", "Partition", "Record", "Reservation", "Table", "Words"]
+
 if TYPE_CHECKING:
     from slurmhooks.job_submit.source import Struct
 

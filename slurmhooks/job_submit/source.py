@@ -183,7 +183,8 @@ def _script(record: Any) -> str | None:
 
 
 def _user_name(record: Any) -> str | None:
-    found: str | None = record._struct.asking.text(Fact.USER_NAME, record.user_id)
+    raw: bytes | None = record._struct.raw("user_name")
+    found: str | None = record._struct.asking.text(Fact.USER_NAME, record.user_id) if raw is None else text_from_c(raw)
     return found
 
 

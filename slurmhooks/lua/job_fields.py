@@ -243,6 +243,7 @@ def _special(kind: str, name: str) -> Callable[[Any], Any] | None:
     """Return the function for a field where Slurm hands over something else than the row."""
     if kind == "job_rec":
         return {
+            "user_name": lambda view: view._struct.raw("user_name"),  # not looked up, as record.user_name is
             "job_state": lambda view: float(view.job_state | view.job_state_flags),
             "resizing": lambda view: float(view.resizing),
             "argv": lambda view: _table(view.argv, 1),

@@ -259,7 +259,7 @@ def _struct(kind: type[model._View]) -> FakeStruct:
 
 def _unset(row: Field[Any]) -> Raw:
     """Return the raw value of a field that is not set."""
-    if isinstance(row, Text):
+    if isinstance(row, (Text, Computed)):
         return None
     if isinstance(row, Strings):
         return []
@@ -281,6 +281,8 @@ def _fill(view: model._View, fields: Mapping[str, object]) -> None:
             getattr(view, name)  # explains
         elif isinstance(known[name], Computed):
             struct.facts[name] = value
+            if name in struct.table.places:
+                raws[name] = None if value is None else text_to_c(name, value)
         else:
             row = known[name]
             member = row.member(release_of(view._release), struct.table.places)

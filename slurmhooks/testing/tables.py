@@ -64,6 +64,8 @@ def _table(name: str, view: type, release: str) -> Table:
     if name == "job":
         kinds |= dict.fromkeys(ARRAYS, "texts")
         writable |= set(ARRAYS)
+    elif name == "record":
+        kinds["user_name"] = "text"
     return Table(name, tuple(Member(member, kind, member in writable) for member, kind in kinds.items()))
 
 

@@ -51,18 +51,23 @@ class Site:
             f"rm -rf {HOOKS_D}/* {FOLDER}; mkdir -m 777 {FOLDER}; printf %s {shlex.quote(DEFAULT_TOML)} > {TOML}",
             check=True,
         )
+        # Handlers go two seconds after the configuration was written.
+        self.reload(f"touch -d '1 minute ago' {TOML}")
 
     def reset(self) -> None:
         """Have no hooks, no jobs, nothing told, and forget the log so far."""
         self.clear()
-        # Handlers go two seconds after the configuration was written, at the next request.
-        script = f"touch -d '1 minute ago' {TOML}; sbatch --test-only --wrap=true"
-        self.cluster.root("sh", "-c", f"scancel --state=PENDING; scancel --state=RUNNING; {script}")
+        self.cluster.root("sh", "-c", "scancel --state=PENDING; scancel --state=RUNNING")
         self.mark()
 
     def hooks(self, source: str, name: str = "life.py") -> None:
         """Put a hook file in place, whole, under the preamble."""
         place(self.cluster, PREAMBLE + textwrap.dedent(source), f"{HOOKS_D}/{name}")
+
+    def reload(self, first: str = "") -> str:
+        """Run a shell command, have slurmctld's workers take up all files, and return what that says."""
+        done = self.cluster.root("sh", "-c", f"{first}; slurmhooks reload" if first else "slurmhooks reload")
+        return done.stdout + done.stderr
 
     def conf(self, lines: str) -> None:
         """Have these lines of slurm.conf, and a slurmctld that has read them."""
@@ -116,8 +121,9 @@ class Site:
 
 
 def place(cluster: "Cluster", source: str, path: str) -> None:
-    """Put a hook file in place that slurmctld takes for complete, even if it has fewer handlers than before."""
+    """Put a hook file in force, whole, even if it has fewer handlers than before; one that is wrong is only loaded."""
     script = f"cat > {path}.new; chmod 644 {path}.new; touch -d '1 minute ago' {path}.new; mv {path}.new {path}"
+    script += "; slurmhooks reload 2>/dev/null || true"
     cluster.root("sh", "-ec", script, input=source, check=True)
 
 

@@ -241,8 +241,8 @@ def test_moved_plugins(host: Host, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("elsewhere")
     for folder in (tmp_path / "elsewhere", tmp_path / "link"):
         assert host.run(f"open js {folder}/job_submit_python.so\njob_submit js").said("ran") == [""]
-    for folder in ("elsewhere", "./link"):
-        run = host.run(f"open sp {folder}/spank_python.so hooks.py\ncontext remote\ncall sp init")
+    for relative in ("elsewhere", "./link"):
+        run = host.run(f"open sp {relative}/spank_python.so hooks.py\ncontext remote\ncall sp init")
         assert run.said("ran") == [""]
 
 

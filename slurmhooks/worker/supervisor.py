@@ -320,10 +320,14 @@ class Supervisor:
         for number, child in self._children.items():
             with suppress(OSError):
                 control.send(child.connection, Message(control.FINISH, number))
+        connections = [child.connection for child in self._children.values()]
         while any(child.pid for child in self._children.values()) and time.monotonic() < until:
-            select.select([self._wake], [], [], 0.05)
+            ready, _, _ = select.select([self._wake, *connections], [], [], 0.05)
             with suppress(BlockingIOError):
                 self._wake.recv(4096)
+            for connection in connections[:]:
+                if connection in ready and not _drop(connection):
+                    connections.remove(connection)
             self._reap()
         # Killing one may have its children adopted.
         while found := process.children():
@@ -331,3 +335,16 @@ class Supervisor:
                 process.kill(pid, group=True)
             time.sleep(0.005)
             self._reap()
+
+
+def _drop(connection: socket.socket) -> bool:
+    """Take a message that slurmctld does not get any more; tell whether others may follow.
+
+    A worker that has become ready meanwhile would wait for requests as long as its channel lies in a message.
+    """
+    message = control.receive(connection)
+    if message is None:
+        return False
+    for fd in message.fds:
+        os.close(fd)
+    return True

@@ -3,6 +3,7 @@
 
 import os
 import random
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,7 +15,7 @@ import pytest
 from slurmhooks.worker import requests
 from tests.native.building import PLAIN, SANITIZED
 from tests.native.conftest import built
-from tests.native.workers import Exchanger, Process, below, processes, wait_for
+from tests.native.workers import Exchanger, Process, below, pages, processes, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +28,11 @@ Start = Callable[..., Exchanger]
 def is_childless(host: Exchanger) -> bool:
     """Tell whether no process is left below a host."""
     return not below(host.pid)
+
+
+def has_ended(host: Exchanger, process: Process) -> bool:
+    """Tell whether a process below a host has ended; nobody may have waited for it."""
+    return process.pid not in {each.pid for each in below(host.pid) if each.state != "Z"}
 
 
 @pytest.fixture(
@@ -191,6 +197,24 @@ def test_requests_in_parallel(start: Start) -> None:
     found = host.many(5, 1, "import time; time.sleep(1000) #", deadline_ms=500)
     assert (found["TIMED_OUT"] + found["UNAVAILABLE"], found["TIMED_OUT"] >= 3) == (5, True)
     host.stop()
+
+
+def test_the_end_while_a_worker_starts(start: Start) -> None:
+    """A worker that gets ready while slurmctld ends is not waited for: all ends in peace, and at once."""
+    host = start(settings={"workers": 2})
+    wait_for(lambda: host.workers == 2, "two workers")
+    (supervisor,), (generation,) = below(host.pid, SUPERVISOR), below(host.pid, GENERATION)
+    first, second = below(host.pid, WORKER)
+    os.kill(supervisor.pid, signal.SIGSTOP)
+    first.kill()
+    wait_for(lambda: len(below(host.pid, WORKER)) == 3 and not pages(generation.pid), "the worker in its place")
+
+    def go_on() -> None:
+        wait_for(lambda: has_ended(host, second), "the end of the other worker, as its channel is closed")
+        os.kill(supervisor.pid, signal.SIGCONT)
+
+    host.stop(go_on)
+    assert "generation" not in host.log
 
 
 @pytest.mark.parametrize("name", [SUPERVISOR, GENERATION, WORKER])

@@ -9,7 +9,6 @@ could take it first; commands look for it, and for those of others, in /proc/net
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import socket
@@ -20,10 +19,11 @@ from struct import Struct
 from typing import Any
 
 from slurmhooks import site
+from slurmhooks.worker import control
 
 PREFIX = "slurmhooks"
-LONGEST = 1 << 16
-"""Bytes of a request or an answer."""
+LONGEST = 4096
+"""Bytes of a request."""
 MOST = 32
 """Connections at one time."""
 CONNECT = 2.0
@@ -113,13 +113,10 @@ class Requests:
 
     def answer(self, asked: Asked, content: dict[str, Any]) -> None:
         """Answer a request and close its connection."""
-        data = json.dumps(content).encode()
-        if len(data) > LONGEST:
-            data = json.dumps(
-                {"findings": [f"{content['findings'][0][: LONGEST // 8]}; slurmctld's log says all"]}
-            ).encode()
+        document = control.document(content)
         with suppress(OSError):  # the command was interrupted
-            asked.connection.send(data)
+            socket.send_fds(asked.connection, [b"document"], [document])
+        os.close(document)
         self._close(asked)
 
     def close(self) -> None:
@@ -172,14 +169,13 @@ def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[st
             connection.settimeout(seconds)
             try:
                 connection.send(text.encode())
-                data = connection.recv(LONGEST)
+                _, documents, _, _ = socket.recv_fds(connection, LONGEST, 1)
             except ConnectionError:
                 continue  # it has just ended
             except TimeoutError:
                 answers.append({"findings": [f"no answer within {seconds:g} s"]})
                 continue
-            if data:
-                answers.append(json.loads(data))
+            answers += map(control.content, documents)
     return answers
 
 

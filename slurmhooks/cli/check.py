@@ -9,7 +9,7 @@ from click.core import ParameterSource
 from pydantic import BaseModel
 
 from slurmhooks import manifest
-from slurmhooks.cli import _calls, _load, _native, _readers, _running, _site, _trial, install
+from slurmhooks.cli import _calls, _load, _native, _readers, _refusals, _running, _site, _trial, install
 from slurmhooks.cli._findings import Findings, shown
 from slurmhooks.cli.compile import PLUGIN, text_of
 from slurmhooks.registry import Handler
@@ -120,6 +120,7 @@ def _report(
     state: str | None,
     running: list[_running.Running],
 ) -> Report:
+    findings = [*findings, *_refusals.unknown_codes(loaded.all_registries())]
     options = {option.name: option for registry in loaded.all_registries() for option in registry.options}
     return Report(
         handlers=[

@@ -46,6 +46,7 @@ class Loaded:
         self.watched: list[str] = []
         self.patterns: list[str] = []
         self.disabled: list[str] = []
+        self._scrun_lua = ""
 
     def load(self, sysconfdir: Path) -> None:
         """Load everything that the configuration below ``sysconfdir`` names."""
@@ -57,6 +58,9 @@ class Loaded:
             trusted.guard(site.slurm_user())
         self._guard(partial(self._load_config, path))
         if os.getuid() == 0:
+            for script in (str(path.with_name("scrun.lua")), self._scrun_lua):
+                if os.path.lexists(script):
+                    self._guard(partial(trusted.check, script))
             trusted.guard()
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
             self._guard(partial(self._load_line, args, path))
@@ -90,6 +94,8 @@ class Loaded:
 
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
+        if read.scrun.lua is not None:
+            self._scrun_lua = os.path.join(path.parent, read.scrun.lua)
         if read.job_submit.lua is not None:
             from slurmhooks.lua import job_submit
 

@@ -147,6 +147,27 @@ def test_hooks_of_scrun_that_users_cannot_read(site: Site) -> None:
     assert site.found() == [f"{path}: ordinary users cannot read it, so scrun fails for them: chmod o+r {path}"]
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="NOT TESTED: only root can give files away")
+@pytest.mark.parametrize("what", ["file", "folder", "configuration"])
+def test_what_slurm_user_could_have_written(site: Site, run: Call, tmp_path: Path, what: str) -> None:
+    """slurmctld runs it, as SlurmUser; a command of root's does not, as SlurmUser would be root then."""
+    path = site.file(SUBMIT + f"import os\nos.makedirs({str(tmp_path / 'ran')!r}, exist_ok=True)\n")
+    toml = site.etc / "slurmhooks.toml"
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", "SlurmUser=nobody")
+    os.chown({"file": path, "folder": site.hooks, "configuration": toml}[what], 65534, 65534)
+    refused = toml if what == "configuration" else path
+    wanted = f"{refused}: SlurmUser (user id 65534) could have written it, so root does not run it: call this as Slurm"
+    assert [finding for finding in site.found() if "SlurmUser" in finding] == [f"{wanted}User"]
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\n")
+    result = run("try", "job_submit", "--sysconfdir", site.etc, script)
+    assert (result.exit_code, wanted in result.output) == (1, True)
+    assert not (tmp_path / "ran").exists()
+    os.chown({"file": path, "folder": site.hooks, "configuration": toml}[what], 0, 0)
+    assert site.found() == []
+    assert (tmp_path / "ran").exists()
+
+
 def test_which_bits_count(open_folder: Path) -> None:
     """The owner's, the group's or the others', whichever a user comes to first; root needs none."""
     path = open_folder / "file"

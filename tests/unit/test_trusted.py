@@ -356,6 +356,17 @@ def test_the_root_folder_is_judged(path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @root
+def test_a_hard_link_to_a_file_of_root(path: Path, tmp_path: Path) -> None:
+    """A user who may link a file of root's, an old one perhaps, has it run by nobody: the folder counts."""
+    folder = tmp_path / "of the user"
+    folder.mkdir()
+    give_away(folder)
+    os.link(path, folder / "a.py")
+    assert f"{folder} belongs to " in finding(folder / "a.py")
+    assert load(path) == 1
+
+
+@root
 def test_names_that_others_have_chosen(tmp_path: Path) -> None:
     """They forge no line of the log, and do nothing to root who copies the command to a shell."""
     for name in ("$(touch pwned)", "a; touch pwned #", "'`touch pwned`", "line\nslurmhooks: forged"):

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.containers import User
 from tests.cluster.lab import errors
 from tests.cluster.scenes import HOOKS_D
-from tests.cluster.test_scrun_life import User, alice, lab
+from tests.cluster.test_scrun_life import alice, lab
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster

@@ -38,14 +38,18 @@ FILE_NAME = "slurmhooks.manifest"
 FORMAT = 1
 MOST_ARGUMENTS = 63
 """Of a line; one less than MOST_WORDS of native/spank/manifest.c."""
-VARIANT_LETTERS = {
-    "job_prolog": "p",
-    "job_epilog": "e",
-    "user_init": "u",
-    "task_post_fork": "f",
-    "task_exit": "x",
+JOB_CALLBACKS = ("job_prolog", "job_epilog")
+"""slurmd starts a process for each of these that a plugin exports, and reads only at its start which it exports."""
+TASK_CALLBACKS = ("user_init", "task_post_fork", "task_exit")
+"""With contain_spank, slurmstepd clones itself for each of these that a plugin exports."""
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "minimal": (),
+    "job": JOB_CALLBACKS,
+    "task": TASK_CALLBACKS,
+    "full": JOB_CALLBACKS + TASK_CALLBACKS,
 }
-"""Callbacks that cost merely because a plugin has them; letters as in native/meson.build."""
+"""The libraries spank_python-NAME.so, as native/meson.build links them, each with the costly callbacks it exports."""
+COSTLY_CALLBACKS = VARIANTS["full"]
 
 
 class Line:
@@ -122,9 +126,14 @@ def calls(registry: Registry) -> dict[str, int]:
 
 
 def variant(registries: Iterable[Registry]) -> str:
-    """Return the letters of the plugin variant that offers Slurm all that handlers wait for, and no more."""
-    wanted = {name for registry in registries for name in calls(registry)}
-    return "".join(letter for name, letter in VARIANT_LETTERS.items() if name in wanted)
+    """Return the name of the smallest plugin variant that exports every callback with a handler."""
+    wanted = {name for registry in registries for name in calls(registry)} & set(COSTLY_CALLBACKS)
+    return next(name for name, exported in VARIANTS.items() if wanted <= set(exported))
+
+
+def exported(variant: str) -> tuple[str, ...]:
+    """Return the costly callbacks that a variant exports; all of them for the plugin as installed ("")."""
+    return VARIANTS.get(variant, COSTLY_CALLBACKS)
 
 
 def read(args: Sequence[str], path: str | None = None) -> list[list[str]] | None:

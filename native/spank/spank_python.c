@@ -2,7 +2,7 @@
 /*
  * The SPANK plugin of plugstack.conf: Slurm's calls, handed to slurmhooks.spank.entry where a handler waits for them.
  *
- * This file is compiled once and linked many times: which of the callbacks a variant exports decides what Slurm does
+ * This file is compiled once and linked four times: the callbacks that a variant exports decide what Slurm does
  * for it (a process for each prolog and epilog, a clone for each task); see meson.build.
  */
 #include <slurm/slurm.h>

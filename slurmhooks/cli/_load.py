@@ -11,13 +11,11 @@ from pathlib import Path
 from slurmhooks import config, loader, site, trusted
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.manifest import MOST_ARGUMENTS, VARIANT_LETTERS, Line
+from slurmhooks.manifest import COSTLY_CALLBACKS, JOB_CALLBACKS, MOST_ARGUMENTS, Line, exported
 from slurmhooks.registry import Registry
 from slurmhooks.spank.options import LIMIT, variable
 
 PRIVATE_ARGUMENTS = {"record", "jobs", "partitions", "reservations"}
-ASKED_AT_START = ("job_prolog", "job_epilog")
-"""slurmd asks its plugins only once whether they have these."""
 
 
 class Loaded:
@@ -196,22 +194,28 @@ def too_many_options(lines: list[Line]) -> list[str]:
     ]
 
 
+def variant_of(plugin: Path) -> str:
+    """Return the name of the variant that 'slurmhooks compile' has put in place, "" if it has not.
+
+    Args:
+        plugin: spank_python.so in the PluginDir.
+    """
+    return plugin.resolve().stem.partition("-")[2] if plugin.is_symlink() else ""
+
+
 def never_called(lines: list[Line], plugin: Path) -> list[str]:
     """Return the handlers that Slurm would never call, as the plugin in place leaves their callbacks out.
 
     Args:
         lines: of plugstack.conf.
-        plugin: spank_python.so; a link to a variant where 'slurmhooks compile' has chosen one.
+        plugin: spank_python.so in the PluginDir.
     """
-    lost = {
-        f"spank.{name}": name
-        for name, letter in VARIANT_LETTERS.items()
-        if plugin.is_symlink() and letter not in plugin.resolve().stem.partition("-")[2]
-    }
+    present = exported(variant_of(plugin))
+    lost = {f"spank.{name}": name for name in COSTLY_CALLBACKS if name not in present}
     return [
         f"{handler.where}: Slurm would never call handler {handler.label}: the installed {plugin.name} leaves"
         f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
-        + (", then restart slurmd" if lost[handler.spec.name] in ASKED_AT_START else "")
+        + (", then restart slurmd" if lost[handler.spec.name] in JOB_CALLBACKS else "")
         for line in lines
         for handler in line.registry.all_handlers()
         if handler.spec.name in lost

@@ -67,29 +67,30 @@ def byte_code() -> None:
         note(f"no byte code for launches: {error}")
 
 
-def choose_variant(folder: Path, letters: str) -> str:
+def choose_variant(folder: Path, name: str) -> str:
     """Put a variant of the plugin in place, in one step.
 
+    Args:
+        folder: the PluginDir.
+        name: one of :data:`slurmhooks.manifest.VARIANTS`.
+
     Returns:
-        what it is, for the user.
+        what it exports, for the user.
+
+    Raises:
+        Finding: the variant is not installed.
     """
-    variant = Path("slurmhooks", f"spank_python-{letters}.so")
+    variant = Path("slurmhooks", f"spank_python-{name}.so")
     if not (folder / variant).exists():
         raise Finding(f"{folder / variant} is missing: run 'slurmhooks install' again")
     target = folder / PLUGIN
-    # A plugin that no 'slurmhooks compile' has chosen offers all.
-    before = offers(target.resolve().stem.partition("-")[2]) if target.is_symlink() else _load.ASKED_AT_START
+    before = manifest.exported(_load.variant_of(target))
     if not (target.is_symlink() and os.readlink(target) == str(variant)):
         temporary = folder / f".{PLUGIN}.{os.getpid()}"
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(variant)
         temporary.replace(target)
-    extra = offers(letters)
-    if any(name in extra and name not in before for name in _load.ASKED_AT_START):
-        note("restart slurmd: it asks only at its start whether there are job_prolog and job_epilog to call")
+    extra = manifest.exported(name)
+    if any(callback in extra and callback not in before for callback in manifest.JOB_CALLBACKS):
+        note("restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog")
     return f"offers {', '.join(extra)} to Slurm" if extra else "offers Slurm no callback that costs"
-
-
-def offers(letters: str) -> list[str]:
-    """Return the callbacks that a variant has and others have not."""
-    return [name for name, letter in manifest.VARIANT_LETTERS.items() if letter in letters]

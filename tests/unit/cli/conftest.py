@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from slurmhooks.cli import _native, _slurm, main
 from slurmhooks.loader import PACKAGE
-from slurmhooks.manifest import VARIANT_LETTERS
+from slurmhooks.manifest import VARIANTS
 
 Call = Callable[..., Result]
 HEAD = "from slurmhooks import hook\n"
@@ -127,9 +127,7 @@ class Site:
         record.save(self.plugins)
         for name in ("job_submit_python.so", "spank_python.so", "scrun_python.so"):
             (self.plugins / name).write_text("all")
-        letters = "".join(VARIANT_LETTERS.values())
-        for number in range(1 << len(letters)):
-            variant = "".join(letter for bit, letter in enumerate(letters) if number >> bit & 1)
+        for variant in VARIANTS:
             (self.plugins / "slurmhooks" / f"spank_python-{variant}.so").write_text(variant)
         self.conf(f"PluginDir={self.plugins}", "JobSubmitPlugins=python")
         self.plugstack("required spank_python.so")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.manifest import MOST_ARGUMENTS, VARIANT_LETTERS
+from slurmhooks.manifest import COSTLY_CALLBACKS, MOST_ARGUMENTS
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
 Call = Callable[..., Result]
@@ -74,7 +74,7 @@ def test_a_required_handler_is_missing(site: Site) -> None:
     assert "a:f: [hooks]" not in result.output
 
 
-@pytest.mark.parametrize("callback", VARIANT_LETTERS)
+@pytest.mark.parametrize("callback", COSTLY_CALLBACKS)
 def test_a_callback_that_the_plugin_leaves_out(site: Site, callback: str) -> None:
     """After a handler is added whose callback costs, check says what to run, and after that it is content."""
     site.compile()

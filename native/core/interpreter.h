@@ -18,6 +18,9 @@ int interpreter_is_ours(void);
 /* The first entry point has been imported. Needs the GIL, and leaves no exception. */
 void interpreter_loaded(void);
 
+/* The modules that are part of this library (native/frozen.py). */
+extern const struct _frozen slurmhooks_frozen_modules[];
+
 /* Keep some freed blocks for the next thread (arena.c). Called once, before Python starts. */
 void arena_install(void);
 

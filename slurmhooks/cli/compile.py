@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from slurmhooks import _version, manifest
-from slurmhooks.cli import _bytecode, _load, _native, _site
+from slurmhooks import manifest
+from slurmhooks.cli import _load, _native, _site
 from slurmhooks.cli._findings import Finding, Findings
 from slurmhooks.cli._progress import note
 
@@ -21,9 +21,8 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     """Write the hook manifest, so that Python starts only where a handler is.
 
     Run it on every machine after hook files, plugstack.conf or slurmhooks itself have changed; without it, all works,
-    only slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, compiles
-    what launches import of slurmhooks to byte code, and puts that variant of spank_python.so in place which makes Slurm
-    do no more than the handlers need.
+    only slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, and puts that
+    variant of spank_python.so in place which makes Slurm do no more than the handlers need.
     """
     folder = plugin_dir or _site.installed_in(sysconfdir)
     record = _native.BuildRecord.load(folder) if folder else None
@@ -31,6 +30,9 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
         raise Finding(
             "no plugins found in slurm.conf's PluginDir: run 'slurmhooks install' first, or give --plugin-dir"
         )
+    other = _native.other_version(record)
+    if other is not None:
+        raise Finding(other)
     loaded = _load.Loaded()
     loaded.load(sysconfdir)
     if loaded.findings:
@@ -38,18 +40,23 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     notes = [*_load.ignored_modes(loaded.lines, record), *_load.too_long(loaded.lines)]
     for text in [*loaded.notes, *loaded.disabled, *notes]:
         note(text)
-    byte_code()
-    manifest.write(text_of(loaded, record), str(sysconfdir / manifest.FILE_NAME))
+    manifest.write(text_of(loaded, record, folder), str(sysconfdir / manifest.FILE_NAME))
     chosen = choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
     count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
     note(f"{sysconfdir / manifest.FILE_NAME}: {len(loaded.lines)} lines of plugstack.conf, {count} handlers")
     note(f"{folder / PLUGIN}: {chosen}")
 
 
-def text_of(loaded: _load.Loaded, record: _native.BuildRecord) -> str:
-    """Return the text of the manifest."""
-    # An upgrade of the package may read hook files in another way.
-    watched = [*loaded.watched, _version.__file__]
+def text_of(loaded: _load.Loaded, record: _native.BuildRecord, folder: Path) -> str:
+    """Return the text of the manifest.
+
+    Args:
+        loaded: what the daemons would load.
+        record: of the installed build.
+        folder: the PluginDir.
+    """
+    # Another build may read hook files in another way.
+    watched = [*loaded.watched, str(folder / _native.CORE)]
     return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns)
 
 
@@ -57,14 +64,6 @@ def slurm_number(version: str) -> int:
     """Return SLURM_VERSION_NUMBER of a version such as 24.11.5."""
     major, minor, micro = (int(part) for part in version.split("-")[0].split("."))
     return major << 16 | minor << 8 | micro
-
-
-def byte_code() -> None:
-    """Compile what of slurmhooks launches import, where its folder may be written."""
-    try:
-        _bytecode.write()
-    except OSError as error:
-        note(f"no byte code for launches: {error}")
 
 
 def choose_variant(folder: Path, name: str) -> str:

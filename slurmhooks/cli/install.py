@@ -70,6 +70,8 @@ def misfits(record: _native.BuildRecord) -> list[str]:
         for program, version in _slurm.installed_versions()
         if str(version) != record.slurm
     ]
+    other = _native.other_version(record)
+    found += [] if other is None else [other]
     if not Path(record.python.libpython).exists():
         found.append(f"{record.python.libpython} is not there any more: slurmhooks build again")
     return found

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
-    ("bytecode", "codes", "errors", "_version"),
+    ("codes", "errors", "_version"),
     ("values", "outcome", "trusted"),
     ("wire",),
     ("hook", "registry", "config", "plain_toml", "log", "structured", "view"),

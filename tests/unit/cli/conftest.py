@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from slurmhooks._version import __version__
 from slurmhooks.cli import _native, _slurm, main
 from slurmhooks.loader import PACKAGE
 from slurmhooks.manifest import VARIANTS
@@ -103,7 +104,7 @@ def build(tmp_path: Path) -> Path:
     libpython.write_text("")
     python = _native.PythonFacts(version="3.11.2", executable="/no/python", libpython=str(libpython), paths=[])
     record = _native.BuildRecord(
-        slurmhooks="0.1.0",
+        slurmhooks=__version__,
         slurm="24.11.5",
         python=python,
         lua="5.1",

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from slurmhooks._version import __version__
+from slurmhooks.cli import _native
 from slurmhooks.manifest import COSTLY_CALLBACKS, MOST_ARGUMENTS
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
@@ -240,3 +242,14 @@ def test_a_relative_folder(site: Site, run: Call, monkeypatch: pytest.MonkeyPatc
     assert run("compile", "--sysconfdir", "site").exit_code == 0
     assert f"{site.etc}/slurmhooks.manifest: up to date" in site.check().output
     assert f"{site.etc}/slurmhooks.manifest: up to date" in run("check", "--sysconfdir", "./site").output
+
+
+def test_plugins_of_another_version(site: Site, run: Call) -> None:
+    """After an upgrade of the package alone, check says what to do, and compile leaves the manifest as it is."""
+    path = _native.BuildRecord.path_in(site.plugins)
+    path.write_text(path.read_text().replace(f'"{__version__}"', '"0.0.9"'))
+    for result in (site.check(), run("compile", "--sysconfdir", site.etc)):
+        assert result.exit_code == 1
+        words = " ".join(result.output.split())
+        assert f"plugins hold slurmhooks 0.0.9, this command is {__version__}: run 'slurmhooks build'" in words
+    assert not (site.etc / "slurmhooks.manifest").exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 from slurmhooks import config, loader, site, trusted
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.manifest import COSTLY_CALLBACKS, JOB_CALLBACKS, MOST_ARGUMENTS, Line, exported
+from slurmhooks.manifest import COSTLY_CALLBACKS, JOB_CALLBACKS, MOST_ARGUMENTS, Line, Scrun, exported
 from slurmhooks.registry import Registry
 from slurmhooks.spank.options import LIMIT, variable
 
@@ -24,6 +24,7 @@ class Loaded:
     Attributes:
         registry: the handlers that the configuration names, for job_submit and scrun.
         lines: the lines of plugstack.conf, for SPANK.
+        scrun: what scrun takes from the configuration; None if that is wrong.
         config_files: what must be read for the handlers of the configuration: names, each with the access, r for a
             file and rx for a folder that is listed.
         line_files: the same for each of the lines.
@@ -37,6 +38,7 @@ class Loaded:
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
+        self.scrun: Scrun | None = None
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
         self.findings: list[str] = []
@@ -88,6 +90,8 @@ class Loaded:
 
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
+        script = None if read.scrun.lua is None else str(path.parent / read.scrun.lua)
+        self.scrun = Scrun(sources, _log_words(read), script)
         if read.job_submit.lua is not None:
             from slurmhooks.lua import job_submit
 
@@ -138,7 +142,7 @@ class Loaded:
             files = _files(path, read, sources)
         self.line_files.append([*files, *((name, "r") for name in loader.names(sources))])
         self.watched += [handler.path for handler in registry.all_handlers()]
-        limits = () if read is None else (read.log.level, str(read.log.limit))
+        limits = () if read is None else _log_words(read)
         self.lines.append(Line(args, sources, rest, registry, words, limits))
 
     def _add_scripts(
@@ -160,6 +164,11 @@ class Loaded:
     def all_registries(self) -> list[Registry]:
         """Return the handlers of the configuration and of each line."""
         return [self.registry, *(line.registry for line in self.lines)]
+
+
+def _log_words(read: config.Config) -> tuple[str, str]:
+    """Return level and limit of the log, as words of the manifest."""
+    return read.log.level, str(read.log.limit)
 
 
 def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> list[tuple[str, str]]:

@@ -262,7 +262,7 @@ def _load(args: tuple[str, ...], known: bool, many: bool) -> Line | None:
         if rows is None:
             sources, rest, require = site.of_plugstack(args)
         else:  # 'slurmhooks compile' writes no manifest that lacks a required handler
-            sources, rest = manifest.sources(args, rows)
+            sources, rest = manifest.sources(rows), site.split_plugstack(args)[2]
         own = [source for source in sources if not source.scripted]
         if many and own:
             import gc

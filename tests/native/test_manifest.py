@@ -173,7 +173,7 @@ CHANGES: dict[str, Callable[[Host], object]] = {
     "a pipe": replace_by_fifo,
     "unreadable": replace_by_loop,
     "too large": lambda host: edit(host, "\nend\n", "\n" + "# more\n" * 200_000 + "end\n"),
-    "foreign": lambda host: edit(host, "slurmhooks-manifest 1 ", "slurmhooks-manifest 2 "),
+    "foreign": lambda host: edit(host, "slurmhooks-manifest 2 ", "slurmhooks-manifest 1 "),
     "another line": lambda host: edit(host, "line hooks.py", "line hooks.py other"),
 }
 """Ways in which a manifest stops to hold."""

@@ -15,7 +15,7 @@ TIERS = (
     ("codes", "errors", "_version"),
     ("values", "outcome", "trusted"),
     ("wire",),
-    ("hook", "registry", "config", "plain_toml", "log", "structured", "view"),
+    ("hook", "registry", "config", "log", "structured", "view"),
     ("loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("spank", "job_submit", "scrun", "lua", "manifest"),

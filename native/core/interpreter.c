@@ -156,8 +156,6 @@ static PyStatus initialize(const char *directory)
         return status;
     arena_install();
     freeze_modules();
-    if (PyImport_AppendInittab("_slurmhooks_core", shared_module))
-        return PyStatus_NoMemory();
     PyConfig_InitIsolatedConfig(&config);
     status = fill(&config, directory);
     if (!PyStatus_Exception(status))

@@ -24,9 +24,6 @@ extern const struct _frozen slurmhooks_frozen_modules[];
 /* Keep some freed blocks for the next thread (arena.c). Called once, before Python starts. */
 void arena_install(void);
 
-/* Make the module _slurmhooks_core (shared.c). RET new, or NULL with an exception. */
-PyObject *shared_module(void);
-
 /* Make fork() safe from now on (fork.c). The caller holds the GIL. RET 0 or -1. */
 int fork_install(void);
 
@@ -45,12 +42,6 @@ void thread_state_drop(PyThreadState *state);
 
 /* In a forked child: its only thread state stays; see fork.c. */
 void thread_state_forked(void);
-
-/* From now on put small blocks side by side, as far as there is room (task_memory.c). The caller holds the GIL. */
-void task_memory_begin(void);
-
-/* In a forked child: that memory has a part for it. */
-void task_memory_forked(void);
 
 /* How often this process has been forked off since Python started: differs if a fork has happened in between. */
 unsigned fork_generation(void);

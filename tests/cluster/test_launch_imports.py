@@ -20,7 +20,6 @@ def tell(spank):
     )
 """
 BESIDES = {
-    "_slurmhooks_core",  # in that library too
     "gc",  # the library that starts Python asks it to freeze what slurmhooks is
     "_cffi_backend",  # what the compiled view runs on
     "_slurmhooks_spank.lib",

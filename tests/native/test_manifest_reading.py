@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from slurmhooks import manifest
+from slurmhooks import manifest, spank
 from slurmhooks.hook import HOOKS, Option
 from slurmhooks.loader import Source
 from slurmhooks.registry import Registry
@@ -221,7 +221,8 @@ def texts(version: int) -> st.SearchStrategy[list[bytes]]:
 
 
 def test_all_callbacks_are_known() -> None:
-    """C's names of the callbacks are those of the hooks."""
+    """C and Python number the callbacks alike, and their names are those of the hooks."""
+    assert tuple(CALLBACKS) == spank.CALLBACKS
     assert sorted(CALLBACKS) == sorted(name.removeprefix("spank.") for name in HOOKS if name.startswith("spank."))
 
 

@@ -119,8 +119,8 @@ from slurmhooks.spank import entry
 args = [arg.encode() for arg in sys.argv[3:]]
 known = sys.argv[2] == "known"
 answers = [entry.option(len(args), args, known, 0, 0, b"alice", 1)]
-for name in (b"task_init", b"exit"):
-    answers.append(entry.callback(name, object(), 2, len(args), args, known, 0, 0, 0))
+for name in ("task_init", "exit"):
+    answers.append(entry.callback(entry.CALLBACKS.index(name), object(), 2, len(args), args, known, 0, 0, 0))
 print(answers, native.env.get(b"HELLO", b"").decode(), native.logged)
 print(*(set(sys.modules) - before))
 """
@@ -164,10 +164,10 @@ sys.path.append(sys.argv[1])
 from slurmhooks.spank import entry
 
 args = [arg.encode() for arg in sys.argv[2:]]
-answers = [entry.callback(b"task_init", object(), 2, len(args), args, True, 0, 0, 0)]
+answers = [entry.callback(entry.CALLBACKS.index("task_init"), object(), 2, len(args), args, True, 0, 0, 0)]
 imported = set(sys.modules) - before
 answers.append(entry.option(len(args), args, True, 0, b"word", b"said", 1))
-answers.append(entry.callback(b"exit", object(), 2, len(args), args, True, 0, 0, 0))
+answers.append(entry.callback(entry.CALLBACKS.index("exit"), object(), 2, len(args), args, True, 0, 0, 0))
 print(answers, native.env, native.logged)
 print(*imported)
 """

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from slurmhooks.spank.fields import ExitStatus, Item, Where
+    from slurmhooks.spank.fields import Item, Where
+    from slurmhooks.values import ExitStatus
 
 
 CONTROL = "in srun, sbatch and salloc, and for reading in prolog and epilog"

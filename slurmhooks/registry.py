@@ -39,7 +39,10 @@ class Handler:
 
     scripted = False
 
-    __slots__ = ("contexts", "function", "label", "lenient", "line", "names", "order", "path", "spec", "timeout", "told")
+    __slots__ = (
+        *("contexts", "function", "label", "lenient", "line", "names", "order", "path"),
+        *("spec", "timeout", "told"),
+    )
 
     def __init__(
         self,

@@ -13,9 +13,9 @@ PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
     ("codes", "errors", "_version"),
-    ("values", "outcome", "trusted"),
+    ("values", "outcome"),
     ("wire",),
-    ("hook", "registry", "config", "log", "structured", "view"),
+    ("hook", "registry", "config", "log", "structured", "trusted", "view"),
     ("loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("spank", "job_submit", "scrun", "lua", "manifest"),

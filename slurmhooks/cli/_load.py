@@ -11,13 +11,11 @@ from pathlib import Path
 from slurmhooks import config, loader, site, trusted
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.manifest import MOST_ARGUMENTS, VARIANT_LETTERS, Line
+from slurmhooks.manifest import COSTLY_CALLBACKS, JOB_CALLBACKS, MOST_ARGUMENTS, Line, Scrun, exported
 from slurmhooks.registry import Registry
 from slurmhooks.spank.options import LIMIT, variable
 
 PRIVATE_ARGUMENTS = {"record", "jobs", "partitions", "reservations"}
-ASKED_AT_START = ("job_prolog", "job_epilog")
-"""slurmd asks its plugins only once whether they have these."""
 
 
 class Loaded:
@@ -26,6 +24,7 @@ class Loaded:
     Attributes:
         registry: the handlers that the configuration names, for job_submit and scrun.
         lines: the lines of plugstack.conf, for SPANK.
+        scrun: what scrun takes from the configuration; None if that is wrong.
         config_files: what must be read for the handlers of the configuration: names, each with the access, r for a
             file and rx for a folder that is listed.
         line_files: the same for each of the lines.
@@ -33,12 +32,14 @@ class Loaded:
         notes: what may be meant as it is, and may not.
         watched: the files that the handlers depend on.
         patterns: the names and globs that hook files were found by.
-        disabled: Lua scripts that are left out wherever they fail as here, each with the reason.
+        disabled: what is left out, each with the reason: Lua scripts, wherever they fail as here, and files that root
+            must not run.
     """
 
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
+        self.scrun: Scrun | None = None
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
         self.findings: list[str] = []
@@ -52,11 +53,17 @@ class Loaded:
         sys.dont_write_bytecode = True
         os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
         path = site.config_path()
-        if os.getuid() == 0:
+        user = site.slurm_user()
+        if os.getuid() in (0, user):
             # slurmctld also takes what is SlurmUser's, slurmd and slurmstepd take only what is root's.
-            trusted.guard(site.slurm_user())
+            trusted.guard(user)
         self._guard(partial(self._load_config, path))
         if os.getuid() == 0:
+            trusted.guard(user)
+            own = None if self.scrun is None else self.scrun.script
+            for script in (str(path.with_name("scrun.lua")), own):
+                if script is not None and os.path.lexists(script):
+                    self._guard(partial(trusted.check, script))
             trusted.guard()
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
             self._guard(partial(self._load_line, args, path))
@@ -90,10 +97,17 @@ class Loaded:
 
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
+        script = None if read.scrun.lua is None else str(path.parent / read.scrun.lua)
+        self.scrun = Scrun(sources, _log_words(read), script)
         if read.job_submit.lua is not None:
             from slurmhooks.lua import job_submit
 
             sources = [*job_submit.sources(read, path), *sources]
+        if os.getuid() == 0:
+            left = not_roots([str(path), *loader.names(sources)])
+            self.disabled += left
+            if left:
+                return
         self.registry = loader.load(sources, read.hooks.require)
         self.notes += self.registry.notes
         self._watch_config(path, read, sources)
@@ -140,7 +154,7 @@ class Loaded:
             files = _files(path, read, sources)
         self.line_files.append([*files, *((name, "r") for name in loader.names(sources))])
         self.watched += [handler.path for handler in registry.all_handlers()]
-        limits = () if read is None else (read.log.level, str(read.log.limit))
+        limits = () if read is None else _log_words(read)
         self.lines.append(Line(args, sources, rest, registry, words, limits))
 
     def _add_scripts(
@@ -162,6 +176,35 @@ class Loaded:
     def all_registries(self) -> list[Registry]:
         """Return the handlers of the configuration and of each line."""
         return [self.registry, *(line.registry for line in self.lines)]
+
+
+def not_roots(names: list[str]) -> list[str]:
+    """Return the files that slurmctld may run, but root not: SlurmUser could have written them.
+
+    From now on this process trusts only what is root's.
+    """
+    user = site.slurm_user()
+    trusted.guard(user)
+    allowed = [name for name in names if not _is_exposed(name)]
+    trusted.guard()
+    return [
+        f"{name}: SlurmUser (user id {user}) could have written it, so root does not run it: call this as SlurmUser"
+        for name in allowed
+        if _is_exposed(name)
+    ]
+
+
+def _is_exposed(name: str) -> bool:
+    try:
+        trusted.check(name)
+    except LoadError:
+        return True
+    return False
+
+
+def _log_words(read: config.Config) -> tuple[str, str]:
+    """Return level and limit of the log, as words of the manifest."""
+    return read.log.level, str(read.log.limit)
 
 
 def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> list[tuple[str, str]]:
@@ -196,22 +239,28 @@ def too_many_options(lines: list[Line]) -> list[str]:
     ]
 
 
+def variant_of(plugin: Path) -> str:
+    """Return the name of the variant that 'slurmhooks compile' has put in place, "" if it has not.
+
+    Args:
+        plugin: spank_python.so in the PluginDir.
+    """
+    return plugin.resolve().stem.partition("-")[2] if plugin.is_symlink() else ""
+
+
 def never_called(lines: list[Line], plugin: Path) -> list[str]:
     """Return the handlers that Slurm would never call, as the plugin in place leaves their callbacks out.
 
     Args:
         lines: of plugstack.conf.
-        plugin: spank_python.so; a link to a variant where 'slurmhooks compile' has chosen one.
+        plugin: spank_python.so in the PluginDir.
     """
-    lost = {
-        f"spank.{name}": name
-        for name, letter in VARIANT_LETTERS.items()
-        if plugin.is_symlink() and letter not in plugin.resolve().stem.partition("-")[2]
-    }
+    present = exported(variant_of(plugin))
+    lost = {f"spank.{name}": name for name in COSTLY_CALLBACKS if name not in present}
     return [
         f"{handler.where}: Slurm would never call handler {handler.label}: the installed {plugin.name} leaves"
         f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
-        + (", then restart slurmd" if lost[handler.spec.name] in ASKED_AT_START else "")
+        + (", then restart slurmd" if lost[handler.spec.name] in JOB_CALLBACKS else "")
         for line in lines
         for handler in line.registry.all_handlers()
         if handler.spec.name in lost

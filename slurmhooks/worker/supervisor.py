@@ -10,6 +10,7 @@ import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from slurmhooks.log import log
 from slurmhooks.worker import control, generation, process
@@ -22,7 +23,9 @@ POLL = 1.0
 LOAD_LIMIT = 60.0
 """Seconds that loading hook files may take."""
 RETRY = 5.0
-"""Seconds, at most, before files that have not changed are loaded again, where nothing serves."""
+"""Seconds, at most, before another generation is started after one that ended by itself, where nothing serves."""
+REPEAT = 60.0
+"""Seconds before files that do not load are loaded, and the error is logged, again though they have not changed."""
 ACCIDENTS = 3
 """How often a generation may end by itself before requests are refused at once, and do not wait for the next one."""
 GRACE = 2.0
@@ -69,6 +72,7 @@ class Supervisor:
         self._serving: int | None = None
         self._watch: Watch | None = None
         self._good: Watch | None = None
+        self._fault: dict[str, Any] | None = None  # why the newest files are not in force, and since when
         self._reload = True
         self._accidents = 0
         self._retry_at: float | None = None
@@ -197,6 +201,10 @@ class Supervisor:
         """
         if number == self._loading:
             self._loading = None
+            since = time.time() if self._fault is None else self._fault["since"]
+            self._fault = {"since": since, "findings": findings or [line]}
+            if self._retry_at is None and self._reload:
+                self._retry_at = time.monotonic() + REPEAT
             if self._serving is None and self._accidents in range(1, ACCIDENTS):
                 pass  # requests wait for the next one, until their deadline
             elif self._serving is None:
@@ -224,6 +232,7 @@ class Supervisor:
         settings, before = child.settings, self._serving
         self._serving, self._loading, self._accidents = number, None, 0
         self._good = child.watch
+        self._fault = None
         timeout = max(1, round(settings.timeout * 1000))
         self._to_client(Message(control.SERVING, number, int(settings.accept), timeout))
         if before is not None and before in self._children:
@@ -306,12 +315,21 @@ class Supervisor:
     def _on_request(self, asked: Asked) -> None:
         """Handle what a command asks for."""
         if asked.text == "status":
-            children = {
-                number: {"pid": child.pid, "workers": sorted(child.workers)} for number, child in self._children.items()
-            }
-            self._requests.answer(asked, {"serving": self._serving, "loading": self._loading, "generations": children})
+            self._requests.answer(asked, self._status())
         elif asked.text != "reload":
             self._requests.answer(asked, {"findings": [f"unknown request {asked.text!r}"]})
+
+    def _status(self) -> dict[str, Any]:
+        """Return what is in force; as slurmhooks/cli/_running.py shows it."""
+        serving = self._children.get(self._serving) if self._serving is not None else None
+        handlers = serving.watch.handlers if serving is not None and serving.watch is not None else {}
+        return {
+            "supervisor": os.getpid(),
+            "generation": self._serving,
+            "workers": sorted(serving.workers) if serving is not None else [],
+            "handlers": [handler for found in handlers.values() for handler in found],
+            "fault": self._fault,
+        }
 
     def _end(self) -> None:
         """End everything below: in peace at first, as workers see that their channels are closed."""

@@ -310,6 +310,45 @@ def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
     host.stop()
 
 
+def test_status(start: Start, tmp_path: Path) -> None:
+    """A supervisor says what is in force, which processes serve it, and since when and why newer files are not."""
+    host = start(version=1, settings={"workers": 2})
+    wait_for(lambda: host.workers == 2, "two workers")
+    (serving,) = requests.ask("status", str(tmp_path), 0, 30)
+    assert serving == {
+        "supervisor": below(host.pid, SUPERVISOR)[0].pid,
+        "generation": 1,
+        "workers": sorted(each.pid for each in below(host.pid, WORKER)),
+        "handlers": [["1"]],
+        "fault": None,
+    }
+    long = "x" * 1_000_000
+    faults = []
+    for version in (2, 3):
+        host.set(version=version, findings=[f"a.py:{version}: wrong", long])
+        requests.ask("reload", str(tmp_path), 0, 30)
+        (kept,) = requests.ask("status", str(tmp_path), 0, 30)
+        faults.append(kept["fault"])
+        assert kept == serving | {"fault": faults[-1]}
+        assert faults[-1]["findings"] == [f"a.py:{version}: wrong", long]
+    assert faults[0]["since"] == faults[1]["since"], "not since the first one failed"
+    host.set(version=4)
+    requests.ask("reload", str(tmp_path), 0, 30)
+    (after,) = requests.ask("status", str(tmp_path), 0, 30)
+    assert (after["generation"] > 1, after["handlers"], after["fault"]) == (True, [["4"]], None)
+    host.stop()
+
+
+def test_status_without_handlers(start: Start, tmp_path: Path) -> None:
+    """Where nothing has loaded yet, the answer says why."""
+    host = start(ready=False, findings=["a.py:3: wrong"])
+    assert host.exchange("echo")[0] == "UNAVAILABLE"
+    (status,) = requests.ask("status", str(tmp_path), 0, 30)
+    assert (status["generation"], status["workers"], status["handlers"]) == (None, [], [])
+    assert status["fault"]["findings"] == ["a.py:3: wrong"]
+    host.stop()
+
+
 @pytest.mark.soak
 def test_reload_under_load(start: Start, tmp_path: Path) -> None:
     """No request is lost while generations replace each other."""

@@ -45,6 +45,7 @@ class Generation:
         self._serving: set[int] = set()
         self._leaving: set[int] = set()  # slurmctld does not use them any more; most are being killed
         self._zombies: set[int] = set()  # ended, and slurmctld does not know it yet
+        self._closed: set[int] = set()  # of these, those that have ended in peace: slurmctld may be about to end, too
         self._finishing = False
         self._retry_at = 0.0
         self._wake, wakes = socket.socketpair()
@@ -59,7 +60,7 @@ class Generation:
         """Keep as many workers as the configuration asks for, until told to finish."""
         while not self._finishing or self._starting or self._serving or self._leaving:
             if not self._finishing and time.monotonic() >= self._retry_at:
-                while len(self._starting) + len(self._serving) < self._service.settings.workers:
+                while len(self._starting) + len(self._serving) + len(self._closed) < self._service.settings.workers:
                     self._fork()
             poller = select.poll()
             for fd in (self._supervisor, self._wake, *(channel for channel, _ in self._starting.values())):
@@ -133,6 +134,7 @@ class Generation:
         """Replace a worker at once: one that is killed with much memory takes its time to end."""
         if pid in self._zombies:
             self._zombies.remove(pid)
+            self._closed.discard(pid)
             os.waitpid(pid, 0)
         elif pid in self._serving:
             self._serving.remove(pid)
@@ -147,7 +149,10 @@ class Generation:
             if pid in self._serving:
                 self._serving.remove(pid)
                 self._zombies.add(pid)
-                control.send(self._supervisor, Message(control.DIED, self._number, pid, _status(pid)))
+                status = _status(pid)
+                if not status:
+                    self._closed.add(pid)
+                control.send(self._supervisor, Message(control.DIED, self._number, pid, status))
                 continue
             _, status = os.waitpid(pid, 0)
             self._leaving.discard(pid)

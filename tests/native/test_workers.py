@@ -199,6 +199,16 @@ def test_requests_in_parallel(start: Start) -> None:
     host.stop()
 
 
+def test_none_starts_at_the_end(start: Start, tmp_path: Path) -> None:
+    """When slurmctld ends, its workers end, and none starts in their place."""
+    append = f"open({str(tmp_path / 'starts')!r}, 'a').write('x')"
+    host = start(settings={"workers": 4}, start=append)
+    wait_for(lambda: host.workers == 4, "four workers")
+    host.stop()
+    assert (tmp_path / "starts").read_text() == "xxxx"
+    assert host.log == ""
+
+
 def test_the_end_while_a_worker_starts(start: Start) -> None:
     """A worker that gets ready while slurmctld ends is not waited for: all ends in peace, and at once."""
     host = start(settings={"workers": 2})

@@ -152,11 +152,15 @@ def test_forks_end_with_the_worker(host: Exchanger) -> None:
     assert left not in {each.pid for each in processes()}
 
 
-def test_forked_children_do_not_answer(host: Exchanger) -> None:
-    """A child that a handler forks and that returns from the handler sends nothing."""
+@pytest.mark.parametrize("begin", ["", "import os; os.fork()"], ids=["request", "start"])
+def test_forked_children_do_not_answer(start: Start, begin: str) -> None:
+    """A child that a handler forks and that returns from the handler ends and sends nothing; the log says so."""
+    host = start(start=begin)
     for _ in range(20):
         assert host.exchange("import os; os.fork(); answer = 'once'") == ("OK", "once")
     assert host.exchange("echo next") == ("OK", "echo next")
+    line = "a handler has forked and its child came back"
+    wait_for(lambda: host.log.count(line) == 20 + bool(begin), "a line for each child")
     host.stop()
 
 
@@ -255,13 +259,28 @@ def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
     host.set(findings=["a.py:3: wrong"])
     assert requests.ask("reload", str(tmp_path), 0, 30) == [{"findings": ["a.py:3: wrong"]}]
     assert host.exchange("answer = version") == ("OK", "7")
-    assert "the hooks that were loaded before stay in service" in host.log
+    assert "the hooks that were loaded before stay in force" in host.log
     host.set(load="import os; os.kill(os.getpid(), 9)")
     assert "findings" in requests.ask("reload", str(tmp_path), 0, 30)[0]
     host.set(start="raise ValueError('not today')")
     assert "before it could serve" in requests.ask("reload", str(tmp_path), 0, 30)[0]["findings"][0]
     assert host.exchange("answer = version") == ("OK", "7")
     wait_for(lambda: len(below(host.pid)) == 3, "the end of all generations except one")
+    host.stop()
+
+
+def test_workers_that_cannot_start_again(start: Start, tmp_path: Path) -> None:
+    """Where a worker cannot be replaced, requests are refused at once after three attempts, which get rarer."""
+    flag = tmp_path / "flag"
+    host = start(start=f"import os; os.path.exists({str(flag)!r}) and 1 / 0")
+    flag.touch()
+    assert host.exchange("import os; os._exit(3)")[0] == "WORKER_DIED"
+    result, detail = host.exchange("echo")
+    assert (result, "before it could serve" in detail) == ("UNAVAILABLE", True), detail
+    assert host.log.count("before it could serve") == 3
+    flag.unlink()
+    assert "generation" in requests.ask("reload", str(tmp_path), 0, 30)[0]
+    assert host.exchange("echo") == ("OK", "echo")
     host.stop()
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 RETRY = 1.0
 RETRY_MOST = 60.0
-"""Seconds between two attempts to start a worker that ends before it can serve: twice as many after each, up to this."""
+"""Seconds between two attempts to start a worker that ends before it can serve: each time twice as many, up to this."""
 
 
 class Generation:

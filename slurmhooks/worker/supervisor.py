@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from slurmhooks.log import log
-from slurmhooks.reload import STAYS
+from slurmhooks.reload import STAYS, report_change
 from slurmhooks.worker import control, generation, process
 from slurmhooks.worker.control import Message
 from slurmhooks.worker.requests import Asked, Requests
@@ -226,8 +226,11 @@ class Supervisor:
         """Have requests go to a generation, and the one before finish."""
         assert child.settings is not None
         child.deadline = None
+        assert child.watch is not None
         settings, before = child.settings, self._serving
         self._serving, self._loading, self._accidents = number, None, 0
+        if self._good is not None and self._good.plain() != child.watch.plain():
+            report_change(self._good.contents(), child.watch.contents())
         self._good = child.watch
         timeout = max(1, round(settings.timeout * 1000))
         self._to_client(Message(control.SERVING, number, int(settings.accept), timeout))

@@ -291,7 +291,13 @@ def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
     for state in ({"version": 2}, {"version": 3, "findings": ["wrong"]}, {"version": 4}):
         host.set(**state)
         requests.ask("reload", str(tmp_path), 0, 30)
-    assert host.exchange("answer = before, version") == ("OK", "({'version': [['2']]}, 4)")
+    assert host.exchange("[[[hook, label, file]]] = before.values(); answer = label, version") == (
+        "OK",
+        "('tests:v2', 4)",
+    )
+    assert "took up changed hooks: 1 handlers" in host.log
+    assert "no longer in force: job_submit handler tests:v1" in host.log
+    assert "no longer in force: job_submit handler tests:v3" not in host.log
     host.stop()
 
 

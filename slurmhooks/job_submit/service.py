@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from _thread import get_ident
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch, loader
@@ -19,7 +20,7 @@ from slurmhooks.worker.service import Settings, load_site
 from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
     from pathlib import Path
 
     from slurmhooks.config import Config
@@ -164,7 +165,9 @@ def load(watch: Watch) -> Service:
     """
     tables = _tables()
     hooks = (*HOOKS, "job_submit.init", "job_submit.fini")
-    read, registry = load_site(watch, lambda registry: _check(registry, tables), _scripts, hooks)
+    former = watch.before.handlers if watch.before is not None else ()
+    scripts = partial(_scripts, former=former)
+    read, registry = load_site(watch, lambda registry: _check(registry, tables), scripts, hooks)
     return Service(tables, registry, Settings.of(read))
 
 
@@ -183,12 +186,12 @@ def _tables() -> Tables:
     return tables
 
 
-def _scripts(read: Config, path: Path) -> list[loader.Source]:
+def _scripts(read: Config, path: Path, former: Container[str]) -> list[loader.Source]:
     if read.job_submit.lua is None:
         return []
     from slurmhooks.lua import job_submit
 
-    return job_submit.sources(read, path)
+    return job_submit.sources(read, path, former)
 
 
 def _check(registry: Registry, tables: Tables) -> list[str]:

@@ -28,6 +28,7 @@ class Handler:
         spec: its hook.
         order: low runs first.
         lenient: a bug in it lets the request pass.
+        timeout: seconds that it may take, or None; for job_submit and job_modify.
         contexts: the SPANK contexts in which it runs; empty for the other points.
         label: ``module:qualname``, for messages.
         path: the file that defines it.
@@ -37,7 +38,7 @@ class Handler:
 
     scripted = False
 
-    __slots__ = ("contexts", "function", "label", "lenient", "line", "names", "order", "path", "spec")
+    __slots__ = ("contexts", "function", "label", "lenient", "line", "names", "order", "path", "spec", "timeout")
 
     def __init__(
         self,
@@ -50,9 +51,11 @@ class Handler:
         label: str,
         path: str,
         line: int,
+        timeout: float | None = None,
     ) -> None:
         """Keep the description; see the class."""
         self.function = function
+        self.timeout = timeout
         self.names = names
         self.spec = spec
         self.order = order
@@ -161,11 +164,14 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         ]
         if not mark.contexts:
             findings.append(f"{where}: contexts is empty, so it would never run")
+    if mark.timeout is not None and not (spec.has_timeout and mark.timeout > 0):
+        wrong = "takes more than 0 seconds" if spec.has_timeout else "is for handlers of job_submit and job_modify"
+        findings.append(f"{where}: timeout {wrong}, not {mark.timeout!r}")
     if findings:
         return None, findings
     contexts = spec.contexts if mark.contexts is None else mark.contexts
     lenient = mark.on_error == spec.on_error[1]
-    return Handler(function, names, spec, mark.order, lenient, contexts, label, path, line), []
+    return Handler(function, names, spec, mark.order, lenient, contexts, label, path, line, mark.timeout), []
 
 
 def missing(require: Iterable[str], handlers: Iterable[Handler]) -> list[str]:

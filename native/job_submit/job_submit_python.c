@@ -24,6 +24,10 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 /* What slurmctld gets when no handler has answered: the request is refused. */
 #define FAILED SLURM_ERROR
 #define SERVICE "slurmhooks.job_submit.service:load"
+/* Handlers that one request can leave out. */
+#define MOST_LEFT_OUT 16
+/* How long a slurmctld that reconfigures itself waits for the hooks to load, in milliseconds. */
+#define RECONFIGURE_MS 30000
 /* The number of the table of job_record_t. */
 #define RECORD 1
 
@@ -67,19 +71,29 @@ static void tell(char **err_msg, const char *text)
     }
 }
 
-/* Refuse a request that no handler has answered: a line with an id for the user, the reason for the log. */
-static int refuse(const struct slurmhooks_event *event, const char *reason, char **err_msg)
+static const char *hook_of(const struct slurmhooks_event *event)
 {
-    const char *hook = event->modify ? "job_modify" : "job_submit";
+    return event->modify ? "job_modify" : "job_submit";
+}
+
+/* Say that no handler has answered: a line with an id for the user, the reason for the log. */
+static void report(const struct slurmhooks_event *event, const char *what, const char *reason, char **err_msg)
+{
     unsigned id = 0;
     char text[160];
 
     if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0)
         id = (unsigned)(uintptr_t)event;
-    log_error("error %08x: %s of user %u was refused: %s", id, hook, event->uid, reason);
+    log_error("error %08x: %s of user %u: %s: %s", id, hook_of(event), event->uid, what, reason);
     snprintf(text, sizeof(text),
-             "slurmhooks: the %s hooks did not answer (error %08x); please tell your administrators", hook, id);
+             "slurmhooks: the %s hooks did not answer (error %08x); please tell your administrators", hook_of(event),
+             id);
     tell(err_msg, text);
+}
+
+static int refuse(const struct slurmhooks_event *event, const char *reason, char **err_msg)
+{
+    report(event, "refused", reason, err_msg);
     return FAILED;
 }
 
@@ -97,34 +111,73 @@ static int apply(const struct slurmhooks_event *event, const void *answer, size_
     return verdict.code;
 }
 
-static int run(struct slurmhooks_event *event, char **err_msg)
+/* Pack a request. IN left_out, count: handlers that are not to run. RET false: it is too large, or memory is short. */
+static bool pack(const struct slurmhooks_event *event, const uint64_t *left_out, unsigned count,
+                 struct slurmhooks_buffer *request)
 {
-    struct slurmhooks_buffer request;
-    char detail[SLURMHOOKS_DETAIL_MAX] = "";
-    void *answer = NULL;
-    size_t size = 0;
-
-    slurmhooks_begin(&request, SLURMHOOKS_REQUEST);
-    slurmhooks_put_struct(&request, 0, event->job_desc);
+    slurmhooks_begin(request, SLURMHOOKS_REQUEST);
+    slurmhooks_put_struct(request, 0, event->job_desc);
     if (event->record && slurmhooks_tables.count > RECORD)
-        slurmhooks_put_struct(&request, RECORD, event->record);
-    if (!slurmhooks_end(&request, event->modify, event->uid, event->owner))
-        return refuse(event, "the request is larger than a message can be, or there is no memory", err_msg);
-    enum slurmhooks_result result =
-        client ? slurmhooks_client_exchange(client, request.data, request.size, 0, slurmhooks_answer_query, event,
-                                            &answer, &size, detail)
-               : SLURMHOOKS_UNAVAILABLE;
-    free(request.data);
+        slurmhooks_put_struct(request, RECORD, event->record);
+    for (unsigned i = 0; i < count; i++)
+        slurmhooks_put(request, SLURMHOOKS_LEFT_OUT_HANDLER, &left_out[i], sizeof(left_out[i]));
+    return slurmhooks_end(request, event->modify, event->uid, event->owner);
+}
+
+/*
+ * Answer a request that ended a worker, or that none has taken.
+ *
+ * A handler whose on_error is "accept" is left out, and the others run again. Where it has taken all the time that
+ * there was, they cannot: the request passes only if no handler may refuse it for a bug.
+ *
+ * RET whether the request is to be sent again. OUT rc: what slurmctld gets if not.
+ */
+static bool settle(struct slurmhooks_event *event, enum slurmhooks_result result,
+                   const struct slurmhooks_failure *failure, bool in_time, char **err_msg, int *rc)
+{
     if (result == SLURMHOOKS_UNAVAILABLE && client && slurmhooks_client_accepts(client)) {
         log_error("a request of user %u was accepted without hooks ([job_submit] on_unavailable): %s", event->uid,
-                  detail);
-        return SLURM_SUCCESS;
+                  failure->detail);
+        *rc = SLURM_SUCCESS;
+    } else if (result != SLURMHOOKS_UNAVAILABLE && failure->lenient && (in_time || failure->all_lenient)) {
+        report(event, in_time ? "the handler is left out (on_error)" : "accepted (on_error)", failure->detail, err_msg);
+        *rc = SLURM_SUCCESS;
+        return in_time;
+    } else {
+        *rc = refuse(event, *failure->detail ? failure->detail : "there are no workers", err_msg);
     }
-    if (result != SLURMHOOKS_OK)
-        return refuse(event, *detail ? detail : "there are no workers", err_msg);
-    int rc = apply(event, answer, size, err_msg);
-    free(answer);
-    return rc;
+    return false;
+}
+
+static int run(struct slurmhooks_event *event, char **err_msg)
+{
+    uint64_t left_out[MOST_LEFT_OUT];
+    int64_t deadline = client ? slurmhooks_client_deadline(client, 0) : 0;
+    int rc;
+
+    for (unsigned count = 0;; count++) {
+        struct slurmhooks_failure failure = {0};
+        struct slurmhooks_buffer request;
+        enum slurmhooks_result result = SLURMHOOKS_UNAVAILABLE;
+        void *answer = NULL;
+        size_t size = 0;
+
+        if (!pack(event, left_out, count, &request))
+            return refuse(event, "the request is larger than a message can be, or there is no memory", err_msg);
+        if (client)
+            result = slurmhooks_client_exchange(client, request.data, request.size, deadline, slurmhooks_answer_query,
+                                                event, &answer, &size, &failure);
+        free(request.data);
+        if (result == SLURMHOOKS_OK) {
+            rc = apply(event, answer, size, err_msg);
+            free(answer);
+            return rc;
+        }
+        bool in_time = count < MOST_LEFT_OUT && client && slurmhooks_client_left(deadline) > 0;
+        if (!settle(event, result, &failure, in_time, err_msg, &rc))
+            return rc;
+        left_out[count] = failure.handler;
+    }
 }
 
 static void log_line(enum slurmhooks_level level, const char *line)
@@ -132,7 +185,30 @@ static void log_line(enum slurmhooks_level level, const char *line)
     slurmhooks_log((int)level, line);
 }
 
-/* The supervisor's command line; slurmctld starts whether or not the supervisor does. */
+extern int fini(void)
+{
+    if (client)
+        slurmhooks_client_stop(client);
+    client = NULL;
+    return SLURM_SUCCESS;
+}
+
+/*
+ * From 23.11 on 'scontrol reconfigure' starts another slurmctld, and the present one goes on if that one fails. The
+ * present one has handlers in force: it is replaced only by one whose hooks load.
+ */
+static bool reconfigures_to_nothing(void)
+{
+    char reason[SLURMHOOKS_DETAIL_MAX];
+
+    if (!client || !getenv("SLURMCTLD_RECONF") || slurmhooks_client_wait(client, RECONFIGURE_MS, reason))
+        return false;
+    log_error("slurmctld is not reconfigured: %s", reason);
+    fini();
+    return true;
+}
+
+/* Start the supervisor; slurmctld starts whether or not that works. */
 extern int init(void)
 {
     Dl_info info;
@@ -158,15 +234,7 @@ extern int init(void)
     client = slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line});
     if (!client)
         log_error("the workers cannot be started: requests are refused");
-    return SLURM_SUCCESS;
-}
-
-extern int fini(void)
-{
-    if (client)
-        slurmhooks_client_stop(client);
-    client = NULL;
-    return SLURM_SUCCESS;
+    return reconfigures_to_nothing() ? SLURM_ERROR : SLURM_SUCCESS;
 }
 
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)

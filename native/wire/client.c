@@ -160,3 +160,33 @@ bool slurmhooks_client_accepts(struct slurmhooks_client *client)
     pthread_mutex_unlock(&client->lock);
     return accepts;
 }
+
+int64_t slurmhooks_client_deadline(struct slurmhooks_client *client, unsigned ms)
+{
+    pthread_mutex_lock(&client->lock);
+    unsigned time = ms ? ms : client->timeout_ms;
+    pthread_mutex_unlock(&client->lock);
+    return channel_now() + (int64_t)time * 1000000;
+}
+
+bool slurmhooks_client_wait(struct slurmhooks_client *client, unsigned ms, char *reason)
+{
+    int64_t deadline = slurmhooks_client_deadline(client, ms);
+    struct timespec until = {deadline / 1000000000, deadline % 1000000000};
+    int error = 0;
+
+    pthread_mutex_lock(&client->lock);
+    while (!client->workers && !client->unavailable && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&client->changed, &client->lock, &until);
+    bool serves = client->workers != NULL;
+    if (!serves)
+        snprintf(reason, SLURMHOOKS_DETAIL_MAX, "%s",
+                 client->unavailable ? client->reason : "no worker was ready in time");
+    pthread_mutex_unlock(&client->lock);
+    return serves;
+}
+
+int64_t slurmhooks_client_left(int64_t deadline)
+{
+    return deadline - channel_now();
+}

@@ -27,6 +27,8 @@ LARGEST = 64 << 20
 """Largest message, in bytes."""
 TEXT_FOR_USER = (1 << 32) - 1
 """The tag of an answer's text for the user."""
+LEFT_OUT_HANDLER = TEXT_FOR_USER - 1
+"""The tag of a request's number: the place, from 1 on, of a handler that is not to run: it has ended a worker."""
 LEFT_OUT = 1
 """The slot of a text, or texts, that are set but too long to be sent unasked."""
 

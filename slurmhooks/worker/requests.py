@@ -185,5 +185,6 @@ def names(folder: str) -> list[str]:
     """Return the names of all sockets that may be supervisors of a configuration, without the NUL byte."""
     start = f"@{start_of_name(folder)}"
     with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
-        found = {line.split(maxsplit=7)[-1].rstrip("\n") for line in file}
+        # Anybody may give a socket a name with line feeds in it.
+        found = {words[7].rstrip("\n") for line in file if len(words := line.split(maxsplit=7)) == 8}
     return sorted(name[1:] for name in found if name.startswith(start) and name.removeprefix(start).isdecimal())

@@ -188,7 +188,7 @@ def encoder(row: Field[Any], release: Release) -> Callable[[Any], Any]:
 
         return offset
     if row.name in ("begin_time", "end_time"):
-        return lambda value: _truncated(value, 64)
+        return lambda value: _truncated(value, 64) & (1 << 64) - 1
     return lambda value: to_c(value, bits)
 
 

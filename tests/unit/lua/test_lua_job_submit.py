@@ -58,6 +58,8 @@ def test_fields_are_read_and_written_as_in_lua(load: Load) -> None:
         assert(job_desc.environment.HOME == "/h" and job_desc.environment.NONE == nil)
         job_desc.time_limit = 60.9
         assert(job_desc.time_limit == 60)
+        job_desc.begin_time = -1
+        assert(job_desc.begin_time == -1)
         job_desc.comment = ""
         job_desc.nice = slurm.NICE_OFFSET + 3
         job_desc.environment.ADDED = "yes"

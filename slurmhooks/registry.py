@@ -33,12 +33,25 @@ class Handler:
         label: ``module:qualname``, for messages.
         path: the file that defines it.
         line: the line that defines it.
+        told: the log has its wrong code of a refusal already.
         scripted: it stands for a Lua script's, see slurmhooks.lua, and dispatch does not run it.
     """
 
     scripted = False
 
-    __slots__ = ("contexts", "function", "label", "lenient", "line", "names", "order", "path", "spec", "timeout")
+    __slots__ = (
+        "contexts",
+        "function",
+        "label",
+        "lenient",
+        "line",
+        "names",
+        "order",
+        "path",
+        "spec",
+        "timeout",
+        "told",
+    )
 
     def __init__(
         self,
@@ -64,6 +77,7 @@ class Handler:
         self.label = label
         self.path = path
         self.line = line
+        self.told = False
 
     @property
     def where(self) -> str:

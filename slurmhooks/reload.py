@@ -11,10 +11,9 @@ import gc
 import sys
 import time
 from collections import Counter
-from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from slurmhooks import dispatch, loader, site
+from slurmhooks import dispatch, loader, site, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.hook import HOOKS
 from slurmhooks.log import log
@@ -357,12 +356,8 @@ def _refuse_blank(config: str) -> None:
 
 
 def _is_blank(path: str) -> bool:
-    """Tell whether a file holds nothing but blanks; one that cannot be read is reported elsewhere."""
-    state = loader.state(path)
-    if isinstance(state, int) or not S_ISREG(state[5]):
-        return False
+    """Tell whether a file holds nothing but blanks; one that cannot be read, or trusted, is reported elsewhere."""
     try:
-        with open(path, "rb") as file:
-            return not file.read(4096).strip()
-    except OSError:
+        return not trusted.read(path).strip()
+    except (OSError, LoadError):
         return False

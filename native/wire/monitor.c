@@ -116,7 +116,8 @@ static void add_worker(struct slurmhooks_client *client, struct message *message
     worker->next = client->workers;
     client->workers = worker;
     client->unavailable = false;
-    if (client->stopping)
+    /* Too late: nobody would ever use it. */
+    if (client->stopping || worker->generation < client->serving)
         pool_discard(client, worker, false);
     pthread_cond_signal(&client->changed);
     pthread_mutex_unlock(&client->lock);

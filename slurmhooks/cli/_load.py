@@ -33,7 +33,8 @@ class Loaded:
         notes: what may be meant as it is, and may not.
         watched: the files that the handlers depend on.
         patterns: the names and globs that hook files were found by.
-        disabled: Lua scripts that are left out wherever they fail as here, each with the reason.
+        disabled: what is left out, each with the reason: Lua scripts, wherever they fail as here, and files that root
+            must not run.
     """
 
     def __init__(self) -> None:
@@ -46,17 +47,23 @@ class Loaded:
         self.watched: list[str] = []
         self.patterns: list[str] = []
         self.disabled: list[str] = []
+        self._scrun_lua = ""
 
     def load(self, sysconfdir: Path) -> None:
         """Load everything that the configuration below ``sysconfdir`` names."""
         sys.dont_write_bytecode = True
         os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
         path = site.config_path()
-        if os.getuid() == 0:
+        user = site.slurm_user()
+        if os.getuid() in (0, user):
             # slurmctld also takes what is SlurmUser's, slurmd and slurmstepd take only what is root's.
-            trusted.guard(site.slurm_user())
+            trusted.guard(user)
         self._guard(partial(self._load_config, path))
         if os.getuid() == 0:
+            trusted.guard(user)
+            for script in (str(path.with_name("scrun.lua")), self._scrun_lua):
+                if os.path.lexists(script):
+                    self._guard(partial(trusted.check, script))
             trusted.guard()
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
             self._guard(partial(self._load_line, args, path))
@@ -90,10 +97,17 @@ class Loaded:
 
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
+        if read.scrun.lua is not None:
+            self._scrun_lua = os.path.join(path.parent, read.scrun.lua)
         if read.job_submit.lua is not None:
             from slurmhooks.lua import job_submit
 
             sources = [*job_submit.sources(read, path), *sources]
+        if os.getuid() == 0:
+            left = not_roots([str(path), *loader.names(sources)])
+            self.disabled += left
+            if left:
+                return
         self.registry = loader.load(sources, read.hooks.require)
         self.notes += self.registry.notes
         self._watch_config(path, read, sources)
@@ -162,6 +176,30 @@ class Loaded:
     def all_registries(self) -> list[Registry]:
         """Return the handlers of the configuration and of each line."""
         return [self.registry, *(line.registry for line in self.lines)]
+
+
+def not_roots(names: list[str]) -> list[str]:
+    """Return the files that slurmctld may run, but root not: SlurmUser could have written them.
+
+    From now on this process trusts only what is root's.
+    """
+    user = site.slurm_user()
+    trusted.guard(user)
+    allowed = [name for name in names if not _is_exposed(name)]
+    trusted.guard()
+    return [
+        f"{name}: SlurmUser (user id {user}) could have written it, so root does not run it: call this as SlurmUser"
+        for name in allowed
+        if _is_exposed(name)
+    ]
+
+
+def _is_exposed(name: str) -> bool:
+    try:
+        trusted.check(name)
+    except LoadError:
+        return True
+    return False
 
 
 def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> list[tuple[str, str]]:

@@ -195,8 +195,8 @@ def _tables() -> Tables:
     """
     try:
         tables = installed()
-    except (OSError, TableError) as error:
-        raise LoadError([f"the plugin's tables cannot be read: {error}; run 'slurmhooks install' again"]) from None
+    except TableError as error:
+        raise LoadError([str(error)]) from None
     if tables is None:
         raise LoadError(["the folder of the plugin is not known: slurmctld's plugin has to start this process"])
     return tables

@@ -137,7 +137,8 @@ class Options:
         try:
             option.accept(option.convert(text))
         except Reject as reject:
-            return Outcome(passed=False, code=reject.code, text=f"--{option.name}: {reject.text}")
+            code = dispatch.code_of(reject, f"check of {option!r}")
+            return Outcome(passed=False, code=code, text=f"--{option.name}: {reject.text}")
         except ValueError as error:
             return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{option.name}: {error}")
         except BaseException as error:  # noqa: BLE001 - a bug in a site's check must not end srun without a word

@@ -188,7 +188,8 @@ def _give(registry: Registry, options: Mapping[str, str | bool], context: str) -
         try:
             value = option.convert(None if text is True else text)
         except Reject as reject:
-            return Outcome(passed=False, code=reject.code, text=f"--{name}: {reject.text}")
+            code = dispatch.code_of(reject, f"check of {option!r}")
+            return Outcome(passed=False, code=code, text=f"--{name}: {reject.text}")
         except ValueError as error:
             return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{name}: {error}")
         if context in option.contexts:

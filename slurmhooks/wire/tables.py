@@ -173,8 +173,12 @@ def installed() -> Tables | None:
     The plugin names its folder as an option of the interpreter (``-X slurmhooks_plugins=DIR``).
 
     Raises:
-        TableError: they are none of this release of slurmhooks.
-        OSError: they cannot be read.
+        TableError: they cannot be read, or are none of this release of slurmhooks.
     """
     folder = sys._xoptions.get("slurmhooks_plugins")
-    return parse(Path(folder, FILE_NAME).read_text()) if isinstance(folder, str) else None
+    if not isinstance(folder, str):
+        return None
+    try:
+        return parse(Path(folder, FILE_NAME).read_text())
+    except (OSError, UnicodeError, TableError) as error:
+        raise TableError(f"the plugin's tables cannot be read: {error}; run 'slurmhooks install' again") from None

@@ -200,13 +200,14 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
         else:
             gc.collect()
             gc.freeze()  # workers share these pages until somebody writes to them
-            document = {"settings": asdict(loaded.settings), "watch": watch.plain()}
-            control.send(supervisor, Message(control.LOADED, number, fds=(control.document(document),)))
+            document = control.document({"settings": asdict(loaded.settings), "watch": watch.plain()})
+            control.send(supervisor, Message(control.LOADED, number, fds=(document,)))
+            os.close(document)
             Generation(number, supervisor, loaded).run()
             code = 0
     except BaseException as error:  # noqa: BLE001 - the stack below is the supervisor's: nothing may get there
-        traceback.print_exc()
-        line = f"the hooks could not be loaded: {type(error).__name__}; slurmctld's log says more"
+        shown = "".join(traceback.format_exception(error)).rstrip()
+        line = dispatch.report_findings([shown], "these files do not go into service")
         _refuse(supervisor, number, [line, f"{type(error).__name__}: {error}"], watch)
     finally:
         os._exit(code)

@@ -2,6 +2,7 @@
 """Give every test here a real Slurm, one cluster a release, with the working tree installed."""
 
 import contextlib
+import inspect
 import os
 import subprocess
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from tests.cluster import reporting
 from tests.cluster.calls import call
+from tests.cluster.containers import User, call_again_if_lost
 
 NAME = "-".join(filter(None, (os.environ.get("SLURMHOOKS_TEST_PREFIX"), "test", os.environ.get("PYTEST_XDIST_WORKER"))))
 """The set of clusters that the fixtures use, so that tests leave people's own and each other's alone."""
@@ -118,7 +120,7 @@ class Cluster:
         """Stop and start the daemons."""
         self.tool("restart", timeout=UP_SECONDS)
 
-    def wait(self, predicate: Callable[[], object], timeout: float = 20.0, what: str = "the condition") -> None:
+    def wait(self, predicate: Callable[[], object], timeout: float = 60.0, what: str = "the condition") -> None:
         """Call `predicate` until it is true.
 
         Raises:
@@ -208,6 +210,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.cluster)
     reporting.longest_first(here)
     items[:] = [*here, *(item for item in items if item not in set(here))]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Call tests with containers again while scrun itself loses one, and report how many it has lost."""
+    users = [value for value in pyfuncitem.funcargs.values() if isinstance(value, User)]
+    if not users:
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    try:
+        call_again_if_lost(lambda: pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}), users)
+    finally:
+        for user in users:
+            pyfuncitem.user_properties += [(reporting.LOST, name) for name in user.losses]
+            user.losses.clear()
+    return True
 
 
 @pytest.hookimpl(wrapper=True)

@@ -23,6 +23,8 @@ from tests.cluster.lab.releases import RELEASES
 REPORTS = Path(__file__).parents[2] / "build" / "cluster-tests"
 """The daemons' logs of each failure, and retried.txt."""
 LOG_LINES = 60
+LOST = "container lost by scrun itself"
+"""The property of a test that has created one again."""
 SKIPPED = "NO REAL SLURM"
 """What every message about a release that cannot be had begins with."""
 
@@ -100,11 +102,12 @@ class Progress:
             self._failed[report.nodeid] = None
         if report.when != "teardown":
             return
+        self._outcomes[group][f"{LOST}, created again"] += sum(name == LOST for name, _ in report.user_properties)
         self._left[group] -= 1
         if self._left[group]:
             return
         done = sum(not left for left in self._left.values())
-        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self._outcomes[group].items()))
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self._outcomes[group].items()) if count)
         usual = f" (last time {self._expected[group]:.0f} s)" if group in self._expected else ""
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
         so_far = f"[{minutes:2d}:{seconds:02d}] {done:3d}/{self._groups}"

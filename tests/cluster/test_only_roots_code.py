@@ -40,8 +40,9 @@ code = compile({HOOKS.replace("TAG", "planted")!r}, "{FILE}", "exec")
 with open(path, "wb") as file:
     file.write(importlib.util.MAGIC_NUMBER + struct.pack("<I", 1) + bytes(8) + marshal.dumps(code))
 os.chown(path, 65534, 65534)
+os.utime("{FILE}", (1, 1))
 """
-"""Writes byte code that Python takes for the file's without looking at the file."""
+"""Writes byte code that Python takes for the file's, an old one, without looking at the file."""
 SWAP = f"""
 import ctypes, os
 os.chdir("{FOLDER}")
@@ -131,7 +132,7 @@ def test_byte_code_that_somebody_has_planted(lent: Site) -> None:
     settle(lent)
     lent.cluster.root(PYTHON, "-c", PLANT, check=True)
     assert launch(lent) == "RAN good"
-    lent.root(f"touch {FILE}; slurmhooks reload")
+    lent.root("slurmhooks reload")
     assert lent.shell("sbatch -w n1 --wrap true").returncode == 0
     slurm = lent.root("id -u slurm").strip()
     alice = lent.root("id -u alice").strip()

@@ -3,177 +3,22 @@
 
 from __future__ import annotations
 
-import json
 import re
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.scenes import BUNDLE_MAKER, BUNDLE_PATH, HOOKS_D, LOST
+from tests.cluster.containers import HOOK, TRACE, User, install
+from tests.cluster.scenes import BUNDLE_MAKER, BUNDLE_PATH, HOOKS_D
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from tests.cluster.conftest import Cluster
 
 PROJECT = Path(__file__).resolve().parents[2]
-UIDS = {"alice": 2001, "bob": 2002}
-HOOK = f"{HOOKS_D}/life.py"
-TRACE = "/tmp/life-{user}"
-CREATE_SECONDS = 25
-"""How long `scrun create` may take. Without our help, 26.05's never returns after a failed stage_in."""
-TRIES = 5
-"""Of a container that scrun loses."""
-NOTICE_SECONDS = 40.0
-"""How long anything may take that several busy processes have to agree on."""
-
-PRELUDE = f"""
-import json, os, time
-from slurmhooks import Reject, hook, log
-from slurmhooks.scrun import Staging, StagingError, copy_tree, remove_tree
-def trace(container, what):
-    with open({TRACE.format(user="%s")!r} % {{2001: "alice", 2002: "bob"}}[container.user_id], "a") as file:
-        file.write(container.id + " " + what + "\\n")
-"""
 ERROR_ID = re.compile(r"\(error ([0-9a-f]{8})\); please tell your administrators")
-
-
-class User:
-    """A user who runs containers.
-
-    Attributes:
-        name: "alice" or "bob".
-        root: where scrun keeps what it knows of this user's containers.
-    """
-
-    def __init__(self, cluster: Cluster, name: str) -> None:
-        """Speak as a user of a cluster; see the class."""
-        self.cluster = cluster
-        self.name = name
-        self.root = f"/run/user/{UIDS[name]}/scrun"
-        self.scrun = f"timeout -k 1 {CREATE_SECONDS} scrun --root={self.root}"
-
-    def sh(self, command: str, check: bool = True, timeout: float = 60.0, env: Mapping[str, str] = {}) -> str:
-        """Run a shell command; return what it wrote to both streams."""
-        done = self.cluster.user(self.name, "sh", "-c", f"exec 2>&1; {command}", timeout=timeout, env=env)
-        assert not check or done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}"
-        return done.stdout
-
-    def bundle(self, *command: str, path: str = "bundle") -> str:
-        """Make a bundle that runs a command, and return its path."""
-        self.cluster.user(self.name, BUNDLE_PATH, path, *command, check=True)
-        return f"/home/{self.name}/{path}"
-
-    def create(self, name: str, bundle: str = "bundle", options: str = "", **env: str) -> tuple[int, str]:
-        """Create a container; return the exit code (124: no end) and what scrun, and the container, wrote by then."""
-        command = (
-            f"{self.scrun} {options} create --bundle ~/{bundle} {name} > ~/{name}.out 2>&1; echo $?; cat ~/{name}.out"
-        )
-        code, _, output = self.sh(command, env=env).partition("\n")
-        return int(code), output
-
-    def create_in_background(
-        self, name: str, bundle: str = "bundle", seconds: int = CREATE_SECONDS, **env: str
-    ) -> None:
-        """Begin to create a container; its exit code comes into NAME.rc."""
-        # A shell without a terminal has its background jobs ignore SIGINT.
-        inner = (
-            f"env --default-signal=INT timeout -k 1 {seconds} scrun --root={self.root}"
-            f" create --bundle ~/{bundle} {name} > ~/{name}.out 2>&1;"
-            f" echo $? > ~/{name}.rc"
-        )
-        self.sh(f"rm -f ~/{name}.rc; setsid sh -c '{inner}' > /dev/null 2>&1 &", env=env)
-
-    def output(self, name: str) -> str:
-        """Return what scrun and the container wrote so far."""
-        return self.sh(f"cat ~/{name}.out", check=False)
-
-    def wait_output(self, name: str, text: str) -> None:
-        """Wait until scrun or the container wrote a text."""
-        self.cluster.wait(lambda: text in self.output(name), NOTICE_SECONDS, f"{text!r} in the output of {name}")
-
-    def exit_code(self, name: str) -> int:
-        """Wait for the end of a create in the background and return its exit code."""
-        self.cluster.wait(
-            lambda: self.sh(f"cat ~/{name}.rc", check=False).strip().isdigit(), NOTICE_SECONDS, "end of create"
-        )
-        return int(self.sh(f"cat ~/{name}.rc"))
-
-    def status(self, name: str) -> str:
-        """Return the status that `scrun state` tells; "unknown" if it does not know the container."""
-        output = self.sh(f"{self.scrun} state {name}", check=False)
-        try:
-            return str(json.loads(output[output.index("{") :])["status"])
-        except ValueError:
-            return "unknown"
-
-    def wait_status(self, name: str, *wanted: str) -> None:
-        """Wait until `scrun state` tells one of the words."""
-        self.cluster.wait(lambda: self.status(name) in wanted, NOTICE_SECONDS, f"status {wanted} of {name}")
-
-    def start(self, name: str) -> None:
-        """Start a container."""
-        self.sh(f"{self.scrun} start {name}")
-
-    def delete(self, name: str) -> None:
-        """Delete a container."""
-        self.sh(f"{self.scrun} delete {name}")
-
-    def trace(self) -> list[str]:
-        """Return the lines that the hooks left."""
-        return self.sh(f"cat {TRACE.format(user=self.name)} 2>/dev/null", check=False).splitlines()
-
-    def wait_trace(self, line: str) -> None:
-        """Wait until the hooks left a line."""
-        self.cluster.wait(lambda: line in self.trace(), NOTICE_SECONDS, f"trace {line!r}")
-
-    def kept(self, name: str) -> str:
-        """Wait until a container was staged out; create one that was lost again; return the name of the one that was.
-
-        On a busy machine scrun loses one now and then, of an empty scrun.lua too: it takes the job's arrival for the
-        end of creating (anchor.c:_on_startup_con), and then cancels the job, as it is not creating any more
-        (alloc.c:check_allocation).
-        """
-        for number in range(TRIES):
-            tried = f"{name}-{number}" if number else name
-            if number:
-                assert self.create(tried)[0] == 0, self.output(tried)
-            if self._is_staged_out(tried):
-                break
-        return tried
-
-    def _is_staged_out(self, name: str) -> bool:
-        out = f"{name} out"
-        self.cluster.wait(lambda: out in self.trace() or LOST in self.output(name), NOTICE_SECONDS, f"trace {out!r}")
-        return out in self.trace()
-
-    def job(self, name: str = "scrun") -> dict[str, str]:
-        """Return what scontrol says of the user's last job of that name."""
-        jobs = self.sh("scontrol --oneliner show jobs").splitlines()
-        mine = [job for job in jobs if f"UserId={self.name}(" in job and f"JobName={name} " in job]
-        return dict(re.findall(r"(\S+?)=(\S*)", mine[-1]))
-
-    def wait_job_over(self) -> None:
-        """Wait until the last container's job has ended."""
-        states = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT"}
-        self.cluster.wait(lambda: self.job()["JobState"] in states, NOTICE_SECONDS, "end of the job")
-
-    def anchors(self) -> str:
-        """Return the anchor processes of the user, with the processor time that they took."""
-        return self.sh(f"ps -u {self.name} -o pid=,time=,args= | grep -E ' : |scrun' | grep -v grep", check=False)
-
-    def expect_nothing_left(self) -> None:
-        """Wait until no anchor runs and scrun's own folder is empty."""
-        self.cluster.wait(lambda: not self.anchors(), NOTICE_SECONDS, f"end of the anchors: {self.anchors()}")
-        assert self.sh(f"ls -A {self.root}") == ""
-        assert self.sh("ls -d /tmp/staged-* /scratch/*/* 2>/dev/null; true") == ""
-
-
-def install(cluster: Cluster, hooks: str) -> None:
-    """Make these the site's only hooks; scrun reads them anew for each container."""
-    cluster.put(PRELUDE + textwrap.dedent(hooks), HOOK)
 
 
 @pytest.fixture(scope="module")
@@ -201,17 +46,9 @@ def bob(lab: Cluster) -> Iterator[User]:
 
 def clean(user: User) -> Iterator[User]:
     """Begin and end without containers, jobs and files."""
-    tidy = (
-        f"scancel -u {user.name}; chmod -R u+w ~/bundle* 2>/dev/null;"
-        f" rm -rf ~/bundle* ~/*.out ~/*.rc {TRACE.format(user=user.name)} /tmp/staged-{user.name}-*;"
-        f" mkdir -p -m 700 {user.root}"
-    )
-    user.sh(tidy)
+    user.clean()
     yield user
-    user.sh(tidy)
-    # What a failed test leaves must not fail the next: end its anchors, by id.
-    user.cluster.root("sh", "-c", f"sleep 0.3; for p in $(pgrep -u {user.name} -f '^: |scrun'); do kill -9 $p; done")
-    user.sh(f"rm -rf {user.root}/* /scratch/{user.name}*")
+    user.clean()
 
 
 LONG = ("/bin/sh", "-c", "trap exit TERM; sleep 600 & wait")
@@ -361,7 +198,7 @@ def test_job_times_out_while_staging(alice: User) -> None:
     alice.create_in_background("demo", SCRUN_TIMELIMIT="1", seconds=200)
     alice.wait_trace("demo in")
     # A minute is the least limit there is, and Slurm looks every half minute.
-    alice.cluster.wait(lambda: "demo out True" in alice.trace(), 180, "end of the job's time")
+    alice.wait(lambda: "demo out True" in alice.trace(), "end of the job's time", 180)
     assert alice.trace() == ["demo in", "demo told", "demo out True"]
     alice.exit_code("demo")
     alice.expect_nothing_left()
@@ -494,9 +331,9 @@ def test_several_containers_of_several_users(alice: User, bob: User) -> None:
     for user in (alice, bob):
         for name in names:
             assert user.exit_code(name) == 0, user.output(name)
-        for name in names:
-            output = user.output(user.kept(name))
-            assert f"I am {user.name}\nof {user.name}\n" in output
+        for name in [user.kept(name) for name in names]:
+            user.wait_trace(f"{name} out")
+            assert f"I am {user.name}\nof {user.name}\n" in user.output(name)
     for user in (alice, bob):
         user.expect_nothing_left()
 
@@ -508,12 +345,12 @@ def test_inside_an_allocation(alice: User, way: str) -> None:
     alice.bundle("/bin/sh", "-c", "echo in job $SLURM_JOB_ID")
     script = (
         f"#!/bin/sh\\n{alice.scrun} create --bundle $HOME/bundle demo > $HOME/demo.out 2>&1; echo create=$?\\n"
-        f"for i in $(seq 200); do grep -q out {TRACE.format(user='alice')} && break; sleep 0.1; done\\n"
+        f"for i in $(seq 600); do grep -q out {TRACE.format(user='alice')} && break; sleep 0.1; done\\n"
         "sleep 1; echo still job $SLURM_JOB_ID\\n"
     )
     alice.sh(f"printf '{script}' > script.sh; chmod +x script.sh")
     start = {"salloc": "salloc -n1 ./script.sh", "sbatch": "sbatch --wait -n1 -o job.out script.sh; cat job.out"}
-    output = alice.sh(start[way], timeout=90)
+    output = alice.sh(start[way], timeout=180)
     assert "create=0" in output
     assert re.search(r"still job \d+", output), output
     assert alice.trace() == ["demo in", "demo staged", "demo out"]
@@ -621,18 +458,20 @@ def test_create_itself_has_no_python(alice: User) -> None:
     Without our SPANK plugin, which may start Python where there is no manifest.
     """
     install(alice.cluster, SLOW)
-    alice.cluster.root("cp", "/etc/slurm/plugstack.conf", "/etc/slurm/plugstack.away", check=True)
-    alice.cluster.root("sh", "-c", "echo > /etc/slurm/plugstack.conf", check=True)
-    alice.bundle("/bin/true")
-    alice.create_in_background("demo")
-    alice.wait_trace("demo in")
-    maps = alice.cluster.root(
-        "sh",
-        "-c",
-        "for p in $(pgrep -u alice -x scrun) $(pgrep -u alice -f '^: demo'); do"
-        " echo $(tr '\\0' ' ' < /proc/$p/cmdline | cut -c1-20): $(grep -c libpython /proc/$p/maps); done",
-    ).stdout
-    alice.cluster.root("mv", "/etc/slurm/plugstack.away", "/etc/slurm/plugstack.conf", check=True)
+    plugstack = alice.cluster.root("cat", "/etc/slurm/plugstack.conf", check=True).stdout
+    alice.cluster.put("", "/etc/slurm/plugstack.conf")
+    try:
+        alice.bundle("/bin/true")
+        alice.create_in_background("demo")
+        alice.wait_trace("demo in")
+        maps = alice.cluster.root(
+            "sh",
+            "-c",
+            "for p in $(pgrep -u alice -x scrun) $(pgrep -u alice -f '^: demo'); do"
+            " echo $(tr '\\0' ' ' < /proc/$p/cmdline | cut -c1-20): $(grep -c libpython /proc/$p/maps); done",
+        ).stdout
+    finally:
+        alice.cluster.put(plugstack, "/etc/slurm/plugstack.conf")
     alice.sh("scancel -u alice")
     alice.wait_trace("demo out True")
     create = [line for line in maps.splitlines() if line.startswith("scrun")]

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.containers import CREATE_SECONDS, User
 from tests.cluster.lab import errors
 from tests.cluster.scenes import HOOKS_D
-from tests.cluster.test_scrun_life import User, alice, lab
+from tests.cluster.test_scrun_life import alice, lab
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
@@ -22,6 +23,16 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parents[2]
 PACKAGES = ("podman", "conmon", "fuse-overlayfs", "netavark", "uidmap")
 ADD_SECONDS = 600.0
+RUNTIME = "/usr/local/bin/logged-scrun"
+LOGGED = """#!/bin/sh
+# Keep scrun's log: podman removes its own with the container.
+for word; do
+    shift
+    test "$word" != create || set -- "$@" --log=/home/alice/podman.log
+    set -- "$@" "$word"
+done
+SCRUN_FILE_DEBUG=debug exec /usr/bin/scrun "$@"
+"""
 __all__ = ["alice", "lab"]  # fixtures
 
 
@@ -41,8 +52,12 @@ def podman(alice: User) -> User:
     install_podman(alice.cluster)
     alice.cluster.root("sh", "-c", f"rm -f {HOOKS_D}/*", check=True)
     alice.cluster.put(PROJECT / "contrib/scrun/staging.py", f"{HOOKS_D}/staging.py")
-    for name in ("containers.conf", "storage.conf"):
-        alice.cluster.put(PROJECT / "contrib/scrun/podman" / name, f"/etc/containers/{name}")
+    folder = PROJECT / "contrib/scrun/podman"
+    alice.cluster.put(folder / "storage.conf", "/etc/containers/storage.conf")
+    conf = (folder / "containers.conf").read_text()
+    assert '"/usr/bin/scrun"' in conf
+    alice.cluster.put(conf.replace("/usr/bin/scrun", RUNTIME), "/etc/containers/containers.conf")
+    alice.cluster.put(LOGGED, RUNTIME, 0o755)
     alice.cluster.put('{"default":[{"type":"insecureAcceptAnything"}]}', "/etc/containers/policy.json")
     alice.bundle("/bin/true")
     alice.sh(
@@ -54,8 +69,8 @@ def podman(alice: User) -> User:
 
 def run(user: User, *command: str, options: str = "") -> str:
     """Run a container as a Slurm job, and return its output."""
-    line = f"timeout -k 1 60 podman run --rm {options} bb {shlex.join(command)}"
-    return user.sh(line, timeout=90, env={"XDG_RUNTIME_DIR": "/run/user/2001"})
+    line = f"timeout -k 1 {CREATE_SECONDS} podman run --rm {options} bb {shlex.join(command)}"
+    return user.sh(line, env={"XDG_RUNTIME_DIR": "/run/user/2001"})
 
 
 def test_podman_run(podman: User) -> None:
@@ -72,4 +87,4 @@ def test_podman_with_a_volume(podman: User) -> None:
     podman.sh("mkdir -p bundle-volume; echo input > bundle-volume/in")
     output = run(podman, "/bin/sh", "-c", "cat /v/in; echo made > /v/out", options="-v ~/bundle-volume:/v")
     assert "input" in output
-    podman.cluster.wait(lambda: podman.sh("cat bundle-volume/out", check=False) == "made\n", 40, "the changed volume")
+    podman.wait(lambda: podman.sh("cat bundle-volume/out", check=False) == "made\n", "the changed volume")

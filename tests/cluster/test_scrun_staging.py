@@ -9,7 +9,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.test_scrun_life import NOTICE_SECONDS, User, alice, bob, install, lab
+from tests.cluster.containers import User, install
+from tests.cluster.test_scrun_life import alice, bob, lab
 
 PROJECT = Path(__file__).resolve().parents[2]
 EXAMPLE = "contrib/scrun/staging.py"
@@ -37,7 +38,7 @@ def commands(container, where):
 def told(user: User, name: str) -> dict[str, Any]:
     """Return what a handler told of its container."""
     path = f"/tmp/staged-alice-{name}.json"
-    user.cluster.wait(lambda: user.sh(f"cat {path}", check=False).endswith("}"), NOTICE_SECONDS, f"report {name}")
+    user.wait(lambda: user.sh(f"cat {path}", check=False).endswith("}"), f"report {name}")
     found: dict[str, Any] = json.loads(user.sh(f"cat {path}; rm {path}"))
     return found
 
@@ -164,8 +165,8 @@ def test_odd_names(alice: User) -> None:
     alice.cluster.put(PROJECT / EXAMPLE, "/etc/slurm/hooks.d/life.py")
     bundle = alice.bundle("/bin/sh", "-c", "cat '/etc/-n a'; echo new > '/etc/b\nc'", path=ODD)
     alice.sh(f"echo odd > {shlex.quote(bundle)}/rootfs/etc/'-n a'")
-    code = alice.sh(f"{alice.scrun} create --bundle {shlex.quote(bundle)} demo > ~/demo.out 2>&1; echo $?")
-    assert code == "0\n", alice.output("demo")
+    code, output = alice.create("demo", shlex.quote(bundle))
+    assert code == 0, output
     alice.wait_output("demo", "staged out")
     assert "odd\n" in alice.output("demo")
     alice.wait_job_over()
@@ -224,5 +225,5 @@ json.dump(c, open(path, "w"))
     # Slurm itself makes a mount point for its spool folder in /var.
     assert set(alice.sh("ls bundle/rootfs").split()) - {"var"} == {"bin", "dev", "etc", "proc", "sys", "tmp"}
     assert alice.sh("cat bundle/config.json") == before
-    alice.cluster.wait(lambda: not alice.sh("ls -A /run/user/2001/slurm/scrun"), NOTICE_SECONDS, "empty scratch folder")
+    alice.wait(lambda: not alice.sh("ls -A /run/user/2001/slurm/scrun"), "empty scratch folder")
     alice.expect_nothing_left()

@@ -110,7 +110,12 @@ def test_reload(site: Cluster) -> None:
 def test_a_file_that_is_lost(site: Cluster) -> None:
     """A hook file that disappears leaves its handlers in force, also in workers that are new."""
     shell(site, f"mv {HOOKS_FILE} /root/lost.py")
-    assert "is gone, and with it job_submit handler workers:policy" in site.root("slurmhooks", "reload").stderr
+    lost = "is gone, and with it job_submit handler workers:policy"
+    assert lost in site.root("slurmhooks", "reload").stderr
+    for verb in ("info", "check"):
+        shown = site.root("slurmhooks", verb)
+        assert "in force: job_submit handler workers:policy (" in shown.stdout
+        assert f": keeps the hooks from before in force: {HOOKS_FILE}: {lost}" in shown.stderr
     victim = shell(site, "pgrep -xo slurmhooks-work")
     shell(site, f"kill -9 {victim}")
     site.wait(lambda: victim not in shell(site, "pgrep slurmhooks- || true").split(), what="its end")

@@ -24,6 +24,7 @@ LISTS = (
     *("calls", "contexts", "checked"),
 )
 WORD = re.compile(r' (\w+)=(?:"([^"]*)"|(\S+))')
+OPEN_AT_END = re.compile(r"^ *(?:open|load) js (?![\s\S]*^ *close js$)", re.MULTILINE)
 ERROR_ID = re.compile(r"error ([0-9a-f]{8})")
 
 Value = int | str | None
@@ -144,7 +145,7 @@ class Host:
         """Write a hook file, and name it in slurmhooks.toml."""
         path = self.folder / name
         path.write_text("from slurmhooks import Reject, hook, log\n" + textwrap.dedent(text))
-        self.config(f"[hooks]\npaths = [{name!r}]\n")
+        self.config(f"[hooks]\npaths = [{name!r}]\n[job_submit]\ntimeout = 60.0\n")
         return path
 
     def config(self, text: str) -> Path:
@@ -162,7 +163,9 @@ class Host:
             "dir": self.folder,
         }
         text = textwrap.dedent(text)
-        if re.search(r"^(open|load) js ", text, re.MULTILINE):
+        # Requests wait for a worker no longer than until their deadline, and a loaded machine starts none in that time.
+        text = re.sub(r"^( *open js .*)$", r"\1\nawait_worker", text, flags=re.MULTILINE)
+        if OPEN_AT_END.search(text):
             text += "\nclose js\n"  # as slurmctld ends: with all that its workers have logged
         path = self.folder / "script"
         path.write_text(string.Template(text).substitute({k: str(v) for k, v in names.items()}))

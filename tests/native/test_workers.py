@@ -3,6 +3,7 @@
 
 import os
 import random
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,7 +15,7 @@ import pytest
 from slurmhooks.worker import requests
 from tests.native.building import PLAIN, SANITIZED
 from tests.native.conftest import built
-from tests.native.workers import Exchanger, Process, below, processes, wait_for
+from tests.native.workers import Exchanger, Process, below, pages, processes, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +28,11 @@ Start = Callable[..., Exchanger]
 def is_childless(host: Exchanger) -> bool:
     """Tell whether no process is left below a host."""
     return not below(host.pid)
+
+
+def has_ended(host: Exchanger, process: Process) -> bool:
+    """Tell whether a process below a host has ended; nobody may have waited for it."""
+    return process.pid not in {each.pid for each in below(host.pid) if each.state != "Z"}
 
 
 @pytest.fixture(
@@ -197,6 +203,24 @@ def test_requests_in_parallel(start: Start) -> None:
     host.stop()
 
 
+def test_the_end_while_a_worker_starts(start: Start) -> None:
+    """A worker that gets ready while slurmctld ends is not waited for: all ends in peace, and at once."""
+    host = start(settings={"workers": 2})
+    wait_for(lambda: host.workers == 2, "two workers")
+    (supervisor,), (generation,) = below(host.pid, SUPERVISOR), below(host.pid, GENERATION)
+    first, second = below(host.pid, WORKER)
+    os.kill(supervisor.pid, signal.SIGSTOP)
+    first.kill()
+    wait_for(lambda: len(below(host.pid, WORKER)) == 3 and not pages(generation.pid), "the worker in its place")
+
+    def go_on() -> None:
+        wait_for(lambda: has_ended(host, second), "the end of the other worker, as its channel is closed")
+        os.kill(supervisor.pid, signal.SIGCONT)
+
+    host.stop(go_on)
+    assert "generation" not in host.log
+
+
 @pytest.mark.parametrize("name", [SUPERVISOR, GENERATION, WORKER])
 def test_each_process_is_replaced(start: Start, name: str) -> None:
     """After kill -9 of any process and the end of the workers below it, the next request is served; nothing is left."""
@@ -298,6 +322,45 @@ def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
     assert "took up changed hooks: 1 handlers" in host.log
     assert "no longer in force: job_submit handler tests:v1" in host.log
     assert "no longer in force: job_submit handler tests:v3" not in host.log
+    host.stop()
+
+
+def test_status(start: Start, tmp_path: Path) -> None:
+    """A supervisor says what is in force, which processes serve it, and since when and why newer files are not."""
+    host = start(version=1, settings={"workers": 2})
+    wait_for(lambda: host.workers == 2, "two workers")
+    (serving,) = requests.ask("status", str(tmp_path), 0, 30)
+    assert serving == {
+        "supervisor": below(host.pid, SUPERVISOR)[0].pid,
+        "generation": 1,
+        "workers": sorted(each.pid for each in below(host.pid, WORKER)),
+        "handlers": [["1"]],
+        "fault": None,
+    }
+    long = "x" * 1_000_000
+    faults = []
+    for version in (2, 3):
+        host.set(version=version, findings=[f"a.py:{version}: wrong", long])
+        requests.ask("reload", str(tmp_path), 0, 30)
+        (kept,) = requests.ask("status", str(tmp_path), 0, 30)
+        faults.append(kept["fault"])
+        assert kept == serving | {"fault": faults[-1]}
+        assert faults[-1]["findings"] == [f"a.py:{version}: wrong", long]
+    assert faults[0]["since"] == faults[1]["since"], "not since the first one failed"
+    host.set(version=4)
+    requests.ask("reload", str(tmp_path), 0, 30)
+    (after,) = requests.ask("status", str(tmp_path), 0, 30)
+    assert (after["generation"] > 1, after["handlers"], after["fault"]) == (True, [["4"]], None)
+    host.stop()
+
+
+def test_status_without_handlers(start: Start, tmp_path: Path) -> None:
+    """Where nothing has loaded yet, the answer says why."""
+    host = start(ready=False, findings=["a.py:3: wrong"])
+    assert host.exchange("echo")[0] == "UNAVAILABLE"
+    (status,) = requests.ask("status", str(tmp_path), 0, 30)
+    assert (status["generation"], status["workers"], status["handlers"]) == (None, [], [])
+    assert status["fault"]["findings"] == ["a.py:3: wrong"]
     host.stop()
 
 

@@ -13,9 +13,9 @@ PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
     ("bytecode", "codes", "errors", "_version"),
-    ("values", "outcome", "trusted"),
+    ("values", "outcome"),
     ("wire",),
-    ("hook", "registry", "config", "plain_toml", "log", "structured", "view"),
+    ("hook", "registry", "config", "plain_toml", "log", "structured", "trusted", "view"),
     ("loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("spank", "job_submit", "scrun", "lua", "manifest"),

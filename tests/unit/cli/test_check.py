@@ -64,6 +64,28 @@ def test_a_forgotten_decorator(site: Site) -> None:
     assert result.output.count(f"note: {path}: no handler and no option in it") == 1
 
 
+def test_codes_that_slurm_does_not_have(site: Site, run: Call) -> None:
+    """A misspelled code of a refusal is an error where it is written out, whether Slurm or a CI checks the file."""
+    code = """
+import slurmhooks
+from slurmhooks import Reject
+@hook.job_submit
+def f():
+    if 1:
+        raise Reject("no", code="ESLURM_INVALID_ACOUNT")
+def g():
+    raise slurmhooks.Reject("no", code=99999999999)
+    raise Reject("no", code="ESLURM_INVALID_ACCOUNT") from Reject("no", code=None)
+"""
+    path = site.file(code)
+    first, second = site.found()
+    assert first.partition(";")[0].endswith("Reject(code='ESLURM_INVALID_ACOUNT'): Slurm has no such code")
+    assert "nearest: ESLURM_INVALID_ACCOUNT" in first
+    assert second.endswith("Reject(code=99999999999): no code of Slurm is that large")
+    assert {finding.partition(":")[0] for finding in (first, second)} == {str(path)}
+    assert run("check", "--hooks", path).output.count("Slurm has no such code") == 1
+
+
 def test_a_required_handler_is_missing(site: Site) -> None:
     """It is an error, as no request would be accepted."""
     site.file("@hook.job_submit\ndef f(): ...\n")

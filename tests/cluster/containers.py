@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Users who run containers with scrun, and how a test goes on when scrun itself loses a container.
+
+While the anchor of a container starts, two of its threads race: one asks for the job, the other takes the connection of
+`scrun create`. If the job is there when the connection is registered, scrun takes the container for created, although
+stage_in has not ended (anchor.c:_on_startup_con). If stage_in has not begun, scrun then cancels the job, as its
+container is no longer being created (alloc.c:check_allocation); if it has, the container runs before it is staged. This
+happens whatever scrun.lua says, more often on a busy machine. scrun's log proves it: it says "created successfully"
+before "END container NAME staging in". What is lost in any other way fails the test.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+from tests.cluster.scenes import BUNDLE_PATH, HOOKS_D
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tests.cluster.conftest import Cluster
+
+UIDS = {"alice": 2001, "bob": 2002}
+HOOK = f"{HOOKS_D}/life.py"
+TRACE = "/tmp/life-{user}"
+CREATE_SECONDS = 60
+"""How long `scrun create` may take. Without our help, 26.05's never returns after a failed stage_in."""
+CALL_SECONDS = 90.0
+NOTICE_SECONDS = 60.0
+"""How long anything may take that several busy processes have to agree on."""
+ENDS = 50
+"""Tenths of a second that an anchor may take to end by itself between tests."""
+TRIES = 6
+"""Of a test, or of a container, that scrun loses."""
+CREATED = "created successfully"
+STAGED = "END container"
+
+PRELUDE = f"""
+import json, os, time
+from slurmhooks import Reject, hook, log
+from slurmhooks.scrun import Staging, StagingError, copy_tree, remove_tree
+def trace(container, what):
+    with open({TRACE.format(user="%s")!r} % {{2001: "alice", 2002: "bob"}}[container.user_id], "a") as file:
+        file.write(container.id + " " + what + "\\n")
+"""
+
+
+class ContainerLostError(Exception):
+    """scrun itself has lost a container of this test."""
+
+
+class User:
+    """A user who runs containers.
+
+    Attributes:
+        name: "alice" or "bob".
+        root: where scrun keeps what it knows of this user's containers.
+        losses: names of the containers that scrun has lost in this test.
+    """
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        """Speak as a user of a cluster; see the class."""
+        self.cluster = cluster
+        self.name = name
+        self.root = f"/run/user/{UIDS[name]}/scrun"
+        self.scrun = f"timeout -k 1 {CREATE_SECONDS} scrun --root={self.root}"
+        self.losses: list[str] = []
+
+    def sh(self, command: str, check: bool = True, timeout: float = CALL_SECONDS, env: Mapping[str, str] = {}) -> str:
+        """Run a shell command; return what it wrote to both streams."""
+        done = self.cluster.user(self.name, "sh", "-c", f"exec 2>&1; {command}", timeout=timeout, env=env)
+        assert not check or done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}"
+        return done.stdout
+
+    def bundle(self, *command: str, path: str = "bundle") -> str:
+        """Make a bundle that runs a command, and return its path."""
+        self.cluster.user(self.name, BUNDLE_PATH, path, *command, check=True)
+        return f"/home/{self.name}/{path}"
+
+    def create_command(
+        self, name: str, bundle: str = "~/bundle", options: str = "", seconds: int = CREATE_SECONDS
+    ) -> str:
+        """Return the command that creates a container; scrun's log goes to NAME.log, its other output to NAME.out.
+
+        Args:
+            name: of the container.
+            bundle: its path, for the shell.
+            options: of scrun.
+            seconds: how long it may take.
+        """
+        scrun = f"env SCRUN_FILE_DEBUG=debug timeout -k 1 {seconds} scrun --root={self.root} --log=$HOME/{name}.log"
+        return f"rm -f ~/{name}.log; {scrun} {options} create --bundle {bundle} {name} > ~/{name}.out 2>&1"
+
+    def create(self, name: str, bundle: str = "~/bundle", options: str = "", **env: str) -> tuple[int, str]:
+        """Create a container; return the exit code (124: no end) and what scrun, and the container, wrote by then.
+
+        Raises:
+            ContainerLostError: scrun has lost it.
+        """
+        command = f"{self.create_command(name, bundle, options)}; echo $?; cat ~/{name}.out"
+        code, _, output = self.sh(command, env=env).partition("\n")
+        self.check()
+        return int(code), output
+
+    def create_in_background(self, name: str, seconds: int = CREATE_SECONDS, **env: str) -> None:
+        """Begin to create a container; its exit code comes into NAME.rc."""
+        # A shell without a terminal has its background jobs ignore SIGINT.
+        command = f"{self.create_command(name, seconds=seconds)}; echo $? > ~/{name}.rc"
+        self.sh(f"rm -f ~/{name}.rc; setsid env --default-signal=INT sh -c '{command}' > /dev/null 2>&1 &", env=env)
+
+    def lost(self) -> list[str]:
+        """Return the containers that scrun took for created before they were staged in."""
+        events = f"grep -HoE '{CREATED}|{STAGED} .* staging in' ~/*.log 2>/dev/null; true"
+        first: dict[str, str] = {}
+        for line in self.sh(events).splitlines():
+            path, _, event = line.partition(":")
+            first.setdefault(path, event)
+        return [path.rpartition("/")[2].removesuffix(".log") for path, event in first.items() if event == CREATED]
+
+    def check(self) -> None:
+        """Look whether all is well with scrun.
+
+        Raises:
+            ContainerLostError: scrun has lost a container.
+        """
+        if lost := self.lost():
+            raise ContainerLostError(f"Slurm {self.cluster.release}: scrun itself has lost {', '.join(lost)}")
+
+    def wait(self, predicate: Callable[[], object], what: str, timeout: float = NOTICE_SECONDS) -> None:
+        """Wait until something is true, or a container is lost.
+
+        Raises:
+            ContainerLostError: scrun has lost a container.
+            AssertionError: it was not true in time.
+        """
+
+        def true_or_lost() -> object:
+            found = predicate()
+            if not found:
+                self.check()
+            return found
+
+        self.cluster.wait(true_or_lost, timeout, what)
+
+    def output(self, name: str) -> str:
+        """Return what scrun and the container wrote so far."""
+        return self.sh(f"cat ~/{name}.out", check=False)
+
+    def wait_output(self, name: str, text: str) -> None:
+        """Wait until scrun or the container wrote a text."""
+        self.wait(lambda: text in self.output(name), f"{text!r} in the output of {name}")
+
+    def exit_code(self, name: str) -> int:
+        """Wait for the end of a create in the background and return its exit code."""
+        seen = f"cat ~/{name}.rc"
+        self.cluster.wait(lambda: self.sh(seen, check=False).strip().isdigit(), NOTICE_SECONDS, "end of create")
+        return int(self.sh(seen))
+
+    def status(self, name: str) -> str:
+        """Return the status that `scrun state` tells; "unknown" if it does not know the container."""
+        output = self.sh(f"{self.scrun} state {name}", check=False)
+        try:
+            return str(json.loads(output[output.index("{") :])["status"])
+        except ValueError:
+            return "unknown"
+
+    def wait_status(self, name: str, *wanted: str) -> None:
+        """Wait until `scrun state` tells one of the words."""
+        self.wait(lambda: self.status(name) in wanted, f"status {wanted} of {name}")
+
+    def wait_over(self) -> None:
+        """Wait until scrun has forgotten all containers: their folders, and the sockets of their anchors, are gone."""
+        self.wait(lambda: not self.sh(f"ls -A {self.root}"), "end of the containers")
+
+    def start(self, name: str) -> None:
+        """Start a container."""
+        self.sh(f"{self.scrun} start {name}")
+
+    def delete(self, name: str) -> None:
+        """Delete a container that ends by itself, the only one.
+
+        Not while its anchor ends: that may take the connection and give no answer, or the wrong one.
+        """
+        self.wait_over()
+        self.sh(f"{self.scrun} delete {name}")
+
+    def trace(self) -> list[str]:
+        """Return the lines that the hooks left."""
+        return self.sh(f"cat {TRACE.format(user=self.name)} 2>/dev/null", check=False).splitlines()
+
+    def wait_trace(self, line: str) -> None:
+        """Wait until the hooks left a line."""
+        self.wait(lambda: line in self.trace(), f"trace {line!r}")
+
+    def kept(self, name: str) -> str:
+        """Return the name of a created container that scrun has not lost: this one, or one created in its place."""
+        tried = name
+        for number in range(1, TRIES):
+            if tried not in self.lost():
+                break
+            self.excuse(tried)
+            tried = f"{name}-{number}"
+            self.sh(self.create_command(tried))
+        return tried
+
+    def excuse(self, name: str) -> None:
+        """Count a container that scrun has lost, and let the test go on without it."""
+        self.losses.append(name)
+        self.sh(f"{self.scrun} delete --force {name}; rm ~/{name}.log", check=False)
+
+    def job(self, name: str = "scrun") -> dict[str, str]:
+        """Return what scontrol says of the user's last job of that name."""
+        jobs = self.sh("scontrol --oneliner show jobs").splitlines()
+        mine = [job for job in jobs if f"UserId={self.name}(" in job and f"JobName={name} " in job]
+        return dict(re.findall(r"(\S+?)=(\S*)", mine[-1]))
+
+    def wait_job_over(self) -> None:
+        """Wait until the last container's job has ended."""
+        states = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT"}
+        self.wait(lambda: self.job()["JobState"] in states, "end of the job")
+
+    def anchors(self) -> str:
+        """Return the anchor processes of the user, with the processor time that they took."""
+        return self.sh(f"ps -u {self.name} -o pid=,time=,args= | grep -E ' : |scrun' | grep -v grep", check=False)
+
+    def expect_nothing_left(self) -> None:
+        """Wait until no anchor runs and scrun's own folder is empty."""
+        self.wait(lambda: not self.anchors(), f"end of the anchors: {self.anchors()}")
+        assert self.sh(f"ls -A {self.root}") == ""
+        assert self.sh("ls -d /tmp/staged-* /scratch/*/* 2>/dev/null; true") == ""
+
+    def clean(self) -> None:
+        """End what is left of this user's containers and jobs, and remove their files."""
+        anchors = f"pgrep -u {self.name} -f '^: |scrun'"
+        # An anchor without its folder has done all, though some of 24.11's do not end.
+        working = f"{anchors} > /dev/null && ls -A {self.root} | grep -q ."
+        wait = f"for i in $(seq {ENDS}); do {working} || break; sleep 0.1; done"
+        self.sh(f"scancel -u {self.name}; chmod -R u+w ~/bundle* 2>/dev/null", check=False)
+        self.cluster.root("sh", "-c", f"{wait}; for p in $({anchors}); do kill -9 $p; done")
+        self.sh(
+            f"rm -rf ~/bundle* ~/*.out ~/*.rc ~/*.log {TRACE.format(user=self.name)} /tmp/staged-{self.name}-*"
+            f" {self.root}/* /scratch/{self.name}*; mkdir -p -m 700 {self.root}"
+        )
+
+
+def install(cluster: Cluster, hooks: str) -> None:
+    """Make these the site's only hooks; scrun reads them anew for each container."""
+    cluster.put(PRELUDE + textwrap.dedent(hooks), HOOK)
+
+
+def call_again_if_lost(test: Callable[[], object], users: Sequence[User]) -> None:
+    """Call a test, and again on a clean state while scrun itself loses a container of it.
+
+    Raises:
+        Exception: what the test raised, with no container lost, or one lost each time.
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            test()
+            return
+        except Exception:
+            lost = [(user, name) for user in users for name in user.lost()]
+            if not (lost and left):
+                raise
+        for user, name in lost:
+            user.losses.append(name)
+        for user in users:
+            user.clean()

@@ -121,20 +121,6 @@ def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | i
     return None
 
 
-def judging(finish: Callable[[Outcome], object]) -> Callable[..., object]:
-    """Return what native/core/handler.c asks about a handler that did not pass.
-
-    Args:
-        finish: makes the entry point's answer of an outcome.
-    """
-
-    def verdict(handler: Handler, error: BaseException | None, result: object, view: View, savepoint: object) -> object:
-        outcome = judge(handler, returned(result) if error is None else error, view, savepoint)
-        return None if outcome is None else finish(outcome)
-
-    return verdict
-
-
 def returned(result: object) -> HandlerError:
     """Return the error for what a handler returned that is not None."""
     return HandlerError(f"a handler returns nothing; this one returned {_shown(result)}. To refuse, raise Reject(text)")

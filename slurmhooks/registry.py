@@ -40,17 +40,8 @@ class Handler:
     scripted = False
 
     __slots__ = (
-        "contexts",
-        "function",
-        "label",
-        "lenient",
-        "line",
-        "names",
-        "order",
-        "path",
-        "spec",
-        "timeout",
-        "told",
+        *("contexts", "function", "label", "lenient", "line", "names", "order", "path"),
+        *("spec", "timeout", "told"),
     )
 
     def __init__(

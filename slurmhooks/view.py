@@ -154,43 +154,10 @@ class Staged(MutableMapping[str, str]):
         self._alive = False
 
 
-if TYPE_CHECKING:
-
-    class Writes:
-        """See below."""
-
-else:
-    try:
-        from _slurmhooks_core import Writes
-    except ImportError:  # outside Slurm, or another plugin has started Python
-
-        class Writes:
-            """What native/core/writes.c has, but for its assignment."""
-
-            __slots__ = ("_alive", "_staged")
-
-            def __new__(cls, *_: object) -> Writes:
-                """Start without writes."""
-                self = super().__new__(cls)
-                self._staged = {}
-                self._alive = True
-                return self
-
-
-class StagedMapping(Writes, Staged):
-    """One that has the attributes itself.
-
-    In Slurm's processes what is short and plain is staged by C: a subclass that refuses more than :meth:`_check` does
-    here has to override ``__setitem__`` too.
-    """
-
-    __slots__ = ()
-
-
-class FunctionMapping(StagedMapping):
+class FunctionMapping(Staged):
     """A staged mapping over functions; what tests and the SPANK environments use."""
 
-    __slots__ = ("_functions",)
+    __slots__ = ("_alive", "_functions", "_staged")
 
     def __init__(
         self,
@@ -198,7 +165,9 @@ class FunctionMapping(StagedMapping):
         names: Callable[[], Iterable[str]],
         apply: Callable[[str, str | None], None],
     ) -> None:
-        """Take the three functions that :class:`StagedMapping` needs."""
+        """Take the three functions that :class:`Staged` needs."""
+        self._alive = True
+        self._staged = {}
         self._functions = (load, names, apply)
 
     def _load(self, name: str) -> str | None:

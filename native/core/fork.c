@@ -87,7 +87,6 @@ static void after_in_child(void)
     generation++;
     if (python_forks)
         return;
-    task_memory_forked();
     PyOS_AfterFork_Child();
     /* Not PyGILState_Release(): it would delete the only thread state of the child, and CPython 3.11 aborts
      * when the next one is made (slurmd forks twice to start slurmstepd). Kept, it serves the events to come. */

@@ -18,11 +18,11 @@ int interpreter_is_ours(void);
 /* The first entry point has been imported. Needs the GIL, and leaves no exception. */
 void interpreter_loaded(void);
 
+/* The modules that are part of this library (native/frozen.py). */
+extern const struct _frozen slurmhooks_frozen_modules[];
+
 /* Put the first arenas side by side (arena.c). Called once, before Python starts. */
 void arena_install(void);
-
-/* Make the module _slurmhooks_core (shared.c). RET new, or NULL with an exception. */
-PyObject *shared_module(void);
 
 /* Make fork() safe from now on (fork.c). The caller holds the GIL. RET 0 or -1. */
 int fork_install(void);
@@ -36,12 +36,6 @@ void thread_state_fit_stack(PyThreadState *state);
 
 /* End the calling thread's state, and let go of the GIL. */
 void thread_state_drop(PyThreadState *state);
-
-/* From now on put small blocks side by side, as far as there is room (task_memory.c). The caller holds the GIL. */
-void task_memory_begin(void);
-
-/* In a forked child: that memory has a part for it. */
-void task_memory_forked(void);
 
 /* How often this process has been forked off since Python started: differs if a fork has happened in between. */
 unsigned fork_generation(void);

@@ -11,13 +11,11 @@ from pathlib import Path
 from slurmhooks import config, loader, site, trusted
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.manifest import MOST_ARGUMENTS, VARIANT_LETTERS, Line
+from slurmhooks.manifest import COSTLY_CALLBACKS, JOB_CALLBACKS, MOST_ARGUMENTS, Line, Scrun, exported
 from slurmhooks.registry import Registry
 from slurmhooks.spank.options import LIMIT, variable
 
 PRIVATE_ARGUMENTS = {"record", "jobs", "partitions", "reservations"}
-ASKED_AT_START = ("job_prolog", "job_epilog")
-"""slurmd asks its plugins only once whether they have these."""
 
 
 class Loaded:
@@ -26,6 +24,7 @@ class Loaded:
     Attributes:
         registry: the handlers that the configuration names, for job_submit and scrun.
         lines: the lines of plugstack.conf, for SPANK.
+        scrun: what scrun takes from the configuration; None if that is wrong.
         config_files: what must be read for the handlers of the configuration: names, each with the access, r for a
             file and rx for a folder that is listed.
         line_files: the same for each of the lines.
@@ -40,6 +39,7 @@ class Loaded:
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
+        self.scrun: Scrun | None = None
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
         self.findings: list[str] = []
@@ -47,7 +47,6 @@ class Loaded:
         self.watched: list[str] = []
         self.patterns: list[str] = []
         self.disabled: list[str] = []
-        self._scrun_lua = ""
 
     def load(self, sysconfdir: Path) -> None:
         """Load everything that the configuration below ``sysconfdir`` names."""
@@ -61,8 +60,9 @@ class Loaded:
         self._guard(partial(self._load_config, path))
         if os.getuid() == 0:
             trusted.guard(user)
-            for script in (str(path.with_name("scrun.lua")), self._scrun_lua):
-                if os.path.lexists(script):
+            own = None if self.scrun is None else self.scrun.script
+            for script in (str(path.with_name("scrun.lua")), own):
+                if script is not None and os.path.lexists(script):
                     self._guard(partial(trusted.check, script))
             trusted.guard()
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
@@ -97,8 +97,8 @@ class Loaded:
 
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
-        if read.scrun.lua is not None:
-            self._scrun_lua = os.path.join(path.parent, read.scrun.lua)
+        script = None if read.scrun.lua is None else str(path.parent / read.scrun.lua)
+        self.scrun = Scrun(sources, _log_words(read), script)
         if read.job_submit.lua is not None:
             from slurmhooks.lua import job_submit
 
@@ -154,7 +154,7 @@ class Loaded:
             files = _files(path, read, sources)
         self.line_files.append([*files, *((name, "r") for name in loader.names(sources))])
         self.watched += [handler.path for handler in registry.all_handlers()]
-        limits = () if read is None else (read.log.level, str(read.log.limit))
+        limits = () if read is None else _log_words(read)
         self.lines.append(Line(args, sources, rest, registry, words, limits))
 
     def _add_scripts(
@@ -202,6 +202,11 @@ def _is_exposed(name: str) -> bool:
     return False
 
 
+def _log_words(read: config.Config) -> tuple[str, str]:
+    """Return level and limit of the log, as words of the manifest."""
+    return read.log.level, str(read.log.limit)
+
+
 def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> list[tuple[str, str]]:
     """Return what must be read for a configuration; see :attr:`Loaded.config_files`."""
     return [
@@ -234,22 +239,28 @@ def too_many_options(lines: list[Line]) -> list[str]:
     ]
 
 
+def variant_of(plugin: Path) -> str:
+    """Return the name of the variant that 'slurmhooks compile' has put in place, "" if it has not.
+
+    Args:
+        plugin: spank_python.so in the PluginDir.
+    """
+    return plugin.resolve().stem.partition("-")[2] if plugin.is_symlink() else ""
+
+
 def never_called(lines: list[Line], plugin: Path) -> list[str]:
     """Return the handlers that Slurm would never call, as the plugin in place leaves their callbacks out.
 
     Args:
         lines: of plugstack.conf.
-        plugin: spank_python.so; a link to a variant where 'slurmhooks compile' has chosen one.
+        plugin: spank_python.so in the PluginDir.
     """
-    lost = {
-        f"spank.{name}": name
-        for name, letter in VARIANT_LETTERS.items()
-        if plugin.is_symlink() and letter not in plugin.resolve().stem.partition("-")[2]
-    }
+    present = exported(variant_of(plugin))
+    lost = {f"spank.{name}": name for name in COSTLY_CALLBACKS if name not in present}
     return [
         f"{handler.where}: Slurm would never call handler {handler.label}: the installed {plugin.name} leaves"
         f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
-        + (", then restart slurmd" if lost[handler.spec.name] in ASKED_AT_START else "")
+        + (", then restart slurmd" if lost[handler.spec.name] in JOB_CALLBACKS else "")
         for line in lines
         for handler in line.registry.all_handlers()
         if handler.spec.name in lost

@@ -106,7 +106,9 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None) -> Report:
     unreadable, notes = _readers.problems(loaded, sysconfdir)
     findings += unreadable
     loaded.notes += notes
-    state = manifest_state(loaded, sysconfdir, record) if record is not None and not loaded.findings else None
+    state = None
+    if record is not None and folder is not None and not loaded.findings:
+        state = manifest_state(loaded, sysconfdir, record, folder)
     running, notes = _running.look(sysconfdir)
     findings += _running.findings(running)
     loaded.notes += notes
@@ -146,10 +148,10 @@ def _report(
     )
 
 
-def manifest_state(loaded: _load.Loaded, sysconfdir: Path, record: _native.BuildRecord) -> str:
+def manifest_state(loaded: _load.Loaded, sysconfdir: Path, record: _native.BuildRecord, folder: Path) -> str:
     """Return one line on the manifest: whether it is what compile would write now."""
     path = sysconfdir / manifest.FILE_NAME
-    now = text_of(loaded, record)
+    now = text_of(loaded, record, folder)
     try:
         there = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

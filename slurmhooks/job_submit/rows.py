@@ -10,7 +10,17 @@ from __future__ import annotations
 from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED, Unlimited, number_to_c, signed_to_c, text_from_c, text_to_c
+from slurmhooks.values import (
+    INFINITE,
+    NO_VAL,
+    UNLIMITED,
+    ExitStatus,
+    Unlimited,
+    number_to_c,
+    signed_to_c,
+    text_from_c,
+    text_to_c,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -29,31 +39,6 @@ NICE_OFFSET = 1 << 31
 """slurm.h: what nice and site_factor are stored above."""
 AUTH_NOBODY = 99
 """slurm_auth.h, slurm_protocol_defs.h: the user and group of a request that names none (NO_VAL before 23.02)."""
-
-
-class ExitStatus(int):
-    """How a job ended, as wait(2) tells it; equal to Slurm's number."""
-
-    __slots__ = ()
-
-    @property
-    def exit_code(self) -> int:
-        """What it returned, 0 to 255."""
-        return self >> 8 & 0xFF
-
-    @property
-    def signal(self) -> int:
-        """The signal that ended it; 0 if none did."""
-        return self & 0x7F
-
-    @property
-    def core_dumped(self) -> bool:
-        """Whether it left a core file."""
-        return bool(self & 0x80)
-
-    def __repr__(self) -> str:
-        """Return code and signal as Slurm's tools print them."""
-        return f"<ExitStatus {self.exit_code}:{self.signal}>"
 
 
 class Field(Generic[Value]):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slurmhooks.registry import Registry
 
 LIMIT = 256
-"""MOST_OPTIONS of native/spank/manifest.h."""
+"""MOST_OPTIONS of native/manifest/manifest.h."""
 
 
 class Options:

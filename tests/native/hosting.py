@@ -131,7 +131,6 @@ class Host:
         template = self.build.plugins / "scrun.lua.in"
         if template.exists():
             text = template.read_text().replace("@PLUGIN_DIR@", str(self.plugins))
-            text = text.replace("@SYSCONFDIR@", str(self.build.sysconfdir))
             (self.folder / "scrun.lua").write_text(text)
 
     def use_copy_of_plugins(self) -> Path:

@@ -2,6 +2,7 @@
 """How Slurm opens plugins, and what they do until somebody needs Python."""
 
 from tests.native.hosting import Host
+from tests.native.manifests import compile_scrun
 
 
 def test_open_close_open_again(each_host: Host) -> None:
@@ -59,7 +60,8 @@ def test_a_spank_plugin_given_by_bare_name(each_host: Host) -> None:
 
 
 def test_reading_scrun_lua_starts_no_python(each_host: Host) -> None:
-    """scrun reads scrun.lua before it forks the process that stages."""
+    """With a manifest: scrun reads scrun.lua before it forks the process that stages."""
+    compile_scrun(each_host, None)
     run = each_host.run(
         """
         lua $lua

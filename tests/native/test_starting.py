@@ -13,6 +13,7 @@ from slurmhooks.wire.tables import FILE_NAME
 from tests.native.hosting import Host
 from tests.native.test_spank import CALLBACKS
 
+ROOT = Path(__file__).parents[2]
 CORE = Path("slurmhooks") / "libslurmhooks_core.so"
 
 
@@ -108,24 +109,33 @@ def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], Non
 
 
 @pytest.mark.parametrize("frozen", [True, False])
-def test_where_modules_of_the_start_come_from(host: Host, frozen: bool) -> None:
-    """From the core library, or, where another program has put others in their place, from files, and no worse."""
+def test_where_modules_come_from(host: Host, frozen: bool) -> None:
+    """What launches import comes from the core library, or, if that cannot serve, from files; the rest from files."""
     host.site(
         """
-        import encodings, sys
+        import sys
 
-        @hook.spank.init
-        def init(spank):
-            names = [name for name in sys.modules if name.endswith("bytecode")]
-            log.info("from", names=names, frozen=type(encodings.__loader__).__name__ != "SourceFileLoader")
+        @hook.spank.exit
+        def leave(spank):
+            import encodings.latin_1
+            import slurmhooks.testing
+            loaders = {type(sys.modules[name].__loader__).__name__ for name in sys.modules if name in (
+                "encodings", "slurmhooks", "slurmhooks.spank", "slurmhooks.spank.entry")}
+            log.info("from", loaders=sorted(loaders), file=sys.modules["slurmhooks.spank.entry"].__file__)
+            log.info("latin", file=encodings.latin_1.__file__)
+            slurmhooks.spank.model.Spank.commit(None)
         """
     )
     host.use_copy_of_plugins()
     if not frozen:
         replace(host.plugins / CORE, "%s/encodings/__init__.py", "%s/encodings/__init__.pX")
-    run = host.run("open sp $spank hooks.py\ncontext remote\ncall sp init")
-    finder = "_slurmhooks_bytecode" if frozen else "slurmhooks.bytecode"
-    assert run.said("from") == [f"names=['{finder}'] frozen={frozen}"]
+    run = host.run("open sp $spank hooks.py\ncontext local\ncall sp exit")
+    loader = "type" if frozen else "SourceFileLoader"
+    assert run.said("from") == [f"loaders=['{loader}'] file='{ROOT}/slurmhooks/spank/entry.py'"]
+    assert run.said("latin")[0].endswith("/encodings/latin_1.py'")
+    # The traceback shows lines of files that were not read.
+    assert f'File "{ROOT}/slurmhooks/spank/model.py", line ' in run
+    assert "self.env.commit()" in run
 
 
 NO_TABLES = {"removed": Path.unlink, "of another build": lambda path: path.write_text("slurm 1.0\n")}

@@ -334,7 +334,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
         "supervisor": below(host.pid, SUPERVISOR)[0].pid,
         "generation": 1,
         "workers": sorted(each.pid for each in below(host.pid, WORKER)),
-        "handlers": [["1"]],
+        "handlers": [["job_submit", "tests:v1", str(tmp_path / "state.json")]],
         "fault": None,
     }
     long = "x" * 1_000_000
@@ -350,7 +350,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
     host.set(version=4)
     requests.ask("reload", str(tmp_path), 0, 30)
     (after,) = requests.ask("status", str(tmp_path), 0, 30)
-    assert (after["generation"] > 1, after["handlers"], after["fault"]) == (True, [["4"]], None)
+    assert (after["generation"] > 1, after["handlers"][0][1], after["fault"]) == (True, "tests:v4", None)
     host.stop()
 
 

@@ -12,10 +12,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
-    ("bytecode", "codes", "errors", "_version"),
-    ("values", "outcome"),
+    ("codes", "errors", "_version"),
+    ("values", "outcome", "trusted"),
     ("wire",),
-    ("hook", "registry", "config", "plain_toml", "log", "structured", "trusted", "view"),
+    ("hook", "registry", "config", "log", "structured", "view"),
     ("loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("spank", "job_submit", "scrun", "lua", "manifest"),

@@ -518,7 +518,7 @@ def test_hook_files_that_others_could_take_away(write: Write, tmp_path: Path, mo
 
 def test_a_manifest_in_an_exposed_folder(write: Write, tmp_path: Path) -> None:
     """It names hook files too, and Python reads it after C has."""
-    path = write("site/slurmhooks.manifest", "slurmhooks-manifest 1 0x1\nline a\nsource /etc/b.py\nend\n")
+    path = write("site/slurmhooks.manifest", "slurmhooks-manifest 2 0x1\nline a\nsource /etc/b.py\nend\n")
     assert manifest.read(["a"], str(path)) == [["source", "/etc/b.py"], ["end"], [""]]
     make_world_writable(tmp_path / "site")
     with pytest.raises(LoadError, match=f"chmod o-w {tmp_path}/site$"):

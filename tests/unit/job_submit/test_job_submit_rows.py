@@ -10,7 +10,6 @@ from slurmhooks.job_submit.model import Job
 from slurmhooks.job_submit.rows import (
     AUTH_NOBODY,
     NICE_OFFSET,
-    ExitStatus,
     Field,
     Flag,
     Gres,
@@ -24,7 +23,7 @@ from slurmhooks.job_submit.rows import (
     rows,
 )
 from slurmhooks.testing import FakeJob, FakeRecord, fake_partitions, fake_reservations
-from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED
+from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED, ExitStatus
 from tests.unit.job_submit.views import raw, struct_of, view_of
 
 MEM_PER_CPU = 1 << 63
@@ -297,10 +296,10 @@ def test_exit_status() -> None:
     status = FakeRecord(exit_code=0x0300).exit_code
     assert status == 0x0300
     assert isinstance(status, ExitStatus)
-    assert (status.exit_code, status.signal, status.core_dumped) == (3, 0, False)
-    assert repr(status) == "<ExitStatus 3:0>"
+    assert (status.exit_code, status.signal, status.core_dumped) == (3, None, False)
+    assert repr(status) == "<ExitStatus exit code 3>"
     killed = ExitStatus(0x8B)
-    assert (killed.exit_code, killed.signal, killed.core_dumped) == (0, 11, True)
+    assert (killed.exit_code, killed.signal, killed.core_dumped) == (None, 11, True)
 
 
 def test_bits_are_booleans() -> None:

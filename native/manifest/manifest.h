@@ -41,11 +41,12 @@ struct manifest_option {
     int checked;       /* the value must be checked by Python when it is given */
 };
 
-/* What one line of plugstack.conf comes to. */
+/* What one line of plugstack.conf comes to; or scrun, which has no line, with argc -1. */
 struct manifest_line {
     unsigned calls[CALLBACK_COUNT]; /* bit n: there is a handler in spank_context_t n */
     struct manifest_option *options;
     int option_count;
+    char *script; /* of scrun: the site's own scrun.lua, or NULL */
     struct manifest_line *next;
     int argc;
     char *argv[]; /* NULL behind the last */
@@ -58,6 +59,14 @@ struct manifest_line {
  * RET the line, or NULL: ask Python
  */
 const struct manifest_line *manifest_find(int argc, char *argv[], const char **why);
+
+/*
+ * Find what scrun needs in the manifest of this machine, which is read once a process.
+ *
+ * OUT why  if NULL is returned: why there is none, for the log
+ * RET what is recorded for scrun, or NULL: ask Python
+ */
+const struct manifest_line *manifest_find_scrun(const char **why);
 
 /*
  * Read a manifest from memory; for manifest_find() and the tests that feed it nonsense.

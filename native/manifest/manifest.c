@@ -18,6 +18,7 @@
 #define FILE_NAME "slurmhooks.manifest"
 #define LARGEST (1024 * 1024)
 #define MOST_WORDS 64
+#define SCRUN (-1) /* in the place of a number of arguments */
 
 /* The words of one record: blanks apart, with blanks and the like inside them as %XX. */
 struct record {
@@ -165,6 +166,27 @@ static int check_glob(const struct record *record)
     return count_entries(record->words[5], record->words[6], record->words[7]) != (int64_t)count;
 }
 
+/* scrun: what follows is scrun's. RET NULL if it is damaged, or memory is short. */
+static struct manifest_line *add_scrun(const struct record *record, struct manifest_line *before)
+{
+    struct manifest_line *line = record->count == 1 ? calloc(1, sizeof(*line)) : NULL;
+
+    if (!line)
+        return NULL;
+    line->argc = SCRUN;
+    line->next = before;
+    return line;
+}
+
+/* script PATH */
+static int set_script(const struct record *record, struct manifest_line *line)
+{
+    if (record->count != 2 || line->script)
+        return -1;
+    line->script = record->words[1];
+    return 0;
+}
+
 static struct manifest_line *add_line(const struct record *record, struct manifest_line *before)
 {
     struct manifest_line *line = calloc(1, sizeof(*line) + (size_t)record->count * sizeof(*line->argv));
@@ -236,8 +258,8 @@ static int take(const struct record *record, struct manifest_line **lines)
         return check_absent(record);
     if (!strcmp(what, "glob"))
         return check_glob(record);
-    if (!strcmp(what, "line")) {
-        struct manifest_line *added = add_line(record, *lines);
+    if (!strcmp(what, "line") || !strcmp(what, "scrun")) {
+        struct manifest_line *added = *what == 'l' ? add_line(record, *lines) : add_scrun(record, *lines);
         if (!added)
             return -1;
         *lines = added;
@@ -245,20 +267,26 @@ static int take(const struct record *record, struct manifest_line **lines)
     }
     if (!*lines)
         return -1;
-    if (!strcmp(what, "call"))
+    int scrun = (*lines)->argc == SCRUN;
+    if (!scrun && !strcmp(what, "call"))
         return add_call(record, *lines);
-    if (!strcmp(what, "option"))
+    if (!scrun && !strcmp(what, "option"))
         return add_option(record, *lines);
+    if (scrun && !strcmp(what, "script"))
+        return set_script(record, *lines);
     /* What Python needs to load the line; see slurmhooks/manifest.py. */
-    return !strcmp(what, "source") || !strcmp(what, "module") || !strcmp(what, "lua") || !strcmp(what, "log") ? 0 : -1;
+    return !strcmp(what, "source") || !strcmp(what, "module") || !strcmp(what, "log") ||
+                   (!scrun && !strcmp(what, "lua"))
+               ? 0
+               : -1;
 }
 
-/* slurmhooks-manifest 1 0xVERSION, of this very Slurm */
+/* slurmhooks-manifest 2 0xVERSION, of this very Slurm */
 static int check_header(const struct record *record)
 {
     unsigned version = 0;
 
-    if (record->count != 3 || strcmp(record->words[0], "slurmhooks-manifest") || strcmp(record->words[1], "1") ||
+    if (record->count != 3 || strcmp(record->words[0], "slurmhooks-manifest") || strcmp(record->words[1], "2") ||
         record->words[2][0] != '0' || record->words[2][1] != 'x')
         return -1;
     for (const char *digits = record->words[2] + 2; *digits; digits++) {
@@ -363,7 +391,8 @@ done:
     return text;
 }
 
-const struct manifest_line *manifest_find(int argc, char *argv[], const char **why)
+/* All lines of the manifest of this machine, read at the first call. OUT why there is none. */
+static struct manifest_line *lines_of_machine(const char **why)
 {
     static int read_before;
     static struct manifest_line *lines;
@@ -381,7 +410,12 @@ const struct manifest_line *manifest_find(int argc, char *argv[], const char **w
             free(text);
     }
     *why = reason;
-    for (struct manifest_line *line = lines; line; line = line->next) {
+    return lines;
+}
+
+const struct manifest_line *manifest_find(int argc, char *argv[], const char **why)
+{
+    for (struct manifest_line *line = lines_of_machine(why); line; line = line->next) {
         int same = line->argc == argc;
         for (int i = 0; same && i < argc; i++)
             same = !strcmp(line->argv[i], argv[i]);
@@ -389,4 +423,13 @@ const struct manifest_line *manifest_find(int argc, char *argv[], const char **w
             return line;
     }
     return NULL;
+}
+
+const struct manifest_line *manifest_find_scrun(const char **why)
+{
+    struct manifest_line *line = lines_of_machine(why);
+
+    while (line && line->argc != SCRUN)
+        line = line->next;
+    return line;
 }

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Service, Watch
 
 RETRY = 1.0
-"""Seconds between two attempts to start a worker that ends before it can serve."""
+RETRY_MOST = 60.0
+"""Seconds between two attempts to start a worker that ends before it can serve: each time twice as many, up to this."""
 
 
 class Generation:
@@ -48,6 +49,7 @@ class Generation:
         self._closed: set[int] = set()  # of these, those that have ended in peace: slurmctld may be about to end, too
         self._finishing = False
         self._retry_at = 0.0
+        self._failures = 0  # attempts since a worker could serve
         self._wake, wakes = socket.socketpair()
         for end in (self._wake, wakes):
             end.setblocking(False)
@@ -110,6 +112,7 @@ class Generation:
             process.kill(pid)  # it is reaped as one that failed
             return
         del self._starting[pid]
+        self._failures = 0
         self._serving.add(pid)
         control.send(self._supervisor, Message(control.WORKER, self._number, pid, fds=(channel.fileno(), page)))
         channel.close()
@@ -164,10 +167,11 @@ class Generation:
         channel, page = self._starting.pop(pid)
         channel.close()
         os.close(page)
-        self._retry_at = time.monotonic() + RETRY
+        self._failures += 1
+        self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
         text = f"a worker {how} before it could serve"
         log.error(text)
-        control.send(self._supervisor, Message(control.UNAVAILABLE, self._number, pid, text=text))
+        control.send(self._supervisor, Message(control.UNAVAILABLE, self._number, pid, self._failures, text))
 
 
 def _status(pid: int) -> int:

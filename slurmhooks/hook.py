@@ -125,9 +125,9 @@ class Mark:
         order: int,
         on_error: str | None,
         contexts: tuple[str, ...] | None,
-        timeout: float | None,
         sequence: int,
         owner: str,
+        timeout: float | None = None,
     ) -> None:
         """Keep what was given; see the class."""
         self.function = function
@@ -248,7 +248,7 @@ class Decorator:
             global _sequence
             _sequence += 1
             owner = running_module()
-            made = Mark(function, self._hook, order, on_error, given, timeout, _sequence, owner)
+            made = Mark(function, self._hook, order, on_error, given, _sequence, owner, timeout)
             now = _collections[-1].marks if _collections else []
             # A function of a module that stays may be marked by a file that is loaded again: that replaces its marks.
             earlier = [mark for mark in getattr(function, MARKS, ()) if mark.owner != owner or mark in now]

@@ -181,9 +181,7 @@ class LiveSite:
         self._again = False
         self._unsettled_since = None
         self.findings = []
-        log.info("took up changed hooks: %d handlers", len(self.registry.all_handlers()))
-        for name, handlers in _lost(before, self._before).items():
-            log.info("%s: no longer in force: %s", name, _named(handlers))
+        report_change(before, self._before)
         self._log_notes()
         return True
 
@@ -265,6 +263,13 @@ class LiveSite:
         files = {config}.union(*(_files(name, handlers) for name, handlers in fewer.items()))
         if fewer and not waited and (any(map(_is_fresh, files)) or self._watch.changed()):
             raise _Unsettled(", ".join(map(_named, fewer.values())))
+
+
+def report_change(before: Contents, after: Contents) -> None:
+    """Log that other handlers are in force now, and which are not any more."""
+    log.info("took up changed hooks: %d handlers", sum(map(len, after.values())))
+    for name, handlers in _lost(before, after).items():
+        log.info("%s: no longer in force: %s", name, _named(handlers))
 
 
 def _lost(before: Contents, after: Contents) -> dict[str, list[Handler | Former]]:

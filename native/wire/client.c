@@ -45,7 +45,8 @@ void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool 
     *link = worker->next;
     close(worker->channel);
     close(worker->page);
-    if (client->control >= 0)
+    /* When slurmctld ends, no other one is to start in its place. */
+    if (client->control >= 0 && !client->stopping)
         send(client->control, &released, sizeof(released), MSG_NOSIGNAL | MSG_DONTWAIT);
     free(worker);
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from _thread import get_ident
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch, loader
@@ -173,7 +174,9 @@ def load(watch: Watch) -> Service:
     """
     tables = _tables()
     hooks = (*HOOKS, "job_submit.init", "job_submit.fini")
-    read, registry = load_site(watch, lambda registry: _check(registry, tables), _scripts, hooks)
+    former = watch.before.handlers if watch.before is not None else ()
+    scripts = partial(_scripts, former=former)
+    read, registry = load_site(watch, lambda registry: _check(registry, tables), scripts, hooks)
     settings = Settings.of(read)
     for handler in (handler for hook in HOOKS for handler in registry.handlers(hook)):
         if handler.timeout is not None and handler.timeout > settings.timeout:
@@ -199,12 +202,12 @@ def _tables() -> Tables:
     return tables
 
 
-def _scripts(read: Config, path: Path) -> list[loader.Source]:
+def _scripts(read: Config, path: Path, former: Container[str]) -> list[loader.Source]:
     if read.job_submit.lua is None:
         return []
     from slurmhooks.lua import job_submit
 
-    return job_submit.sources(read, path)
+    return job_submit.sources(read, path, former)
 
 
 def _check(registry: Registry, tables: Tables) -> list[str]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A site's job_submit.lua as handlers, run as Slurm's own job_submit/lua runs it.
 
-One state a script; it lives until the script changes, so its globals last from call to call. What it writes to the
-request waits until all handlers have passed, as theirs does, and they read what it wrote.
+One state a script; each worker has a copy, as loading left it, for as long as the worker lives: so its globals last
+from call to call. What it writes to the request waits until all handlers have passed, as theirs does, and they read
+what it wrote.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from slurmhooks.values import text_to_c
 from slurmhooks.wire.tables import installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
     from pathlib import Path
 
     from slurmhooks.config import Config
@@ -38,17 +39,19 @@ FUNCTIONS = ("slurm_job_submit", "slurm_job_modify")
 RUNTIME_ERROR = "ESLURM_LUA_FUNC_FAILED_RUNTIME_ERROR"
 
 
-def sources(read: Config, path: Path) -> list[loader.Source]:
+def sources(read: Config, path: Path, former: Container[str] = ()) -> list[loader.Source]:
     """Return the script that the configuration names, for the loader; none if it names none.
 
     Args:
         read: the configuration.
         path: its file.
+        former: names of the sources that are in force, and stay so if the script cannot be loaded.
     """
     if read.job_submit.lua is None:
         return []
     options = Options(read.lua.version, read.job_submit.lua_on_error, read.job_submit.lua_order)
-    return [loader.Source(path=os.path.join(path.parent, read.job_submit.lua), read=lambda name: load(name, options))]
+    script = os.path.join(path.parent, read.job_submit.lua)
+    return [loader.Source(path=script, read=lambda name: load(name, options, has_former=name in former))]
 
 
 class Options:
@@ -66,45 +69,28 @@ class Options:
         self.on_error = on_error
         self.order = order
 
-    def key(self) -> tuple[object, ...]:
-        """Return what makes two of them the same."""
-        return self.version, self.on_error, self.order
 
-
-_loaded: dict[str, tuple[object, Script]] = {}
-"""The scripts in force: one that did not change keeps its state when other files do."""
-_failed: dict[str, object] = {}
-"""The scripts that could not be loaded, as they were then."""
-
-
-def load(path: str, options: Options | None = None, release: Release | None = None) -> list[Handler]:
-    """Return the two handlers of a script, loaded anew only if it changed.
+def load(
+    path: str, options: Options | None = None, release: Release | None = None, *, has_former: bool = False
+) -> list[Handler]:
+    """Return the two handlers of a script.
 
     Args:
         path: of the script.
         options: see the class.
         release: of Slurm; by default that of the process.
+        has_former: whether another content of it is in force; for the log.
 
     Raises:
-        LoadError: it cannot be loaded; an earlier one is still what it was.
+        LoadError: it cannot be loaded.
     """
-    options = options or Options()
-    release = release or running_release()
-    identity = (loader.identity(path), options.key(), release)
-    known = _loaded.get(path)
-    if known is None or known[0] != identity:
-        try:
-            script = Script(path, options, release)
-        except (ScriptError, NoLuaError) as error:
-            text = str(error)
-            if _failed.get(path) != identity:  # a load that failed is tried again every second
-                log.plain(ERROR, f"{PLUGIN}: {text}" + (", using previous script" if known else ""))
-            _failed[path] = identity
-            trace = error.traceback if isinstance(error, ScriptError) else []
-            raise LoadError(["\n    ".join([text, *trace])]) from None
-        _loaded[path] = (identity, script)
-        _failed.pop(path, None)
-    return _loaded[path][1].handlers()
+    try:
+        return Script(path, options or Options(), release or running_release()).handlers()
+    except (ScriptError, NoLuaError) as error:
+        text = str(error)
+        log.plain(ERROR, f"{PLUGIN}: {text}" + (", using previous script" if has_former else ""))
+        trace = error.traceback if isinstance(error, ScriptError) else []
+        raise LoadError(["\n    ".join([text, *trace])]) from None
 
 
 NEWEST = (26, 5)

@@ -16,6 +16,7 @@ from mmap import mmap
 from struct import Struct
 
 from slurmhooks.errors import StaleHandleError
+from slurmhooks.log import log
 from slurmhooks.worker.service import Query
 
 HEADER = Struct("<II")
@@ -165,6 +166,13 @@ def _query(channel: Channel) -> tuple[Query, Callable[[], None]]:
     return query, end
 
 
+def _end_child(channel: Channel) -> None:
+    """End this process, if it is a child that a handler forked and that has returned from the handler."""
+    if channel.inherited:
+        log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
+        os._exit(1)
+
+
 def serve(channel: Channel, handle: Callable[[bytes, Query], bytes], retire: Callable[[], bool] = bool) -> None:
     """Answer requests until slurmctld closes the channel.
 
@@ -173,6 +181,7 @@ def serve(channel: Channel, handle: Callable[[bytes, Query], bytes], retire: Cal
         handle: returns the answer to a request; what it raises ends the worker, and the request gets no answer.
         retire: tells after each request whether this worker is to be replaced.
     """
+    _end_child(channel)
     # A forked child of a handler must not keep the channel open, nor answer.
     os.register_at_fork(after_in_child=channel.close)
     with suppress(ConnectionError):
@@ -181,9 +190,7 @@ def serve(channel: Channel, handle: Callable[[bytes, Query], bytes], retire: Cal
             channel.begin()
             query, end = _query(channel)
             answer = handle(request, query)
-            if channel.inherited:
-                # A handler forked, and its child returned from it.
-                os._exit(1)
+            _end_child(channel)
             end()
             channel.doing("")
             last = retire()

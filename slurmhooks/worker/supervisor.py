@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slurmhooks.log import log
+from slurmhooks.reload import STAYS, report_change
 from slurmhooks.worker import control, generation, process
 from slurmhooks.worker.control import Message
 from slurmhooks.worker.requests import Asked, Requests
@@ -22,12 +23,14 @@ POLL = 1.0
 """Seconds between two looks at the files."""
 LOAD_LIMIT = 60.0
 """Seconds that loading hook files may take."""
-RETRY = 5.0
-"""Seconds, at most, before another generation is started after one that ended by itself, where nothing serves."""
+RETRY = 60.0
+"""Seconds, at most, before another generation is started after one that ended by itself, where nothing serves; the
+first is started after 0.1."""
 REPEAT = 60.0
 """Seconds before files that do not load are loaded, and the error is logged, again though they have not changed."""
 ACCIDENTS = 3
-"""How often a generation may end by itself before requests are refused at once, and do not wait for the next one."""
+"""How often a generation or its worker may end by itself before it can serve until requests are refused at once, and do
+not wait for the next one."""
 GRACE = 2.0
 """Seconds for workers to clean up when slurmctld ends, and for a generation beyond the time of a request."""
 
@@ -175,6 +178,8 @@ class Supervisor:
         elif message.kind == control.UNAVAILABLE and number == self._loading:
             child.deadline = 0.0
             self._accident(number, message.text)
+        elif message.kind == control.UNAVAILABLE and number == self._serving and message.value >= ACCIDENTS:
+            self._to_client(message)
 
     def _loaded(self, child: Child, message: Message) -> None:
         """Note what a generation has loaded; it goes into service once its first worker is ready."""
@@ -210,7 +215,7 @@ class Supervisor:
             elif self._serving is None:
                 self._to_client(Message(control.UNAVAILABLE, number, text=line))
             else:
-                log.error("the hooks that were loaded before stay in service")
+                log.error("%s", STAYS)
             self._requests.failed(number, findings or [line])
 
     def _accident(self, number: int, text: str) -> None:
@@ -222,15 +227,19 @@ class Supervisor:
         """
         if self._serving is None:
             self._accidents += 1
-            self._retry_at = time.monotonic() + min(RETRY, 0.05 * 2**self._accidents)
-        self._refuse(number, f"{text}: see slurmctld's log", [text])
+            self._retry_at = time.monotonic() + min(RETRY, 0.05 * 2 ** min(self._accidents, 12))
+        text = f"{text}: see slurmctld's log"
+        self._refuse(number, text, [text])
 
     def _into_service(self, number: int, child: Child) -> None:
         """Have requests go to a generation, and the one before finish."""
         assert child.settings is not None
+        assert child.watch is not None
         child.deadline = None
         settings, before = child.settings, self._serving
         self._serving, self._loading, self._accidents = number, None, 0
+        if self._good is not None and self._good.plain() != child.watch.plain():
+            report_change(self._good.contents(), child.watch.contents())
         self._good = child.watch
         self._fault = None
         timeout = max(1, round(settings.timeout * 1000))

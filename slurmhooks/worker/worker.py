@@ -12,6 +12,7 @@ import traceback
 from mmap import mmap
 from typing import TYPE_CHECKING
 
+from slurmhooks.errors import LoadError
 from slurmhooks.worker import process
 from slurmhooks.worker.channel import PAGE, Channel, serve
 
@@ -100,6 +101,8 @@ def main(service: Service, connection: socket.socket, page: int, parent: int) ->
     try:
         run(service, connection, page, parent)
         code = 0
+    except LoadError:
+        pass  # the log has what it says
     except BaseException:  # noqa: BLE001 - the stack below is the generation's: nothing may get there
         traceback.print_exc()
     finally:

@@ -16,6 +16,8 @@ HOOKS_D = "/etc/slurm/hooks.d"
 TOML = "/etc/slurm/slurmhooks.toml"
 CONF = "/etc/slurm/local.conf"
 DEFAULT_TOML = f'[hooks]\npaths = ["{HOOKS_D}/*.py"]\n'
+UNANSWERED = "slurmhooks: the job_submit hooks did not answer (error "
+"""What a user is told where no worker can serve."""
 FOLDER = "/var/tmp/told"
 """Where handlers write down what they saw; anybody may write there."""
 
@@ -60,9 +62,9 @@ class Site:
         self.cluster.root("sh", "-c", "scancel --state=PENDING; scancel --state=RUNNING")
         self.mark()
 
-    def hooks(self, source: str, name: str = "life.py") -> None:
-        """Put a hook file in place, whole, under the preamble."""
-        place(self.cluster, PREAMBLE + textwrap.dedent(source), f"{HOOKS_D}/{name}")
+    def hooks(self, source: str, name: str = "life.py", *, reload: bool = True) -> None:
+        """Put a hook file in place, whole, under the preamble, and in force unless another change comes with it."""
+        place(self.cluster, PREAMBLE + textwrap.dedent(source), f"{HOOKS_D}/{name}", reload=reload)
 
     def reload(self, first: str = "") -> str:
         """Run a shell command, have slurmctld's workers take up all files, and return what that says."""
@@ -114,16 +116,22 @@ class Site:
         """Return what scontrol shows of a job, or of the first that it shows."""
         return shown(self.said("scontrol", "show", "job", "-o", job_id, user="root").splitlines()[0])
 
+    def events(self) -> list[str]:
+        """Return what LIFE has told since the start of the test, and keep it."""
+        told = self.cluster.root("sh", "-c", f"cat {FOLDER}/told").stdout
+        return [json.loads(line)["event"] for line in told.splitlines()]
+
     def told(self) -> list[dict[str, Any]]:
         """Return what handlers told, and forget it."""
         done = self.cluster.root("sh", "-c", f"cat {FOLDER}/told && rm {FOLDER}/told")
         return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def place(cluster: "Cluster", source: str, path: str) -> None:
+def place(cluster: "Cluster", source: str, path: str, *, reload: bool = True) -> None:
     """Put a hook file in force, whole, even if it has fewer handlers than before; one that is wrong is only loaded."""
     script = f"cat > {path}.new; chmod 644 {path}.new; touch -d '1 minute ago' {path}.new; mv {path}.new {path}"
-    script += "; slurmhooks reload 2>/dev/null || true"
+    if reload:
+        script += "; slurmhooks reload 2>/dev/null || true"
     cluster.root("sh", "-ec", script, input=source, check=True)
 
 

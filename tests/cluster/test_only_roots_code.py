@@ -75,6 +75,7 @@ def settle(lent: Site, glob: str = "hooks.d/*.py") -> None:
     )
     lent.cluster.put(HOOKS.replace("TAG", "good"), FILE)
     lent.cluster.put(f'[hooks]\npaths = ["{FOLDER}/{glob}"]\n', TOML)
+    lent.root("slurmhooks reload")
     lent.wait_until_idle()
     lent.resume()
     lent.cluster.wait(lambda: launch(lent) == "RAN good", timeout=60, what="node that takes jobs")
@@ -131,6 +132,7 @@ def test_byte_code_that_somebody_has_planted(lent: Site) -> None:
     settle(lent)
     lent.cluster.root(PYTHON, "-c", PLANT, check=True)
     assert launch(lent) == "RAN good"
+    lent.root("slurmhooks reload")
     assert lent.shell("sbatch -w n1 --wrap true").returncode == 0
     slurm = lent.root("id -u slurm").strip()
     alice = lent.root("id -u alice").strip()
@@ -166,7 +168,7 @@ def test_slurmctld_runs_what_is_slurm_users_or_roots(lent: Site) -> None:
     assert comment() == "good"
     before = len(lent.cluster.log())
     lent.cluster.put(HOOKS.replace("TAG", "evil"), f"{FILE}.new")
-    lent.root(f"chown alice {FILE}.new && mv {FILE}.new {FILE}")
+    lent.root(f"chown alice {FILE}.new && mv {FILE}.new {FILE} && slurmhooks reload 2>&1 || true")
     assert comment() == "good"
     assert ("evil", slurm) not in imports(lent)
     assert f"{FILE}: it belongs to alice (user id " in lent.cluster.log()[before:]

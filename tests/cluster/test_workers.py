@@ -37,9 +37,7 @@ SLURMCTLD = "slurmctld=$(awk '{print $4}' /proc/$(pgrep -xo slurmhooks-sup)/stat
 
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
-    """The cluster, with slurmctld's plugin that has no Python in it."""
-    plugins = "/usr/local/lib/slurm"
-    cluster.root("cp", f"{plugins}/job_submit_workers.so", f"{plugins}/job_submit_python.so", check=True)
+    """The cluster, with a policy, and a deadline that is soon over."""
     cluster.put(
         '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\ntimeout = 0.5\n', "/etc/slurm/slurmhooks.toml"
     )

@@ -158,11 +158,15 @@ def test_forks_end_with_the_worker(host: Exchanger) -> None:
     assert left not in {each.pid for each in processes()}
 
 
-def test_forked_children_do_not_answer(host: Exchanger) -> None:
-    """A child that a handler forks and that returns from the handler sends nothing."""
+@pytest.mark.parametrize("begin", ["", "import os; os.fork()"], ids=["request", "start"])
+def test_forked_children_do_not_answer(start: Start, begin: str) -> None:
+    """A child that a handler forks and that returns from the handler ends and sends nothing; the log says so."""
+    host = start(start=begin)
     for _ in range(20):
         assert host.exchange("import os; os.fork(); answer = 'once'") == ("OK", "once")
     assert host.exchange("echo next") == ("OK", "echo next")
+    line = "a handler has forked and its child came back"
+    wait_for(lambda: host.log.count(line) == 20 + bool(begin), "a line for each child")
     host.stop()
 
 
@@ -197,6 +201,16 @@ def test_requests_in_parallel(start: Start) -> None:
     found = host.many(5, 1, "import time; time.sleep(1000) #", deadline_ms=500)
     assert (found["TIMED_OUT"] + found["UNAVAILABLE"], found["TIMED_OUT"] >= 3) == (5, True)
     host.stop()
+
+
+def test_none_starts_at_the_end(start: Start, tmp_path: Path) -> None:
+    """When slurmctld ends, its workers end, and none starts in their place."""
+    append = f"open({str(tmp_path / 'starts')!r}, 'a').write('x')"
+    host = start(settings={"workers": 4}, start=append)
+    wait_for(lambda: host.workers == 4, "four workers")
+    host.stop()
+    assert (tmp_path / "starts").read_text() == "xxxx"
+    assert host.log == ""
 
 
 def test_the_end_while_a_worker_starts(start: Start) -> None:
@@ -279,13 +293,28 @@ def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
     host.set(findings=["a.py:3: wrong"])
     assert requests.ask("reload", str(tmp_path), 0, 30) == [{"findings": ["a.py:3: wrong"]}]
     assert host.exchange("answer = version") == ("OK", "7")
-    assert "the hooks that were loaded before stay in service" in host.log
+    assert "the hooks that were loaded before stay in force" in host.log
     host.set(load="import os; os.kill(os.getpid(), 9)")
     assert "findings" in requests.ask("reload", str(tmp_path), 0, 30)[0]
     host.set(start="raise ValueError('not today')")
     assert "before it could serve" in requests.ask("reload", str(tmp_path), 0, 30)[0]["findings"][0]
     assert host.exchange("answer = version") == ("OK", "7")
     wait_for(lambda: len(below(host.pid)) == 3, "the end of all generations except one")
+    host.stop()
+
+
+def test_workers_that_cannot_start_again(start: Start, tmp_path: Path) -> None:
+    """Where a worker cannot be replaced, requests are refused at once after three attempts, which get rarer."""
+    flag = tmp_path / "flag"
+    host = start(start=f"import os; os.path.exists({str(flag)!r}) and 1 / 0")
+    flag.touch()
+    assert host.exchange("import os; os._exit(3)")[0] == "WORKER_DIED"
+    result, detail = host.exchange("echo")
+    assert (result, "before it could serve" in detail) == ("UNAVAILABLE", True), detail
+    assert host.log.count("before it could serve") == 3
+    flag.unlink()
+    assert "generation" in requests.ask("reload", str(tmp_path), 0, 30)[0]
+    assert host.exchange("echo") == ("OK", "echo")
     host.stop()
 
 
@@ -296,7 +325,13 @@ def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
     for state in ({"version": 2}, {"version": 3, "findings": ["wrong"]}, {"version": 4}):
         host.set(**state)
         requests.ask("reload", str(tmp_path), 0, 30)
-    assert host.exchange("answer = before, version") == ("OK", "({'version': [['2']]}, 4)")
+    assert host.exchange("[[[hook, label, file]]] = before.values(); answer = label, version") == (
+        "OK",
+        "('tests:v2', 4)",
+    )
+    assert "took up changed hooks: 1 handlers" in host.log
+    assert "no longer in force: job_submit handler tests:v1" in host.log
+    assert "no longer in force: job_submit handler tests:v3" not in host.log
     host.stop()
 
 
@@ -309,7 +344,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
         "supervisor": below(host.pid, SUPERVISOR)[0].pid,
         "generation": 1,
         "workers": sorted(each.pid for each in below(host.pid, WORKER)),
-        "handlers": [["1"]],
+        "handlers": [["job_submit", "tests:v1", str(tmp_path / "state.json")]],
         "fault": None,
     }
     long = "x" * 1_000_000
@@ -325,7 +360,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
     host.set(version=4)
     requests.ask("reload", str(tmp_path), 0, 30)
     (after,) = requests.ask("status", str(tmp_path), 0, 30)
-    assert (after["generation"] > 1, after["handlers"], after["fault"]) == (True, [["4"]], None)
+    assert (after["generation"] > 1, after["handlers"][0][1], after["fault"]) == (True, "tests:v4", None)
     host.stop()
 
 

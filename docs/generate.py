@@ -133,8 +133,8 @@ def spank_page() -> str:
         "   :members: step_name, prepend_task_argv, symbol_supported\n"
         "   :no-index-entry:\n"
         "\n"
-        ".. autoclass:: slurmhooks.spank.fields.ExitStatus\n"
-        "   :members: exit_code, signal, core_dumped\n"
+        ".. autoclass:: slurmhooks.values.ExitStatus\n"
+        "   :members:\n"
         "```\n",
     )
 
@@ -397,7 +397,6 @@ def python_page() -> str:
             "autoclass:: slurmhooks.job_submit.model.Job",
             "autoclass:: slurmhooks.job_submit.model.Record",
             "autoclass:: slurmhooks.job_submit.model.Table",
-            "autoclass:: slurmhooks.job_submit.rows.ExitStatus\n   :members:",
             "automodule:: slurmhooks.job_submit.slurmctld\n   :members:",
         ),
         "## slurmhooks.job_submit.strings\n",

@@ -1,45 +1,91 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write as C, for ``PyImport_FrozenModules``, the modules that every launch would import from files.
+"""Write, as C for ``PyImport_FrozenModules``, the modules that a launch imports.
 
-Usage: frozen.py OUTPUT BYTECODE, with the Python that the plugins embed; BYTECODE is slurmhooks/bytecode.py.
+Usage: frozen.py OUTPUT DEPFILE PACKAGE, with the Python that the plugins embed; PACKAGE is the folder of slurmhooks
+that this Python imports.
+
+The C library and the Python modules of one build are one file then, and no launch looks for modules on disk.
 """
 
+import ast
 import importlib.util
 import marshal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-MODULES = ("encodings", "encodings.aliases", "encodings.utf_8")
-"""CPython has the others of its start in itself."""
-BYTECODE = "_slurmhooks_bytecode"
+ENCODINGS = ("encodings", "encodings.aliases", "encodings.utf_8")
+"""CPython itself freezes the other modules of its start."""
+FOLDERS = (".", "spank", "scrun", "lua")
+"""The parts of slurmhooks that processes with an embedded interpreter import."""
+WITHOUT_DOCSTRINGS = 2
+"""For compile(): launches read no docstrings; also leaves out assertions."""
 COLUMNS = 24
 
 
-def sources() -> dict[str, tuple[str, bool]]:
-    """Return the file of each module, and whether it is a package."""
-    found = {BYTECODE: (sys.argv[2], False)}
-    for name in MODULES:
+class Module(NamedTuple):
+    """A module to freeze."""
+
+    name: str
+    path: Path
+    is_package: bool
+
+
+def modules(package: Path) -> Iterator[Module]:
+    """Yield all modules to freeze."""
+    for name in ENCODINGS:
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:
             sys.exit(f"{sys.executable} has no sources of {name}")
-        found[name] = (spec.origin, spec.submodule_search_locations is not None)
-    return found
+        yield Module(name, Path(spec.origin), spec.submodule_search_locations is not None)
+    for folder in FOLDERS:
+        for path in sorted((package / folder).glob("*.py")):
+            words = path.relative_to(package.parent).with_suffix("").parts
+            is_package = words[-1] == "__init__"
+            yield Module(".".join(words[:-1] if is_package else words), path, is_package)
 
 
-def render() -> str:
-    """Return the C source: one array a module, and the table."""
+def code_of(module: Module) -> bytes:
+    """Return the marshalled code of a module.
+
+    CPython would set ``__file__`` and ``__path__`` of any frozen module as if it were part of the standard library.
+    """
+    tree = ast.parse(module.path.read_bytes(), module.path)
+    places = f"__file__ = {str(module.path)!r}\n"
+    if module.is_package:
+        places += f"__path__ = [{str(module.path.parent)!r}]\n"
+    at = next((index for index, node in enumerate(tree.body) if not is_leading(node)), len(tree.body))
+    tree.body[at:at] = ast.parse(places).body
+    return marshal.dumps(compile(tree, module.path, "exec", dont_inherit=True, optimize=WITHOUT_DOCSTRINGS))
+
+
+def is_leading(node: ast.stmt) -> bool:
+    """Tell whether a statement must stay at the start of a module: its docstring, and features that it asks for."""
+    return isinstance(node, ast.Expr) or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
+
+
+def render(frozen: list[Module]) -> str:
+    """Return the C source: one array for each module, and the table."""
     arrays, rows = [], []
-    for name, (path, is_package) in sources().items():
-        code = marshal.dumps(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True))
-        symbol = name.replace(".", "_")
+    for module in frozen:
+        code = code_of(module)
+        symbol = module.name.replace(".", "_")
         lines = [", ".join(map(str, code[at : at + COLUMNS])) for at in range(0, len(code), COLUMNS)]
         arrays.append(f"static const unsigned char {symbol}[] = {{\n    " + ",\n    ".join(lines) + ",\n};\n")
-        members = f'.name = "{name}", .code = {symbol}, .size = sizeof({symbol}), .is_package = {int(is_package)}'
-        rows.append(f"    {{{members}}},\n")
-    table = "static const struct _frozen frozen_modules[] = {\n" + "".join(rows) + "    {.name = NULL},\n};\n"
-    return "\n".join([*arrays, table])
+        members = f'.name = "{module.name}", .code = {symbol}, .size = sizeof({symbol})'
+        rows.append(f"    {{{members}, .is_package = {int(module.is_package)}}},\n")
+    table = "const struct _frozen slurmhooks_frozen_modules[] = {\n" + "".join(rows) + "    {.name = NULL},\n};\n"
+    return "\n".join(["#include <Python.h>\n", '#include "core/interpreter.h"\n', *arrays, table])
+
+
+def main(output: Path, depfile: Path, package: Path) -> None:
+    """Write the C source, and what it depends on for ninja."""
+    frozen = list(modules(package))
+    output.write_text(render(frozen))
+    depfile.write_text(f"{output}: {' '.join(str(module.path) for module in frozen)}\n")
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(render())
+    main(*map(Path, sys.argv[1:]))

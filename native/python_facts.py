@@ -28,7 +28,12 @@ def main() -> None:
     print(libpython_directory())
     print(sysconfig.get_path("stdlib"))
     packages = (os.path.join(entry, "slurmhooks") for entry in paths)
-    print(next((folder for folder in packages if os.path.exists(os.path.join(folder, "bytecode.py"))), "/nowhere"))
+    package = next((folder for folder in packages if os.path.exists(os.path.join(folder, "hook.py"))), None)
+    if package is None:
+        sys.exit(
+            f"{sys.executable} cannot import slurmhooks: python_paths of native/meson.options has no folder with it"
+        )
+    print(package)
 
 
 main()

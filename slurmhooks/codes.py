@@ -135,6 +135,20 @@ _TEXT = (
 NAMES = frozenset(_TEXT.split())
 
 
+_LONGEST = 64
+"""Characters of a name that are compared with others: more than any has, and few enough to be quick."""
+
+
+def fault(code: object) -> str | None:
+    """Return what is wrong with the code of a ``Reject``, and which names may be meant; None: nothing."""
+    if isinstance(code, int):
+        return None if -(1 << 31) <= code < 1 << 31 else "no code of Slurm is that large"
+    if not isinstance(code, str):
+        return "a code of Slurm is a name or a number"
+    similar = unknown(code)
+    return None if similar is None else f"Slurm has no such code{similar}"
+
+
 def unknown(name: str) -> str | None:
     """Return the names most like that of a code, as ``"; nearest: a, b"`` or ""; None if there is such a code.
 
@@ -143,10 +157,14 @@ def unknown(name: str) -> str | None:
     if name in NAMES:
         return None
     if name.startswith(("ESLURM", "ESPANK")):
-        for plugin in ("_slurmhooks_job_submit", "_slurmhooks_spank"):
-            if hasattr(getattr(sys.modules.get(plugin), "lib", None), name):
-                return None
+        # Asked of what the process has loaded already: a launch must not import for this.
+        spank, tables = (sys.modules.get(module) for module in ("_slurmhooks_spank", "slurmhooks.wire.tables"))
+        if hasattr(getattr(spank, "lib", None), name):
+            return None
+        found = None if tables is None else tables.installed()
+        if found is not None and name in found.constants["ESLURM"]:
+            return None
     import difflib
 
-    close = difflib.get_close_matches(name, sorted(NAMES), 3, 0.6)
+    close = difflib.get_close_matches(name[:_LONGEST], sorted(NAMES), 3, 0.6)
     return f"; nearest: {', '.join(close)}" if close else ""

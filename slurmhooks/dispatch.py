@@ -79,7 +79,8 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
         the outcome of the event, or None: it goes on with the next handler.
     """
     if isinstance(error, Reject):
-        return Outcome(passed=False, code=error.code, text=log.message(error.text))
+        code = code_of(error, f"{handler.spec.name} handler {handler.label} ({handler.where})", handler)
+        return Outcome(passed=False, code=code, text=log.message(error.text))
     text, error_id = report(handler, error)
     if not handler.lenient:
         return Outcome(passed=False, text=text, error_id=error_id)
@@ -89,25 +90,45 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
     return None
 
 
-def judging(finish: Callable[[Outcome], object]) -> Callable[..., object]:
-    """Return what native/core/handler.c asks about a handler that did not pass.
+def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | int | None:
+    """Return the code of a refusal; None, the hook's general failure, for one that no release of Slurm has.
+
+    That is a bug, but not one that ``on_error="accept"`` may let pass: a handler that means to refuse refuses.
 
     Args:
-        finish: makes the entry point's answer of an outcome.
+        error: the refusal.
+        what: describes what raised it, for the log.
+        handler: that raised it; its bug is logged only once. None: log it each time.
     """
+    if error.code is None:
+        return None
+    try:
+        from slurmhooks.codes import fault
+    except ImportError:  # a task that has left this root file system: the entry point looks the number up
+        return error.code
+    wrong = fault(error.code)
+    if wrong is None:
+        return error.code
+    if handler is None or not handler.told:
+        import os
 
-    def verdict(handler: Handler, error: BaseException | None, result: object, view: View, savepoint: object) -> object:
-        outcome = judge(handler, returned(result) if error is None else error, view, savepoint)
-        return None if outcome is None else finish(outcome)
-
-    return verdict
+        call = f"Reject(code={_shown(error.code)})"
+        log.record(
+            f"{what} raised {call}: {wrong}; the request is refused without it", f"error {os.urandom(4).hex()}: "
+        )
+    if handler is not None:
+        handler.told = True
+    return None
 
 
 def returned(result: object) -> HandlerError:
     """Return the error for what a handler returned that is not None."""
-    # A class of the site's own is not asked how it looks.
-    shown = repr(result) if type(result).__module__ == "builtins" else object.__repr__(result)
-    return HandlerError(f"a handler returns nothing; this one returned {shown}. To refuse, raise Reject(text)")
+    return HandlerError(f"a handler returns nothing; this one returned {_shown(result)}. To refuse, raise Reject(text)")
+
+
+def _shown(value: object) -> str:
+    """Return how a value looks; a class of the site's own is not asked."""
+    return repr(value) if type(value).__module__ == "builtins" else object.__repr__(value)
 
 
 def guarded(

@@ -17,12 +17,9 @@ class Reject(Exception):  # noqa: N818 - the contract's name: a decision, not an
 
     Args:
         text: what the user reads, one or more lines.
-        code: an ``ESLURM_*`` or ``ESPANK_*`` name, or a number; None for the hook's general failure. A name of another
-            release than the running one becomes the general failure, and is logged.
-
-    Raises:
-        TypeError: the code is neither a name nor a number.
-        ValueError: no release of Slurm has such a name, or no code can be that large.
+        code: an ``ESLURM_*`` or ``ESPANK_*`` name, or a number; None for the hook's general failure. Whatever else it
+            is, a misspelled name or one of another release than the running one, the request is refused with the
+            general failure, and the log says so.
     """
 
     text = ""
@@ -31,19 +28,6 @@ class Reject(Exception):  # noqa: N818 - the contract's name: a decision, not an
     def __init__(self, text: str = "", *, code: str | int | None = None) -> None:
         """Keep text and code; see the class."""
         super().__init__(text)
-        if code is not None and not isinstance(code, (str, int)):
-            raise TypeError(f"Reject(code=) takes a name or a number of Slurm's codes, not {code!r}")
-        if isinstance(code, int) and not -(1 << 31) <= code < 1 << 31:
-            raise ValueError(f"Reject(code=) takes a number of Slurm's codes, not {code}")
-        if isinstance(code, str):
-            try:
-                from slurmhooks.codes import unknown
-            except ImportError:  # a task that has left this root file system: the entry point looks the number up
-                similar = None
-            else:
-                similar = unknown(code)
-            if similar is not None:
-                raise ValueError(f"Reject(code={code!r}): Slurm has no such code{similar}")
         # Another exception, for instance: what it says is for the user.
         self.text = str(text) if text else ""
         self.code = code

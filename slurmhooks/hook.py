@@ -48,6 +48,11 @@ class HookSpec:
 
     __slots__ = ("arguments", "contexts", "function", "name", "on_error")
 
+    @property
+    def has_timeout(self) -> bool:
+        """Whether handlers may have a time limit of their own: they run in worker processes."""
+        return self.name in ("job_submit", "job_modify")
+
     def __init__(
         self,
         name: str,
@@ -106,11 +111,12 @@ class Mark:
         order: low runs first.
         on_error: as given, or None for the hook's default.
         contexts: as given, or None for all.
+        timeout: as given, or None.
         sequence: counts marks in the order of definition.
         owner: name of the module that made it, see :func:`running_module`.
     """
 
-    __slots__ = ("contexts", "function", "hook", "on_error", "order", "owner", "sequence")
+    __slots__ = ("contexts", "function", "hook", "on_error", "order", "owner", "sequence", "timeout")
 
     def __init__(
         self,
@@ -121,6 +127,7 @@ class Mark:
         contexts: tuple[str, ...] | None,
         sequence: int,
         owner: str,
+        timeout: float | None = None,
     ) -> None:
         """Keep what was given; see the class."""
         self.function = function
@@ -128,6 +135,7 @@ class Mark:
         self.order = order
         self.on_error = on_error
         self.contexts = contexts
+        self.timeout = timeout
         self.sequence = sequence
         self.owner = owner
 
@@ -186,7 +194,13 @@ class Decorator:
 
         @overload
         def __call__(
-            self, /, *, order: int = ..., on_error: OnError = ..., contexts: Context | Iterable[Context] = ...
+            self,
+            /,
+            *,
+            order: int = ...,
+            on_error: OnError = ...,
+            contexts: Context | Iterable[Context] = ...,
+            timeout: float = ...,
         ) -> Callable[[Handler], Handler]: ...
 
     def __call__(
@@ -197,6 +211,7 @@ class Decorator:
         order: int = 50,
         on_error: str | None = None,
         contexts: Iterable[str] | None = None,
+        timeout: float | None = None,
     ) -> Handler | Callable[[Handler], Handler]:
         """Mark a function as a handler and return it unchanged.
 
@@ -207,12 +222,17 @@ class Decorator:
                 "fail" (default) or "ignore" for SPANK and scrun.
             contexts: SPANK only: any of "local", "remote", "allocator", "slurmd", "job_script"; default all in which
                 Slurm makes the call.
+            timeout: job_submit and job_modify only: seconds that the handler may take, on top of what ``[job_submit]
+                timeout`` bounds for all of them together. A handler that takes longer is ended with its worker process,
+                as a bug of it.
 
         Raises:
             TypeError: a keyword has the wrong type. (Wrong values are found when the file is loaded, all at once.)
         """
         if isinstance(order, bool) or not isinstance(order, int):
             raise TypeError(f"{self!r}: order takes an int, not {order!r}")
+        if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float))):
+            raise TypeError(f"{self!r}: timeout takes seconds, not {timeout!r}")
         if isinstance(contexts, str):
             contexts = (contexts,)
         try:
@@ -228,7 +248,7 @@ class Decorator:
             global _sequence
             _sequence += 1
             owner = running_module()
-            made = Mark(function, self._hook, order, on_error, given, _sequence, owner)
+            made = Mark(function, self._hook, order, on_error, given, _sequence, owner, timeout)
             now = _collections[-1].marks if _collections else []
             # A function of a module that stays may be marked by a file that is loaded again: that replaces its marks.
             earlier = [mark for mark in getattr(function, MARKS, ()) if mark.owner != owner or mark in now]

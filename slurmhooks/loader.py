@@ -11,6 +11,7 @@ from slurmhooks import trusted
 from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
 from slurmhooks.hook import MARKS, Collection, collecting
+from slurmhooks.log import visible
 from slurmhooks.registry import Registry, layers, missing, verify, verify_options
 
 TYPE_CHECKING = False
@@ -169,7 +170,7 @@ def _listing(folder: str) -> list[str]:
     except OSError as error:
         if isinstance(error, FileNotFoundError) and is_absent(folder):
             return []
-        raise LoadError([f"{folder}: {unreachable(error)}; it may hold hook files"]) from error
+        raise LoadError([f"{visible(folder)}: {unreachable(error)}; it may hold hook files"]) from error
 
 
 def unreachable(error: OSError) -> str:
@@ -355,11 +356,11 @@ def unfit(path: str) -> str | None:
     except LoadError as error:
         return error.findings[0]
     except FileNotFoundError:
-        return f"{path}: no such hook file"
+        return f"{visible(path)}: no such hook file"
     except IsADirectoryError:
-        return f"{path}: a folder, not a file; the hook files in it are {path}/*.py"
+        return f"{visible(path)}: a folder, not a file; the hook files in it are {visible(path)}/*.py"
     except OSError as error:
-        return f"{path}: {error.strerror}"
+        return f"{visible(path)}: {error.strerror}"
     return None
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hook manifest: what hook files hold, written down for processes that would rather not start Python.
 
-native/spank/manifest.c reads it too and says what makes it void. One record a line, words apart by blanks, what is
+native/manifest/manifest.c reads it too and says what makes it void. One record a line, words apart by blanks, what is
 unusual in a word as ``%XX``::
 
-    slurmhooks-manifest 1 0x160508          version of the format, and Slurm's
+    slurmhooks-manifest 2 0x160508          version of the format, and Slurm's
     file INODE SIZE MTIME_NS PATH           holds only while that file is this one
     absent PATH                             holds only while there is no such file
     glob INODE SIZE MTIME_NS COUNT FOLDER START END    or only while the folder has as many START*END
@@ -15,6 +15,8 @@ unusual in a word as ``%XX``::
     log LEVEL LIMIT                         as [log] of the configuration
     call CALLBACK CONTEXTS                  there are handlers; bit n of CONTEXTS: spank_context_t n
     option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
+    scrun                                   what follows is scrun's: source, module and log as above
+    script PATH                             the site's own scrun.lua
     end
 
 No number of a device: overlays, Btrfs and NFS, of which many nodes' root file systems are, get another at each mount.
@@ -35,17 +37,21 @@ if TYPE_CHECKING:
     from slurmhooks.registry import Registry
 
 FILE_NAME = "slurmhooks.manifest"
-FORMAT = 1
+FORMAT = 2
 MOST_ARGUMENTS = 63
-"""Of a line; one less than MOST_WORDS of native/spank/manifest.c."""
-VARIANT_LETTERS = {
-    "job_prolog": "p",
-    "job_epilog": "e",
-    "user_init": "u",
-    "task_post_fork": "f",
-    "task_exit": "x",
+"""Of a line; one less than MOST_WORDS of native/manifest/manifest.c."""
+JOB_CALLBACKS = ("job_prolog", "job_epilog")
+"""slurmd starts a process for each of these that a plugin exports, and reads only at its start which it exports."""
+TASK_CALLBACKS = ("user_init", "task_post_fork", "task_exit")
+"""With contain_spank, slurmstepd clones itself for each of these that a plugin exports."""
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "minimal": (),
+    "job": JOB_CALLBACKS,
+    "task": TASK_CALLBACKS,
+    "full": JOB_CALLBACKS + TASK_CALLBACKS,
 }
-"""Callbacks that cost merely because a plugin has them; letters as in native/meson.build."""
+"""The libraries spank_python-NAME.so, as native/meson.build links them, each with the costly callbacks it exports."""
+COSTLY_CALLBACKS = VARIANTS["full"]
 
 
 class Line:
@@ -80,6 +86,24 @@ class Line:
         self.log = tuple(log)
 
 
+class Scrun:
+    """What scrun takes from the configuration.
+
+    Attributes:
+        sources: the hook files and modules.
+        log: level and limit of the configuration, as words.
+        script: the path of the site's own scrun.lua, or None.
+    """
+
+    __slots__ = ("log", "script", "sources")
+
+    def __init__(self, sources: Sequence[Source], log: Sequence[str], script: str | None) -> None:
+        """Keep what was found; see the class."""
+        self.sources = list(sources)
+        self.log = tuple(log)
+        self.script = script
+
+
 def default_path() -> str:
     """Return where the manifest is: beside slurm.conf."""
     from slurmhooks import site
@@ -87,28 +111,39 @@ def default_path() -> str:
     return f"{site.directory()}/{FILE_NAME}"
 
 
-def render(lines: Iterable[Line], watched: Iterable[str], slurm_version: int, patterns: Iterable[str] = ()) -> str:
+def render(
+    lines: Iterable[Line],
+    watched: Iterable[str],
+    slurm_version: int,
+    patterns: Iterable[str] = (),
+    scrun: Scrun | None = None,
+) -> str:
     """Return the text of a manifest.
 
     Args:
         lines: all lines of plugstack.conf that name the plugin.
         watched: the files and folders whose change makes it void.
         slurm_version: SLURM_VERSION_NUMBER of the installed plugin.
-        patterns: absolute names and globs of hook files; void is it when they come to other files.
+        patterns: absolute names and globs of hook files; the manifest is invalid once they match other files.
+        scrun: what scrun needs; None: scrun reads the configuration.
     """
     rows = [f"slurmhooks-manifest {FORMAT} {slurm_version:#x}", "# made by 'slurmhooks compile'; safe to delete"]
     rows += list(dict.fromkeys([*map(_watch, sorted(set(watched))), *map(_pattern, sorted(set(patterns)))]))
     for line in lines:
         rows.append(_row("line", *line.args))
-        rows += [
-            _row("source", source.path) if source.path else _row("module", source.module or "")
-            for source in line.sources
-        ]
+        rows += _sources(line.sources)
         rows += [_row("lua", *line.lua)] if line.lua else []
         rows += [_row("log", *line.log)] if line.log else []
         rows += [_row("call", name, str(contexts)) for name, contexts in calls(line.registry).items()]
         rows += [_option(option) for option in line.registry.options]
+    if scrun is not None:
+        rows += ["scrun", *_sources(scrun.sources), _row("log", *scrun.log)]
+        rows += [_row("script", scrun.script)] if scrun.script is not None else []
     return "\n".join([*rows, "end", ""])
+
+
+def _sources(sources: Iterable[Source]) -> list[str]:
+    return [_row("source", source.path) if source.path else _row("module", source.module or "") for source in sources]
 
 
 def calls(registry: Registry) -> dict[str, int]:
@@ -122,16 +157,37 @@ def calls(registry: Registry) -> dict[str, int]:
 
 
 def variant(registries: Iterable[Registry]) -> str:
-    """Return the letters of the plugin variant that offers Slurm all that handlers wait for, and no more."""
-    wanted = {name for registry in registries for name in calls(registry)}
-    return "".join(letter for name, letter in VARIANT_LETTERS.items() if name in wanted)
+    """Return the name of the smallest plugin variant that exports every callback with a handler."""
+    wanted = {name for registry in registries for name in calls(registry)} & set(COSTLY_CALLBACKS)
+    return next(name for name, exported in VARIANTS.items() if wanted <= set(exported))
 
 
-def read(args: Sequence[str], path: str | None = None) -> list[list[str]] | None:
+def exported(variant: str) -> tuple[str, ...]:
+    """Return the costly callbacks that a variant exports; all of them for the plugin as installed ("")."""
+    return VARIANTS.get(variant, COSTLY_CALLBACKS)
+
+
+def never_called(registry: Registry, missing: Iterable[str]) -> list[str]:
+    """Return a finding for each handler that Slurm would never call.
+
+    Args:
+        registry: the handlers.
+        missing: the callbacks that the installed plugin does not export.
+    """
+    return [
+        f"{handler.where}: Slurm would never call handler {handler.label}: the installed spank_python.so leaves"
+        f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
+        + (", then restart slurmd" if name in JOB_CALLBACKS else "")
+        for name in missing
+        for handler in registry.handlers(f"spank.{name}")
+    ]
+
+
+def read(args: Sequence[str] | None, path: str | None = None) -> list[list[str]] | None:
     """Return the records of a line, None if it is not there.
 
     Args:
-        args: the arguments on the line of plugstack.conf.
+        args: the arguments on the line of plugstack.conf; None for scrun's records.
         path: the manifest; by default the one beside slurm.conf.
 
     Raises:
@@ -145,8 +201,8 @@ def read(args: Sequence[str], path: str | None = None) -> list[list[str]] | None
     inside = False
     for row in rows:
         words = [_decode(word) for word in row.split(" ")]
-        if words[0] == "line":
-            inside = words[1:] == list(args)
+        if words[0] in ("line", "scrun"):
+            inside = words == ["scrun"] if args is None else words == ["line", *args]
             if inside:
                 found = found or []
         elif inside and found is not None:
@@ -154,24 +210,20 @@ def read(args: Sequence[str], path: str | None = None) -> list[list[str]] | None
     return found
 
 
-def sources(args: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[Source], list[str]]:
-    """Return what a line loads according to the manifest, and the arguments that handlers see.
-
-    Limits the log as it says.
+def sources(rows: Sequence[Sequence[str]]) -> list[Source]:
+    """Return what to load according to the manifest, and limit the log as it says.
 
     Args:
-        args: the arguments on the line of plugstack.conf.
-        rows: its records, see :func:`read`.
+        rows: the records of a line or of scrun, see :func:`read`.
     """
-    found = [
+    for words in rows:
+        if words[0] == "log" and len(words) == 3 and words[1] in LEVELS:
+            log.limit(words[1], int(words[2]))
+    return [
         Source(path=words[1]) if words[0] == "source" else Source(module=words[1])
         for words in rows
         if words[0] in ("source", "module")
     ]
-    for words in rows:
-        if words[0] == "log" and len(words) == 3 and words[1] in LEVELS:
-            log.limit(words[1], int(words[2]))
-    return found, _rest(args)
 
 
 def of_scripts(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[str]]:
@@ -208,12 +260,6 @@ def write(text: str, path: str) -> None:
         if os.path.exists(temporary):
             os.unlink(temporary)
         raise
-
-
-def _rest(args: Sequence[str]) -> list[str]:
-    from slurmhooks import site
-
-    return site.split_plugstack(args)[2]
 
 
 def _watch(path: str) -> str:

@@ -28,16 +28,30 @@ class Handler:
         spec: its hook.
         order: low runs first.
         lenient: a bug in it lets the request pass.
+        timeout: seconds that it may take, or None; for job_submit and job_modify.
         contexts: the SPANK contexts in which it runs; empty for the other points.
         label: ``module:qualname``, for messages.
         path: the file that defines it.
         line: the line that defines it.
+        told: the log has its wrong code of a refusal already.
         scripted: it stands for a Lua script's, see slurmhooks.lua, and dispatch does not run it.
     """
 
     scripted = False
 
-    __slots__ = ("contexts", "function", "label", "lenient", "line", "names", "order", "path", "spec")
+    __slots__ = (
+        "contexts",
+        "function",
+        "label",
+        "lenient",
+        "line",
+        "names",
+        "order",
+        "path",
+        "spec",
+        "timeout",
+        "told",
+    )
 
     def __init__(
         self,
@@ -50,9 +64,11 @@ class Handler:
         label: str,
         path: str,
         line: int,
+        timeout: float | None = None,
     ) -> None:
         """Keep the description; see the class."""
         self.function = function
+        self.timeout = timeout
         self.names = names
         self.spec = spec
         self.order = order
@@ -61,15 +77,12 @@ class Handler:
         self.label = label
         self.path = path
         self.line = line
+        self.told = False
 
     @property
     def where(self) -> str:
         """File and line, for messages."""
         return f"{self.path}:{self.line}"
-
-    def bound(self, arguments: Sequence[str]) -> tuple[object, ...]:
-        """Return it as native/core/handler.c takes it, for an event with these arguments in this order."""
-        return self.function, tuple(map(arguments.index, self.names)), self.lenient, self
 
     def call(self, arguments: dict[str, object]) -> object:
         """Call the function with those of the arguments that it takes."""
@@ -161,11 +174,14 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         ]
         if not mark.contexts:
             findings.append(f"{where}: contexts is empty, so it would never run")
+    if mark.timeout is not None and not (spec.has_timeout and mark.timeout > 0):
+        wrong = "takes more than 0 seconds" if spec.has_timeout else "is for handlers of job_submit and job_modify"
+        findings.append(f"{where}: timeout {wrong}, not {mark.timeout!r}")
     if findings:
         return None, findings
     contexts = spec.contexts if mark.contexts is None else mark.contexts
     lenient = mark.on_error == spec.on_error[1]
-    return Handler(function, names, spec, mark.order, lenient, contexts, label, path, line), []
+    return Handler(function, names, spec, mark.order, lenient, contexts, label, path, line, mark.timeout), []
 
 
 def missing(require: Iterable[str], handlers: Iterable[Handler]) -> list[str]:

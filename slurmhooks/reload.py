@@ -11,10 +11,9 @@ import gc
 import sys
 import time
 from collections import Counter
-from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from slurmhooks import dispatch, loader, site
+from slurmhooks import dispatch, loader, site, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.hook import HOOKS
 from slurmhooks.log import log
@@ -182,9 +181,7 @@ class LiveSite:
         self._again = False
         self._unsettled_since = None
         self.findings = []
-        log.info("took up changed hooks: %d handlers", len(self.registry.all_handlers()))
-        for name, handlers in _lost(before, self._before).items():
-            log.info("%s: no longer in force: %s", name, _named(handlers))
+        report_change(before, self._before)
         self._log_notes()
         return True
 
@@ -266,6 +263,13 @@ class LiveSite:
         files = {config}.union(*(_files(name, handlers) for name, handlers in fewer.items()))
         if fewer and not waited and (any(map(_is_fresh, files)) or self._watch.changed()):
             raise _Unsettled(", ".join(map(_named, fewer.values())))
+
+
+def report_change(before: Contents, after: Contents) -> None:
+    """Log that other handlers are in force now, and which are not any more."""
+    log.info("took up changed hooks: %d handlers", sum(map(len, after.values())))
+    for name, handlers in _lost(before, after).items():
+        log.info("%s: no longer in force: %s", name, _named(handlers))
 
 
 def _lost(before: Contents, after: Contents) -> dict[str, list[Handler | Former]]:
@@ -352,12 +356,8 @@ def _refuse_blank(config: str) -> None:
 
 
 def _is_blank(path: str) -> bool:
-    """Tell whether a file holds nothing but blanks; one that cannot be read is reported elsewhere."""
-    state = loader.state(path)
-    if isinstance(state, int) or not S_ISREG(state[5]):
-        return False
+    """Tell whether a file holds nothing but blanks; one that cannot be read, or trusted, is reported elsewhere."""
     try:
-        with open(path, "rb") as file:
-            return not file.read(4096).strip()
-    except OSError:
+        return not trusted.read(path).strip()
+    except (OSError, LoadError):
         return False

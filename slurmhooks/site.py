@@ -9,13 +9,12 @@ from _stat import S_ISREG
 
 from slurmhooks import loader, trusted
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.log import DEBUG3, LEVELS, USER, log
+from slurmhooks.log import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
-    from typing import Any
 
     from slurmhooks.config import Config
     from slurmhooks.loader import Source
@@ -27,14 +26,6 @@ MODES = ("node", "job")
 
 _CONFIG = "slurmhooks.toml"
 """As in config.py, which is not imported for a name."""
-_PLAIN: dict[str, dict[str, type]] = {
-    "hooks": {"paths": list, "modules": list, "require": list},
-    "job_submit": {"reload": bool, "lua": str},
-    "spank": {},
-    "scrun": {"lua": str},
-    "log": {"level": str},
-}
-"""What the model of the configuration takes for right if it is of that type, and no empty text."""
 
 
 def directory() -> str:
@@ -51,34 +42,23 @@ def slurm_user() -> int:
     """Return the user id of SlurmUser in slurm.conf; 0, which is Slurm's default, if it cannot be told."""
     import pwd
 
-    name = _conf_value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", "slurmuser") or "root"
+    name = conf_value("SlurmUser") or "root"
     try:
         return int(name) if name.isdecimal() else pwd.getpwnam(name).pw_uid
     except KeyError:
         return 0
 
 
-def _conf_value(path: str, key: str) -> str | None:
-    """Return a value of slurm.conf by its name in lower case, following Include lines; the last one counts."""
-    found = None
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().split("\n")
-    except OSError:
-        return None
-    for line in lines:
-        words = line.partition("#")[0].replace("=", " = ").split()
-        if [word.lower() for word in words[:1]] == ["include"] and len(words) > 1:
-            included = words[1] if words[1].startswith("/") else f"{path.rpartition('/')[0]}/{words[1]}"
-            found = _conf_value(included, key) or found
-        elif len(words) > 2 and words[0].lower() == key and words[1] == "=":
-            found = words[2].strip('"')
-    return found
+def conf_value(key: str) -> str | None:
+    """Return a value of slurm.conf, None if it is not there."""
+    from slurmhooks import slurm_conf
+
+    return slurm_conf.value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", key)
 
 
 def cluster_name() -> str | None:
     """Return ClusterName in slurm.conf, in lower case as Slurm takes it; None if it is not there."""
-    name = _conf_value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", "clustername")
+    name = conf_value("ClusterName")
     return None if name is None else name.lower()
 
 
@@ -150,11 +130,9 @@ def problems(path: Path | None = None) -> list[str]:
 
 
 def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
-    """Return what the configuration names, and the handlers that it requires; for processes that need no more of it.
+    """Return what the configuration names, and the handlers that it requires; limit the log as it says.
 
-    Limits the log as it says. A file that says little more than which hook files there are is read without its model:
-    importing pydantic takes longer than all else that a launch spends in Python. Anything more, or anything wrong, is
-    the model's to judge.
+    For launches without a hook manifest: importing the model of the configuration takes longer than all else in one.
 
     Args:
         path: as for :func:`of_config`.
@@ -163,20 +141,24 @@ def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
         ConfigError: it is wrong, or somebody else could have written it.
         LoadError: a folder that it names exists but cannot be listed.
     """
-    path = path or f"{directory()}/{_CONFIG}"
-    _refuse_hidden(path)
-    plain = _plain(path)
-    if plain is not None:
-        hooks, level = plain
-        log.limit(level)
-        found = _expand(hooks.get("paths", ()), path.rpartition("/")[0])
-        found += [loader.Source(module=name) for name in hooks.get("modules", ())]
-        return found, hooks.get("require", ())
     from pathlib import Path
 
-    read, found = of_config(Path(path))
+    read, found = of_config(None if path is None else Path(path))
     log.limit(read.log.level, read.log.limit)
     return found, read.hooks.require
+
+
+def scrun_script(path: Path) -> str | None:
+    """Return the path of the site's own scrun.lua, None if the configuration names none.
+
+    Args:
+        path: of the configuration.
+
+    Raises:
+        ConfigError: it is wrong, or somebody else could have written it.
+    """
+    name = read_config(path).scrun.lua
+    return None if name is None else str(path.parent / name)
 
 
 def _expand(patterns: Sequence[str], base: str) -> list[Source]:
@@ -208,32 +190,6 @@ def _refuse_hidden(path: str) -> None:
     if not S_ISREG(mode):
         # Reading a FIFO would wait for whoever writes to it.
         raise ConfigError([f"{path}: not a file"])
-
-
-def _plain(path: str) -> tuple[dict[str, list[str]], str] | None:
-    """Return the table of hooks and the log's level of a configuration that its model need not judge."""
-    from slurmhooks import plain_toml
-
-    try:
-        tables = plain_toml.read(trusted.read(path).decode())
-    except FileNotFoundError:
-        return {}, LEVELS[DEBUG3]
-    except (LoadError, OSError, UnicodeDecodeError):
-        return None
-    if tables is None:
-        return None
-    for table, entries in tables.items():
-        kinds = _PLAIN.get(table)
-        if kinds is None or any(_is_wrong(value, kinds.get(key)) for key, value in entries.items()):
-            return None
-    hooks: dict[str, Any] = tables.get("hooks", {})
-    level: Any = tables.get("log", {}).get("level", LEVELS[DEBUG3])
-    return (hooks, level) if level in LEVELS[:USER] else None
-
-
-def _is_wrong(value: bool | str | list[str], kind: type | None) -> bool:
-    """Tell whether a value may be wrong, so that the model has to say."""
-    return type(value) is not kind or value == "" or (isinstance(value, list) and "" in value)
 
 
 def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence[str]]:
@@ -270,12 +226,6 @@ def lua_version() -> str | None:
     Raises:
         LoadError: the configuration is wrong.
     """
-    try:
-        if b"lua" not in trusted.read(f"{directory()}/{_CONFIG}"):
-            # Importing the model takes longer than all else.
-            return None
-    except OSError:
-        return None
     from slurmhooks import config
 
     try:

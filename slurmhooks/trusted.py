@@ -221,21 +221,27 @@ def _refuse_exposed(
     if S_ISLNK(mode):
         fault = None
     elif mode & S_IWOTH and (_owners is not None or not (sticky and sticky_is_safe)):
-        fault = "is writable by everybody", f"chmod o-w {component}"
+        fault = "is writable by everybody", "chmod o-w"
     elif mode & S_IWGRP and _owners is not None:
         # Of any group, as the group's bit also stands for users and groups in an access control list.
-        fault = f"is writable by {_group_name(status.st_gid)}", f"chmod g-w {component}"
+        fault = f"is writable by {_group_name(status.st_gid)}", "chmod g-w"
     else:
         fault = None
     if fault is None and _owners is not None and status.st_uid not in _owners and not _is_hidden(descriptor, status):
-        fault = f"belongs to {_user_name(status.st_uid)}", f"chown {'-h ' if S_ISLNK(mode) else ''}root {component}"
+        fault = f"belongs to {_user_name(status.st_uid)}", f"chown {'-h ' if S_ISLNK(mode) else ''}root"
     if fault is None:
         return
-    what, repair = fault
+    from shlex import quote
+
+    from slurmhooks.log import visible
+
+    # Others may have chosen the names, and root may copy the command to a shell.
+    what, command = fault
+    repair = f"{command} {quote(component)}"
     if sticky:
         repair = f"move {path} to a folder that only root can write"
     subject = "it" if component == path else component
-    raise LoadError([f"{path}: {subject} {what}, and Slurm would run what they put there: {repair}"])
+    raise LoadError([visible(f"{path}: {subject} {what}, and Slurm would run what they put there: {repair}")])
 
 
 def _is_hidden(descriptor: int, status: stat_result) -> bool:

@@ -22,6 +22,37 @@ NO_VAL = {bits: (1 << bits) - 2 for bits in (8, 16, 32, 64)}
 INFINITE = {bits: (1 << bits) - 1 for bits in (8, 16, 32, 64)}
 
 
+class ExitStatus(int):
+    """How a job or a task ended: Slurm's number, which is that of waitpid(2), taken apart."""
+
+    __slots__ = ()
+
+    @property
+    def raw(self) -> int:
+        """The number."""
+        return int(self)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code, 0 to 255, or None if a signal ended it."""
+        return None if self & 0x7F else self >> 8 & 0xFF
+
+    @property
+    def signal(self) -> int | None:
+        """The signal that ended it, or None."""
+        return self & 0x7F or None
+
+    @property
+    def core_dumped(self) -> bool:
+        """Whether it left a core file."""
+        return bool(self & 0x80 and self & 0x7F)
+
+    def __repr__(self) -> str:
+        """Return what happened."""
+        end = f"exit code {self.exit_code}" if self.signal is None else f"signal {self.signal}"
+        return f"<ExitStatus {end}>"
+
+
 class Unlimited:
     """The type of :data:`UNLIMITED`: equal to itself alone, above every number."""
 

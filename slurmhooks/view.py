@@ -28,22 +28,22 @@ def stale(view: object) -> StaleHandleError:
     )
 
 
-class Staged(MutableMapping[str, str]):
+class StagedMapping(MutableMapping[str, str]):
     """A mutable mapping of text to text whose writes wait until all handlers have passed.
 
-    The base is asked only on use. Subclasses say how to read the base and how to apply one write, and where the two
-    attributes are.
+    The base is asked only on use. Subclasses say how to read the base and how to apply one write.
 
     Attributes:
         _alive: the call is not over.
         _staged: what was written, by name; None is deleted.
     """
 
-    __slots__ = ()
+    __slots__ = ("_alive", "_staged")
 
-    if TYPE_CHECKING:
-        _alive: bool
-        _staged: dict[str, str | None]
+    def __init__(self) -> None:
+        """Start without writes."""
+        self._alive = True
+        self._staged: dict[str, str | None] = {}
 
     def _load(self, name: str) -> str | None:
         """Return the base's value, or None."""
@@ -154,39 +154,6 @@ class Staged(MutableMapping[str, str]):
         self._alive = False
 
 
-if TYPE_CHECKING:
-
-    class Writes:
-        """See below."""
-
-else:
-    try:
-        from _slurmhooks_core import Writes
-    except ImportError:  # outside Slurm, or another plugin has started Python
-
-        class Writes:
-            """What native/core/writes.c has, but for its assignment."""
-
-            __slots__ = ("_alive", "_staged")
-
-            def __new__(cls, *_: object) -> Writes:
-                """Start without writes."""
-                self = super().__new__(cls)
-                self._staged = {}
-                self._alive = True
-                return self
-
-
-class StagedMapping(Writes, Staged):
-    """One that has the attributes itself.
-
-    In Slurm's processes what is short and plain is staged by C: a subclass that refuses more than :meth:`_check` does
-    here has to override ``__setitem__`` too.
-    """
-
-    __slots__ = ()
-
-
 class FunctionMapping(StagedMapping):
     """A staged mapping over functions; what tests and the SPANK environments use."""
 
@@ -199,6 +166,7 @@ class FunctionMapping(StagedMapping):
         apply: Callable[[str, str | None], None],
     ) -> None:
         """Take the three functions that :class:`StagedMapping` needs."""
+        super().__init__()
         self._functions = (load, names, apply)
 
     def _load(self, name: str) -> str | None:

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmctld calls from a fresh thread for every RPC, and CPython gives every new thread a stack chunk of its own: one
- * mmap and one munmap a call, most of what entering the interpreter costs. So a few freed blocks are kept.
- *
  * The first arenas for objects lie side by side where one large page of the kernel can hold them: one page fault fills
  * it, and a fork copies one entry of the table of pages instead of 512.
  */
@@ -12,17 +9,11 @@
 
 #include "interpreter.h"
 
-#define KEPT 8
-/* What a new thread asks for (_PY_DATA_STACK_CHUNK_SIZE); other sizes pass through. */
-#define SIZE ((size_t)16 * 1024)
-
 /* ARENA_SIZE of Objects/obmalloc.c. */
 #define ARENA ((size_t)1024 * 1024)
 #define LARGE_PAGE (2 * ARENA)
 
 static PyObjectArenaAllocator below;
-/* Taken and given back by atomic exchange: thread states are made without the GIL. */
-static void *kept[KEPT];
 
 /* Where the first arenas are, and how much of it they have: objects are made with the GIL held. */
 static char *range;
@@ -60,25 +51,12 @@ static void *take(void *context, size_t size)
     void *arena = size == ARENA ? next_arena() : NULL;
 
     (void)context;
-    if (arena)
-        return arena;
-    for (int i = 0; size == SIZE && i < KEPT; i++) {
-        void *block =
-            __atomic_load_n(&kept[i], __ATOMIC_RELAXED) ? __atomic_exchange_n(&kept[i], NULL, __ATOMIC_ACQUIRE) : NULL;
-        if (block)
-            return block;
-    }
-    return below.alloc(below.ctx, size);
+    return arena ? arena : below.alloc(below.ctx, size);
 }
 
 static void give_back(void *context, void *block, size_t size)
 {
     (void)context;
-    for (int i = 0; size == SIZE && i < KEPT; i++) {
-        void *empty = NULL;
-        if (__atomic_compare_exchange_n(&kept[i], &empty, block, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-            return;
-    }
     below.free(below.ctx, block, size);
 }
 

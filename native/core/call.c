@@ -13,7 +13,7 @@
 
 /*
  * Events run one at a time: cffi lets go of the GIL around every C call, so the GIL alone would let two
- * RPC threads of slurmctld interleave inside one handler. Lock order: Slurm's locks, this one, the GIL.
+ * threads of slurmd interleave inside one handler. Lock order: Slurm's locks, this one, the GIL.
  * It checks for errors so that an event inside an event is refused instead of waiting for itself.
  */
 static pthread_mutex_t event_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -101,22 +101,6 @@ static PyObject *call_function(PyObject *function, const intptr_t *arguments, in
     return py_result;
 }
 
-/* The same with context variables of its own: a thread that comes again must not find what an earlier call left. */
-static PyObject *call_in_context(PyObject *function, const intptr_t *arguments, int count)
-{
-    PyObject *py_context = PyContext_New();
-
-    if (!py_context || PyContext_Enter(py_context)) {
-        Py_XDECREF(py_context);
-        return NULL;
-    }
-    PyObject *py_result = call_function(function, arguments, count);
-    if (PyContext_Exit(py_context))
-        Py_CLEAR(py_result);
-    Py_DECREF(py_context);
-    return py_result;
-}
-
 /* Read (rc, message, detail). RET 0, or -1 with an exception. */
 static int unpack(PyObject *py_result, struct slurmhooks_answer *answer)
 {
@@ -166,9 +150,7 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
     }
     PyEval_RestoreThread(state);
     PyObject *py_function = find(entry); /* borrowed */
-    PyObject *py_result = !py_function                   ? NULL
-                          : known && entry->keeps_thread ? call_in_context(py_function, arguments, count)
-                                                         : call_function(py_function, arguments, count);
+    PyObject *py_result = py_function ? call_function(py_function, arguments, count) : NULL;
     if (py_result)
         rc = unpack(py_result, answer);
     if (rc)
@@ -180,7 +162,7 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
                   entry->module, entry->function);
         _exit(1);
     }
-    if (known || (entry->keeps_thread && !thread_state_keep(state)))
+    if (known)
         PyEval_SaveThread();
     else
         thread_state_drop(state);

@@ -14,7 +14,7 @@
 
 /* Changes whenever the two structs or the call's meaning do: stub and core of
  * two builds in one directory must not be mixed silently. */
-#define SLURMHOOKS_CORE_ABI 2
+#define SLURMHOOKS_CORE_ABI 3
 
 /* What an entry point in Python hands back: a tuple (rc, message, detail). */
 struct slurmhooks_answer {
@@ -27,9 +27,7 @@ struct slurmhooks_answer {
 struct slurmhooks_entry {
     const char *module;
     const char *function;
-    void *cached;     /* owned by the core: NULL at first */
-    int keeps_thread; /* a thread that calls will probably call again: keep what makes it known to Python till it ends
-                       */
+    void *cached; /* owned by the core: NULL at first */
 };
 
 /*

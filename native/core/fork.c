@@ -22,6 +22,27 @@ static PyGILState_STATE gil;
 
 static unsigned generation;
 
+/*
+ * Slurm's threads have 1 MiB of stack (STACK_SIZE of its macros.h). CPython 3.12 and 3.13 let C code recurse as deep as
+ * 8 MiB would do, and crash: json.loads() of a user's text is enough. 3.11 counts less deep, 3.14 looks at the stack.
+ */
+#define C_RECURSION_LIMIT 1000
+
+void thread_state_fit_stack(PyThreadState *state)
+{
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
+    state->c_recursion_remaining = C_RECURSION_LIMIT;
+#else
+    (void)state;
+#endif
+}
+
+void thread_state_drop(PyThreadState *state)
+{
+    PyThreadState_Clear(state);
+    PyThreadState_DeleteCurrent();
+}
+
 PyThreadState *thread_state_new(void)
 {
     pthread_mutex_lock(&making);
@@ -63,11 +84,9 @@ static void after_in_child(void)
 {
     pthread_mutex_unlock(&making);
     event_lock_reset();
-    thread_state_forked();
     generation++;
     if (python_forks)
         return;
-    task_memory_forked();
     PyOS_AfterFork_Child();
     /* Not PyGILState_Release(): it would delete the only thread state of the child, and CPython 3.11 aborts
      * when the next one is made (slurmd forks twice to start slurmstepd). Kept, it serves the events to come. */

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "build_config.h"
-#include "frozen_modules.h"
 #include "interpreter.h"
 #include "log.h"
 
@@ -107,12 +106,15 @@ static void finish_paths(void)
     }
 }
 
-/* Tell Python a path, as if by -X NAME=PATH. RET 0, or -1. */
-static int tell(const char *name, const char *path)
+/*
+ * Tell slurmhooks/site.py, as if by -X slurmhooks_sysconfdir=PATH, where slurm.conf is unless SLURM_CONF names it,
+ * which few of Slurm's programs have: these know the path from their own build. RET 0, or -1.
+ */
+static int set_sysconfdir(void)
 {
     PyObject *py_options = PySys_GetObject("_xoptions"); /* borrowed */
-    PyObject *py_path = py_options ? PyUnicode_DecodeFSDefault(path) : NULL;
-    int rc = py_path ? PyDict_SetItemString(py_options, name, py_path) : -1;
+    PyObject *py_path = py_options ? PyUnicode_DecodeFSDefault(SLURMHOOKS_SYSCONFDIR) : NULL;
+    int rc = py_path ? PyDict_SetItemString(py_options, "slurmhooks_sysconfdir", py_path) : -1;
 
     Py_XDECREF(py_path);
     PyErr_Clear();
@@ -120,59 +122,22 @@ static int tell(const char *name, const char *path)
 }
 
 /*
- * Tell slurmhooks/site.py where slurm.conf lies unless SLURM_CONF says it, which few of Slurm's programs have: these
- * know it from their own build. RET 0, or -1.
+ * Have CPython import what launches need from this library (native/frozen.py) rather than from files. The Python of the
+ * build has compiled it: another minor release, or one that is not final, may not be able to read it, and imports from
+ * files. If the standard library is missing, CPython shall say so now, and not when a handler imports something.
  */
-static int tell_sysconfdir(void)
-{
-    return tell("slurmhooks_sysconfdir", SLURMHOOKS_SYSCONFDIR);
-}
-
-/*
- * Every start of CPython imports a few modules from files, which takes a sixth of it. They are in this library, as the
- * Python of the build has compiled them; another minor release, or one that is not final, may not read that. Where the
- * standard library is gone, CPython is to say so now, and not a handler when it imports something.
- */
-static int freeze_modules(void)
+static void freeze_modules(void)
 {
     int final = PY_RELEASE_LEVEL == PY_RELEASE_LEVEL_FINAL && (Py_Version >> 4 & 0xf) == PY_RELEASE_LEVEL_FINAL;
     char source[4096];
 
     snprintf(source, sizeof(source), "%s/encodings/__init__.py", SLURMHOOKS_PYTHON_STDLIB);
     if (access(source, R_OK))
-        return 0;
+        return;
     if (PyImport_FrozenModules ||
         (Py_Version != PY_VERSION_HEX && !(final && Py_Version >> 16 == PY_VERSION_HEX >> 16)))
-        return 0;
-    PyImport_FrozenModules = frozen_modules;
-    return 1;
-}
-
-/* A package in this library has no folder, but there are many more encodings in that of its sources. */
-static void place_encodings(void)
-{
-    PyObject *py_package = PyImport_AddModule("encodings"); /* borrowed */
-    PyObject *py_path = py_package ? PyObject_GetAttrString(py_package, "__path__") : NULL;
-    PyObject *py_folder = PyUnicode_DecodeFSDefault(SLURMHOOKS_PYTHON_STDLIB "/encodings");
-
-    if (py_path && py_folder && PyList_Check(py_path) && !PyList_GET_SIZE(py_path))
-        PyList_Append(py_path, py_folder);
-    Py_XDECREF(py_folder);
-    Py_XDECREF(py_path);
-    PyErr_Clear();
-}
-
-/*
- * From now on what launches import comes from one file; see slurmhooks/bytecode.py, which is in this library, or found
- * by Python as any module where that is not used. Without it all is only slower. RET 0, or -1.
- */
-static int serve_imports(int frozen)
-{
-    if (tell("slurmhooks_package", SLURMHOOKS_PACKAGE))
-        return -1;
-    Py_XDECREF(PyImport_ImportModule(frozen ? "_slurmhooks_bytecode" : "slurmhooks.bytecode"));
-    PyErr_Clear();
-    return 0;
+        return;
+    PyImport_FrozenModules = slurmhooks_frozen_modules;
 }
 
 static PyStatus initialize(const char *directory)
@@ -190,9 +155,7 @@ static PyStatus initialize(const char *directory)
     if (PyStatus_Exception(status))
         return status;
     arena_install();
-    int frozen = freeze_modules();
-    if (PyImport_AppendInittab("_slurmhooks_core", shared_module))
-        return PyStatus_NoMemory();
+    freeze_modules();
     PyConfig_InitIsolatedConfig(&config);
     status = fill(&config, directory);
     if (!PyStatus_Exception(status))
@@ -201,9 +164,7 @@ static PyStatus initialize(const char *directory)
     if (PyStatus_Exception(status))
         return status;
     finish_paths();
-    if (frozen)
-        place_encodings();
-    if (tell_sysconfdir() || serve_imports(frozen))
+    if (set_sysconfdir())
         return PyStatus_NoMemory();
     return status;
 }
@@ -224,7 +185,7 @@ static int join_running(const char *directory)
         Py_XDECREF(py_entry);
     }
     if (!rc)
-        rc = tell_sysconfdir() || serve_imports(0) ? -1 : 0;
+        rc = set_sysconfdir();
     if (rc) {
         PyErr_Clear();
         log_error("cannot extend the search path of the Python that another plugin has started");

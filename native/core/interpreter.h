@@ -18,11 +18,11 @@ int interpreter_is_ours(void);
 /* The first entry point has been imported. Needs the GIL, and leaves no exception. */
 void interpreter_loaded(void);
 
-/* Keep some freed blocks for the next thread (arena.c). Called once, before Python starts. */
-void arena_install(void);
+/* The modules that are part of this library (native/frozen.py). */
+extern const struct _frozen slurmhooks_frozen_modules[];
 
-/* Make the module _slurmhooks_core (shared.c). RET new, or NULL with an exception. */
-PyObject *shared_module(void);
+/* Put the first arenas side by side (arena.c). Called once, before Python starts. */
+void arena_install(void);
 
 /* Make fork() safe from now on (fork.c). The caller holds the GIL. RET 0 or -1. */
 int fork_install(void);
@@ -34,20 +34,8 @@ PyThreadState *thread_state_new(void);
 /* Let C code recurse only as deep as the stack of one of Slurm's threads is. */
 void thread_state_fit_stack(PyThreadState *state);
 
-/* Keep the calling thread's state until the thread ends. RET 0; -1: it has to be dropped. The caller holds the GIL. */
-int thread_state_keep(PyThreadState *state);
-
 /* End the calling thread's state, and let go of the GIL. */
 void thread_state_drop(PyThreadState *state);
-
-/* In a forked child: its only thread state stays; see fork.c. */
-void thread_state_forked(void);
-
-/* From now on put small blocks side by side, as far as there is room (task_memory.c). The caller holds the GIL. */
-void task_memory_begin(void);
-
-/* In a forked child: that memory has a part for it. */
-void task_memory_forked(void);
 
 /* How often this process has been forked off since Python started: differs if a fork has happened in between. */
 unsigned fork_generation(void);

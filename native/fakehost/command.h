@@ -25,6 +25,7 @@ void command_show(const struct line *line);
 /* job_submit.c */
 void command_job_submit(const struct line *line);
 void command_job_modify(const struct line *line);
+void command_await_worker(const struct line *line);
 
 /* scrun.c */
 void command_lua(const struct line *line);
@@ -48,6 +49,7 @@ void command_clone(const struct line *line, struct block block);
 void command_threads(const struct line *line, struct block block);
 void command_background(const struct line *line, struct block block);
 void command_join(const struct line *line);
+void command_until(const struct line *line, struct block block);
 void command_repeat(const struct line *line, struct block block);
 void command_atexit(const struct line *line, struct block block);
 void command_await(const struct line *line);
@@ -59,6 +61,9 @@ void command_balance(const struct line *line);
 void command_mapped(const struct line *line);
 void command_await_mapped(const struct line *line);
 void command_faults(const struct line *line);
+
+/* process.c: wait a moment; ends the script once it has waited that often in vain. */
+void wait_a_little(const struct line *line, int waited);
 
 /* main.c: run the lines of a block, one after the other. */
 void run_block(struct block block);

@@ -63,16 +63,17 @@ static bool reply(void *context, const void *question, size_t length, void **ans
 
 static void exchange(unsigned deadline_ms, const char *text)
 {
-    char detail[SLURMHOOKS_DETAIL_MAX];
+    struct slurmhooks_failure failure;
     void *answer = NULL;
     size_t length = 0;
     enum slurmhooks_result result =
-        slurmhooks_client_exchange(client, text, strlen(text), deadline_ms, reply, NULL, &answer, &length, detail);
+        slurmhooks_client_exchange(client, text, strlen(text), slurmhooks_client_deadline(client, deadline_ms), reply,
+                                   NULL, &answer, &length, &failure);
 
     if (result == SLURMHOOKS_OK)
         printf("%s\t%.*s\n", names[result], (int)length, (char *)answer);
     else
-        printf("%s\t%s\n", names[result], detail);
+        printf("%s\t%s\n", names[result], failure.detail);
     free(answer);
 }
 
@@ -85,8 +86,9 @@ static void *run_load(void *argument)
         void *answer = NULL;
         size_t length = 0;
         int size = snprintf(text, sizeof(text), "%s %lu %u", load->text, (unsigned long)load->thread, i);
-        enum slurmhooks_result result = slurmhooks_client_exchange(client, text, (size_t)size, load->deadline_ms, reply,
-                                                                   NULL, &answer, &length, NULL);
+        enum slurmhooks_result result = slurmhooks_client_exchange(
+            client, text, (size_t)size, slurmhooks_client_deadline(client, load->deadline_ms), reply, NULL, &answer,
+            &length, NULL);
         load->results[result]++;
         if (result == SLURMHOOKS_OK && (length != (size_t)size || memcmp(answer, text, length)))
             load->wrong++;
@@ -137,7 +139,8 @@ static void bench(unsigned count, unsigned size)
         void *answer = NULL;
         size_t length;
         int64_t before = channel_now();
-        if (slurmhooks_client_exchange(client, text, size, 5000, NULL, NULL, &answer, &length, NULL) != SLURMHOOKS_OK)
+        if (slurmhooks_client_exchange(client, text, size, slurmhooks_client_deadline(client, 5000), NULL, NULL,
+                                       &answer, &length, NULL) != SLURMHOOKS_OK)
             break;
         times[i] = channel_now() - before;
         free(answer);

@@ -3,7 +3,11 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_version.h>
 
+#include <dirent.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "job_desc.h"
@@ -61,4 +65,30 @@ void command_job_modify(const struct line *line)
     rc = ((int (*)(job_desc_msg_t *, void *, uint32_t))function)(&desc, record, uid);
 #endif
     finish("job_modify", rc, err_msg, &desc);
+}
+
+/* Whether the plugin has a worker: it holds the status page of each. */
+static bool has_worker(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    struct dirent *entry;
+    bool found = false;
+
+    if (!folder)
+        abort();
+    while (!found && (entry = readdir(folder))) {
+        char target[64];
+        ssize_t size = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
+        target[size < 0 ? 0 : size] = '\0';
+        found = !strncmp(target, "/memfd:slurmhooks", strlen("/memfd:slurmhooks"));
+    }
+    closedir(folder);
+    return found;
+}
+
+/* Wait until a worker is ready, or an error says why there is none: a request waits no longer than its deadline. */
+void command_await_worker(const struct line *line)
+{
+    for (int waited = 0; !has_worker() && !output_errors(); waited++)
+        wait_a_little(line, waited);
 }

@@ -31,6 +31,7 @@ static const struct command commands[] = {
     {"read_manifest", 2, command_read_manifest, NULL},
     {"job_submit", 2, command_job_submit, NULL},
     {"job_modify", 2, command_job_modify, NULL},
+    {"await_worker", 1, command_await_worker, NULL},
 #ifdef FAKEHOST_LUA
     {"lua", 2, command_lua, NULL},
     {"stage_in", 1, command_stage_in, NULL},
@@ -46,6 +47,7 @@ static const struct command commands[] = {
     {"threads", 2, NULL, command_threads},
     {"background", 1, NULL, command_background},
     {"join", 1, command_join, NULL},
+    {"until", 2, NULL, command_until},
     {"repeat", 2, NULL, command_repeat},
     {"atexit", 1, NULL, command_atexit},
     {"await", 2, command_await, NULL},

@@ -6,7 +6,7 @@
 
 #include "command.h"
 #include "output.h"
-#include "spank/manifest.h"
+#include "manifest/manifest.h"
 
 struct kept {
     struct kept *before;
@@ -42,6 +42,8 @@ static void show_line(const struct manifest_line *line)
 
     for (int i = 0; i < line->argc; i++)
         output_text(result, "argv", line->argv[i]);
+    if (line->argc < 0)
+        output_text(result, "script", line->script);
     for (int i = 0; i < CALLBACK_COUNT; i++)
         output_number(result, "calls", line->calls[i]);
     for (int i = 0; i < line->option_count; i++) {

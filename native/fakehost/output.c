@@ -12,6 +12,7 @@
 
 static int results = STDOUT_FILENO;
 static int log_lines = STDERR_FILENO;
+static int errors;
 
 /* The stream of a result is its thread's own: one is under way at a time. */
 static __thread char *buffer;
@@ -53,6 +54,13 @@ void output_log(const char *level, const char *text)
         abort();
     write_all(log_lines, line, (size_t)size);
     free(line);
+    if (!strcmp(level, "ERROR"))
+        __atomic_add_fetch(&errors, 1, __ATOMIC_SEQ_CST);
+}
+
+int output_errors(void)
+{
+    return __atomic_load_n(&errors, __ATOMIC_SEQ_CST);
 }
 
 FILE *output_begin(const char *command)

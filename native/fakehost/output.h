@@ -19,6 +19,9 @@ void output_to_file(const char *path);
 /* Print one line of the log. */
 void output_log(const char *level, const char *text);
 
+/* How many lines of level ERROR the log has had. */
+int output_errors(void);
+
 /* Start a result; output_end prints it. */
 FILE *output_begin(const char *command);
 void output_end(FILE *result);

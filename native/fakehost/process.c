@@ -165,10 +165,10 @@ void command_atexit(const struct line *line, struct block block)
     atexit(run_at_exit);
 }
 
-static void wait_a_little(const struct line *line, int waited)
+void wait_a_little(const struct line *line, int waited)
 {
     if (waited == WAIT_SECONDS * 100)
-        script_wrong(line, "it did not appear");
+        script_wrong(line, "it did not happen");
     usleep(10000);
 }
 
@@ -179,6 +179,17 @@ void command_await(const struct line *line)
 
     for (int waited = 0; stat(line->words[1], &status); waited++)
         wait_a_little(line, waited);
+}
+
+/* Run a block again and again until a file exists: what one of its calls is to bring about takes its time. */
+void command_until(const struct line *line, struct block block)
+{
+    struct stat status;
+
+    for (int waited = 0; stat(line->words[1], &status); waited++) {
+        wait_a_little(line, waited);
+        run_block(block);
+    }
 }
 
 void command_touch(const struct line *line)

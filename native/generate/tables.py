@@ -118,6 +118,8 @@ def members_of(headers: Headers, name: str) -> list[Found]:
             wanted[path] = (wanted.get(path, (False, ""))[0] or row.writable, count)
     if name == "job":
         wanted |= {array: (True, count) for array, count in ARRAYS.items()}
+    elif name == "record":
+        wanted["user_name"] = (False, "")
     found = [member for path, options in wanted.items() if (member := struct.find(path, *options))]
     pointers = dict.fromkeys(member.pointer for member in found if member.pointer)
     return [Found(Member(pointer, "pointer"), "", pointer, "") for pointer in pointers] + found

@@ -53,8 +53,10 @@ static bool member(struct question *question)
 #include "src/slurmctld/reservation.h"
 #include "src/slurmctld/slurmctld.h"
 
-#include "job_submit/slurmctld_lists.h"
-#include "job_submit/slurmctld_users.h"
+#include "job_submit/users.h"
+
+/* As slurmhooks/job_submit/fields.py has them. */
+_Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
 
 /* A page ends with the first struct that makes it larger. */
 #define PAGE_SIZE ((size_t)256 << 10)
@@ -85,6 +87,34 @@ static bool next_text(const struct question *question, size_t *position, char **
     return !item.size || slurmhooks_is_text(&item);
 }
 
+/* The rule of job_submit/lua's part_list: which partitions a user may name. */
+static bool may_use(const part_record_t *part, uint32_t user_id, uint32_t submit_uid)
+{
+    if (user_id == 0)
+        return !(part->flags & PART_FLAG_NO_ROOT);
+    if ((part->flags & PART_FLAG_ROOT_ONLY) && submit_uid != 0)
+        return false;
+    if (!part->allow_uids)
+        return true;
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+    if (!part->allow_uids_cnt)
+        return true;
+    for (int i = 0; i < part->allow_uids_cnt; i++)
+#else
+    for (int i = 0; part->allow_uids[i]; i++)
+#endif
+        if (part->allow_uids[i] == user_id)
+            return true;
+    return false;
+}
+
+static void *usable_partition(char *name, const struct slurmhooks_event *event)
+{
+    part_record_t *part = find_part_record(name);
+
+    return part && may_use(part, event->owner, event->uid) ? part : NULL;
+}
+
 static bool row(struct question *question)
 {
     size_t position = sizeof(question->header);
@@ -94,13 +124,13 @@ static bool row(struct question *question)
     char *key = NULL;
 
     if (table == RECORD)
-        found = slurmhooks_find_job(question->header.third);
+        found = find_job_record(question->header.third);
     else if (!next_text(question, &position, &key) || !key)
         return false;
     else if (table == PARTITION)
-        found = slurmhooks_find_partition(key, event->owner, event->uid);
+        found = usable_partition(key, event);
     else if (table == RESERVATION)
-        found = slurmhooks_find_reservation(key);
+        found = find_resv_name(key);
     else
         return false;
     if (found)
@@ -127,8 +157,7 @@ static int add_to_page(void *object, void *argument)
         question->next = page->index - 1;
         return -1;
     }
-    if (question->header.second == PARTITION &&
-        !slurmhooks_may_use(object, question->event->owner, question->event->uid))
+    if (question->header.second == PARTITION && !may_use(object, question->event->owner, question->event->uid))
         return 0;
     for (size_t i = 0; i < page->count; i++)
         if (!meets(&page->conditions[i], object))
@@ -190,11 +219,15 @@ static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
     return NULL;
 }
 
+/* The batch script of a job, from slurmctld's state folder. RET to be freed, NULL if there is none */
 static char *script_of(uint32_t job_id)
 {
-    void *job = slurmhooks_find_job(job_id);
+    job_record_t *job = find_job_record(job_id);
+    buf_t *buffer = job ? get_job_script(job) : NULL;
+    char *text = buffer && buffer->head && buffer->head[0] ? strdup(buffer->head) : NULL;
 
-    return job ? slurmhooks_job_script(job) : NULL;
+    FREE_NULL_BUFFER(buffer);
+    return text;
 }
 
 static bool fact(struct question *question)

@@ -3,7 +3,8 @@
  * A Lua module that defines scrun's two staging functions and hands them to slurmhooks.scrun.entry.
  * scrun has no C plugin point: it reads scrun.lua, and that loads this.
  */
-#include <slurm/slurm_errno.h>
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -16,6 +17,7 @@
 
 #include "alarm.h"
 #include "container.h"
+#include "manifest/manifest.h"
 #include "stub/stub.h"
 #include "turns.h"
 #include "watchdog.h"
@@ -133,12 +135,15 @@ static const char **read_environment(lua_State *L, int table)
     return environment;
 }
 
+/* Whether the manifest says what to load; if not, Python reads the configuration. */
+static int known;
+
 /* Unless stage_in has given scrun its success. */
 static int not_staged_in = 1;
 
 static int stage_in(lua_State *L)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_in", NULL, 0};
+    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_in", NULL};
     struct slurmhooks_answer answer;
     struct slurmhooks_container container = {
         .id = luaL_optstring(L, 1, NULL),
@@ -156,7 +161,7 @@ static int stage_in(lua_State *L)
 
     not_staged_in = 1; /* stage_out may come before this ends */
     turns_begin_in(&container.cancelled);
-    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container), &answer), failed = 0;
+    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container, known), &answer), failed = 0;
     int site = !rc && !container.cancelled && lua_isfunction(L, lua_upvalueindex(1));
     if (site) {
         if (moved_bundle) {
@@ -179,7 +184,7 @@ static int stage_in(lua_State *L)
 
 static int stage_out(lua_State *L)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_out", NULL, 0};
+    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_out", NULL};
     struct slurmhooks_answer answer;
     struct slurmhooks_container container = {
         .id = luaL_optstring(L, 1, NULL),
@@ -197,7 +202,7 @@ static int stage_out(lua_State *L)
     };
 
     turns_begin_out();
-    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container), &answer), failed = 0;
+    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container, known), &answer), failed = 0;
     /* Also after a failure of Python's: what the script staged in is to come back. */
     int site = lua_isfunction(L, lua_upvalueindex(1));
     if (site)
@@ -209,6 +214,31 @@ static int stage_out(lua_State *L)
     if (!site || rc)
         lua_pushnumber(L, rc);
     return 1;
+}
+
+/*
+ * Return the path of the site's own scrun.lua, or nothing if it has none. Without a manifest Python is asked, and then
+ * runs before scrun forks. What is wrong with the configuration is an error, with which scrun ends before it asks for a
+ * job: a site's script is never left out.
+ */
+__attribute__((visibility("default"))) int slurmhooks_scrun_script(lua_State *L)
+{
+    static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "script", NULL};
+    struct slurmhooks_answer answer;
+    const char *why;
+    const struct manifest_line *line = manifest_find_scrun(&why);
+
+    lua_settop(L, 0);
+    known = line != NULL;
+    if (line) {
+        lua_pushstring(L, line->script);
+        return 1;
+    }
+    slurm_debug("slurmhooks: no hook manifest (%s): Python starts in every scrun; run 'slurmhooks compile'", why);
+    int failed = STUB_CALL(&entry, &answer) || answer.rc;
+    lua_pushstring(L, failed && !answer.message ? "slurmhooks: Python did not start; see the log" : answer.message);
+    free(answer.message);
+    return failed ? lua_error(L) : 1;
 }
 
 static void *open_core(void *unused)
@@ -240,11 +270,11 @@ static void in_anchor(void)
 }
 
 /*
- * Only defines the functions: scrun reads scrun.lua before it forks the process that will call them, so Python starts
- * at the first call. By then its library is open, but Python does not start beside scrun: an anchor that has less of
- * the processor while it comes up may take the job's arrival for the end of creating, and runs the container without
- * staging it (anchor.c:_on_startup_con; 3 of 16 on a busy machine, with 26.05). The arguments are the two functions of
- * the site's own script, or nothing.
+ * Only defines the functions: scrun reads scrun.lua before it forks the process that will call them, so with a
+ * manifest Python starts at the first call. By then its library is open, but Python does not start beside scrun: an
+ * anchor that has less of the processor while it comes up may take the job's arrival for the end of creating, and runs
+ * the container without staging it (anchor.c:_on_startup_con; 3 of 16 on a busy machine, with 26.05). The arguments are
+ * the two functions of the site's own script, or nothing.
  */
 __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
 {

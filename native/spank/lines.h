@@ -6,7 +6,7 @@
 #ifndef SLURMHOOKS_LINES_H
 #define SLURMHOOKS_LINES_H
 
-#include "manifest.h"
+#include "manifest/manifest.h"
 
 #define MOST_LINES 64
 

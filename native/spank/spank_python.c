@@ -2,7 +2,7 @@
 /*
  * The SPANK plugin of plugstack.conf: Slurm's calls, handed to slurmhooks.spank.entry where a handler waits for them.
  *
- * This file is compiled once and linked many times: which of the callbacks a variant exports decides what Slurm does
+ * This file is compiled once and linked four times: the callbacks that a variant exports decide what Slurm does
  * for it (a process for each prolog and epilog, a clone for each task); see meson.build.
  */
 #include <slurm/slurm.h>
@@ -65,7 +65,7 @@ static struct given *waiting;
 
 static int ask_option(const struct given *given)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "option", NULL, 0};
+    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "option", NULL};
     struct slurmhooks_answer answer;
     int index;
     const struct line *line = line_of_option(given->value, &index);
@@ -132,14 +132,14 @@ static int option_callback(int value, const char *argument, int remote)
     return tell_waiting();
 }
 
-static int ask_callback(const struct line *line, const char *name, spank_t spank, const char *missing)
+static int ask_callback(const struct line *line, enum callback which, spank_t spank, const char *missing)
 {
-    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "callback", NULL, 0};
+    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "callback", NULL};
     struct slurmhooks_answer answer;
 
     /* A remote failure among these is carried by Python, a local one has ended the command already. */
     tell_waiting();
-    if (STUB_CALL(&entry, &answer, (intptr_t)name, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
+    if (STUB_CALL(&entry, &answer, which, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
                   line->manifest != NULL, (intptr_t)option_callback, option_value(line, 0), (intptr_t)missing))
         return FAILED;
     free(answer.message);
@@ -234,7 +234,7 @@ static void say_why(const char *why, unsigned context)
         slurm_info(text, why);
 }
 
-static int answer(struct line *line, enum callback which, const char *name, spank_t spank, const char *why)
+static int answer(struct line *line, enum callback which, spank_t spank, const char *why)
 {
     unsigned context = spank_context();
 
@@ -245,17 +245,17 @@ static int answer(struct line *line, enum callback which, const char *name, span
     if (why)
         say_why(why, context);
     if (!line->manifest)
-        return ask_callback(line, name, spank, which == CALLBACK_init ? missing_callbacks() : NULL);
+        return ask_callback(line, which, spank, which == CALLBACK_init ? missing_callbacks() : NULL);
     if (which == CALLBACK_init && (context == S_CTX_LOCAL || context == S_CTX_REMOTE || context == S_CTX_ALLOCATOR) &&
         register_options(line, spank, context))
         return FAILED;
     if (line->manifest->calls[which] & BIT(context) || (which == CALLBACK_task_init_privileged && line->to_check) ||
         (which == CALLBACK_init_post_opt && context == S_CTX_REMOTE && tasks_need_python(line, spank)))
-        return ask_callback(line, name, spank, NULL);
+        return ask_callback(line, which, spank, NULL);
     return 0;
 }
 
-static int callback(enum callback which, const char *name, spank_t spank, int argc, char *argv[])
+static int callback(enum callback which, spank_t spank, int argc, char *argv[])
 {
     const char *why;
     struct line *line = line_of(argc, argv, &why);
@@ -265,14 +265,14 @@ static int callback(enum callback which, const char *name, spank_t spank, int ar
                     MOST_LINES);
         return FAILED;
     }
-    return by_mode(line, which, spank_context(), answer(line, which, name, spank, why));
+    return by_mode(line, which, spank_context(), answer(line, which, spank, why));
 }
 
 /* One function a documented callback. */
-#define DEFINE(name)                                                \
-    int slurm_spank_##name(spank_t spank, int argc, char *argv[])   \
-    {                                                               \
-        return callback(CALLBACK_##name, #name, spank, argc, argv); \
+#define DEFINE(name)                                              \
+    int slurm_spank_##name(spank_t spank, int argc, char *argv[]) \
+    {                                                             \
+        return callback(CALLBACK_##name, spank, argc, argv);      \
     }
 
 SLURMHOOKS_CALLBACKS(DEFINE)

@@ -12,6 +12,8 @@ enum channel_kind {
     CHANNEL_REPLY = 3,
     CHANNEL_ANSWER = 4,
     CHANNEL_LAST = 5, /* the answer of a worker that ends after it */
+    CHANNEL_LIMIT =
+        7, /* a worker's uint32_t: milliseconds that the next handler may take, or 0: the deadline alone counts */
 };
 
 enum channel_result {

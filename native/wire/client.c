@@ -45,7 +45,8 @@ void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool 
     *link = worker->next;
     close(worker->channel);
     close(worker->page);
-    if (client->control >= 0)
+    /* When slurmctld ends, no other one is to start in its place. */
+    if (client->control >= 0 && !client->stopping)
         send(client->control, &released, sizeof(released), MSG_NOSIGNAL | MSG_DONTWAIT);
     free(worker);
 }
@@ -159,4 +160,34 @@ bool slurmhooks_client_accepts(struct slurmhooks_client *client)
     bool accepts = client->accepts;
     pthread_mutex_unlock(&client->lock);
     return accepts;
+}
+
+int64_t slurmhooks_client_deadline(struct slurmhooks_client *client, unsigned ms)
+{
+    pthread_mutex_lock(&client->lock);
+    unsigned time = ms ? ms : client->timeout_ms;
+    pthread_mutex_unlock(&client->lock);
+    return channel_now() + (int64_t)time * 1000000;
+}
+
+bool slurmhooks_client_wait(struct slurmhooks_client *client, unsigned ms, char *reason)
+{
+    int64_t deadline = slurmhooks_client_deadline(client, ms);
+    struct timespec until = {deadline / 1000000000, deadline % 1000000000};
+    int error = 0;
+
+    pthread_mutex_lock(&client->lock);
+    while (!client->workers && !client->unavailable && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&client->changed, &client->lock, &until);
+    bool serves = client->workers != NULL;
+    if (!serves)
+        snprintf(reason, SLURMHOOKS_DETAIL_MAX, "%s",
+                 client->unavailable ? client->reason : "no worker was ready in time");
+    pthread_mutex_unlock(&client->lock);
+    return serves;
+}
+
+int64_t slurmhooks_client_left(int64_t deadline)
+{
+    return deadline - channel_now();
 }

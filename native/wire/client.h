@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct slurmhooks_client;
 
@@ -42,6 +43,15 @@ struct slurmhooks_client_config {
 /* Size of a buffer that any detail or reason fits in. */
 #define SLURMHOOKS_DETAIL_MAX 512
 
+/* What a worker was doing when it failed, as far as it has said so. */
+struct slurmhooks_failure {
+    /* One line for the log: what happened, in which worker and in which handler; empty with SLURMHOOKS_OK. */
+    char detail[SLURMHOOKS_DETAIL_MAX];
+    uint32_t handler; /* its place among those of the hook, from 1 on; 0: none was running */
+    bool lenient;     /* that handler's on_error is "accept" */
+    bool all_lenient; /* that of all handlers of the hook is */
+};
+
 /*
  * Start the supervisor and the thread that watches it. Does not wait for workers: exchanges do.
  *
@@ -61,17 +71,31 @@ typedef bool (*slurmhooks_query)(void *context, const void *question, size_t len
                                  size_t *answer_length);
 
 /*
+ * Wait until a worker serves.
+ *
+ * IN ms: at most so many milliseconds.
+ * RET false: the hooks do not load, or not in that time. OUT reason: SLURMHOOKS_DETAIL_MAX bytes, one line.
+ */
+bool slurmhooks_client_wait(struct slurmhooks_client *client, unsigned ms, char *reason);
+
+/* The deadline of a request that arrives now, for an exchange. IN ms: until then; 0: [job_submit] timeout. */
+int64_t slurmhooks_client_deadline(struct slurmhooks_client *client, unsigned ms);
+
+/*
  * Send a request to a worker and wait for its answer. Any number of threads may call this at the same time.
  *
- * IN deadline_ms: from now, waiting for a free worker included; 0: the configured [job_submit] timeout.
+ * IN deadline: from slurmhooks_client_deadline(); waiting for a free worker counts.
  * IN query: answers the worker's questions meanwhile; its time counts. NULL: the worker may ask nothing.
  * OUT answer, answer_length: only with SLURMHOOKS_OK; from malloc(), the caller frees. Never NULL then.
- * OUT detail: SLURMHOOKS_DETAIL_MAX bytes, or NULL. Empty with SLURMHOOKS_OK; else one line for the log that says what
- *     happened, in which worker and, as far as the worker said it, in which handler.
+ * OUT failure: or NULL.
  */
 enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *client, const void *request, size_t length,
-                                                  unsigned deadline_ms, slurmhooks_query query, void *context,
-                                                  void **answer, size_t *answer_length, char *detail);
+                                                  int64_t deadline, slurmhooks_query query, void *context,
+                                                  void **answer, size_t *answer_length,
+                                                  struct slurmhooks_failure *failure);
+
+/* Nanoseconds that are left until a deadline; negative if it has passed. */
+int64_t slurmhooks_client_left(int64_t deadline);
 
 /* Whether [job_submit] on_unavailable is "accept"; false (reject) until the configuration was read. */
 bool slurmhooks_client_accepts(struct slurmhooks_client *client);

@@ -12,6 +12,18 @@
 #include "wire/pool.h"
 
 #define PAGE_SIZE 256
+#define MS INT64_C(1000000)
+/* A request that had to wait longer than this for a worker may fail for that alone: the log says so. */
+#define LONG_WAIT (100 * MS)
+
+/* How a status page begins; then comes a text. As in slurmhooks/worker/channel.py. */
+struct page_start {
+    uint32_t begun;   /* requests that the worker has begun with */
+    uint32_t handler; /* the place of the running handler, from 1 on */
+    uint32_t flags;
+};
+
+enum { LENIENT = 1, ALL_LENIENT = 2 };
 
 /* The absolute time of a condition variable. */
 static struct timespec timespec_of(int64_t time)
@@ -63,43 +75,53 @@ static struct worker *take(struct slurmhooks_client *client, int64_t deadline, c
 }
 
 /*
- * Read a worker's status page: how many requests it has begun with, then what it is doing. It is in the worker's hand.
+ * Read a worker's status page: how many requests it has begun with, and what it is doing. It is in the worker's hand.
  *
  * OUT text: what it is doing, as words to put after others.
  * RET whether it has begun with the last request.
  */
-static bool read_page(const struct worker *worker, char *text, size_t size)
+static bool read_page(const struct worker *worker, struct slurmhooks_failure *failure, char *text, size_t size)
 {
-    char page[PAGE_SIZE];
-    uint32_t begun = 0;
-    ssize_t length = pread(worker->page, page, sizeof(page) - 1, 0);
+    struct {
+        struct page_start start;
+        char what[PAGE_SIZE - sizeof(struct page_start)];
+    } page;
+    ssize_t length = pread(worker->page, &page, sizeof(page), 0);
 
-    if (length < (ssize_t)sizeof(begun))
-        length = sizeof(begun);
-    else
-        memcpy(&begun, page, sizeof(begun));
-    page[length] = '\0';
-    char *what = page + sizeof(begun);
-    for (char *byte = what; *byte; byte++)
+    if (length < (ssize_t)sizeof(page))
+        memset(&page, 0, sizeof(page));
+    page.what[sizeof(page.what) - 1] = '\0';
+    for (char *byte = page.what; *byte; byte++)
         if ((unsigned char)*byte < ' ' || *byte == 0x7f)
             *byte = '?';
-    if (*what)
-        snprintf(text, size, " in %s", what);
+    if (*page.what)
+        snprintf(text, size, " in %s", page.what);
     else
         *text = '\0';
-    return le32toh(begun) == worker->requests;
+    failure->handler = le32toh(page.start.handler);
+    failure->lenient = failure->handler && (le32toh(page.start.flags) & LENIENT);
+    failure->all_lenient = failure->handler && (le32toh(page.start.flags) & ALL_LENIENT);
+    return le32toh(page.start.begun) == worker->requests;
 }
 
-/* Give a worker back. OUT detail: what went wrong. RET whether the worker had begun with the request. */
+/*
+ * Give a worker back.
+ *
+ * IN waited: nanoseconds that the request had waited for a worker.
+ * OUT failure: what went wrong.
+ * RET whether the worker had begun with the request.
+ */
 static bool give_back(struct slurmhooks_client *client, struct worker *worker, enum slurmhooks_result result, bool last,
-                      char *detail)
+                      int64_t waited, struct slurmhooks_failure *failure)
 {
-    char doing[PAGE_SIZE + 8];
+    char doing[PAGE_SIZE + 8] = "", late[80] = "", *detail = failure->detail;
     pid_t pid = worker->pid;
     bool begun = true;
 
     if (result != SLURMHOOKS_OK)
-        begun = read_page(worker, doing, sizeof(doing));
+        begun = read_page(worker, failure, doing, sizeof(doing));
+    if (waited > LONG_WAIT)
+        snprintf(late, sizeof(late), " (the request had waited %.1f s for a free worker)", (double)waited / 1e9);
     pthread_mutex_lock(&client->lock);
     worker->busy = false;
     if (result == SLURMHOOKS_WORKER_DIED && !worker->dead) {
@@ -114,7 +136,8 @@ static bool give_back(struct slurmhooks_client *client, struct worker *worker, e
     pthread_mutex_unlock(&client->lock);
 
     if (result == SLURMHOOKS_TIMED_OUT)
-        snprintf(detail, SLURMHOOKS_DETAIL_MAX, "worker %d missed the deadline%s; it was killed", (int)pid, doing);
+        snprintf(detail, SLURMHOOKS_DETAIL_MAX, "worker %d missed the deadline%s%s; it was killed", (int)pid, doing,
+                 late);
     else if (result == SLURMHOOKS_WORKER_DIED)
         snprintf(detail, SLURMHOOKS_DETAIL_MAX, "worker %d ended before it answered%s", (int)pid, doing);
     else if (result == SLURMHOOKS_PROTOCOL)
@@ -140,10 +163,11 @@ static enum slurmhooks_result converse(struct worker *worker, const void *reques
                                        bool *last)
 {
     enum channel_result result = channel_send(worker->channel, CHANNEL_REQUEST, request, length, deadline);
+    int64_t whole = deadline;
 
     worker->requests++;
     for (;;) {
-        uint32_t kind;
+        uint32_t kind, limit;
         void *data, *reply = NULL;
         size_t size, reply_size = 0;
 
@@ -157,21 +181,28 @@ static enum slurmhooks_result converse(struct worker *worker, const void *reques
             *answer_length = size;
             return SLURMHOOKS_OK;
         }
-        bool valid = kind == CHANNEL_QUERY && query && query(context, data, size, &reply, &reply_size);
+        bool valid = false;
+        if (kind == CHANNEL_LIMIT && size == sizeof(limit)) {
+            valid = true;
+            memcpy(&limit, data, sizeof(limit));
+            deadline = limit ? channel_now() + le32toh(limit) * MS : whole;
+            if (deadline > whole)
+                deadline = whole;
+        } else if (kind == CHANNEL_QUERY) {
+            valid = query && query(context, data, size, &reply, &reply_size);
+        }
         free(data);
         result = valid ? channel_send(worker->channel, CHANNEL_REPLY, reply, reply_size, deadline) : CHANNEL_INVALID;
         free(reply);
     }
 }
 
-/* Note that an exchange runs, so that the client is not freed. RET its deadline. */
-static int64_t begin(struct slurmhooks_client *client, unsigned deadline_ms)
+/* Note that an exchange runs, so that the client is not freed. */
+static void begin(struct slurmhooks_client *client)
 {
     pthread_mutex_lock(&client->lock);
     client->exchanges++;
-    unsigned time = deadline_ms ? deadline_ms : client->timeout_ms;
     pthread_mutex_unlock(&client->lock);
-    return channel_now() + (int64_t)time * 1000000;
 }
 
 static void end(struct slurmhooks_client *client)
@@ -184,36 +215,39 @@ static void end(struct slurmhooks_client *client)
 }
 
 enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *client, const void *request, size_t length,
-                                                  unsigned deadline_ms, slurmhooks_query query, void *context,
-                                                  void **answer, size_t *answer_length, char *detail)
+                                                  int64_t deadline, slurmhooks_query query, void *context,
+                                                  void **answer, size_t *answer_length,
+                                                  struct slurmhooks_failure *failure)
 {
-    char ignored[SLURMHOOKS_DETAIL_MAX];
+    struct slurmhooks_failure ignored;
     enum slurmhooks_result result;
     bool last = false, begun;
 
-    if (!detail)
-        detail = ignored;
-    *detail = '\0';
+    if (!failure)
+        failure = &ignored;
+    *failure = (struct slurmhooks_failure){0};
     if (length > SLURMHOOKS_MESSAGE_MAX) {
-        snprintf(detail, SLURMHOOKS_DETAIL_MAX, "the request has %zu bytes; at most %zu are possible", length,
-                 SLURMHOOKS_MESSAGE_MAX);
+        snprintf(failure->detail, sizeof(failure->detail), "the request has %zu bytes; at most %zu are possible",
+                 length, SLURMHOOKS_MESSAGE_MAX);
         return SLURMHOOKS_UNAVAILABLE;
     }
-    int64_t deadline = begin(client, deadline_ms);
+    int64_t arrived = channel_now();
+    begin(client);
     do {
-        struct worker *worker = take(client, deadline, detail);
+        struct worker *worker = take(client, deadline, failure->detail);
         if (!worker) {
             result = SLURMHOOKS_UNAVAILABLE;
             break;
         }
+        int64_t waited = channel_now() - arrived;
         result = converse(worker, request, length, deadline, query, context, answer, answer_length, &last);
-        begun = give_back(client, worker, result, last, detail);
+        begun = give_back(client, worker, result, last, waited, failure);
         /* Nothing has happened yet: another worker can have it. */
     } while (result == SLURMHOOKS_WORKER_DIED && !begun && channel_now() < deadline);
     /* What the handlers have logged comes before what slurmctld says about the request. */
     lines_read(&client->lines);
     end(client);
     if (result == SLURMHOOKS_OK)
-        *detail = '\0';
+        *failure->detail = '\0';
     return result;
 }

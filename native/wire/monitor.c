@@ -69,7 +69,8 @@ static int end_supervisor(struct slurmhooks_client *client)
         else
             pool_discard(client, worker, true);
     }
-    close(client->control);
+    if (client->control >= 0)
+        close(client->control);
     client->control = -1;
     client->serving = 0;
     client->unavailable = false;
@@ -105,8 +106,11 @@ static void add_worker(struct slurmhooks_client *client, struct message *message
 {
     struct worker *worker = message->fds[1] >= 0 ? calloc(1, sizeof(*worker)) : NULL;
 
-    if (!worker)
+    if (!worker) {
+        struct control released = {CONTROL_RELEASED, message->control.generation, message->control.pid, 0};
+        send(client->control, &released, sizeof(released), MSG_NOSIGNAL | MSG_DONTWAIT);
         return;
+    }
     worker->pid = (pid_t)message->control.pid;
     worker->generation = message->control.generation;
     worker->channel = message->fds[0];
@@ -116,7 +120,8 @@ static void add_worker(struct slurmhooks_client *client, struct message *message
     worker->next = client->workers;
     client->workers = worker;
     client->unavailable = false;
-    if (client->stopping)
+    /* Too late: nobody would ever use it. */
+    if (client->stopping || worker->generation < client->serving)
         pool_discard(client, worker, false);
     pthread_cond_signal(&client->changed);
     pthread_mutex_unlock(&client->lock);
@@ -235,7 +240,13 @@ static void finish(struct slurmhooks_client *client)
     struct pollfd polled = {.fd = client->output[0], .events = POLLIN};
 
     if (client->supervisor) {
+        /* For processes that slurmctld has forked; and a worker in a message that nobody reads would wait for requests.
+         */
         shutdown(client->control, SHUT_RDWR);
+        pthread_mutex_lock(&client->lock);
+        close(client->control);
+        client->control = -1;
+        pthread_mutex_unlock(&client->lock);
         while (channel_now() < until) {
             pid_t ended = waitpid(client->supervisor, NULL, WNOHANG);
             if (ended == client->supervisor || (ended < 0 && errno != EINTR)) {

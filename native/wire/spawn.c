@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,8 +15,33 @@
 
 extern char **environ;
 
+/* Whether a variable is one from which Python takes its own path even in isolated mode (-I). */
+static bool names_executable(const char *variable)
+{
+    static const char *const names[] = {"PYTHONEXECUTABLE=", "__PYVENV_LAUNCHER__="};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!strncmp(variable, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+/* The environment of the new process. RET free() it, its strings are slurmctld's; NULL: memory is short. */
+static char **environment(void)
+{
+    size_t count = 0, kept = 0;
+
+    while (environ && environ[count])
+        count++;
+    char **copy = calloc(count + 1, sizeof(*copy));
+    for (size_t i = 0; copy && i < count; i++)
+        if (!names_executable(environ[i]))
+            copy[kept++] = environ[i];
+    return copy;
+}
+
 /* RET 0 or an errno. IN control, output: above the descriptors of the new process. */
-static int spawn(char *const *command, int output, int control, pid_t *pid)
+static int spawn(char *const *command, char *const *variables, int output, int control, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -49,7 +77,7 @@ static int spawn(char *const *command, int output, int control, pid_t *pid)
         error = posix_spawn_file_actions_addclosefrom_np(&actions, CONTROL_FD + 1);
 #endif
     if (!error)
-        error = posix_spawn(pid, command[0], &actions, &attributes, command, environ);
+        error = posix_spawn(pid, command[0], &actions, &attributes, command, variables);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return error;
@@ -64,8 +92,12 @@ int spawn_supervisor(char *const *command, int output, int *control, pid_t *pid)
     /* Above those that are overwritten in the new process, even where slurmctld's own 0 to 2 are closed. */
     int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, CONTROL_FD + 1);
     int written = fcntl(output, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
-    int error = theirs < 0 || written < 0 ? errno : spawn(command, written, theirs, pid);
+    int error = theirs < 0 || written < 0 ? errno : 0;
+    char **variables = environment();
 
+    if (!error)
+        error = variables ? spawn(command, variables, written, theirs, pid) : ENOMEM;
+    free(variables);
     if (theirs >= 0)
         close(theirs);
     if (written >= 0)

@@ -39,7 +39,7 @@ def never_called(loaded: _load.Loaded, sysconfdir: Path, folder: Path | None) ->
         ]
     if waiting["scrun"]:
         findings += _scrun_lua(waiting["scrun"], sysconfdir, folder)
-    if has_lines and not loaded.findings:
+    if has_lines and not loaded.findings and not loaded.disabled:
         findings += _elsewhere(by_point, in_lines)
     return findings
 

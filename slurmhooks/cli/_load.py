@@ -8,16 +8,13 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from slurmhooks import config, loader, site, trusted
+from slurmhooks import config, loader, manifest, site, trusted
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.manifest import MOST_ARGUMENTS, VARIANT_LETTERS, Line
+from slurmhooks.job_submit.service import PRIVATE_ARGUMENTS
+from slurmhooks.manifest import MOST_ARGUMENTS, Line, Scrun
 from slurmhooks.registry import Registry
-from slurmhooks.spank.options import LIMIT, variable
-
-PRIVATE_ARGUMENTS = {"record", "jobs", "partitions", "reservations"}
-ASKED_AT_START = ("job_prolog", "job_epilog")
-"""slurmd asks its plugins only once whether they have these."""
+from slurmhooks.spank.options import Names, too_many
 
 
 class Loaded:
@@ -26,6 +23,7 @@ class Loaded:
     Attributes:
         registry: the handlers that the configuration names, for job_submit and scrun.
         lines: the lines of plugstack.conf, for SPANK.
+        scrun: what scrun takes from the configuration; None if that is wrong.
         config_files: what must be read for the handlers of the configuration: names, each with the access, r for a
             file and rx for a folder that is listed.
         line_files: the same for each of the lines.
@@ -33,12 +31,14 @@ class Loaded:
         notes: what may be meant as it is, and may not.
         watched: the files that the handlers depend on.
         patterns: the names and globs that hook files were found by.
-        disabled: Lua scripts that are left out wherever they fail as here, each with the reason.
+        disabled: what is left out, each with the reason: Lua scripts, wherever they fail as here, and files that root
+            must not run.
     """
 
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
+        self.scrun: Scrun | None = None
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
         self.findings: list[str] = []
@@ -52,15 +52,21 @@ class Loaded:
         sys.dont_write_bytecode = True
         os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
         path = site.config_path()
-        if os.getuid() == 0:
+        user = site.slurm_user()
+        if os.getuid() in (0, user):
             # slurmctld also takes what is SlurmUser's, slurmd and slurmstepd take only what is root's.
-            trusted.guard(site.slurm_user())
+            trusted.guard(user)
         self._guard(partial(self._load_config, path))
         if os.getuid() == 0:
+            trusted.guard(user)
+            own = None if self.scrun is None else self.scrun.script
+            for script in (str(path.with_name("scrun.lua")), own):
+                if script is not None and os.path.lexists(script):
+                    self._guard(partial(trusted.check, script))
             trusted.guard()
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
             self._guard(partial(self._load_line, args, path))
-        self.findings += same_options(self.lines) + too_many_options(self.lines)
+        self.findings += option_findings(self.lines)
         self.findings = list(dict.fromkeys(self.findings))
         self.notes = list(dict.fromkeys(self.notes))
 
@@ -90,10 +96,17 @@ class Loaded:
 
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
+        script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
+        self.scrun = Scrun(sources, _log_words(read), script)
         if read.job_submit.lua is not None:
             from slurmhooks.lua import job_submit
 
             sources = [*job_submit.sources(read, path), *sources]
+        if os.getuid() == 0:
+            left = not_roots([str(path), *loader.names(sources)])
+            self.disabled += left
+            if left:
+                return
         self.registry = loader.load(sources, read.hooks.require)
         self.notes += self.registry.notes
         self._watch_config(path, read, sources)
@@ -140,7 +153,7 @@ class Loaded:
             files = _files(path, read, sources)
         self.line_files.append([*files, *((name, "r") for name in loader.names(sources))])
         self.watched += [handler.path for handler in registry.all_handlers()]
-        limits = () if read is None else (read.log.level, str(read.log.limit))
+        limits = () if read is None else _log_words(read)
         self.lines.append(Line(args, sources, rest, registry, words, limits))
 
     def _add_scripts(
@@ -164,6 +177,35 @@ class Loaded:
         return [self.registry, *(line.registry for line in self.lines)]
 
 
+def _log_words(read: config.Config) -> tuple[str, str]:
+    """Return level and limit of the log, as words of the manifest."""
+    return read.log.level, str(read.log.limit)
+
+
+def not_roots(names: list[str]) -> list[str]:
+    """Return the files that slurmctld may run, but root not: SlurmUser could have written them.
+
+    From now on this process trusts only what is root's.
+    """
+    user = site.slurm_user()
+    trusted.guard(user)
+    allowed = [name for name in names if not _is_exposed(name)]
+    trusted.guard()
+    return [
+        f"{name}: SlurmUser (user id {user}) could have written it, so root does not run it: call this as SlurmUser"
+        for name in allowed
+        if _is_exposed(name)
+    ]
+
+
+def _is_exposed(name: str) -> bool:
+    try:
+        trusted.check(name)
+    except LoadError:
+        return True
+    return False
+
+
 def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> list[tuple[str, str]]:
     """Return what must be read for a configuration; see :attr:`Loaded.config_files`."""
     return [
@@ -172,28 +214,25 @@ def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> lis
     ]
 
 
-def same_options(lines: list[Line]) -> list[str]:
-    """Return the options whose values Slurm would hand on under one name, of all lines of plugstack.conf."""
-    found = []
-    known: dict[str, str] = {}
-    for option in (option for line in lines for option in line.registry.options if not option.scripted):
-        shared = variable(option)
-        if shared in known:
-            found.append(
-                f"option --{option.name}: another line of plugstack.conf, or this one a second time, has"
-                f" --{known[shared]}, and Slurm hands both on as {shared}: rename one of them"
-            )
-        known[shared] = option.name
-    return found
+def option_findings(lines: list[Line]) -> list[str]:
+    """Return why Slurm could not tell the options of all lines of plugstack.conf apart."""
+    names = Names()
+    options = [option for line in lines for option in line.registry.options if not option.scripted]
+    findings = [finding for finding in map(names.clash, options) if finding is not None]
+    for line in lines:
+        finding = too_many(line.registry)
+        if finding is not None:
+            findings.append(f"plugstack.conf: {' '.join(line.args)}: {finding}")
+    return findings
 
 
-def too_many_options(lines: list[Line]) -> list[str]:
-    """Return a finding for each line of plugstack.conf with more options than the stub can tell apart."""
-    return [
-        f"plugstack.conf: {' '.join(line.args)}: a line may have {LIMIT} options, not {len(line.registry.options)}"
-        for line in lines
-        if len(line.registry.options) > LIMIT
-    ]
+def variant_of(plugin: Path) -> str:
+    """Return the name of the variant that 'slurmhooks compile' has put in place, "" if it has not.
+
+    Args:
+        plugin: spank_python.so in the PluginDir.
+    """
+    return plugin.resolve().stem.partition("-")[2] if plugin.is_symlink() else ""
 
 
 def never_called(lines: list[Line], plugin: Path) -> list[str]:
@@ -201,21 +240,11 @@ def never_called(lines: list[Line], plugin: Path) -> list[str]:
 
     Args:
         lines: of plugstack.conf.
-        plugin: spank_python.so; a link to a variant where 'slurmhooks compile' has chosen one.
+        plugin: spank_python.so in the PluginDir.
     """
-    lost = {
-        f"spank.{name}": name
-        for name, letter in VARIANT_LETTERS.items()
-        if plugin.is_symlink() and letter not in plugin.resolve().stem.partition("-")[2]
-    }
-    return [
-        f"{handler.where}: Slurm would never call handler {handler.label}: the installed {plugin.name} leaves"
-        f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
-        + (", then restart slurmd" if lost[handler.spec.name] in ASKED_AT_START else "")
-        for line in lines
-        for handler in line.registry.all_handlers()
-        if handler.spec.name in lost
-    ]
+    present = manifest.exported(variant_of(plugin))
+    missing = [name for name in manifest.COSTLY_CALLBACKS if name not in present]
+    return [finding for line in lines for finding in manifest.never_called(line.registry, missing)]
 
 
 def ignored_modes(lines: list[Line], record: _native.BuildRecord) -> list[str]:
@@ -245,11 +274,12 @@ def needs_sources(registry: Registry, record: _native.BuildRecord | None) -> lis
     if record is None or record.tiers.private:
         return []
     return [
-        f"{handler.where}: handler {handler.label} takes {', '.join(sorted(PRIVATE_ARGUMENTS & set(handler.names)))}: "
+        f"{handler.where}: handler {handler.label} takes"
+        f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: "
         "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
         "with the sources of exactly the installed release, and install the result"
         for hook in ("job_submit", "job_modify")
         for handler in registry.handlers(hook)
         # A script is loaded all the same; what it asks for in vain is refused, and slurmctld's log says so.
-        if PRIVATE_ARGUMENTS & set(handler.names) and not handler.path.endswith(loader.LUA)
+        if PRIVATE_ARGUMENTS.intersection(handler.names) and not handler.path.endswith(loader.LUA)
     ]

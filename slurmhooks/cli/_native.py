@@ -10,9 +10,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from slurmhooks._version import __version__
 from slurmhooks.cli._findings import Finding
 
 MESON_NEEDED = (1, 1)
+CORE = "slurmhooks/libslurmhooks_core.so"
+"""Holds the interpreter and the modules of slurmhooks that launches import, below the PluginDir."""
 
 
 class PythonFacts(BaseModel):
@@ -71,6 +74,16 @@ class BuildRecord(BaseModel):
         path, text = self.path_in(folder), self.model_dump_json(indent=2) + "\n"
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
+
+
+def other_version(record: BuildRecord) -> str | None:
+    """Return a finding if a build holds another version of slurmhooks than this command."""
+    if record.slurmhooks == __version__:
+        return None
+    return (
+        f"the plugins hold slurmhooks {record.slurmhooks}, this command is {__version__}: "
+        "run 'slurmhooks build' and 'slurmhooks install' again"
+    )
 
 
 def files_of(folder: Path) -> set[str]:

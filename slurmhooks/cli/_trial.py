@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from slurmhooks import config, loader, site
+from slurmhooks import config, loader, site, trusted
+from slurmhooks.cli import _load
 from slurmhooks.cli._findings import Finding, Findings, shown
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import LEVELS, PREFIX, log, visible
@@ -36,8 +37,13 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
         path = site.config_path()
         if not path.exists():
             raise Finding(f"{path} does not exist: name its folder with --sysconfdir, or hook files with --hooks")
+        if os.getuid() == 0:
+            trusted.guard(site.slurm_user())
         read, sources = site.of_config(path)
-        return loader.load([*(_lua(read, path) if scripts else ()), *sources])
+        sources = [*(_lua(read, path) if scripts else ()), *sources]
+        if os.getuid() == 0 and (left := _load.not_roots([str(path), *loader.names(sources)])):
+            raise Findings(left)
+        return loader.load(sources)
     except (ConfigError, LoadError) as error:
         raise Findings(error.findings) from error
 

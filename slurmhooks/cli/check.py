@@ -9,7 +9,7 @@ from click.core import ParameterSource
 from pydantic import BaseModel
 
 from slurmhooks import manifest
-from slurmhooks.cli import _calls, _load, _native, _readers, _site, _trial, install
+from slurmhooks.cli import _calls, _load, _native, _readers, _refusals, _running, _site, _trial, install
 from slurmhooks.cli._findings import Findings, shown
 from slurmhooks.cli.compile import PLUGIN, text_of
 from slurmhooks.registry import Handler
@@ -37,6 +37,7 @@ class Report(BaseModel):
     options: list[str]
     notes: list[str]
     manifest: str | None
+    running: list[_running.Running]
     findings: list[str]
 
 
@@ -58,8 +59,9 @@ def command(
 ) -> None:
     """Load all hooks as the daemons would; show what is wrong, and what runs where.
 
-    It finds hooks that do not load, that Slurm as it is configured never calls, and that those who must read them
-    cannot. Every finding is shown at once. Exit codes: 0 fine, 1 a finding, 2 wrong use.
+    It finds hooks that do not load, that Slurm as it is configured never calls, that those who must read them cannot,
+    and that a slurmctld that runs here has not taken up. Every finding is shown at once. Exit codes: 0 fine, 1 a
+    finding, 2 wrong use.
     """
     if paths:
         given = [name for name in ("sysconfdir", "plugin_dir") if context.get_parameter_source(name) is not DEFAULT]
@@ -81,7 +83,7 @@ def of_files(paths: tuple[Path, ...]) -> Report:
     loaded = _load.Loaded()
     loaded.load_files(paths)
     handlers = loaded.registry.all_handlers()
-    return _report(loaded, handlers, loaded.findings, None)
+    return _report(loaded, handlers, loaded.findings, None, [])
 
 
 def of_site(sysconfdir: Path, plugin_dir: Path | None) -> Report:
@@ -104,11 +106,23 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None) -> Report:
     unreadable, notes = _readers.problems(loaded, sysconfdir)
     findings += unreadable
     loaded.notes += notes
-    state = manifest_state(loaded, sysconfdir, record) if record is not None and not loaded.findings else None
-    return _report(loaded, rows(loaded), findings, state)
+    state = None
+    if record is not None and folder is not None and not loaded.findings:
+        state = manifest_state(loaded, sysconfdir, record, folder)
+    running, notes = _running.look(sysconfdir)
+    findings += _running.findings(running)
+    loaded.notes += notes
+    return _report(loaded, rows(loaded), findings, state, running)
 
 
-def _report(loaded: _load.Loaded, handlers: list[Handler], findings: list[str], state: str | None) -> Report:
+def _report(
+    loaded: _load.Loaded,
+    handlers: list[Handler],
+    findings: list[str],
+    state: str | None,
+    running: list[_running.Running],
+) -> Report:
+    findings = [*findings, *_refusals.unknown_codes(loaded.all_registries())]
     options = {option.name: option for registry in loaded.all_registries() for option in registry.options}
     return Report(
         handlers=[
@@ -129,14 +143,15 @@ def _report(loaded: _load.Loaded, handlers: list[Handler], findings: list[str], 
         ],
         notes=loaded.notes,
         manifest=state,
+        running=running,
         findings=list(dict.fromkeys(findings)),
     )
 
 
-def manifest_state(loaded: _load.Loaded, sysconfdir: Path, record: _native.BuildRecord) -> str:
+def manifest_state(loaded: _load.Loaded, sysconfdir: Path, record: _native.BuildRecord, folder: Path) -> str:
     """Return one line on the manifest: whether it is what compile would write now."""
     path = sysconfdir / manifest.FILE_NAME
-    now = text_of(loaded, record)
+    now = text_of(loaded, record, folder)
     try:
         there = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -162,6 +177,8 @@ def show(report: Report) -> None:
         click.echo(shown(f"note: {text}"))
     if report.manifest is not None:
         click.echo(shown(report.manifest))
+    for line in _running.lines(report.running):
+        click.echo(shown(line))
 
 
 def rows(loaded: _load.Loaded) -> list[Handler]:

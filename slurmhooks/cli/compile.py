@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from slurmhooks import _version, manifest
-from slurmhooks.cli import _bytecode, _load, _native, _site
+from slurmhooks import manifest
+from slurmhooks.cli import _load, _native, _site
 from slurmhooks.cli._findings import Finding, Findings
 from slurmhooks.cli._progress import note
 
@@ -21,9 +21,8 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     """Write the hook manifest, so that Python starts only where a handler is.
 
     Run it on every machine after hook files, plugstack.conf or slurmhooks itself have changed; without it, all works,
-    only slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, compiles
-    what launches import of slurmhooks to byte code, and puts that variant of spank_python.so in place which makes Slurm
-    do no more than the handlers need.
+    only slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, and puts that
+    variant of spank_python.so in place which makes Slurm do no more than the handlers need.
     """
     folder = plugin_dir or _site.installed_in(sysconfdir)
     record = _native.BuildRecord.load(folder) if folder else None
@@ -31,6 +30,9 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
         raise Finding(
             "no plugins found in slurm.conf's PluginDir: run 'slurmhooks install' first, or give --plugin-dir"
         )
+    other = _native.other_version(record)
+    if other is not None:
+        raise Finding(other)
     loaded = _load.Loaded()
     loaded.load(sysconfdir)
     if loaded.findings:
@@ -38,19 +40,24 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     notes = [*_load.ignored_modes(loaded.lines, record), *_load.too_long(loaded.lines)]
     for text in [*loaded.notes, *loaded.disabled, *notes]:
         note(text)
-    byte_code()
-    manifest.write(text_of(loaded, record), str(sysconfdir / manifest.FILE_NAME))
+    manifest.write(text_of(loaded, record, folder), str(sysconfdir / manifest.FILE_NAME))
     chosen = choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
     count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
     note(f"{sysconfdir / manifest.FILE_NAME}: {len(loaded.lines)} lines of plugstack.conf, {count} handlers")
     note(f"{folder / PLUGIN}: {chosen}")
 
 
-def text_of(loaded: _load.Loaded, record: _native.BuildRecord) -> str:
-    """Return the text of the manifest."""
-    # An upgrade of the package may read hook files in another way.
-    watched = [*loaded.watched, _version.__file__]
-    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns)
+def text_of(loaded: _load.Loaded, record: _native.BuildRecord, folder: Path) -> str:
+    """Return the text of the manifest.
+
+    Args:
+        loaded: what the daemons would load.
+        record: of the installed build.
+        folder: the PluginDir.
+    """
+    # Another build may read hook files in another way.
+    watched = [*loaded.watched, str(folder / _native.CORE)]
+    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.scrun)
 
 
 def slurm_number(version: str) -> int:
@@ -59,37 +66,30 @@ def slurm_number(version: str) -> int:
     return major << 16 | minor << 8 | micro
 
 
-def byte_code() -> None:
-    """Compile what of slurmhooks launches import, where its folder may be written."""
-    try:
-        _bytecode.write()
-    except OSError as error:
-        note(f"no byte code for launches: {error}")
-
-
-def choose_variant(folder: Path, letters: str) -> str:
+def choose_variant(folder: Path, name: str) -> str:
     """Put a variant of the plugin in place, in one step.
 
+    Args:
+        folder: the PluginDir.
+        name: one of :data:`slurmhooks.manifest.VARIANTS`.
+
     Returns:
-        what it is, for the user.
+        what it exports, for the user.
+
+    Raises:
+        Finding: the variant is not installed.
     """
-    variant = Path("slurmhooks", f"spank_python-{letters}.so")
+    variant = Path("slurmhooks", f"spank_python-{name}.so")
     if not (folder / variant).exists():
         raise Finding(f"{folder / variant} is missing: run 'slurmhooks install' again")
     target = folder / PLUGIN
-    # A plugin that no 'slurmhooks compile' has chosen offers all.
-    before = offers(target.resolve().stem.partition("-")[2]) if target.is_symlink() else _load.ASKED_AT_START
+    before = manifest.exported(_load.variant_of(target))
     if not (target.is_symlink() and os.readlink(target) == str(variant)):
         temporary = folder / f".{PLUGIN}.{os.getpid()}"
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(variant)
         temporary.replace(target)
-    extra = offers(letters)
-    if any(name in extra and name not in before for name in _load.ASKED_AT_START):
-        note("restart slurmd: it asks only at its start whether there are job_prolog and job_epilog to call")
+    extra = manifest.exported(name)
+    if any(callback in extra and callback not in before for callback in manifest.JOB_CALLBACKS):
+        note("restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog")
     return f"offers {', '.join(extra)} to Slurm" if extra else "offers Slurm no callback that costs"
-
-
-def offers(letters: str) -> list[str]:
-    """Return the callbacks that a variant has and others have not."""
-    return [name for name, letter in manifest.VARIANT_LETTERS.items() if letter in letters]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tell which Slurm, which Python and which plugins are here, and what is missing."""
+"""Tell which Slurm, which Python and which plugins are here, what is missing, and what is in force."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from slurmhooks import config, site
 from slurmhooks._version import __version__
-from slurmhooks.cli import _native, _python, _site, _slurm, install
+from slurmhooks.cli import _native, _python, _running, _site, _slurm, install
 from slurmhooks.cli._findings import Findings, shown
 
 WIDTH = 200
@@ -27,6 +27,8 @@ class Report(BaseModel):
     plugin_dir: Path | None
     build: _native.BuildRecord | None
     settings: list[_site.Setting]
+    running: list[_running.Running]
+    notes: list[str]
     findings: list[str]
 
 
@@ -35,7 +37,7 @@ class Report(BaseModel):
 @_site.sysconfdir_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(plugin_dir: Path | None, sysconfdir: Path, as_json: bool) -> None:
-    """Tell which Slurm, which Python and which plugins are here, and what is missing."""
+    """Tell which Slurm, which Python and which plugins are here, what is missing, and what is in force."""
     report = look(plugin_dir, sysconfdir)
     if as_json:
         click.echo(report.model_dump_json(indent=2))
@@ -56,6 +58,8 @@ def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
         where = folder or "the folders of PluginDir"
         findings = [f"no plugins in {where}: slurmhooks build --output DIR, slurmhooks install --from DIR"]
     findings += site.problems(sysconfdir / config.FILE_NAME)
+    running, notes = _running.look(sysconfdir)
+    findings += _running.findings(running)
     scrun = _slurm.find_program("scrun")
     return Report(
         slurmhooks=__version__,
@@ -65,6 +69,8 @@ def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
         plugin_dir=folder,
         build=build,
         settings=_site.settings(sysconfdir, folder) if folder else [],
+        running=running,
+        notes=notes,
         findings=findings,
     )
 
@@ -124,3 +130,5 @@ def show(report: Report) -> None:
         line = setting.line.replace("\n", "; ")
         fact("" if number else "configuration", Text.assemble(there, shown(f" {setting.file}: {line}")))
     console.print(facts)
+    for line in [*_running.lines(report.running), *report.notes]:
+        click.echo(shown(line))

@@ -70,6 +70,8 @@ def misfits(record: _native.BuildRecord) -> list[str]:
         for program, version in _slurm.installed_versions()
         if str(version) != record.slurm
     ]
+    other = _native.other_version(record)
+    found += [] if other is None else [other]
     if not Path(record.python.libpython).exists():
         found.append(f"{record.python.libpython} is not there any more: slurmhooks build again")
     return found
@@ -112,8 +114,7 @@ def render_scrun_lua(template: Path, plugin_dir: Path, sysconfdir: Path, destdir
     """Write scrun.lua, or beside it if a person wrote the one that is there; return what was done."""
     folder = _site.below(destdir, sysconfdir)
     target = folder / "scrun.lua"
-    text = template.read_text().replace("@PLUGIN_DIR@", str(plugin_dir))
-    content = text.replace("@SYSCONFDIR@", str(sysconfdir)).encode()
+    content = template.read_text().replace("@PLUGIN_DIR@", str(plugin_dir)).encode()
     if target.exists() and target.read_bytes() == content:
         return f"{target}: there"
     if not target.exists() or MARK in target.read_text(errors="replace"):

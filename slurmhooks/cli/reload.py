@@ -34,4 +34,4 @@ def command(sysconfdir: Path) -> None:
         )
     findings = [finding for answer in answers for finding in answer.get("findings", [])]
     if findings:
-        raise Findings([*findings, "the hooks that were loaded before, if any, stay in service"])
+        raise Findings([*findings, "the hooks that were loaded before, if any, stay in force"])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Slurm's constants and error codes, by the names that they have in slurm.h and slurm_errno.h.
 
-In slurmctld names and numbers are those of the running release: they were read from its headers when the plugin was
-compiled, so one that is new in a release needs no row here. Elsewhere (a laptop, a test) they are what stands below, of
+In a worker of slurmctld's names and numbers are those of the running release: the build read them from its headers, so
+one that is new in a release needs no row here. Elsewhere (a laptop, a test) they are what stands below, of
 the newest release that slurmhooks was written against, and error codes are their own names, which ``Reject`` takes.
 
 Each constant is also an attribute of the module: ``constants.MAIL_JOB_END``, ``constants.ESLURM_INVALID_QOS``.
@@ -16,26 +16,13 @@ from typing import Any, Protocol, TypeVar
 from slurmhooks.codes import unknown
 from slurmhooks.wire.tables import installed
 
-try:
-    import _slurmhooks_job_submit as _compiled
-except ImportError:  # not compiled here, or not in a process of Slurm's
-    _compiled = None
-
 Kind = TypeVar("Kind", bound=type[Enum])
 
 
 def _groups() -> dict[str, dict[str, int]]:
-    """Return the numbers of the release at hand by group: a worker's tables have them, or the compiled module."""
+    """Return the numbers of the release that this worker serves, by group; none elsewhere."""
     tables = installed()
-    if tables is not None:
-        return {name: dict(values) for name, values in tables.constants.items()}
-    if _compiled is None:
-        return {}
-    text = _compiled.ffi.string(_compiled.lib.slurmhooks_constants).decode()
-    pairs = (group.split(":") for group in text.split(";"))
-    return {
-        name: {item: int(getattr(_compiled.lib, item)) for item in items.split(",") if item} for name, items in pairs
-    }
+    return {} if tables is None else {name: dict(values) for name, values in tables.constants.items()}
 
 
 _GROUPS = _groups()

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmhooks.errors import StaleHandleError
-from slurmhooks.job_submit import bases
+from slurmhooks.job_submit.arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
 from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
 from slurmhooks.job_submit.rows import Computed, Field
-from slurmhooks.values import ENCODING, ERRORS, text_from_c, text_to_c
-from slurmhooks.view import Staged, nearest, stale
+from slurmhooks.values import text_to_c
+from slurmhooks.view import nearest, stale
+
+__all__ = ["Environment", "Job", "Partition", "Record", "Reservation", "Table", "Words"]
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from slurmhooks.job_submit.source import Struct
 
 NEEDS_SOURCES = (
     "this build has only Slurm's public headers; to have them, run 'slurmhooks build --slurm-source DIR' with the"
@@ -22,30 +24,38 @@ NEEDS_SOURCES = (
 )
 
 
-class Arrays(Protocol):
-    """How the string arrays of a request get in and out; see native.py and testing."""
+class _View:
+    """A view of one struct of Slurm's; see binding.py.
 
-    def read(self, struct: Any, name: str) -> list[bytes]:
-        """Return the strings of an array member."""
+    Attributes:
+        _struct: what slurmctld sent.
+        _writes: staged raw values by member.
+    """
 
-    def find(self, struct: Any, name: str, start: bytes) -> bytes | None:
-        """Return what follows the start in the first string of an array member that has it, or None."""
+    __slots__ = ("_struct", "_writes")
 
-    def write(self, struct: Any, name: str, items: list[bytes]) -> None:
-        """Replace an array member and the counter beside it."""
-
-
-class _View(bases.View):
-    """A view of one C struct."""
-
-    __slots__ = ()
+    _struct: Struct
+    _writes: dict[str, Any]
 
     _missing: ClassVar[dict[str, Field[Any]]] = {}
     _release: ClassVar[str] = ""
 
-    def _explain(self, name: str) -> Any:
+    def __init__(self, struct: Struct) -> None:
+        """View a struct, without writes."""
+        self._set(_struct=struct, _writes={})
+
+    def _set(self, **values: object) -> None:
+        """Set attributes of the view itself: an assignment would be one to a field."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
         """Explain an attribute that does not exist, or a view that is over."""
-        if name in bases.SLOTS:
+        return self._explain(name)
+
+    def _explain(self, name: str) -> Any:
+        """Raise what there is to say of an attribute that does not exist."""
+        if name in _View.__slots__:
             raise stale(self)
         what = type(self).__name__.lower()
         row = self._missing.get(name)
@@ -58,7 +68,7 @@ class _View(bases.View):
         raise AttributeError(f"{what} has no {name!r}{nearest(name, self._names())}")
 
     def _assign(self, name: str, value: object) -> None:
-        """Take an assignment to what is no writable row; rows.bind makes the rest of __setattr__."""
+        """Take an assignment to what is no writable row; binding.bind makes __setattr__."""
         self._living()
         if name not in self._missing and hasattr(type(self), name):
             raise AttributeError(f"{type(self).__name__.lower()}.{name} is read-only")
@@ -85,168 +95,11 @@ class _View(bases.View):
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""
-        self._end()
+        for name in _View.__slots__:
+            object.__delattr__(self, name)
 
 
-FROZEN = (
-    None,
-    "an update of a job carries no environment, so none can be set",
-    "only batch jobs carry their environment in the request; that of srun and salloc cannot be set",
-)
-"""Why an environment cannot be changed: Slurm would ignore what is put there. Indices are native/job_submit's too."""
-CHANGEABLE, OF_AN_UPDATE, OF_NO_BATCH_JOB = range(len(FROZEN))
-
-
-class Variables(Staged):
-    """An environment array of the request as a mapping; read on use, changed once all handlers have passed.
-
-    Attributes:
-        _base: all that is in the array, once somebody asked for all.
-        _frozen: why it cannot be changed, an index into FROZEN.
-    """
-
-    __slots__ = ()
-
-    if TYPE_CHECKING:
-        _base: dict[str, str] | None
-        _frozen: int
-
-        def _items(self) -> list[bytes]:
-            """Return the texts of the array."""
-
-        def _store(self, items: list[bytes], /) -> None:
-            """Replace the array and the counter beside it."""
-
-    def _check(self, name: object, value: object = "") -> None:
-        super()._check(name, value)
-        reason = FROZEN[self._frozen]
-        if reason is not None:
-            raise ValueError(reason)
-
-    def _names(self) -> Iterable[str]:
-        return self._read()
-
-    def _read(self) -> dict[str, str]:
-        base = self._base
-        if base is None:
-            base = {}
-            for item in self._items():
-                name, equals, value = text_from_c(item).partition("=")
-                if equals:
-                    base.setdefault(name, value)  # the first of two counts, as for getenv()
-            self._base = base
-        return base
-
-    def commit(self) -> None:
-        """Replace the array if anything was written; what was not keeps its place, also if it is no NAME=value."""
-        if not self._staged:
-            return
-        changes = {name.encode(ENCODING, ERRORS): value for name, value in self._staged.items()}
-        items = []
-        for item in self._items():
-            name, equals, _ = item.partition(b"=")
-            if not equals or name not in changes:
-                items.append(item)
-        for name, value in changes.items():
-            if value is not None:
-                items.append(name + b"=" + value.encode(ENCODING, ERRORS))
-        self._store(items)
-        self._staged = {}
-        self._base = None
-
-
-class Environment(Variables):
-    """The same for stand-ins; native.py has that of slurmctld."""
-
-    __slots__ = ("_alive", "_arrays", "_base", "_frozen", "_member", "_staged", "_struct")
-
-    def __init__(self, arrays: Arrays, struct: Any, member: str, frozen: int = CHANGEABLE) -> None:
-        """View one member.
-
-        Args:
-            arrays: how to get at it.
-            struct: that it is a member of.
-            member: its name.
-            frozen: why it cannot be changed.
-        """
-        self._alive = True
-        self._arrays = arrays
-        self._base: dict[str, str] | None = None
-        self._frozen = frozen
-        self._member = member
-        self._staged: dict[str, str | None] = {}
-        self._struct = struct
-
-    def _load(self, name: str) -> str | None:
-        if self._base is not None:
-            return self._base.get(name)
-        try:
-            start = name.encode(ENCODING, ERRORS) + b"="
-        except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
-            return None
-        found = self._arrays.find(self._struct, self._member, start)
-        return None if found is None else text_from_c(found)
-
-    def _items(self) -> list[bytes]:
-        return self._arrays.read(self._struct, self._member)
-
-    def _store(self, items: list[bytes], /) -> None:
-        self._arrays.write(self._struct, self._member, items)
-
-
-class Words(MutableSequence[str]):
-    """``job.argv``: a list; what is changed in it waits until all handlers have passed."""
-
-    __slots__ = ("_job",)
-
-    def __init__(self, job: Job) -> None:
-        """Read and write the words of a job."""
-        self._job = job
-
-    def _list(self) -> list[str]:
-        return [text_from_c(word) for word in self._job._words()]
-
-    def __getitem__(self, index: Any) -> Any:
-        """Return a word, or a list of them."""
-        return self._list()[index]
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        """Change a word, or several."""
-        words = self._list()
-        words[index] = value
-        self._job.argv = words
-
-    def __delitem__(self, index: Any) -> None:
-        """Remove a word, or several."""
-        words = self._list()
-        del words[index]
-        self._job.argv = words
-
-    def insert(self, index: int, value: str) -> None:
-        """Put a word before another."""
-        words = self._list()
-        words.insert(index, value)
-        self._job.argv = words
-
-    def __len__(self) -> int:
-        """Return how many words there are."""
-        return len(self._job._words())
-
-    def __eq__(self, other: object) -> bool:
-        """Compare with a list."""
-        return self._list() == list(other) if isinstance(other, (list, Words)) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        """Return the words, or that the call is over."""
-        try:
-            return repr(self._list())
-        except StaleHandleError:
-            return "<Words of a call that is over>"
-
-
-class Job(JobFields, bases.Request, _View):
+class Job(JobFields, _View):
     """``job``: the request that slurmctld is about to take; what handlers write is applied once all have passed.
 
     Attributes:
@@ -254,17 +107,28 @@ class Job(JobFields, bases.Request, _View):
             salloc, and in updates, it is empty and cannot be changed.
         spank_job_env: the job control environment that SPANK plugins made, likewise, but of every submission.
         argv: the script's name and arguments, a list that may be changed.
+        _argv: the staged words, or None.
+        _mappings: the two environments, once they were asked for.
+        _modify: it is an update.
+        _owner: whose job it is, where the request does not say.
     """
 
-    __slots__ = ()
+    __slots__ = ("_argv", "_mappings", "_modify", "_owner")
 
-    _arrays: ClassVar[Arrays]
-    _writers: ClassVar[dict[str, Callable[[Any, Any], None]]] = {}
+    _argv: list[bytes] | None
+    _mappings: dict[str, Environment]
+    _modify: bool
+    _owner: int | None
+
+    def __init__(self, struct: Struct, *, modify: bool = False, owner: int | None = None) -> None:
+        """View a request, without writes."""
+        super().__init__(struct)
+        self._set(_argv=None, _mappings={}, _modify=modify, _owner=owner)
 
     @property
     def environment(self) -> Environment:
         """The job's environment."""
-        return self._mapping("_environment", "environment")
+        return self._mapping("environment")
 
     @environment.setter
     def environment(self, value: Mapping[str, str]) -> None:
@@ -273,7 +137,7 @@ class Job(JobFields, bases.Request, _View):
     @property
     def spank_job_env(self) -> Environment:
         """The job control environment, as prolog and epilog see it with ``SPANK_`` before each name."""
-        return self._mapping("_spank_job_env", "spank_job_env")
+        return self._mapping("spank_job_env")
 
     @spank_job_env.setter
     def spank_job_env(self, value: Mapping[str, str]) -> None:
@@ -285,19 +149,24 @@ class Job(JobFields, bases.Request, _View):
             raise TypeError(f"{name} takes a mapping, not {value!r}")
         mapping.replace(value)
 
-    def _mapping(self, slot: str, member: str) -> Environment:
+    def _mapping(self, member: str) -> Environment:
         struct = self._struct
-        found: Environment | None = getattr(self, slot)
+        found = self._mappings.get(member)
         if found is None:
-            found = Environment(self._arrays, struct, member, self._frozen(member))
-            (_set_environment if slot == "_environment" else _set_spank_job_env)(self, found)
+            found = self._mappings[member] = Environment(struct, member, self._frozen(member))
         return found
 
-    def _frozen(self, member: str) -> int:
-        """Return why an environment cannot be changed; native/job_submit/variables.c says the same."""
+    def _frozen(self, member: str) -> str | None:
+        """Return why an environment cannot be changed, or None."""
         if self._modify:
             return OF_AN_UPDATE
-        return OF_NO_BATCH_JOB if member == "environment" and self.script is None else CHANGEABLE
+        if member == "environment" and not self._is_set("script"):
+            return OF_NO_BATCH_JOB
+        return None
+
+    def _is_set(self, member: str) -> bool:
+        """Tell whether a text is set, however long, without asking for it."""
+        return self._writes[member] is not None if member in self._writes else self._struct.is_set(member)
 
     @property
     def argv(self) -> Words:
@@ -310,12 +179,11 @@ class Job(JobFields, bases.Request, _View):
         self._living()
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise TypeError(f"argv takes a list of str, not {value!r}")
-        _set_argv(self, [text_to_c("argv", word) for word in value])
+        self._set(_argv=[text_to_c("argv", word) for word in value])
 
     def _words(self) -> list[bytes]:
         struct = self._struct
-        words: list[bytes] | None = self._argv
-        return self._arrays.read(struct, "argv") if words is None else words
+        return struct.array("argv") if self._argv is None else self._argv
 
     def _assign(self, name: str, value: object) -> None:
         if name in ("argv", "environment", "spank_job_env"):
@@ -325,52 +193,33 @@ class Job(JobFields, bases.Request, _View):
 
     def savepoint(self) -> object:
         """Return the writes so far; for dispatch."""
-        mappings = {}
-        for name in ("_environment", "_spank_job_env"):
-            mapping = getattr(self, name)
-            if mapping is not None:  # not its truth: one whose names were all deleted is empty
-                mappings[name] = mapping.savepoint()
+        mappings = {name: mapping.savepoint() for name, mapping in self._mappings.items()}
         return dict(self._writes), self._argv, mappings
 
     def rollback(self, savepoint: object) -> None:
         """Forget the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
         writes, argv, mappings = savepoint
-        self._replace(writes)
-        _set_argv(self, argv)
-        for name in ("_environment", "_spank_job_env"):
-            mapping = getattr(self, name)
-            if mapping is not None:
-                mapping.rollback(mappings.get(name, {}))
+        self._set(_writes=writes, _argv=argv)
+        for name, mapping in self._mappings.items():
+            mapping.rollback(mappings.get(name, {}))
 
     def commit(self) -> None:
         """Apply the writes; for dispatch. Values were checked when they were written: nothing here refuses one."""
-        self._commit_others(())
-
-    def _commit_others(self, applied: Container[str]) -> None:
-        """Apply the writes but those to some members, which native/job_submit/event.c has applied."""
+        written = self._struct.written
         for member, raw in self._writes.items():
-            if member not in applied:
-                # "" in a request means nothing; in an update it clears, as scontrol's own requests do.
-                self._writers[member](self._struct, None if raw == b"" and not self._modify else raw)
+            # "" in a request means nothing; in an update it clears, as scontrol's own requests do.
+            written[member] = None if raw == b"" and not self._modify else raw
         if self._argv is not None:
-            self._arrays.write(self._struct, "argv", self._argv)
-        for mapping in (self._environment, self._spank_job_env):
-            if mapping is not None:
-                mapping.commit()
+            written["argv"] = self._argv
+        for mapping in self._mappings.values():
+            mapping.commit()
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""
-        for mapping in (self._environment, self._spank_job_env):
-            if mapping is not None:
-                mapping.close()
+        for mapping in self._mappings.values():
+            mapping.close()
         super().close()
-
-
-# An assignment would go to the row of that name.
-_set_argv = vars(bases.Request)["_argv"].__set__
-_set_environment = vars(bases.Request)["_environment"].__set__
-_set_spank_job_env = vars(bases.Request)["_spank_job_env"].__set__
 
 
 class Record(RecordFields, _View):

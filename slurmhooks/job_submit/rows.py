@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a row of fields.py means: how a member of a C struct is read and written.
 
-A row is a class attribute, so that type checkers know the field. :func:`bind` makes the class that a process uses: for
-each row whose member the release at hand has, a property. Its getter is written out as Python source and compiled,
-because slurmctld answers nobody while a handler reads: a getter without calls of its own is three times as fast.
+A row is a class attribute, so that type checkers know the field; binding.py makes the properties that a process uses.
+Raw values are those of slurmhooks.wire.message: numbers are ints, a text is bytes, texts are a list of bytes.
 """
 
 from __future__ import annotations
 
-import linecache
 from enum import IntEnum, IntFlag
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from slurmhooks.values import (
-    ENCODING,
-    ERRORS,
     INFINITE,
     NO_VAL,
     UNLIMITED,
+    ExitStatus,
     Unlimited,
     number_to_c,
     signed_to_c,
@@ -26,44 +23,13 @@ from slurmhooks.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Names = Mapping[str, Any]
-    """What the source of an expression refers to, by name."""
+    from collections.abc import Callable, Container
 
 Value = TypeVar("Value")
-View = TypeVar("View")
 Flags = TypeVar("Flags", bound=IntFlag)
 Choice = TypeVar("Choice", bound=IntEnum)
-
-
-class Backend(Protocol):
-    """How raw values get in and out of a struct: compiled (native.py) or a stand-in (testing).
-
-    Attributes:
-        release: of Slurm, year and month.
-    """
-
-    release: tuple[int, int]
-
-    def has(self, path: str) -> bool:
-        """Tell whether the struct has a member."""
-
-    def string(self, pointer: Any, /) -> bytes:
-        """Return the bytes of a text member that is set; one that is not set is false, as NULL is."""
-
-    def write_text(self, struct: Any, member: str, raw: bytes | None) -> None:
-        """Replace a text member."""
-
-    def strings(self, struct: Any, member: str, count: str) -> list[bytes]:
-        """Return the strings of an array member, of which another member is the count."""
-
-    def computed(self, name: str) -> Callable[[Any], Any] | None:
-        """Return the function from a view to a computed field, or None if this build has it not."""
-
-    def compiled(self, row: Field[Any], member: str) -> Any:
-        """Return the compiled descriptor of a row, or None if it has to be one in Python."""
-
+Release = tuple[int, int]
+"""Of Slurm, year and month."""
 
 MEM_PER_CPU = 1 << 63
 """slurm.h: the bit of pn_min_memory that makes it a value for each CPU."""
@@ -73,31 +39,6 @@ NICE_OFFSET = 1 << 31
 """slurm.h: what nice and site_factor are stored above."""
 AUTH_NOBODY = 99
 """slurm_auth.h, slurm_protocol_defs.h: the user and group of a request that names none (NO_VAL before 23.02)."""
-
-
-class ExitStatus(int):
-    """How a job ended, as wait(2) tells it; equal to Slurm's number."""
-
-    __slots__ = ()
-
-    @property
-    def exit_code(self) -> int:
-        """What it returned, 0 to 255."""
-        return self >> 8 & 0xFF
-
-    @property
-    def signal(self) -> int:
-        """The signal that ended it; 0 if none did."""
-        return self & 0x7F
-
-    @property
-    def core_dumped(self) -> bool:
-        """Whether it left a core file."""
-        return bool(self & 0x80)
-
-    def __repr__(self) -> str:
-        """Return code and signal as Slurm's tools print them."""
-        return f"<ExitStatus {self.exit_code}:{self.signal}>"
 
 
 class Field(Generic[Value]):
@@ -144,29 +85,28 @@ class Field(Generic[Value]):
         member = self._member or name
         self.members = (member,) if isinstance(member, str) else member
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
-        """Return the source of an expression from ``raw`` to what a handler sees, and the names that it uses."""
+    def member(self, release: Release, known: Container[str]) -> str | None:
+        """Return the member that the row reads in a release, or None; for a computed row, its name.
+
+        Args:
+            release: of Slurm.
+            known: the members that the struct has.
+        """
+        if (self.since and release_of(self.since) > release) or (self.until and release_of(self.until) < release):
+            return None
+        return next((path for path in self.members if path in known), None)
+
+    def decoder(self) -> Callable[[Any], Value | None]:
+        """Return the function from a raw value, other than None, to what a handler sees."""
         raise NotImplementedError
 
-    def staged(self, backend: Backend) -> tuple[str, Names]:
-        """Return the same for what :meth:`encode` returned."""
-        return self.expression(backend)
-
-    def encoder(self, backend: Backend) -> Callable[[object], Any]:
+    def encoder(self, release: Release) -> Callable[[object], Any]:
         """Return the function from what a handler writes to a raw value; it raises what values.py raises."""
         raise NotImplementedError
 
     def merge(self, old: Any, new: Any) -> Any:
         """Return the raw value of the member after a write; rows that are a part of their member differ."""
         return new
-
-    def writer(self, backend: Backend, member: str) -> Callable[[Any, Any], None]:
-        """Return the function that puts a raw value into a struct."""
-
-        def write(struct: Any, raw: Any) -> None:
-            setattr(struct, member, raw)
-
-        return write
 
     if TYPE_CHECKING:
 
@@ -182,15 +122,11 @@ class Text(Field[str]):
 
     __slots__ = ()
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[bytes], str]:
         """See Field."""
-        return f"string(raw).decode({ENCODING!r}, {ERRORS!r}) if raw else None", {"string": backend.string}
+        return text_from_c
 
-    def staged(self, backend: Backend) -> tuple[str, Names]:
-        """See Field: encoded text is bytes, of which the empty ones are false."""
-        return "None if raw is None else text_from_c(raw)", {"text_from_c": text_from_c}
-
-    def encoder(self, backend: Backend) -> Callable[[object], bytes | None]:
+    def encoder(self, release: Release) -> Callable[[object], bytes | None]:
         """See Field."""
         name = self.name
 
@@ -199,25 +135,16 @@ class Text(Field[str]):
 
         return encode
 
-    def writer(self, backend: Backend, member: str) -> Callable[[Any, bytes | None], None]:
-        """See Field."""
-        write_text = backend.write_text
-
-        def write(struct: Any, raw: bytes | None) -> None:
-            write_text(struct, member, raw)
-
-        return write
-
 
 class Gres(Text):
     """TRES of which the handler may leave out that they are GRES, as in ``gpu:2``."""
 
     __slots__ = ()
 
-    def encoder(self, backend: Backend) -> Callable[[object], bytes | None]:
+    def encoder(self, release: Release) -> Callable[[object], bytes | None]:
         """See Field: put ``gres/`` (before 23.11 ``gres:``) in front of each name that has it not."""
-        encode = super().encoder(backend)
-        prefix = b"gres/" if backend.release >= (23, 11) else b"gres:"
+        encode = super().encoder(release)
+        prefix = b"gres/" if release >= (23, 11) else b"gres:"
 
         def with_prefix(value: object) -> bytes | None:
             raw = encode(value)
@@ -256,12 +183,12 @@ class Number(_Sized[int | Unlimited]):
 
     __slots__ = ()
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[int], int | Unlimited | None]:
         """See Field."""
-        source = f"raw if raw < {NO_VAL[self.bits]} else UNLIMITED if raw == {INFINITE[self.bits]} else None"
-        return source, {"UNLIMITED": UNLIMITED}
+        no_val, infinite = NO_VAL[self.bits], INFINITE[self.bits]
+        return lambda raw: raw if raw < no_val else UNLIMITED if raw == infinite else None
 
-    def encoder(self, backend: Backend) -> Callable[[object], int]:
+    def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
         name, bits, no_val = self.name, self.bits, NO_VAL[self.bits]
 
@@ -278,11 +205,11 @@ class Plain(_Sized[int]):
 
     __slots__ = ()
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[int], int]:
         """See Field."""
-        return "raw", {}
+        return int
 
-    def encoder(self, backend: Backend) -> Callable[[object], int]:
+    def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
         name, limit = self.name, 1 << self.bits
 
@@ -307,11 +234,11 @@ class Time(Field[int]):
         """Keep the description; the unit is always the same."""
         super().__init__(doc, unit="seconds since the epoch", member=member, writable=writable)
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[int], int]:
         """See Field."""
-        return "raw", {}
+        return lambda raw: raw - (1 << 64) if raw >> 63 else raw
 
-    def encoder(self, backend: Backend) -> Callable[[object], int]:
+    def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
         name = self.name
 
@@ -328,9 +255,10 @@ class Identity(_Sized[int]):
 
     __slots__ = ()
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[int], int | None]:
         """See Field."""
-        return f"None if raw == {NO_VAL[self.bits]} or raw == {AUTH_NOBODY} else raw", {}
+        none = (NO_VAL[self.bits], AUTH_NOBODY)
+        return lambda raw: None if raw in none else raw
 
 
 class Offset(_Sized[int]):
@@ -338,11 +266,11 @@ class Offset(_Sized[int]):
 
     __slots__ = ()
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[int], int | None]:
         """See Field."""
-        return f"None if raw == {NO_VAL[32]} else raw - {NICE_OFFSET}", {}
+        return lambda raw: None if raw == NO_VAL[32] else raw - NICE_OFFSET
 
-    def encoder(self, backend: Backend) -> Callable[[object], int]:
+    def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
         name = self.name
         limit = NICE_OFFSET - 3  # NICE_ADJ_MAX of slurm_opt.h: the values beside it are NO_VAL and INFINITE
@@ -372,14 +300,15 @@ class Tagged(_Sized[int]):
         self.tag = 1 << (bits - 1)
         self.tagged = tagged
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[int], int | None]:
         """See Field."""
+        tag, no_val = self.tag, NO_VAL[self.bits]
         # Untagged values are below the tag, NO_VAL and INFINITE are not.
         if not self.tagged:
-            return f"raw if raw < {self.tag} else None", {}
-        return f"raw - {self.tag} if {self.tag} <= raw < {NO_VAL[self.bits]} else None", {}
+            return lambda raw: raw if raw < tag else None
+        return lambda raw: raw - tag if tag <= raw < no_val else None
 
-    def encoder(self, backend: Backend) -> Callable[[object], int]:
+    def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
         name, no_val = self.name, NO_VAL[self.bits]
         limit = self.tag - 2 if self.tagged else self.tag
@@ -435,13 +364,14 @@ class _Enumerated(_Sized[Value]):
         self.mask = mask
         self.optional = optional
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[int], Value | None]:
         """See Field."""
         named = self._named()
-        raw = "raw" if self.mask is None else f"(raw & {self.mask})"
+        mask = (1 << self.bits) - 1 if self.mask is None else self.mask
         if not self.optional:
-            return f"named[{raw}]", {"named": named}
-        return f"named[{raw}] if raw != {NO_VAL[self.bits]} else None", {"named": named}
+            return lambda raw: named[raw & mask]
+        no_val = NO_VAL[self.bits]
+        return lambda raw: named[raw & mask] if raw != no_val else None
 
     def _named(self) -> dict[int, Any]:
         """Return a mapping from every number to what a handler sees."""
@@ -453,7 +383,7 @@ class _Enumerated(_Sized[Value]):
             return new
         return (0 if old == NO_VAL[self.bits] else old & ~self.mask) | new
 
-    def encoder(self, backend: Backend) -> Callable[[object], int]:
+    def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
         name, no_val, optional = self.name, NO_VAL[self.bits], self.optional
         largest = (1 << self.bits) - 1 if self.mask is None else self.mask
@@ -516,9 +446,10 @@ class Bit(Field[bool]):
         super().__init__(doc, member=member, writable=False)
         self.bit = bit
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[int], bool]:
         """See Field."""
-        return f"raw & {int(self.bit)} != 0", {}
+        bit = int(self.bit)
+        return lambda raw: raw & bit != 0
 
 
 class Truth(Field[bool]):
@@ -526,9 +457,9 @@ class Truth(Field[bool]):
 
     __slots__ = ()
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[int], bool]:
         """See Field."""
-        return "bool(raw)", {}
+        return bool
 
 
 class Status(Field[ExitStatus]):
@@ -536,9 +467,9 @@ class Status(Field[ExitStatus]):
 
     __slots__ = ()
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[int], ExitStatus | None]:
         """See Field."""
-        return f"ExitStatus(raw) if raw < {NO_VAL[32]} else None", {"ExitStatus": ExitStatus}
+        return lambda raw: ExitStatus(raw) if raw < NO_VAL[32] else None
 
 
 SLUID_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -558,9 +489,9 @@ class Sluid(Field[str]):
         """Keep the description."""
         super().__init__(doc, member=member, writable=False, since=since)
 
-    def expression(self, backend: Backend) -> tuple[str, Names]:
+    def decoder(self) -> Callable[[int], str | None]:
         """See Field."""
-        return "sluid_text(raw) if raw else None", {"sluid_text": sluid_text}
+        return lambda raw: sluid_text(raw) if raw else None
 
 
 class Strings(Field[list[str]]):
@@ -572,6 +503,10 @@ class Strings(Field[list[str]]):
         """Say which member is the counter."""
         super().__init__(doc, member=member, writable=False)
         self.count = count
+
+    def decoder(self) -> Callable[[list[bytes]], list[str]]:
+        """See Field."""
+        return lambda raw: [text_from_c(item) for item in raw]
 
 
 class Computed(Field[Value]):
@@ -592,129 +527,17 @@ class Computed(Field[Value]):
         super().__init__(doc, writable=False, since=since)
         self.private = private
 
+    def member(self, release: Release, known: Container[str]) -> str | None:
+        """See Field: no member has it, and all releases since the first one do."""
+        return super().member(release, self.members)
+
 
 def rows(view: type) -> dict[str, Field[Any]]:
     """Return the rows of a class and its bases, by name."""
     return {name: row for base in reversed(view.__mro__) for name, row in vars(base).items() if isinstance(row, Field)}
 
 
-def bind(view: type[View], backend: Backend) -> type[View]:
-    """Return the class whose fields read and write the structs of a backend.
-
-    The class's instances hold the struct in ``_struct`` and staged raw values, by member, in ``_writes``. Rows without
-    a member in this release are left out; ``view._explain`` explains them.
-    """
-    bound: dict[str, Any] = {"__slots__": (), "__doc__": view.__doc__}
-    setters: dict[str, tuple[str, Callable[[object], Any]]] = {}
-    parts: dict[str, Callable[[Any, object], None]] = {}
-    writers: dict[str, Any] = {}
-    missing: dict[str, Field[Any]] = {}
-    members = {name: _member(row, backend) for name, row in rows(view).items()}
-    written = {members[name] for name, row in rows(view).items() if row.writable}
-    for name, row in rows(view).items():
-        member = members[name]
-        getter = _getter(row, member, backend, member in written) if member is not None else None
-        if member is None or getter is None:
-            missing[name] = row
-            bound[name] = _Missing()
-            continue
-        compiled = backend.compiled(row, member)
-        bound[name] = property(getter, doc=row.doc) if compiled is None else compiled
-        if not row.writable:
-            continue
-        if isinstance(row, _Enumerated) and row.mask is not None:
-            parts[name] = _part_setter(member, row, backend)
-        else:
-            setters[name] = (member, row.encoder(backend))
-        writers[member] = row.writer(backend, member)
-
-    unknown: Callable[[Any, str, object], None] = getattr(view, "_assign")  # noqa: B009 - for the type checker
-
-    def assign(self: Any, name: str, value: object) -> None:
-        setter = setters.get(name)
-        if setter is not None:
-            self._writes[setter[0]] = setter[1](value)
-        elif name in parts:
-            parts[name](self, value)
-        else:
-            unknown(self, name, value)
-
-    # The compiled base takes assignments itself and hands on what it does not know.
-    bound["__setattr__" if view.__setattr__ is object.__setattr__ else "_assign"] = assign
-    bound.update(_writers=writers, _missing=missing)
-    made: type[View] = type(view.__name__, (view,), bound)
-    return made
-
-
-class _Missing:
-    """Makes an attribute look as if it did not exist, so that ``_explain`` explains it."""
-
-    __slots__ = ()
-
-    def __get__(self, view: object, owner: type | None = None) -> None:
-        raise AttributeError
-
-
-def _member(row: Field[Any], backend: Backend) -> str | None:
-    """Return the member that a row reads in this release; its name if it reads none."""
-    release = backend.release
-    if (row.since and _release(row.since) > release) or (row.until and _release(row.until) < release):
-        return None
-    if isinstance(row, Computed):
-        return row.name
-    return next((path for path in row.members if backend.has(path)), None)
-
-
-def _release(text: str) -> tuple[int, int]:
-    year, month = text.split(".")
+def release_of(text: str) -> Release:
+    """Return the numbers of a release such as "24.11" or "24.11.5"."""
+    year, month = text.split(".")[:2]
     return int(year), int(month)
-
-
-def _getter(row: Field[Any], member: str, backend: Backend, written: bool) -> Callable[[Any], Any] | None:
-    if isinstance(row, Computed):
-        compute = backend.computed(row.name)
-        # The struct is looked at so that a view that is over says so.
-        return compute and _compile(row.name, ["self._struct", "return compute(self)"], {"compute": compute})
-    if isinstance(row, Strings):
-        names: Names = {"strings": backend.strings, "text_from_c": text_from_c}
-        source = f"[text_from_c(item) for item in strings(self._struct, {member!r}, {row.count!r})]"
-        return _compile(row.name, [f"return {source}"], names)
-    value, names = row.expression(backend)
-    lines = []
-    if written:
-        staged, more = row.staged(backend)
-        names = {**names, **more}
-        lines += [
-            "writes = self._writes",
-            f"if {member!r} in writes:",
-            f"    raw = writes[{member!r}]",
-            f"    return {staged}",
-        ]
-    *outer, last = member.split(".")
-    lines.append("record = self._struct")
-    for name in outer:
-        lines += [f"record = record.{name}", "if not record:", "    return None"]
-    lines += [f"raw = record.{last}", f"return {value}"]
-    return _compile(row.name, lines, names)
-
-
-def _compile(name: str, lines: list[str], names: Names) -> Callable[[Any], Any]:
-    """Return a getter of these lines, which a traceback can show."""
-    source = "\n    ".join([f"def {name}(self):", *lines, ""])
-    file = f"<getter of {name} #{len(linecache.cache)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    namespace: dict[str, Any] = dict(names)
-    exec(compile(source, file, "exec"), namespace)
-    getter: Callable[[Any], Any] = namespace[name]
-    return getter
-
-
-def _part_setter(member: str, row: Field[Any], backend: Backend) -> Callable[[Any, object], None]:
-    encode = row.encoder(backend)
-
-    def stage(self: Any, value: object) -> None:
-        raw = encode(value)
-        old = self._writes[member] if member in self._writes else getattr(self._struct, member)
-        self._writes[member] = row.merge(old, raw)
-
-    return stage

@@ -4,21 +4,24 @@
 from __future__ import annotations
 
 from _thread import get_ident
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch, loader
 from slurmhooks.errors import LoadError
-from slurmhooks.job_submit import model, source
+from slurmhooks.job_submit import source
+from slurmhooks.job_submit.model import NEEDS_SOURCES
 from slurmhooks.job_submit.source import Asking, Struct, Views
 from slurmhooks.log import log
-from slurmhooks.wire.message import MessageError, Type, answer, decode
+from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, answer, decode, read_number
 from slurmhooks.wire.tables import TableError, installed
 from slurmhooks.worker import process
+from slurmhooks.worker.channel import ALL_LENIENT, LENIENT
 from slurmhooks.worker.service import Settings, load_site
 from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
     from pathlib import Path
 
     from slurmhooks.config import Config
@@ -41,15 +44,14 @@ class Service:
         settings: see slurmhooks.worker.service.
     """
 
-    def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
-        """Keep the handlers."""
+    def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
+        """Keep the handlers; tests have views of their own."""
         self.settings = settings
         self._tables = tables
-        self._views = Views(tables)
+        self._views = Views(tables) if views is None else views
         self._registry = registry
         self._messages: list[str] = []
         self._calling = 0  # the thread of the running call
-        model._View._release = tables.release
 
     def start(self) -> None:
         """Take what handlers say to users, and run the ``job_submit.init`` handlers.
@@ -82,12 +84,12 @@ class Service:
         if not outcome.passed:
             raise LoadError([f"a {hook} handler failed: {outcome.text}"])
 
-    def _call(self, hook: str, arguments: dict[str, Any], job: Any = None) -> Outcome:
+    def _call(self, hook: str, arguments: dict[str, Any], job: Any = None, left_out: Container[int] = ()) -> Outcome:
         """Run the handlers of a hook in a call of its own."""
         self._messages.clear()
         self._calling = get_ident()
         try:
-            return dispatch.run(self._watched(self._registry.handlers(hook)), arguments, job)
+            return dispatch.run(_watched(self._registry.handlers(hook), left_out), arguments, job)
         finally:
             self._calling = 0
 
@@ -101,10 +103,11 @@ class Service:
         if message.type != Type.REQUEST or not message.items or message.first >= len(HOOKS):
             raise MessageError("not a request")
         asking = source.current = Asking(self._tables, query)
-        structs = [asking.struct(tag, value) for tag, value in message.items]
-        return self._run(message, asking, structs).encode(self._tables)
+        structs = [asking.struct(tag, value) for tag, value in message.items if tag != LEFT_OUT_HANDLER]
+        left_out = {read_number(value) for tag, value in message.items if tag == LEFT_OUT_HANDLER}
+        return self._run(message, asking, structs, left_out).encode(self._tables)
 
-    def _run(self, message: Message, asking: Asking, structs: list[Struct]) -> Message:
+    def _run(self, message: Message, asking: Asking, structs: list[Struct], left_out: set[int]) -> Message:
         hook = HOOKS[message.first]
         modify = hook == "job_modify"
         struct = structs[0]
@@ -113,7 +116,7 @@ class Service:
         wanted = self._registry.wanted(hook) & PRIVATE_ARGUMENTS
         others = {name: self._argument(name, asking, structs) for name in wanted}
         try:
-            outcome = self._call(hook, arguments | others, job)
+            outcome = self._call(hook, arguments | others, job, left_out)
         finally:
             for view in others.values():
                 view.close()
@@ -125,14 +128,6 @@ class Service:
         if len(structs) < 2:
             raise MessageError("an update without its record")
         return self._views.record(structs[1])
-
-    @staticmethod
-    def _watched(handlers: tuple[Handler, ...]) -> Iterator[Handler]:
-        """Note which handler runs, for the log of the process that has to end it."""
-        for handler in handlers:
-            doing(handler.label)
-            yield handler
-        doing("")
 
     def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> Message:
         texts = [*self._messages, *([outcome.text] if outcome.text else [])]
@@ -150,6 +145,21 @@ class Service:
         return int(code) if code else known["SLURM_ERROR"]
 
 
+def _watched(handlers: tuple[Handler, ...], left_out: Container[int]) -> Iterator[Handler]:
+    """Say which handler runs, for the process that may have to end it.
+
+    Args:
+        handlers: of one hook.
+        left_out: the places, from 1 on, of those that are not to run.
+    """
+    every = ALL_LENIENT if all(handler.lenient for handler in handlers) else 0
+    for place, handler in enumerate(handlers, 1):
+        if place not in left_out:
+            doing(handler.label, place, every | (LENIENT if handler.lenient else 0), handler.timeout)
+            yield handler
+    doing("")
+
+
 def _log_each(write: Callable[..., None], what: str, text: str) -> None:
     for line in text.split("\n"):
         write("%s: %s", what, line)
@@ -164,8 +174,17 @@ def load(watch: Watch) -> Service:
     """
     tables = _tables()
     hooks = (*HOOKS, "job_submit.init", "job_submit.fini")
-    read, registry = load_site(watch, lambda registry: _check(registry, tables), _scripts, hooks)
-    return Service(tables, registry, Settings.of(read))
+    former = watch.before.handlers if watch.before is not None else ()
+    scripts = partial(_scripts, former=former)
+    read, registry = load_site(watch, lambda registry: _check(registry, tables), scripts, hooks)
+    settings = Settings.of(read)
+    for handler in (handler for hook in HOOKS for handler in registry.handlers(hook)):
+        if handler.timeout is not None and handler.timeout > settings.timeout:
+            log.error(
+                "%s: handler %s: timeout=%g is never reached: [job_submit] timeout = %g ends it before",
+                *(handler.where, handler.label, handler.timeout, settings.timeout),
+            )
+    return Service(tables, registry, settings)
 
 
 def _tables() -> Tables:
@@ -176,19 +195,19 @@ def _tables() -> Tables:
     """
     try:
         tables = installed()
-    except (OSError, TableError) as error:
-        raise LoadError([f"the plugin's tables cannot be read: {error}; run 'slurmhooks install' again"]) from None
+    except TableError as error:
+        raise LoadError([str(error)]) from None
     if tables is None:
         raise LoadError(["the folder of the plugin is not known: slurmctld's plugin has to start this process"])
     return tables
 
 
-def _scripts(read: Config, path: Path) -> list[loader.Source]:
+def _scripts(read: Config, path: Path, former: Container[str]) -> list[loader.Source]:
     if read.job_submit.lua is None:
         return []
     from slurmhooks.lua import job_submit
 
-    return job_submit.sources(read, path)
+    return job_submit.sources(read, path, former)
 
 
 def _check(registry: Registry, tables: Tables) -> list[str]:
@@ -196,7 +215,7 @@ def _check(registry: Registry, tables: Tables) -> list[str]:
     if "record" in tables:
         return []
     return [
-        f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {model.NEEDS_SOURCES}"
+        f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {NEEDS_SOURCES}"
         for hook in HOOKS
         for handler in registry.handlers(hook)
         if (missing := sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slurmhooks.job_submit import source
 from slurmhooks.job_submit.model import NEEDS_SOURCES
@@ -18,44 +18,25 @@ def cluster_name() -> str:
     """Return ClusterName of slurm.conf.
 
     Raises:
-        NotImplementedError: this build has only Slurm's public headers, or this is not slurmctld.
+        NotImplementedError: this build has only Slurm's public headers, or this is no worker of slurmctld's.
     """
-    asking = _asking("the name of the cluster")
-    if asking is not None:
-        return asking.text(Fact.CLUSTER_NAME, 0) or ""
-    module = _private("the name of the cluster")
-    name: bytes = module.ffi.string(module.lib.slurmhooks_cluster_name())
-    return name.decode()
+    return _asking("the name of the cluster").text(Fact.CLUSTER_NAME, 0) or ""
 
 
 def qos_priority(name: str) -> int | None:
     """Return the priority of a QOS, or None if there is no such QOS or no accounting.
 
     Raises:
-        NotImplementedError: this build has only Slurm's public headers, or this is not slurmctld.
+        NotImplementedError: this build has only Slurm's public headers, or this is no worker of slurmctld's.
     """
-    asking = _asking("the priority of a QOS")
-    if asking is not None:
-        return asking.number(Fact.QOS_PRIORITY, text_to_c("name", name))
-    module = _private("the priority of a QOS")
-    found: int = module.lib.slurmhooks_qos_priority(module.ffi.new("char[]", text_to_c("name", name)))
-    return None if found < 0 else found
+    return _asking("the priority of a QOS").number(Fact.QOS_PRIORITY, text_to_c("name", name))
 
 
-def _asking(what: str) -> Asking | None:
-    """Return what asks slurmctld, in a worker; None elsewhere."""
+def _asking(what: str) -> Asking:
+    """Return what asks slurmctld."""
     asking = source.current
-    if asking is not None and "record" not in asking.tables:
+    if asking is None:
+        raise NotImplementedError(f"{what} is what only slurmctld knows, and no request of it is handled here")
+    if "record" not in asking.tables:
         raise NotImplementedError(f"{what} is what only slurmctld knows: {NEEDS_SOURCES}")
     return asking
-
-
-def _private(what: str) -> Any:
-    """Return the compiled module of slurmctld's private structs."""
-    try:
-        from slurmhooks.job_submit import native
-    except ImportError:
-        raise NotImplementedError(f"{what} is what only slurmctld knows, and this is not slurmctld") from None
-    if native.slurmctld is None:
-        raise NotImplementedError(f"{what} is what only slurmctld knows: {native.NEEDS_SOURCES}")
-    return native.slurmctld

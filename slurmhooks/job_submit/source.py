@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit import model
-from slurmhooks.job_submit.rows import Field, Strings, Text, bind
+from slurmhooks.job_submit.binding import bind
 from slurmhooks.job_submit.users import Users, owner_of
 from slurmhooks.values import NO_VAL, text_from_c, text_to_c
 from slurmhooks.wire.message import (
@@ -23,15 +23,11 @@ from slurmhooks.wire.message import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
+    from slurmhooks.job_submit.binding import Computations
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Table, Tables
-
-    Computations = Mapping[str, Callable[[Any], Any]]
-
-ARRAYS = ("argv", "environment", "spank_job_env")
-"""The arrays of texts of a request; slurmctld's side keeps the counters beside them."""
 
 
 class Asking:
@@ -77,7 +73,7 @@ class Asking:
         for tag, value in result.items:
             if tag != place:
                 raise MessageError("a struct of another table")
-            yield Struct(Packed(self.tables.tables[place], value), self)
+            yield Struct(self.tables.tables[place], value, self)
 
     def text(self, fact: Fact, number: int, *texts: bytes | None) -> str | None:
         """Return a fact that is a text, or None."""
@@ -103,122 +99,45 @@ class Asking:
 
         if not tag < len(self.tables.tables):
             raise MessageError("a struct of no table")
-        return Struct(Packed(self.tables.tables[tag], value, fetch), self)
+        return Struct(self.tables.tables[tag], value, self, fetch)
 
 
 current: Asking | None = None
 """Questions of the running request, or of the last one, which raise; None: there was none yet."""
 
 
-class Struct:
-    """A packed struct whose members are attributes; assigned ones are written into the answer.
+class Struct(Packed):
+    """A packed struct of a request, and what the answer writes into it.
 
     Attributes:
-        packed: what slurmctld sent.
-        asking: for what it did not send.
+        asking: for what slurmctld did not send.
         written: raw values by member, once handlers have passed.
     """
 
-    __slots__ = ("asking", "packed", "written")
+    __slots__ = ("asking", "written")
 
-    def __init__(self, packed: Packed, asking: Asking) -> None:
-        """Hold what was sent."""
-        object.__setattr__(self, "packed", packed)
-        object.__setattr__(self, "asking", asking)
-        object.__setattr__(self, "written", {})
+    def __init__(
+        self, table: Table, data: bytes, asking: Asking | None, fetch: Callable[[int], bytes] | None = None
+    ) -> None:
+        """Take what was packed; see Packed."""
+        super().__init__(table, data, fetch)
+        self.asking = asking
+        self.written: dict[str, Raw] = {}
 
-    packed: Packed
-    asking: Asking
-    written: dict[str, Raw]
+    def array(self, member: str) -> list[bytes]:
+        """Return an array of texts."""
+        return self.texts(self.table.places[member])
 
-    def __getattr__(self, name: str) -> Any:
-        """Return a member's raw value."""
-        place = self.packed.table.places.get(name)
-        if place is None:
-            raise AttributeError(name)
-        return self.packed.raw(place)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Write a member."""
-        self.written[name] = value
-
-
-class PackedBackend:
-    """Reads packed structs; see rows.Backend."""
-
-    def __init__(self, tables: Tables, table: Table, computed: Computations | None = None) -> None:
-        """View the structs of a table.
-
-        Args:
-            tables: of the build.
-            table: of the structs.
-            computed: the functions of fields that are not members.
-        """
-        year, month, _ = tables.release.split(".")
-        self.release = int(year), int(month)
-        self._table = table
-        self._computed = computed or {}
-
-    def has(self, path: str) -> bool:
-        """See rows.Backend."""
-        return path in self._table.places
-
-    def string(self, pointer: Any, /) -> bytes:
-        """See rows.Backend."""
-        return bytes(pointer)
-
-    def write_text(self, struct: Any, member: str, raw: bytes | None) -> None:
-        """See rows.Backend."""
-        setattr(struct, member, raw)
-
-    def strings(self, struct: Any, member: str, count: str) -> list[bytes]:
-        """See rows.Backend."""
-        return struct.packed.raw(self._table.places[member]) or []
-
-    def computed(self, name: str) -> Callable[[Any], Any] | None:
-        """See rows.Backend."""
-        return self._computed.get(name)
-
-    def compiled(self, row: Field[Any], member: str) -> Any:
-        """See rows.Backend: members are read by their places, without a look at their names."""
-        place = self._table.places.get(member)
-        if place is None or isinstance(row, Strings):
-            return None
-        via = self._table.via[place]
-        text = isinstance(row, Text)
-        # A text is bytes here, of which the empty ones are set.
-        source, names = row.staged(self) if text else row.expression(self)
-        decode_raw: Callable[[Any], Any] = eval(f"lambda raw: {source}", dict(names))
-
-        def get(view: Any) -> Any:
-            packed, writes = view._struct.packed, view._writes
-            if member in writes:
-                return decode_raw(writes[member])
-            if via is not None and not packed.slots[via]:
-                return None
-            return decode_raw(packed.text(place) if text else packed.slots[place])
-
-        return property(get, doc=row.doc)
-
-    def read(self, struct: Any, name: str) -> list[bytes]:
-        """See model.Arrays."""
-        found: list[bytes] = struct.packed.texts(self._table.places[name])
-        return found
-
-    def find(self, struct: Any, name: str, start: bytes) -> bytes | None:
-        """See model.Arrays: one search through the packed texts."""
-        value: bytes = struct.packed.value(self._table.places[name]) or b""
+    def find(self, member: str, start: bytes) -> bytes | None:
+        """Return what follows the start in the first text of an array that has it, or None: one search."""
+        value = self.value(self.table.places[member]) or b""
         at = 0 if value.startswith(start) else value.find(b"\0" + start) + 1
         if not at and not value.startswith(start):
             return None
         end = value.find(b"\0", at)
         if end < 0:
-            raise MessageError(f"the last text of {name} has no end")
+            raise MessageError(f"the last text of {member} has no end")
         return value[at + len(start) : end]
-
-    def write(self, struct: Any, name: str, items: list[bytes]) -> None:
-        """See model.Arrays."""
-        setattr(struct, name, items)
 
 
 class Facts(Users):
@@ -264,7 +183,8 @@ def _script(record: Any) -> str | None:
 
 
 def _user_name(record: Any) -> str | None:
-    found: str | None = record._struct.asking.text(Fact.USER_NAME, record.user_id)
+    raw: bytes | None = record._struct.raw("user_name")
+    found: str | None = record._struct.asking.text(Fact.USER_NAME, record.user_id) if raw is None else text_from_c(raw)
     return found
 
 
@@ -276,24 +196,35 @@ class Views:
         private: whether slurmctld answers questions about its own structs.
     """
 
-    def __init__(self, tables: Tables) -> None:
-        """Bind the classes."""
+    def __init__(
+        self, tables: Tables, of_job: Computations | None = None, of_record: Computations | None = None
+    ) -> None:
+        """Bind the classes.
+
+        Args:
+            tables: of the build.
+            of_job: the functions of a request's fields that are no members; by default slurmctld's and the system's.
+            of_record: likewise, of a record's.
+        """
         self.tables = tables
         self.private = "record" in tables
-        users = Facts() if self.private else Users()
-        functions = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
-        backend = PackedBackend(tables, tables["job"], functions)
-        self.job: Any = bind(model.Job, backend)
-        self.job._arrays = backend
+        if of_job is None:
+            users = Facts() if self.private else Users()
+            of_job = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
+        self.job: Any = self._bound(model.Job, "job", of_job)
         if self.private:
-            record = {"script": _script, "user_name": _user_name}
-            self._record: Any = bind(model.Record, PackedBackend(tables, tables["record"], record))
-            self._partition: Any = bind(model.Partition, PackedBackend(tables, tables["partition"]))
-            self._reservation: Any = bind(model.Reservation, PackedBackend(tables, tables["reservation"]))
+            self.record_class: Any = self._bound(
+                model.Record, "record", of_record or {"script": _script, "user_name": _user_name}
+            )
+            self._partition: Any = self._bound(model.Partition, "partition")
+            self._reservation: Any = self._bound(model.Reservation, "reservation")
+
+    def _bound(self, view: type[Any], table: str, computed: Computations | None = None) -> Any:
+        return bind(view, self.tables[table], self.tables.release, computed)
 
     def record(self, struct: Struct) -> model.Record:
         """Return the view of a job that slurmctld knows."""
-        view: model.Record = self._record(struct)
+        view: model.Record = self.record_class(struct)
         return view
 
     def partitions(self, asking: Asking) -> model.Table:
@@ -313,10 +244,10 @@ class Views:
             if not isinstance(job_id, int) or not 0 < job_id < NO_VAL[32]:
                 return None
             struct = asking.row("record", job_id)
-            return None if struct is None else self._record(struct)
+            return None if struct is None else self.record_class(struct)
 
         def everything() -> dict[Any, Any]:
-            return {view.job_id: view for view in map(self._record, asking.rows("record"))}
+            return {view.job_id: view for view in map(self.record_class, asking.rows("record"))}
 
         return model.Table(find, everything)
 

@@ -9,7 +9,6 @@ Scripts see what is in the struct: NO_VAL is a number, nice is counted from NICE
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
@@ -35,7 +34,7 @@ from slurmhooks.job_submit.rows import (
 from slurmhooks.values import ENCODING, ERRORS, INFINITE, NO_VAL, UNLIMITED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 Release = tuple[int, int]
 
@@ -129,52 +128,51 @@ def writable(release: Release) -> frozenset[str]:
     return frozenset(name for name, row in known.items() if row.writable and name not in _READ_ONLY)
 
 
-def readers(string: Callable[[Any], bytes], members: Callable[[Field[Any]], str | None], release: Release) -> Any:
-    """Return the functions that read a request, by name in bytes.
+def readers(members: Mapping[str, str | None], release: Release) -> dict[bytes, Callable[[Any, Any], Any]]:
+    """Return the functions that read a request from its struct and what is staged, by name in bytes.
 
     Args:
-        string: returns the bytes of a text member that is set.
-        members: returns the member that a row reads in this release, or None.
+        members: the member that each row reads in this release.
         release: of Slurm.
     """
     found = {}
     for name, row in names("job_desc", release).items():
-        member = members(row)
-        if member is None or isinstance(row, Computed) or READABLE_SINCE.get(name, release) > release:
-            continue
-        found[name.encode()] = _reader(row, member, string)
+        member = members[name]
+        if member is not None and not isinstance(row, Computed) and READABLE_SINCE.get(name, release) <= release:
+            found[name.encode()] = _reader(member, _shown(row))
     return found
 
 
-def _reader(row: Field[Any], member: str, string: Callable[[Any], bytes]) -> Any:
-    """Return a function written out as source, as rows.bind does: scripts mostly read fields."""
-    raw = f"writes[{member!r}] if {member!r} in writes else struct.{member}"
+def _reader(member: str, shown: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    def read(struct: Any, writes: Any) -> Any:
+        raw = writes[member] if member in writes else struct.raw(member)
+        return None if raw is None else shown(raw)
+
+    return read
+
+
+def _shown(row: Field[Any]) -> Callable[[Any], Any]:
+    """Return the function from a raw value to what Lua gets."""
     if isinstance(row, Text):
-        lines = [
-            f"if {member!r} in writes:",
-            f"    return writes[{member!r}]",
-            f"raw = struct.{member}",
-            "return string(raw) if raw else None",
-        ]
-    elif isinstance(row, Tagged):
-        fits = "raw & tag" if row.tagged else "not raw & tag"
-        lines = [f"raw = {raw}", f"return float(raw & ~tag) if raw != {NO_VAL[row.bits]} and {fits} else None"]
-    elif isinstance(row, Bit):
-        lines = [f"return ({raw}) & {int(row.bit)} != 0"]
-    elif row.name == "site_factor":
-        lines = [f"raw = {raw}", f"return float(raw if raw == {NO_VAL[32]} else raw - {NICE_OFFSET})"]
-    else:
-        lines = [f"return float({raw})"]
-    namespace: dict[str, Any] = {"string": string, "tag": getattr(row, "tag", 0)}
-    source = "\n    ".join([f"def {row.name}(struct, writes):", *lines])
-    exec(compile(source, f"<Lua's {row.name}>", "exec"), namespace)
-    return namespace[row.name]
+        return bytes
+    if isinstance(row, Tagged):
+        tag, tagged, unset = row.tag, row.tagged, NO_VAL[row.bits]
+        return lambda raw: float(raw & ~tag) if raw != unset and bool(raw & tag) == tagged else None
+    if isinstance(row, Bit):
+        bit = int(row.bit)
+        return lambda raw: raw & bit != 0
+    if row.name == "site_factor":
+        return lambda raw: float(raw if raw == NO_VAL[32] else raw - NICE_OFFSET)
+    if isinstance(row, Time):
+        decode = row.decoder()
+        return lambda raw: float(decode(raw))
+    return float
 
 
-def encoder(row: Field[Any], backend: Any) -> Callable[[Any], Any]:
+def encoder(row: Field[Any], release: Release) -> Callable[[Any], Any]:
     """Return the function from what Lua converted (bytes for text, else a float) to the raw value of the member."""
     if isinstance(row, Gres):
-        prefixed = row.encoder(backend)
+        prefixed = row.encoder(release)
         return lambda raw: prefixed(raw.decode(ENCODING, ERRORS)) if raw else None
     if isinstance(row, Text):
         return lambda raw: raw or None
@@ -190,7 +188,7 @@ def encoder(row: Field[Any], backend: Any) -> Callable[[Any], Any]:
 
         return offset
     if row.name in ("begin_time", "end_time"):
-        return lambda value: _truncated(value, 64)
+        return lambda value: _truncated(value, 64) & (1 << 64) - 1
     return lambda value: to_c(value, bits)
 
 
@@ -209,77 +207,6 @@ def _truncated(value: float, width: int) -> int:
     if not -limit - 1 < value < limit:
         return -limit
     return int(value)
-
-
-Places = dict[bytes, tuple[str, str, int, int, bool, int]]
-
-
-def places(struct: Any, release: Release) -> tuple[Places, bytes, int, int]:
-    """Return what native/job_submit/lua.c reads and writes by itself.
-
-    Args:
-        struct: cffi's type of ``job_desc_msg_t``.
-        release: of Slurm.
-
-    Returns:
-        the fields, see :func:`_places`; the name of the environment, where that is, and where the number of its
-        variables.
-    """
-    members = dict(struct.fields)
-    found = _places("job_desc", members, release, writable(release))
-    return found, b"environment", members["environment"].offset, members["env_size"].offset
-
-
-def partition_places(struct: Any, release: Release) -> tuple[Places, int]:
-    """Return what native/job_submit/lua_partitions.c reads by itself.
-
-    Args:
-        struct: cffi's type of ``part_record_t``.
-        release: of Slurm.
-
-    Returns:
-        the fields, see :func:`_places`, and where the name is.
-    """
-    members = dict(struct.fields)
-    return _places("part", members, release, frozenset()), members["name"].offset
-
-
-def _places(kind: str, members: dict[str, Any], release: Release, written: frozenset[str]) -> Places:
-    """Return what C reads: what it is, its member, where that is, its size, if it is written there too, and which bit.
-
-    Args:
-        kind: see :func:`names`.
-        members: cffi's, by name.
-        release: of Slurm.
-        written: what scripts can write.
-    """
-    found = {}
-    for name, row in names(kind, release).items():
-        member = next((path for path in row.members if path in members), None)
-        flag = int(row.bit) if kind == "part" and name == "flag_default" and isinstance(row, Bit) else 0
-        special = isinstance(row, Computed) or (isinstance(row, Bit) and not flag) or name == "site_factor"
-        if member is None or special or READABLE_SINCE.get(name, release) > release:
-            continue
-        shown = _shown(row, members[member].type.cname, flag)
-        if shown is not None:
-            what, size = shown
-            is_written = name in written and not isinstance(row, Gres)
-            found[name.encode()] = (what, sys.intern(member), members[member].offset, size, is_written, flag)
-    return found
-
-
-def _shown(row: Field[Any], type_: str, flag: int) -> tuple[str, int] | None:
-    """Return what C makes of a member of a type, and the size of that; None: nothing."""
-    if type_ in ("time_t", "long"):
-        return "time", 8
-    if type_ == "char *":
-        return "text", 8
-    size = next((bits // 8 for bits in NO_VAL if type_ == f"uint{bits}_t"), None)
-    if size is None:
-        return None
-    if isinstance(row, Tagged):
-        return "tagged" if row.tagged else "untagged", size
-    return "flag" if flag else "number", size
 
 
 class Reader:
@@ -316,6 +243,7 @@ def _special(kind: str, name: str) -> Callable[[Any], Any] | None:
     """Return the function for a field where Slurm hands over something else than the row."""
     if kind == "job_rec":
         return {
+            "user_name": lambda view: view._struct.raw("user_name"),  # not looked up, as record.user_name is
             "job_state": lambda view: float(view.job_state | view.job_state_flags),
             "resizing": lambda view: float(view.resizing),
             "argv": lambda view: _table(view.argv, 1),

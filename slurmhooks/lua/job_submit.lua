@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What stands between slurmctld's calls and a job_submit.lua: run once in each new state, before the script.
-local find_partition, find_job, find_reservation, write_field, write_variable, request, variables, metamethods,
-   c_partitions, read_partition = ...
+local find_partition, find_job, find_reservation, write_field, write_variable, request, variables = ...
 local error, select, setmetatable, tonumber, type = error, select, setmetatable, tonumber, type
 local raw_next, raw_pairs = next, pairs
 local slurm = slurm
@@ -64,35 +63,21 @@ function getmetatable(...)
    return meta
 end
 
-local partitions
-if c_partitions then
-   partitions = list(c_partitions(read_partition))
-else
-   partitions = list(by_python(find_partition, "_part_rec_ptr"))
-end
+local partitions = list(by_python(find_partition, "_part_rec_ptr"))
 if slurm then
    slurm.jobs = list(by_python(find_job, "_job_rec_ptr"))
    slurm.reservations = list(by_python(find_reservation, "_resv_ptr"))
 end
 
--- The script is `level` calls away.
-local function writer(write, level)
+local function writer(write)
    return function(_, name, value)
       local wrong = write(name, value)
-      if wrong then error(wrong, level) end
+      if wrong then error(wrong, 2) end
    end
 end
 
-local environment = {}
-local index, newindex, variable
-if metamethods then
-   -- In C, which asks those of Python for what it does not know.
-   index, newindex, variable = metamethods(request, writer(write_field, 3), variables, environment)
-else
-   index, newindex, variable = request, writer(write_field, 2), variables
-end
-setmetatable(environment, { __index = variable, __newindex = writer(write_variable, 2), _job_desc = request })
-local desc = { __index = index, __newindex = newindex, _job_desc = request }
+local environment = setmetatable({}, { __index = variables, __newindex = writer(write_variable), _job_desc = request })
+local desc = { __index = request, __newindex = writer(write_field), _job_desc = request }
 
 -- Names that scripts of the years before metatables call.
 function _get_job_req_field_name(pointer, name) return pointer and pointer[name] end

@@ -110,7 +110,6 @@ class State:
             unpack_returned_tuples=True,
         )
         self.globals: Any = self._lua.globals()
-        self._loadlib: Any = self.globals[b"package"][b"loadlib"]
         as_function = self.globals[b"python"][b"as_function"]
         with open(PRELUDE, "rb") as file:
             source = file.read()
@@ -196,15 +195,6 @@ class State:
         collection that Lua still has it. So this is not lupa's as_function(), by way of which it would be twice.
         """
         return function
-
-    def file(self) -> str | None:
-        """Return the file with the functions of this Lua; None: they are those that everybody in this process finds."""
-        return None if library.shared.get(self._which.module) else self._which.file
-
-    def c_function(self, path: str, name: str) -> Any:
-        """Return a ``lua_CFunction`` of a shared library of ours, or None if this Lua loads none."""
-        found = self._loadlib(to_bytes(path), to_bytes(name))
-        return found[0] if isinstance(found, tuple) else found
 
     def line_of(self, function: Any) -> int:
         """Return the line that defines a function of Lua; 0 if there is none."""

@@ -8,7 +8,7 @@ import posix
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.lua.conversions import as_number, as_string, flag, number
 from slurmhooks.lua.runtime import LuaRaise, to_bytes, to_text
-from slurmhooks.values import strings_from_c
+from slurmhooks.values import ExitStatus, strings_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class Handle:
         view = self._self(arguments)
         name = to_text(as_string(self._state, arguments[1] if len(arguments) > 1 else None) or b"(null)")
         from slurmhooks.errors import SpankError
-        from slurmhooks.spank.fields import ITEMS, ExitStatus
+        from slurmhooks.spank.fields import ITEMS
 
         item = next((item for item in ITEMS if item.item == name), None)
         if item is None:

@@ -54,7 +54,7 @@ def make_copy(reading: int, name: str, parent: int, *, between: Callable[[int], 
     """
     status = os.fstat(reading)
     # Nobody else can read it before it has its owner.
-    writing = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
+    writing = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=parent)
     try:
         _copy_content(reading, writing, status, chunk, between)
         copy_properties(reading, writing, status)

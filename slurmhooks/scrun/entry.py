@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """All that native/scrun may call, in scrun's anchor process, as the user who called scrun.
 
-Every function takes the address of a ``struct slurmhooks_container`` and answers (return code for scrun, None, 0).
+The staging functions take the address of a ``struct slurmhooks_container``, and whether there is a hook manifest; they
+answer (return code for scrun, None, 0).
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmhooks.loader import Source
     from slurmhooks.registry import Registry
     from slurmhooks.scrun.model import Ask
 
@@ -63,33 +67,57 @@ def _asking(address: int) -> Ask:
     return ask
 
 
-def stage_in(address: int) -> Answer:
+def stage_in(address: int, known: int) -> Answer:
     """Run the handlers of slurm_scrun_stage_in().
 
     Args:
         address: see the module.
+        known: see the module.
     """
-    return _event("stage_in", address)
+    return _event("stage_in", address, bool(known))
 
 
-def stage_out(address: int) -> Answer:
+def stage_out(address: int, known: int) -> Answer:
     """Run the handlers of slurm_scrun_stage_out().
 
     Args:
         address: see the module.
+        known: see the module.
     """
-    return _event("stage_out", address)
+    return _event("stage_out", address, bool(known))
 
 
-def _event(name: str, address: int) -> Answer:
-    answer = dispatch.guarded(f"scrun {name}", lambda: _run(name, address), FAILED)
+def script() -> Answer:
+    """Find the site's own scrun.lua in the configuration, in scrun itself, for a machine without a hook manifest.
+
+    Returns:
+        0 and the path, or None if there is none; or a failure, and one line for the user.
+    """
+
+    def body() -> Answer:
+        if posix.getuid() == 0:
+            trusted.guard()
+        try:
+            return 0, _bytes(site.scrun_script(site.config_path())), 0
+        except (ConfigError, LoadError) as error:
+            return FAILED, _bytes("\n".join(error.findings)), 0
+
+    return dispatch.guarded("scrun script", body, FAILED)
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogateescape")
+
+
+def _event(name: str, address: int, known: bool) -> Answer:
+    answer = dispatch.guarded(f"scrun {name}", lambda: _run(name, address, known), FAILED)
     if answer[1] is not None:
         log.user(answer[1].decode())
     return answer[0], None, 0
 
 
-def _run(name: str, address: int) -> Answer:
-    registry = _load()
+def _run(name: str, address: int, known: bool) -> Answer:
+    registry = _load(known)
     if registry is None:
         return FAILED, None, 0
     handlers = registry.handlers(f"scrun.{name}")
@@ -128,14 +156,30 @@ def _say_what_stays(values: dict[str, str]) -> None:
         log.user(f"slurmhooks: stage_out of container {name} failed; what it left in {bundle!r} was not staged out")
 
 
-def _load() -> Registry | None:
-    """Load the hooks at the first staging; None if that fails, with everything in the log."""
+def _load(known: bool) -> Registry | None:
+    """Load the hooks at the first staging; None if that fails, with everything in the log.
+
+    Args:
+        known: the manifest says what to load.
+    """
     global _registry
     if _registry is None:
         if posix.getuid() == 0:
             trusted.guard()
         try:
-            _registry = loader.load(*site.sources())
+            _registry = loader.load(*_sources(known))
         except (ConfigError, LoadError) as error:
             log.user(dispatch.report_findings(error.findings))
     return _registry
+
+
+def _sources(known: bool) -> tuple[list[Source], Sequence[str]]:
+    """Return what to load, and the handlers that are required; see :func:`_load`."""
+    if known:
+        from slurmhooks import manifest
+
+        rows = manifest.read(None)
+        if rows is not None:
+            # 'slurmhooks compile' writes no manifest that lacks a required handler.
+            return manifest.sources(rows), ()
+    return site.sources()

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     Identity = tuple[int, int]
 
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+FOLDER = os.O_RDONLY | os.O_DIRECTORY
+"""For ``.`` and ``..``, which are never links."""
 HANDLE = os.O_PATH | os.O_NOFOLLOW
 """For what is only named, looked at, or changed through :func:`handle_path`: opening it needs no permission."""
 

@@ -15,12 +15,8 @@ from slurmhooks.errors import LoadError
 from slurmhooks.hook import CONTEXTS
 from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.registry import Registry
+from slurmhooks.spank import CALLBACKS
 from slurmhooks.values import text_from_c
-
-try:
-    import _slurmhooks_core as core
-except ImportError:  # another plugin has started Python
-    core = None
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,9 +87,11 @@ class Line:
         return len(self._names) + len(self._registered) - 1
 
 
-MANY_TASKS = 8
-"""On one node: for fewer, a rehearsal takes longer than what it saves them."""
+IN_TASKS = ("task_init_privileged", "task_init")
+"""The callbacks that run in the process of each task, which slurmstepd forks, once each."""
 
+_prepared: dict[tuple[int, int], Callable[[int], Answer]] = {}
+"""What the next call of a callback runs, by its number and the address of the line's arguments."""
 _lines: dict[tuple[str, ...], Line | None] = {}
 _options: Options | None = None
 _context = "local"
@@ -136,8 +134,8 @@ def options() -> Options:
     return _options
 
 
-def _callback_of_line(
-    name: int,
+def callback(
+    which: int,
     handle: int,
     context: int,
     argc: int,
@@ -149,8 +147,11 @@ def _callback_of_line(
 ) -> Answer:
     """Run the handlers of one callback of a line of plugstack.conf, which is loaded at first use.
 
+    A task is a fork of slurmstepd, and each page that it is the first to write to is copied for it; CPython writes to
+    every object that it looks at. So what tasks call is prepared before they are forked, see :func:`_before_tasks`.
+
     Args:
-        name: address of its name without ``slurm_spank_``.
+        which: of :data:`slurmhooks.spank.CALLBACKS`.
         handle: the ``spank_t``.
         context: the ``spank_context_t``.
         argc: number of arguments on the line of plugstack.conf.
@@ -160,21 +161,21 @@ def _callback_of_line(
         base: number of the line's first option.
         missing: address of the names of callbacks that Slurm cannot find in this variant of the plugin, or 0.
     """
-    name_text = text_from_c(ffi.string(ffi.cast("char *", name)))
+    prepared = _prepared.pop((which, argv), None)
+    if prepared is not None:
+        return prepared(handle)
+    name = CALLBACKS[which]
     unseen = text_from_c(ffi.string(ffi.cast("char *", missing))).split() if missing else []
 
     def body() -> tuple[int, bytes | None, int]:
         global _context
         _context = CONTEXTS[context - 1] if 0 < context <= len(CONTEXTS) else "error"
         pointer = ffi.cast("struct spank_handle *", handle)
-        before_tasks = name_text == "init_post_opt" and _context == "remote"
-        before_tasks = name_text == "init_post_opt" and _context == "remote"
-        many = before_tasks and core is not None and _has_many_tasks(pointer)
-        line = _line(argc, argv, bool(known), many)
+        line = _line(argc, argv, bool(known))
         if line is None or _never_called(line.registry, unseen):
             return FAILED
         if (
-            name_text == "init"
+            name == "init"
             and not known
             and not options().register(line.registry, pointer, _context, option_callback, base)
         ):
@@ -183,21 +184,21 @@ def _callback_of_line(
         def register(option: Option) -> int:
             return options().add(option, pointer, base + line.add(option), option_callback)
 
-        answer = _callback(name_text, pointer, line, register)
-        if before_tasks and answer == SUCCESS:
-            _before_tasks(pointer, line, argv, many)
+        answer = _callback(name, pointer, line, register)
+        if name == "init_post_opt" and _context == "remote" and answer == SUCCESS:
+            _before_tasks(pointer, line, argv)
         return answer
 
-    return _answer(f"spank {name_text}", body)
+    return _answer(f"spank {name}", body)
 
 
 def option(argc: int, argv: int, known: int, index: int, name: int, argument: int, remote: int) -> Answer:
     """Take an option that the user gave.
 
     Args:
-        argc: see :func:`_callback_of_line`.
-        argv: see :func:`_callback_of_line`.
-        known: see :func:`_callback_of_line`.
+        argc: see :func:`callback`.
+        argv: see :func:`callback`.
+        known: see :func:`callback`.
         index: which of the line's options.
         name: address of its name in the manifest, or 0.
         argument: address of the text, or 0.
@@ -237,16 +238,16 @@ def _told(code: int, text: bytes | None, detail: int) -> Answer:
     return code, None, 0
 
 
-def _line(argc: int, argv: int, known: bool, many: bool = False) -> Line | None:
-    """Return the line with these arguments, loaded at first use, for many tasks or not; None if that failed."""
+def _line(argc: int, argv: int, known: bool) -> Line | None:
+    """Return the line with these arguments, loaded at first use; None if that failed."""
     words = ffi.cast("char **", argv)
     args = tuple(text_from_c(ffi.string(words[index])) for index in range(argc))
     if args not in _lines:
-        _lines[args] = _load(args, known, many)
+        _lines[args] = _load(args, known)
     return _lines[args]
 
 
-def _load(args: tuple[str, ...], known: bool, many: bool) -> Line | None:
+def _load(args: tuple[str, ...], known: bool) -> Line | None:
     """Load what one line of plugstack.conf names; see :func:`_line`."""
     from slurmhooks import loader, site, trusted
 
@@ -262,15 +263,8 @@ def _load(args: tuple[str, ...], known: bool, many: bool) -> Line | None:
         if rows is None:
             sources, rest, require = site.of_plugstack(args)
         else:  # 'slurmhooks compile' writes no manifest that lacks a required handler
-            sources, rest = manifest.sources(args, rows)
+            sources, rest = manifest.sources(rows), site.split_plugstack(args)[2]
         own = [source for source in sources if not source.scripted]
-        if many and own:
-            import gc
-
-            import slurmhooks.spank.model  # noqa: F401 - not among what tasks write to
-
-            gc.collect()  # what CPython keeps of freed objects, to use again, lies anywhere
-            core.gather()
         registry = loader.load(own, require)
         scripts = [source for source in sources if source.scripted]
         if not scripts:
@@ -292,16 +286,12 @@ def _load(args: tuple[str, ...], known: bool, many: bool) -> Line | None:
 
 def _never_called(registry: Registry, missing: list[str]) -> bool:
     """Tell, and log, whether a handler waits for a callback that this variant of the plugin does not offer to Slurm."""
-    lost = [handler for name in missing for handler in registry.handlers(f"spank.{name}")]
-    if lost:
-        log.user(
-            dispatch.report_findings(
-                f"{handler.where}: Slurm would never call handler {handler.label}: the installed spank_python.so leaves"
-                f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
-                for handler in lost
-            )
-        )
-    return bool(lost)
+    if not any(registry.handlers(f"spank.{name}") for name in missing):
+        return False
+    from slurmhooks import manifest
+
+    log.user(dispatch.report_findings(manifest.never_called(registry, missing)))
+    return True
 
 
 def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], int]) -> Answer:
@@ -329,40 +319,47 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
     return lua.run(scripts, View(native, handle, _context, name, line.args), register), None, 0
 
 
-def _has_many_tasks(handle: Any) -> bool:
-    """Tell whether this is the slurmstepd of a step that will have many tasks on this node."""
-    count = ffi.new("uint32_t *")
-    failed = lib.slurmhooks_get_item(handle, lib.S_JOB_LOCAL_TASK_COUNT, count, ffi.NULL)
-    return not failed and bool(count[0] >= MANY_TASKS)
-
-
-def _before_tasks(handle: Any, line: Line, argv: int, many: bool) -> None:
-    """Have now what tasks call: cffi makes each function at its first use, and every task is a fork of this."""
-    python = any(not handler.scripted for handler in line.registry.all_handlers())
-    if python:
-        import slurmhooks.spank.model  # noqa: F401
+def _before_tasks(handle: Any, line: Line, argv: int) -> None:
+    """Prepare, in slurmstepd, what the tasks call."""
+    del handle
     for name in ("slurmhooks_get_item", "spank_getenv", "spank_setenv", "spank_unsetenv", "ESPANK_ENV_NOEXIST"):
-        getattr(lib, name)
+        getattr(lib, name)  # cffi makes each function at its first use
     ffi.typeof("char[]")
     ffi.typeof("char **")
-    if not many:
-        return
-    core.gather()
-    if python:
-        from slurmhooks.spank import rehearsal
-
-        rehearsal.rehearse(native, _tasks, handle)
-        if _options is None or _options.refused(line.registry) is None:
-            rehearsal.prepare(native, _tasks, line.registry, line.args, argv)
+    if _options is None or _options.refused(line.registry) is None:
+        for callback_name in IN_TASKS:
+            prepared = _prepare(line, callback_name)
+            if prepared is not None:
+                _prepared[CALLBACKS.index(callback_name), argv] = prepared
     import gc
 
-    gc.collect()  # as above
-    core.share()
-    gc.freeze()
+    gc.freeze()  # no task looks for garbage among what slurmstepd has made
 
 
-def _bug(name: str, error: BaseException) -> Answer:
-    return _told(*dispatch.bug(f"spank {name}", error, FAILED[0]))
+def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
+    """Return what runs the handlers of a callback in a task, given the ``spank_t``; None if there is none for it.
+
+    Args:
+        line: of plugstack.conf.
+        name: of the callback.
+    """
+    handlers = [handler for handler in line.registry.handlers(f"spank.{name}") if "remote" in handler.contexts]
+    if not handlers or any(handler.scripted for handler in handlers):
+        return None
+    from slurmhooks.spank.model import Spank
+
+    view = Spank(native, ffi.NULL, "remote", name, line.args)
+    arguments: dict[str, object] = {"spank": view}
+    what = f"spank {name}"
+
+    def body() -> Answer:
+        return _finish(dispatch.run(handlers, arguments, view))
+
+    def run(handle: int) -> Answer:
+        view._handle = ffi.cast("struct spank_handle *", handle)
+        return _answer(what, body)
+
+    return run
 
 
 def _finish(outcome: Outcome) -> Answer:
@@ -381,8 +378,3 @@ def _number(code: str | int | None) -> int:
             log.error("Reject(code=%r): this release of Slurm has no such code", code)
         code = known
     return abs(int(code)) if code else int(lib.ESPANK_ERROR)
-
-
-_tasks = core and core.Tasks(_callback_of_line, judge=dispatch.judging(_finish), bug=_bug)
-callback = _tasks or _callback_of_line
-"""What the stub calls: of many tasks what was prepared for them, else :func:`_callback_of_line`."""

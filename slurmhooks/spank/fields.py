@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posix
 
-from slurmhooks.values import number_from_c
+from slurmhooks.values import ExitStatus, number_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,48 +97,6 @@ class Item:
         self.where = where
         self.convert = convert or _plain
         self.argument = argument
-
-
-class ExitStatus:
-    """The wait status of a task, taken apart.
-
-    Attributes:
-        raw: as waitpid(2) gives it.
-    """
-
-    __slots__ = ("raw",)
-
-    def __init__(self, raw: int) -> None:
-        """Keep the status."""
-        self.raw = raw
-
-    @property
-    def exit_code(self) -> int | None:
-        """The exit code, or None if a signal ended the task."""
-        return None if self.raw & 0x7F else (self.raw >> 8) & 0xFF
-
-    @property
-    def signal(self) -> int | None:
-        """The signal that ended the task, or None."""
-        return (self.raw & 0x7F) or None
-
-    @property
-    def core_dumped(self) -> bool:
-        """Whether the task left a core file."""
-        return bool(self.raw & 0x80) and bool(self.raw & 0x7F)
-
-    def __repr__(self) -> str:
-        """Return what happened."""
-        end = f"exit code {self.exit_code}" if self.signal is None else f"signal {self.signal}"
-        return f"<ExitStatus {end}>"
-
-    def __eq__(self, other: object) -> bool:
-        """Compare the raw status, also with an int."""
-        return self.raw == (other.raw if isinstance(other, ExitStatus) else other)
-
-    def __hash__(self) -> int:
-        """Hash the raw status."""
-        return hash(self.raw)
 
 
 def _plain(spank: Spank, raw: Any) -> Any:

@@ -6,14 +6,15 @@ from __future__ import annotations
 from slurmhooks.errors import SpankError
 from slurmhooks.spank.fields import ANYWHERE, CONTROL_WRITE, ITEMS, PREPEND, REMOTE, STEP_NAMES
 from slurmhooks.values import ENCODING, ERRORS, strings_from_c, text_from_c, text_to_c, variable_size
-from slurmhooks.view import FunctionMapping, Staged, nearest, stale
+from slurmhooks.view import FunctionMapping, nearest, stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from slurmhooks.spank.fields import ExitStatus, Item, Where
+    from slurmhooks.spank.fields import Item, Where
+    from slurmhooks.values import ExitStatus
 
 
 CONTROL = "in srun, sbatch and salloc, and for reading in prolog and epilog"
@@ -63,8 +64,6 @@ class ControlEnvironment(Environment):
     def _check(self, name: object, value: object = "") -> None:
         super()._check(name, value)
         self._writable()
-
-    __setitem__ = Staged.__setitem__  # it asks _check(), which C does not for what is short and plain
 
     def __delitem__(self, name: str) -> None:
         """Delete a name; KeyError if it is not set."""

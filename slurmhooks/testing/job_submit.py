@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for slurmctld's side of job_submit: structs of the fields that slurmhooks knows, in any release."""
+"""A stand-in for slurmctld's side of job_submit: packed structs of the fields that slurmhooks knows, in any release."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.job_submit import model
+from slurmhooks.job_submit.arrays import ARRAYS
+from slurmhooks.job_submit.binding import bind
 from slurmhooks.job_submit.rows import (
     Bit,
     Computed,
@@ -19,13 +20,19 @@ from slurmhooks.job_submit.rows import (
     Time,
     Truth,
     _Enumerated,
-    bind,
+    release_of,
     rows,
 )
-from slurmhooks.values import ENCODING, ERRORS, NO_VAL, text_to_c
+from slurmhooks.job_submit.source import Struct
+from slurmhooks.testing.tables import tables_of
+from slurmhooks.values import NO_VAL, text_to_c
+from slurmhooks.wire.message import pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from slurmhooks.wire.message import Raw
+    from slurmhooks.wire.tables import Table
 
     View = TypeVar("View", bound=model._View)
 
@@ -33,6 +40,45 @@ RELEASE = "26.05"
 """The newest release that slurmhooks was written against."""
 COUNTERS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
 """The arrays of a request, each with its counter."""
+VIEWS: dict[str, type[model._View]] = {
+    "job": model.Job,
+    "record": model.Record,
+    "partition": model.Partition,
+    "reservation": model.Reservation,
+}
+"""What handlers see, by the names of the tables."""
+
+
+class FakeStruct(Struct):
+    """A struct that a test fills.
+
+    Attributes:
+        facts: the values of fields that are no members, by name.
+        raws: raw values by member.
+    """
+
+    __slots__ = ("facts", "raws")
+
+    def __init__(self, table: Table, kind: type[model._View]) -> None:
+        """Make one in which nothing is set."""
+        self.facts: dict[str, Any] = {"groups": {}}
+        self.raws: dict[str, Raw] = {}
+        members = [(row, row.member(release_of(kind._release), table.places)) for row in rows(kind).values()]
+        self.raws = {name: _unset(row) for row, name in members if name is not None and name in table.places}
+        super().__init__(table, pack(table, self.raws), None)
+
+    def put(self, raws: Mapping[str, Raw]) -> None:
+        """Change members; an array's counter changes with it."""
+        self.raws.update(raws)
+        for name, counter in COUNTERS.items():
+            if name in raws and counter in self.raws:
+                self.raws[counter] = len(raws[name] or [])  # type: ignore[arg-type]
+        super().__init__(self.table, pack(self.table, self.raws), None)
+
+    def settle(self) -> None:
+        """Take what handlers have written for what the struct has."""
+        if self.written:
+            self.put(self.written)
 
 
 class FakeJob(model.Job):
@@ -58,27 +104,24 @@ class FakeJob(model.Job):
 
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
         """Fill it; see the class."""
-        struct = _struct(type(self))
-        super().__init__(struct)
-        object.__setattr__(self, "_given", frozenset(fields))
+        super().__init__(_struct(type(self)))
+        self._set(_given=frozenset(fields))
         _fill(self, {"user_id": 1000, "group_id": 1000, **fields})
 
-    def _view(self, hook: str, owner: int | None) -> model.Job:
-        """Return what the handlers of a hook get, for :func:`run`."""
+    def _request(self, hook: str) -> FakeStruct:
+        """Return what slurmctld sends of a job, for :func:`run`."""
         self.commit()
-        modify = hook == "job_modify"
         struct = self._struct
-        for name in ("user_id", "group_id"):
-            if modify and name not in self._given:
-                setattr(struct, name, NO_VAL[32])
-        struct._written.clear()
-        return _bound(model.Job, self._release)(struct, modify=modify, owner=owner if modify else None)
+        assert isinstance(struct, FakeStruct)
+        struct.settle()
+        if hook == "job_modify":
+            struct.put({name: NO_VAL[32] for name in ("user_id", "group_id") if name not in self._given})
+        return struct
 
     def _state(self) -> dict[str, Any]:
-        """Return the fields that handlers assigned, and all that they can change otherwise, for :func:`run`."""
-        struct = self._struct
-        model.Job.__init__(self, struct)  # forget what was read before
-        found = {name: getattr(self, name) for name in _names(type(self))}
+        """Return all fields, for :func:`run`."""
+        model.Job.__init__(self, self._struct)  # forget what was staged and read before
+        found = {name: getattr(self, name) for name in rows(type(self)) if name not in self._missing}
         for name in ("environment", "spank_job_env"):
             found[name] = dict(getattr(self, name))
         found["argv"] = list(self.argv)
@@ -105,10 +148,6 @@ class FakeRecord(model.Record):
         super().__init__(_struct(type(self)))
         _fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
 
-    def _view(self) -> model.Record:
-        """Return what handlers get, for :func:`run`."""
-        return _bound(model.Record, self._release)(self._struct)
-
 
 class _Partition(model.Partition):
     __slots__ = ()
@@ -121,25 +160,27 @@ class _Reservation(model.Reservation):
 class FakeTable(model.Table):
     """``partitions``, ``reservations`` or ``jobs`` without slurmctld; see the functions below."""
 
-    __slots__ = ("_kind", "_structs")
+    __slots__ = ("_kind", "structs")
 
     def __init__(self, kind: type[model._View], structs: Mapping[Any, Any]) -> None:
         """Hold records by their keys."""
         self._kind = kind
-        self._structs = structs
+        self.structs = structs
         super().__init__(self._find_one, self._find_all)
 
     def _find_one(self, key: Any) -> model._View | None:
         if isinstance(key, str) and key.isdecimal() and issubclass(self._kind, model.Record):
             key = int(key)
-        return self._kind(self._structs[key]) if key in self._structs else None
+        return self._kind(self.structs[key]) if key in self.structs else None
 
     def _find_all(self) -> dict[Any, model._View]:
-        return {key: self._kind(struct) for key, struct in self._structs.items()}
+        return {key: self._kind(struct) for key, struct in self.structs.items()}
 
-    def _view(self) -> model.Table:
-        """Return what handlers get, for :func:`run`."""
-        return model.Table(self._find_one, self._find_all)
+    def packed(self, key: Any) -> list[bytes]:
+        """Return the struct of a key as slurmctld sends it, or none; of None, all."""
+        if key is None:
+            return [struct.data for struct in self.structs.values()]
+        return [self.structs[key].data] if key in self.structs else []
 
 
 def fake_partitions(partitions: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
@@ -172,18 +213,6 @@ def fake_jobs(jobs: Iterable[FakeRecord], *, release: str = RELEASE) -> FakeTabl
     return FakeTable(_bound(model.Record, release), {job.job_id: job._struct for job in jobs})
 
 
-def table(name: str, given: Any) -> FakeTable:
-    """Return what :func:`run` was given for an argument as a table."""
-    if isinstance(given, FakeTable):
-        return given
-    makers: dict[str, Callable[[Any], FakeTable]] = {
-        "partitions": fake_partitions,
-        "reservations": fake_reservations,
-        "jobs": fake_jobs,
-    }
-    return makers[name](given or {})
-
-
 def _table(kind: type[model._View], records: Mapping[str, Mapping[str, object]], release: str) -> FakeTable:
     bound = _bound(kind, release)
     structs = {}
@@ -193,126 +222,44 @@ def _table(kind: type[model._View], records: Mapping[str, Mapping[str, object]],
     return FakeTable(bound, structs)
 
 
-class StandIn:
-    """Reads and writes structs that hold raw values, as C has them; texts are bytes, arrays lists of bytes."""
-
-    def __init__(self, release: str) -> None:
-        """Have the members of all releases; rows know which are this one's."""
-        year, month = release.split(".")
-        self.release = int(year), int(month)
-
-    def has(self, path: str) -> bool:
-        """See rows.Backend."""
-        return True
-
-    def string(self, pointer: Any, /) -> bytes:
-        """See rows.Backend."""
-        return bytes(pointer)
-
-    def write_text(self, struct: Any, member: str, raw: bytes | None) -> None:
-        """See rows.Backend."""
-        setattr(struct, member, raw)
-
-    def strings(self, struct: Any, member: str, count: str) -> list[bytes]:
-        """See rows.Backend."""
-        place, last = _place(struct, member)
-        return list(getattr(place, last))
-
-    def computed(self, name: str) -> Callable[[Any], Any] | None:
-        """See rows.Backend."""
-
-        def compute(view: Any) -> Any:
-            return view._struct._computed.get(name)
-
-        return compute
-
-    def compiled(self, row: Field[Any], member: str) -> Any:
-        """See rows.Backend."""
-        return None
-
-    def read(self, struct: Any, name: str) -> list[bytes]:
-        """See model.Arrays."""
-        return list(getattr(struct, name))
-
-    def find(self, struct: Any, name: str, start: bytes) -> bytes | None:
-        """See model.Arrays."""
-        return next((item[len(start) :] for item in list(getattr(struct, name)) if item.startswith(start)), None)
-
-    def write(self, struct: Any, name: str, items: list[bytes]) -> None:
-        """See model.Arrays."""
-        setattr(struct, name, list(items))
-        setattr(struct, COUNTERS[name], len(items))
-
-
-_classes: dict[tuple[Any, str], Any] = {}
+_classes: dict[tuple[object, str], Any] = {}
 
 
 def _bound(view: type[View], release: str) -> type[View]:
-    """Return the class of a view that reads and writes stand-ins, and notes what is assigned.
+    """Return the class of a view for a release.
 
     Raises:
         ValueError: there can be no such release.
     """
-    parts = release.split(".")
-    if len(parts) < 2 or not all(part.isdecimal() for part in parts[:2]):
-        raise ValueError(f"a release of Slurm is such as '24.11', not {release!r}")
-    release = ".".join(parts[:2])  # micro releases have the same fields
-    if (view, release) not in _classes:
-        _classes[view, release] = _bind(view, release)
-    found: type[View] = _classes[view, release]
-    return found
-
-
-def _bind(view: type[View], release: str) -> type[View]:
-    backend = StandIn(release)
-    made = bind(view, backend)
-    kind = next(base for base in view.__mro__ if base.__module__ == model.__name__)
+    tables = tables_of(release)
+    found: type[View] | None = _classes.get((view, tables.release))
+    if found is not None:
+        return found
+    kind = next(base for base in view.__mro__ if base in VIEWS.values())
+    name = next(name for name, known in VIEWS.items() if known is kind)
+    computed = {name: _given(name) for name, row in rows(view).items() if isinstance(row, Computed)}
+    made = bind(view, tables[name], tables.release, computed)
     made.__name__ = kind.__name__  # as messages call it
-    made._release = release
-    if issubclass(made, model.Job):
-        made._arrays = backend
-    assign: Any = made.__setattr__
-
-    def note(self: Any, name: str, value: object) -> None:
-        assign(self, name, value)
-        self._struct._written.add(name)
-
-    type.__setattr__(made, "__setattr__", note)
+    _classes[view, tables.release] = made
     return made
 
 
-def _names(kind: type[model._View]) -> list[str]:
-    """Return the fields of a bound class."""
-    return [name for name in rows(kind) if name not in kind._missing]
+def _given(name: str) -> Callable[[Any], Any]:
+    def get(view: Any) -> Any:
+        return view._struct.facts.get(name)
+
+    return get
 
 
-def _struct(kind: type[model._View]) -> Any:
+def _struct(kind: type[model._View]) -> FakeStruct:
     """Return a struct in which nothing is set."""
-    struct = SimpleNamespace(_written=set(), _computed={"groups": {}})
-    for row in rows(kind).values():
-        if isinstance(row, Computed):
-            continue
-        place, last = _place(struct, row.members[0])
-        if not hasattr(place, last):
-            setattr(place, last, _unset(row))
-    for name in COUNTERS if issubclass(kind, model.Job) else ():
-        setattr(struct, name, [])
-    return struct
+    name = next(name for name, known in VIEWS.items() if issubclass(kind, known))
+    return FakeStruct(tables_of(kind._release)[name], kind)
 
 
-def _place(struct: Any, path: str) -> tuple[Any, str]:
-    """Return the struct that holds a member, and the member's name there."""
-    *outer, last = path.split(".")
-    for name in outer:
-        if not hasattr(struct, name):
-            setattr(struct, name, SimpleNamespace())
-        struct = getattr(struct, name)
-    return struct, last
-
-
-def _unset(row: Field[Any]) -> Any:
+def _unset(row: Field[Any]) -> Raw:
     """Return the raw value of a field that is not set."""
-    if isinstance(row, Text):
+    if isinstance(row, (Text, Computed)):
         return None
     if isinstance(row, Strings):
         return []
@@ -324,31 +271,38 @@ def _unset(row: Field[Any]) -> Any:
 def _fill(view: model._View, fields: Mapping[str, object]) -> None:
     """Set fields as Slurm would have them, writable or not."""
     struct, known = view._struct, rows(type(view))
+    assert isinstance(struct, FakeStruct)
+    raws: dict[str, Raw] = {}
     for name, value in fields.items():
-        if name in COUNTERS and isinstance(view, model.Job):
+        if name in ARRAYS and isinstance(view, model.Job):
             items = [f"{key}={text}" for key, text in value.items()] if name != "argv" else value  # type: ignore[attr-defined]
-            view._arrays.write(struct, name, [text_to_c(name, item) for item in items])  # type: ignore[attr-defined]
+            raws[name] = [text_to_c(name, item) for item in items]  # type: ignore[attr-defined]
         elif name not in known or name in view._missing:
             getattr(view, name)  # explains
         elif isinstance(known[name], Computed):
-            struct._computed[name] = value
+            struct.facts[name] = value
+            if name in struct.table.places:
+                raws[name] = None if value is None else text_to_c(name, value)
         else:
-            place, last = _place(struct, known[name].members[0])
-            setattr(place, last, _raw(known[name], getattr(place, last), value, view._release))
+            row = known[name]
+            member = row.member(release_of(view._release), struct.table.places)
+            assert member is not None
+            raws[member] = _raw(row, raws.get(member, struct.raws[member]), value, view._release)
+    struct.put(raws)
 
 
 def _raw(row: Field[Any], old: Any, value: Any, release: str) -> Any:
     """Return the raw value of a field that a test gives as handlers see it."""
     if isinstance(row, Strings):
-        return [text.encode(ENCODING, ERRORS) for text in value]
+        return [text_to_c(row.name, text) for text in value]
     if isinstance(row, Bit):
         return (old | row.bit) if value else (old & ~row.bit)
     if isinstance(row, Truth):
-        return bool(value)
+        return int(bool(value))
     if value is None and not isinstance(row, Text):
         return _unset(row)
     if isinstance(row, (Status, Sluid)) or type(row).encoder is Field.encoder:
         if not isinstance(value, int):
             raise TypeError(f"{row.name} takes an int, not {value!r}")
         return int(value)
-    return row.merge(old, row.encoder(StandIn(release))(value))
+    return row.merge(old, row.encoder(release_of(release))(value))

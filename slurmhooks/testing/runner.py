@@ -18,8 +18,9 @@ from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
-from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable, table
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable
 from slurmhooks.testing.scrun import FakeContainer
+from slurmhooks.testing.slurmctld import submit
 from slurmhooks.testing.spank import FakeSpank
 from slurmhooks.view import nearest
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _BUG = re.compile(r"error: error ([0-9a-f]{8}): .* raised ")
 """The first line of a report, see dispatch."""
-_TABLES = ("partitions", "reservations", "jobs")
 
 
 @dataclass(frozen=True)
@@ -152,21 +152,8 @@ def run(
 
 def _job_submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Outcome, dict[str, Any]]:
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
-    record: FakeRecord = given["record"] if given["record"] is not None else FakeRecord()
-    owner = job.user_id if hook == "job_submit" else record.user_id
-    arguments: dict[str, object] = {
-        name: given[name] if given[name] is not None else owner for name in ("submit_uid", "modify_uid")
-    }
-    view = arguments["job"] = job._view(hook, record.user_id)
-    others: list[Any] = [record._view(), *(table(name, given[name])._view() for name in _TABLES)]
-    arguments.update(zip(("record", *_TABLES), others, strict=True))
-    before = job._state()
-    try:
-        outcome = dispatch.run(registry.handlers(hook), arguments, view)
-    finally:
-        for other in others:
-            other.close()
-    written = {*job._struct._written, "argv", "environment", "spank_job_env"}
+    outcome, before, assigned = submit(registry, hook, {**given, "job": job})
+    written = {*assigned, "argv", "environment", "spank_job_env"}
     return outcome, _changes(before, {name: value for name, value in job._state().items() if name in written})
 
 
@@ -201,7 +188,8 @@ def _give(registry: Registry, options: Mapping[str, str | bool], context: str) -
         try:
             value = option.convert(None if text is True else text)
         except Reject as reject:
-            return Outcome(passed=False, code=reject.code, text=f"--{name}: {reject.text}")
+            code = dispatch.code_of(reject, f"check of {option!r}")
+            return Outcome(passed=False, code=code, text=f"--{name}: {reject.text}")
         except ValueError as error:
             return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{name}: {error}")
         if context in option.contexts:

@@ -27,6 +27,8 @@ LARGEST = 64 << 20
 """Largest message, in bytes."""
 TEXT_FOR_USER = (1 << 32) - 1
 """The tag of an answer's text for the user."""
+LEFT_OUT_HANDLER = TEXT_FOR_USER - 1
+"""The tag of a request's number: the place, from 1 on, of a handler that is not to run: it has ended a worker."""
 LEFT_OUT = 1
 """The slot of a text, or texts, that are set but too long to be sent unasked."""
 
@@ -132,10 +134,11 @@ class Packed:
 
     Attributes:
         table: of its members.
+        data: slots and texts.
         slots: for each member, a number, or where its text is.
     """
 
-    __slots__ = ("_data", "_fetch", "slots", "table")
+    __slots__ = ("_fetch", "data", "slots", "table")
 
     def __init__(self, table: Table, data: bytes, fetch: Callable[[int], bytes] | None = None) -> None:
         """Take what was packed.
@@ -153,8 +156,12 @@ class Packed:
             raise MessageError(f"a struct of {len(data)} bytes is shorter than table {table.name}")
         self.table = table
         self.slots = memoryview(data)[:size].cast("Q")
-        self._data = data
+        self.data = data
         self._fetch = fetch
+
+    def is_set(self, member: str) -> bool:
+        """Tell whether a text, texts or a pointer is not NULL."""
+        return bool(self.slots[self.table.places[member]])
 
     def value(self, place: int) -> bytes | None:
         """Return what an item would hold of a text or texts; None is a null pointer."""
@@ -166,9 +173,9 @@ class Packed:
                 raise MessageError(f"{self.table.members[place].name} was left out for its length")
             return self._fetch(place)
         start, size = slot & 0xFFFFFFFF, slot >> 32
-        if start + size > len(self._data) or start < len(self.slots) * 8:
+        if start + size > len(self.data) or start < len(self.slots) * 8:
             raise MessageError(f"{self.table.members[place].name} lies outside of its message")
-        return self._data[start : start + size]
+        return self.data[start : start + size]
 
     def text(self, place: int) -> bytes | None:
         """Return the text of a member, or None."""
@@ -177,8 +184,8 @@ class Packed:
             return None
         start = slot & 0xFFFFFFFF
         last = start + (slot >> 32) - 1
-        if start <= last == self._data.find(b"\0", start, last + 1):
-            return self._data[start:last]
+        if start <= last == self.data.find(b"\0", start, last + 1):
+            return self.data[start:last]
         # Left out, or damaged.
         value = self.value(place)
         if not value or value.find(b"\0") != len(value) - 1:
@@ -190,12 +197,11 @@ class Packed:
         value = self.value(place)
         return [] if value is None else read_texts(value)
 
-    def raw(self, place: int) -> Raw:
+    def raw(self, member: str) -> Raw:
         """Return a member of any kind; None also where the struct that has it is NULL."""
-        via = self.table.via[place]
+        place, via, kind = self.table.index[member]
         if via is not None and not self.slots[via]:
             return None
-        kind = self.table.members[place].kind
         if kind == "text":
             return self.text(place)
         return self.texts(place) if kind == "texts" else self.slots[place]
@@ -329,3 +335,44 @@ def answer(table: Table, code: int, text: bytes | None = None, writes: Mapping[s
     items = [] if text is None else [(TEXT_FOR_USER, text_value(text))]
     items += [write(table, member, raw) for member, raw in (writes or {}).items()]
     return Message(Type.ANSWER, code % (1 << 32), items=tuple(items))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a worker answers.
+
+    Attributes:
+        code: for Slurm, as 32 bits; 0 lets the request pass.
+        text: for the user, or None.
+        writes: raw values by member.
+    """
+
+    code: int
+    text: bytes | None
+    writes: dict[str, Raw]
+
+
+def read_answer(table: Table, message: Message) -> Answer:
+    """Read what :func:`answer` made.
+
+    Args:
+        table: of the job.
+        message: from the worker.
+
+    Raises:
+        MessageError: it is damaged, or no answer.
+    """
+    if message.type != Type.ANSWER:
+        raise MessageError("not an answer")
+    text: bytes | None = None
+    writes: dict[str, Raw] = {}
+    for tag, value in message.items:
+        if tag == TEXT_FOR_USER:
+            text = read_text(value)
+            continue
+        if not tag < len(table.members):
+            raise MessageError("a write to no member")
+        member = table.members[tag]
+        read = {"text": read_text, "texts": read_texts}.get(member.kind, read_number)
+        writes[member.name] = read(value)
+    return Answer(message.first, text, writes)

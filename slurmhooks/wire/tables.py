@@ -57,12 +57,14 @@ class Table:
         members: in the order of the slots of a packed struct.
         places: the index of each member by its name.
         via: for each member, the index of the pointer that it is behind, or None.
+        index: the place, the pointer and the kind of each member by its name.
     """
 
     name: str
     members: tuple[Member, ...]
     places: Mapping[str, int] = field(init=False, compare=False)
     via: tuple[int | None, ...] = field(init=False, compare=False)
+    index: Mapping[str, tuple[int, int | None, str]] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         """Index the members."""
@@ -72,7 +74,10 @@ class Table:
         object.__setattr__(self, "places", places)
         outer = (member.name.rpartition(".")[0] for member in self.members)
         pointers = {name: index for name, index in places.items() if self.members[index].kind == "pointer"}
-        object.__setattr__(self, "via", tuple(pointers.get(name) for name in outer))
+        via = tuple(pointers.get(name) for name in outer)
+        object.__setattr__(self, "via", via)
+        kinds = (member.kind for member in self.members)
+        object.__setattr__(self, "index", dict(zip(places, zip(places.values(), via, kinds, strict=True), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -168,8 +173,12 @@ def installed() -> Tables | None:
     The plugin names its folder as an option of the interpreter (``-X slurmhooks_plugins=DIR``).
 
     Raises:
-        TableError: they are none of this release of slurmhooks.
-        OSError: they cannot be read.
+        TableError: they cannot be read, or are none of this release of slurmhooks.
     """
     folder = sys._xoptions.get("slurmhooks_plugins")
-    return parse(Path(folder, FILE_NAME).read_text()) if isinstance(folder, str) else None
+    if not isinstance(folder, str):
+        return None
+    try:
+        return parse(Path(folder, FILE_NAME).read_text())
+    except (OSError, UnicodeError, TableError) as error:
+        raise TableError(f"the plugin's tables cannot be read: {error}; run 'slurmhooks install' again") from None

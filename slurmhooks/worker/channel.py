@@ -9,23 +9,32 @@ from __future__ import annotations
 
 import os
 import socket
+from _thread import allocate_lock
 from collections.abc import Callable
 from contextlib import suppress
 from mmap import mmap
 from struct import Struct
 
 from slurmhooks.errors import StaleHandleError
+from slurmhooks.log import log
 from slurmhooks.worker.service import Query
 
 HEADER = Struct("<II")
-REQUEST, QUERY, REPLY, ANSWER, LAST, READY = range(1, 7)
-"""LAST is the answer of a worker that ends after it. READY comes once, before the first request."""
+REQUEST, QUERY, REPLY, ANSWER, LAST, READY, LIMIT = range(1, 8)
+"""LAST is the answer of a worker that ends after it. READY comes once, before the first request. LIMIT bounds the time
+until the next message."""
 
 LONGEST = 64 << 20
 """Bytes that a message may have, as in native/wire/client.h."""
 PAGE = 256
-"""Bytes of a status page: how many requests the worker has begun with, then what it is doing, up to a NUL byte."""
+"""Bytes of a status page: how many requests the worker has begun with, the place of the running handler from 1 on, and
+its flags, as 32 bits each; then what the worker is doing, up to a NUL byte. In C: native/wire/exchange.c."""
 _BEGUN = Struct("<I")
+_DOING = Struct("<II")
+_TEXT = _BEGUN.size + _DOING.size
+_LIMIT = Struct("<I")
+LENIENT, ALL_LENIENT = 1, 2
+"""Flags: on_error of the handler, and of all handlers of the hook, is "accept"."""
 
 
 class ProtocolError(Exception):
@@ -45,6 +54,8 @@ class Channel:
         self.page = page
         self._owner = os.getpid()
         self._begun = 0
+        self._limited = False
+        self._lock = allocate_lock()  # a handler's threads may ask at the same time
 
     @property
     def inherited(self) -> bool:
@@ -101,32 +112,48 @@ class Channel:
                 done += size
         return bytes(whole)
 
-    def doing(self, what: str) -> None:
-        """Note what is being done, for the log if it never ends: the handler's name, or nothing."""
+    def ask(self, kind: int, data: bytes) -> bytes | None:
+        """Return the reply to a message; None: slurmctld has closed the channel."""
+        with self._lock:
+            self.send(kind, data)
+            return self.receive(REPLY)
+
+    def doing(self, what: str, place: int = 0, flags: int = 0) -> None:
+        """Note what is being done, for slurmctld and its log if it never ends.
+
+        Args:
+            what: the handler's name, or nothing.
+            place: of the handler among those of its hook, from 1 on; 0: none.
+            flags: LENIENT, ALL_LENIENT.
+        """
         if self.page is not None:
-            raw = what.encode("utf-8", "replace")[: PAGE - _BEGUN.size - 1] + b"\0"
-            self.page[_BEGUN.size : _BEGUN.size + len(raw)] = raw
+            raw = what.encode("utf-8", "replace")[: PAGE - _TEXT - 1] + b"\0"
+            self.page[_BEGUN.size : _TEXT + len(raw)] = _DOING.pack(place, flags) + raw
+
+    def limit(self, seconds: float | None) -> None:
+        """Have slurmctld wait at most so long for the next message; None: until the deadline of the request."""
+        if seconds is not None or self._limited:
+            self._limited = seconds is not None
+            self.ask(LIMIT, _LIMIT.pack(0 if seconds is None else max(1, round(seconds * 1000))))
 
     def begin(self) -> None:
         """Note that a request has arrived: if this process is killed before, another worker gets it."""
         self._begun += 1
+        self._limited = False
         if self.page is not None:
             _BEGUN.pack_into(self.page, 0, self._begun & 0xFFFFFFFF)
 
 
 def _query(channel: Channel) -> tuple[Query, Callable[[], None]]:
     """Return what asks slurmctld questions during one request, and what ends that."""
-    from threading import Lock  # a handler's threads may ask at the same time
-
-    lock = Lock()
+    lock = allocate_lock()
     over = False
 
     def query(question: bytes) -> bytes:
         with lock:
             if over or channel.inherited:
                 raise StaleHandleError("slurmctld answers only during the call, in the worker itself")
-            channel.send(QUERY, question)
-            reply = channel.receive(REPLY)
+            reply = channel.ask(QUERY, question)
         if reply is None:
             raise StaleHandleError("slurmctld has given up waiting for this call")
         return reply
@@ -139,6 +166,13 @@ def _query(channel: Channel) -> tuple[Query, Callable[[], None]]:
     return query, end
 
 
+def _end_child(channel: Channel) -> None:
+    """End this process, if it is a child that a handler forked and that has returned from the handler."""
+    if channel.inherited:
+        log.error("a handler has forked and its child came back, which ends here: have it call os._exit()")
+        os._exit(1)
+
+
 def serve(channel: Channel, handle: Callable[[bytes, Query], bytes], retire: Callable[[], bool] = bool) -> None:
     """Answer requests until slurmctld closes the channel.
 
@@ -147,6 +181,7 @@ def serve(channel: Channel, handle: Callable[[bytes, Query], bytes], retire: Cal
         handle: returns the answer to a request; what it raises ends the worker, and the request gets no answer.
         retire: tells after each request whether this worker is to be replaced.
     """
+    _end_child(channel)
     # A forked child of a handler must not keep the channel open, nor answer.
     os.register_at_fork(after_in_child=channel.close)
     with suppress(ConnectionError):
@@ -155,9 +190,7 @@ def serve(channel: Channel, handle: Callable[[bytes, Query], bytes], retire: Cal
             channel.begin()
             query, end = _query(channel)
             answer = handle(request, query)
-            if channel.inherited:
-                # A handler forked, and its child returned from it.
-                os._exit(1)
+            _end_child(channel)
             end()
             channel.doing("")
             last = retire()

@@ -20,7 +20,7 @@ DIED = 2
 SERVING = 3
 """Only workers of this generation and later ones are to be used. value: timeout in ms, pid: whether to accept."""
 UNAVAILABLE = 4
-"""There are no handlers to serve with; text: why."""
+"""There are no handlers to serve with; text: why; value, of a generation: how often in a row no worker could serve."""
 # From slurmctld.
 ACKNOWLEDGED = 5
 """All later requests go to this generation or later ones."""

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Service, Watch
 
 RETRY = 1.0
-"""Seconds between two attempts to start a worker that ends before it can serve."""
+RETRY_MOST = 60.0
+"""Seconds between two attempts to start a worker that ends before it can serve: each time twice as many, up to this."""
 
 
 class Generation:
@@ -45,8 +46,10 @@ class Generation:
         self._serving: set[int] = set()
         self._leaving: set[int] = set()  # slurmctld does not use them any more; most are being killed
         self._zombies: set[int] = set()  # ended, and slurmctld does not know it yet
+        self._closed: set[int] = set()  # of these, those that have ended in peace: slurmctld may be about to end, too
         self._finishing = False
         self._retry_at = 0.0
+        self._failures = 0  # attempts since a worker could serve
         self._wake, wakes = socket.socketpair()
         for end in (self._wake, wakes):
             end.setblocking(False)
@@ -59,7 +62,7 @@ class Generation:
         """Keep as many workers as the configuration asks for, until told to finish."""
         while not self._finishing or self._starting or self._serving or self._leaving:
             if not self._finishing and time.monotonic() >= self._retry_at:
-                while len(self._starting) + len(self._serving) < self._service.settings.workers:
+                while len(self._starting) + len(self._serving) + len(self._closed) < self._service.settings.workers:
                     self._fork()
             poller = select.poll()
             for fd in (self._supervisor, self._wake, *(channel for channel, _ in self._starting.values())):
@@ -109,6 +112,7 @@ class Generation:
             process.kill(pid)  # it is reaped as one that failed
             return
         del self._starting[pid]
+        self._failures = 0
         self._serving.add(pid)
         control.send(self._supervisor, Message(control.WORKER, self._number, pid, fds=(channel.fileno(), page)))
         channel.close()
@@ -133,6 +137,7 @@ class Generation:
         """Replace a worker at once: one that is killed with much memory takes its time to end."""
         if pid in self._zombies:
             self._zombies.remove(pid)
+            self._closed.discard(pid)
             os.waitpid(pid, 0)
         elif pid in self._serving:
             self._serving.remove(pid)
@@ -147,7 +152,10 @@ class Generation:
             if pid in self._serving:
                 self._serving.remove(pid)
                 self._zombies.add(pid)
-                control.send(self._supervisor, Message(control.DIED, self._number, pid, _status(pid)))
+                status = _status(pid)
+                if not status:
+                    self._closed.add(pid)
+                control.send(self._supervisor, Message(control.DIED, self._number, pid, status))
                 continue
             _, status = os.waitpid(pid, 0)
             self._leaving.discard(pid)
@@ -159,10 +167,11 @@ class Generation:
         channel, page = self._starting.pop(pid)
         channel.close()
         os.close(page)
-        self._retry_at = time.monotonic() + RETRY
+        self._failures += 1
+        self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
         text = f"a worker {how} before it could serve"
         log.error(text)
-        control.send(self._supervisor, Message(control.UNAVAILABLE, self._number, pid, text=text))
+        control.send(self._supervisor, Message(control.UNAVAILABLE, self._number, pid, self._failures, text))
 
 
 def _status(pid: int) -> int:
@@ -196,13 +205,14 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
         else:
             gc.collect()
             gc.freeze()  # workers share these pages until somebody writes to them
-            document = {"settings": asdict(loaded.settings), "watch": watch.plain()}
-            control.send(supervisor, Message(control.LOADED, number, fds=(control.document(document),)))
+            document = control.document({"settings": asdict(loaded.settings), "watch": watch.plain()})
+            control.send(supervisor, Message(control.LOADED, number, fds=(document,)))
+            os.close(document)
             Generation(number, supervisor, loaded).run()
             code = 0
     except BaseException as error:  # noqa: BLE001 - the stack below is the supervisor's: nothing may get there
-        traceback.print_exc()
-        line = f"the hooks could not be loaded: {type(error).__name__}; slurmctld's log says more"
+        shown = "".join(traceback.format_exception(error)).rstrip()
+        line = dispatch.report_findings([shown], "these files do not go into service")
         _refuse(supervisor, number, [line, f"{type(error).__name__}: {error}"], watch)
     finally:
         os._exit(code)

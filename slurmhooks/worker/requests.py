@@ -2,27 +2,32 @@
 """How commands such as ``slurmhooks reload`` speak to the supervisor: a socket that only root and SlurmUser may use.
 
 It is an abstract one, so that it is gone with the supervisor, whatever that dies of. Anybody may connect to such a
-socket, and anybody may have one: both sides ask the kernel who the other one is.
+socket, and anybody may have one: both sides ask the kernel who the other one is. Its name ends at random, or a user
+could take it first; commands look for it, and for those of others, in /proc/net/unix.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
+import re
 import socket
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any
 
 from slurmhooks import site
+from slurmhooks.worker import control
 
 PREFIX = "slurmhooks"
-LONGEST = 1 << 16
-"""Bytes of a request or an answer."""
+LONGEST = 4096
+"""Bytes of a request."""
 MOST = 32
 """Connections at one time."""
+CONNECT = 2.0
+"""Seconds, at most, until sockets that accept nobody are left alone: a user may have made them."""
 _CREDENTIALS = Struct("iII")
 
 
@@ -47,7 +52,7 @@ class Requests:
         """Listen."""
         self._asked: list[Asked] = []
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._listening.bind(f"\0{start_of_name(site.directory())}{os.getpid()}")
+        self._listening.bind(f"\0{start_of_name(site.directory())}{os.urandom(8).hex()}")
         self._listening.listen(MOST)
         self._listening.setblocking(False)
 
@@ -108,13 +113,10 @@ class Requests:
 
     def answer(self, asked: Asked, content: dict[str, Any]) -> None:
         """Answer a request and close its connection."""
-        data = json.dumps(content).encode()
-        if len(data) > LONGEST:
-            data = json.dumps(
-                {"findings": [f"{content['findings'][0][: LONGEST // 8]}; slurmctld's log says all"]}
-            ).encode()
+        document = control.document(content)
         with suppress(OSError):  # the command was interrupted
-            asked.connection.send(data)
+            socket.send_fds(asked.connection, [b"document"], [document])
+        os.close(document)
         self._close(asked)
 
     def close(self) -> None:
@@ -128,7 +130,7 @@ class Requests:
 
 
 def start_of_name(folder: str) -> str:
-    """Return the name of the socket for a configuration, without the process id; a socket's name must be short."""
+    """Return how names of sockets begin for a configuration; a socket's name must be short."""
     return f"{PREFIX}-{hashlib.sha256(folder.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}-"
 
 
@@ -162,28 +164,50 @@ def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[st
     if found and os.getuid() not in (0, slurm_user):
         return [{"findings": ["only root and SlurmUser may do this"]}]
     answers = []
-    for name in found:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+    for connection in _connect(found, slurm_user):
+        with connection:
             connection.settimeout(seconds)
             try:
-                connection.connect(f"\0{name}")
-                if peer(connection) not in (0, slurm_user):
-                    continue
                 connection.send(text.encode())
-                data = connection.recv(LONGEST)
+                _, documents, _, _ = socket.recv_fds(connection, LONGEST, 1)
             except ConnectionError:
                 continue  # it has just ended
             except TimeoutError:
                 answers.append({"findings": [f"no answer within {seconds:g} s"]})
                 continue
-            if data:
-                answers.append(json.loads(data))
+            answers += map(control.content, documents)
     return answers
+
+
+def _connect(candidates: list[str], slurm_user: int) -> list[socket.socket]:
+    """Return connections to those sockets of some names that belong to root or SlurmUser."""
+    found = []
+    until = time.monotonic() + CONNECT
+    while candidates:
+        busy = []
+        for name in candidates:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            connection.setblocking(False)
+            try:
+                connection.connect(f"\0{name}")
+            except BlockingIOError:
+                busy.append(name)
+            except ConnectionError:
+                pass  # it has just ended
+            else:
+                if peer(connection) in (0, slurm_user):
+                    found.append(connection)
+                    continue
+            connection.close()
+        if not busy or time.monotonic() > until:
+            break
+        candidates = busy
+        time.sleep(0.01)
+    return found
 
 
 def names(folder: str) -> list[str]:
     """Return the names of all sockets that may be supervisors of a configuration, without the NUL byte."""
-    start = f"@{start_of_name(folder)}"
+    # Names of others may hold line breaks: a line is not always a socket.
     with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
-        found = {line.split(maxsplit=7)[-1].rstrip("\n") for line in file}
-    return sorted(name[1:] for name in found if name.startswith(start) and name.removeprefix(start).isdecimal())
+        return sorted(set(re.findall(f"@({start_of_name(folder)}[0-9a-f]{{16}})$", file.read(), re.MULTILINE)))

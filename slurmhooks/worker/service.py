@@ -85,6 +85,13 @@ class Watch:
             _listed(pattern) != seen for pattern, seen in self.globs.items()
         )
 
+    def contents(self) -> dict[str, list[Former]]:
+        """Return the handlers by their source, as slurmhooks.reload has them."""
+        return {
+            name: [Former(HOOKS[hook], label, path) for hook, label, path in found]
+            for name, found in self.handlers.items()
+        }
+
     def plain(self) -> dict[str, Any]:
         """Return it as JSON can hold it, without what was before."""
         return {"files": self.files, "globs": self.globs, "handlers": self.handlers}
@@ -147,11 +154,7 @@ def load_site(
     path = site.config_path()
     live = LiveSite(check, path, scripts, hooks)
     if watch.before is not None:
-        before = watch.before.handlers.items()
-        live.resume(
-            {name: [Former(HOOKS[hook], label, file) for hook, label, file in found] for name, found in before},
-            watch.before.files,
-        )
+        live.resume(watch.before.contents(), watch.before.files)
     watch.file(str(path))
     try:
         # What is wrong is watched, too, or its repair would go unnoticed.

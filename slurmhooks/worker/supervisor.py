@@ -10,8 +10,10 @@ import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from slurmhooks.log import log
+from slurmhooks.reload import STAYS, report_change
 from slurmhooks.worker import control, generation, process
 from slurmhooks.worker.control import Message
 from slurmhooks.worker.requests import Asked, Requests
@@ -21,10 +23,14 @@ POLL = 1.0
 """Seconds between two looks at the files."""
 LOAD_LIMIT = 60.0
 """Seconds that loading hook files may take."""
-RETRY = 5.0
-"""Seconds, at most, before files that have not changed are loaded again, where nothing serves."""
+RETRY = 60.0
+"""Seconds, at most, before another generation is started after one that ended by itself, where nothing serves; the
+first is started after 0.1."""
+REPEAT = 60.0
+"""Seconds before files that do not load are loaded, and the error is logged, again though they have not changed."""
 ACCIDENTS = 3
-"""How often a generation may end by itself before requests are refused at once, and do not wait for the next one."""
+"""How often a generation or its worker may end by itself before it can serve until requests are refused at once, and do
+not wait for the next one."""
 GRACE = 2.0
 """Seconds for workers to clean up when slurmctld ends, and for a generation beyond the time of a request."""
 
@@ -69,6 +75,7 @@ class Supervisor:
         self._serving: int | None = None
         self._watch: Watch | None = None
         self._good: Watch | None = None
+        self._fault: dict[str, Any] | None = None  # why the newest files are not in force, and since when
         self._reload = True
         self._accidents = 0
         self._retry_at: float | None = None
@@ -171,6 +178,8 @@ class Supervisor:
         elif message.kind == control.UNAVAILABLE and number == self._loading:
             child.deadline = 0.0
             self._accident(number, message.text)
+        elif message.kind == control.UNAVAILABLE and number == self._serving and message.value >= ACCIDENTS:
+            self._to_client(message)
 
     def _loaded(self, child: Child, message: Message) -> None:
         """Note what a generation has loaded; it goes into service once its first worker is ready."""
@@ -197,12 +206,16 @@ class Supervisor:
         """
         if number == self._loading:
             self._loading = None
+            since = time.time() if self._fault is None else self._fault["since"]
+            self._fault = {"since": since, "findings": findings or [line]}
+            if self._retry_at is None and self._reload:
+                self._retry_at = time.monotonic() + REPEAT
             if self._serving is None and self._accidents in range(1, ACCIDENTS):
                 pass  # requests wait for the next one, until their deadline
             elif self._serving is None:
                 self._to_client(Message(control.UNAVAILABLE, number, text=line))
             else:
-                log.error("the hooks that were loaded before stay in service")
+                log.error("%s", STAYS)
             self._requests.failed(number, findings or [line])
 
     def _accident(self, number: int, text: str) -> None:
@@ -214,16 +227,21 @@ class Supervisor:
         """
         if self._serving is None:
             self._accidents += 1
-            self._retry_at = time.monotonic() + min(RETRY, 0.05 * 2**self._accidents)
-        self._refuse(number, f"{text}: see slurmctld's log", [text])
+            self._retry_at = time.monotonic() + min(RETRY, 0.05 * 2 ** min(self._accidents, 12))
+        text = f"{text}: see slurmctld's log"
+        self._refuse(number, text, [text])
 
     def _into_service(self, number: int, child: Child) -> None:
         """Have requests go to a generation, and the one before finish."""
         assert child.settings is not None
+        assert child.watch is not None
         child.deadline = None
         settings, before = child.settings, self._serving
         self._serving, self._loading, self._accidents = number, None, 0
+        if self._good is not None and self._good.plain() != child.watch.plain():
+            report_change(self._good.contents(), child.watch.contents())
         self._good = child.watch
+        self._fault = None
         timeout = max(1, round(settings.timeout * 1000))
         self._to_client(Message(control.SERVING, number, int(settings.accept), timeout))
         if before is not None and before in self._children:
@@ -306,12 +324,21 @@ class Supervisor:
     def _on_request(self, asked: Asked) -> None:
         """Handle what a command asks for."""
         if asked.text == "status":
-            children = {
-                number: {"pid": child.pid, "workers": sorted(child.workers)} for number, child in self._children.items()
-            }
-            self._requests.answer(asked, {"serving": self._serving, "loading": self._loading, "generations": children})
+            self._requests.answer(asked, self._status())
         elif asked.text != "reload":
             self._requests.answer(asked, {"findings": [f"unknown request {asked.text!r}"]})
+
+    def _status(self) -> dict[str, Any]:
+        """Return what is in force; as slurmhooks/cli/_running.py shows it."""
+        serving = self._children.get(self._serving) if self._serving is not None else None
+        handlers = serving.watch.handlers if serving is not None and serving.watch is not None else {}
+        return {
+            "supervisor": os.getpid(),
+            "generation": self._serving,
+            "workers": sorted(serving.workers) if serving is not None else [],
+            "handlers": [handler for found in handlers.values() for handler in found],
+            "fault": self._fault,
+        }
 
     def _end(self) -> None:
         """End everything below: in peace at first, as workers see that their channels are closed."""
@@ -320,10 +347,14 @@ class Supervisor:
         for number, child in self._children.items():
             with suppress(OSError):
                 control.send(child.connection, Message(control.FINISH, number))
+        connections = [child.connection for child in self._children.values()]
         while any(child.pid for child in self._children.values()) and time.monotonic() < until:
-            select.select([self._wake], [], [], 0.05)
+            ready, _, _ = select.select([self._wake, *connections], [], [], 0.05)
             with suppress(BlockingIOError):
                 self._wake.recv(4096)
+            for connection in connections[:]:
+                if connection in ready and not _drop(connection):
+                    connections.remove(connection)
             self._reap()
         # Killing one may have its children adopted.
         while found := process.children():
@@ -331,3 +362,16 @@ class Supervisor:
                 process.kill(pid, group=True)
             time.sleep(0.005)
             self._reap()
+
+
+def _drop(connection: socket.socket) -> bool:
+    """Take a message that slurmctld does not get any more; tell whether others may follow.
+
+    A worker that has become ready meanwhile would wait for requests as long as its channel lies in a message.
+    """
+    message = control.receive(connection)
+    if message is None:
+        return False
+    for fd in message.fds:
+        os.close(fd)
+    return True

@@ -12,6 +12,7 @@ import traceback
 from mmap import mmap
 from typing import TYPE_CHECKING
 
+from slurmhooks.errors import LoadError
 from slurmhooks.worker import process
 from slurmhooks.worker.channel import PAGE, Channel, serve
 
@@ -28,10 +29,18 @@ OOM_SCORE = "500"
 _channel: Channel | None = None
 
 
-def doing(what: str) -> None:
-    """Note what this worker is doing, such as the name of a handler, for the log if it never ends. Costs 1 us."""
+def doing(what: str, place: int = 0, flags: int = 0, timeout: float | None = None) -> None:
+    """Note what this worker is doing, such as the name of a handler, in case that it never ends. Costs 1 us.
+
+    Args:
+        what: for the log.
+        place: of the handler among those of its hook, from 1 on; 0: none.
+        flags: see slurmhooks.worker.channel.
+        timeout: seconds that it may take; None: until the deadline of the request.
+    """
     if _channel is not None:
-        _channel.doing(what)
+        _channel.doing(what, place, flags)
+        _channel.limit(timeout)
 
 
 def run(service: Service, connection: socket.socket, page: int, parent: int) -> None:
@@ -92,6 +101,8 @@ def main(service: Service, connection: socket.socket, page: int, parent: int) ->
     try:
         run(service, connection, page, parent)
         code = 0
+    except LoadError:
+        pass  # the log has what it says
     except BaseException:  # noqa: BLE001 - the stack below is the generation's: nothing may get there
         traceback.print_exc()
     finally:

@@ -41,6 +41,7 @@ int main(int argc, char **argv)
     job.user_id = getuid();
     job.group_id = getgid();
     job.min_nodes = job.max_nodes = 1;
+    job.priority = 0; /* held: nothing runs */
     job.environment = environment;
     job.env_size = 2;
     for (long left = atol(argv[1]); left > 0; left--)

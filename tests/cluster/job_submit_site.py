@@ -16,6 +16,8 @@ HOOKS_D = "/etc/slurm/hooks.d"
 TOML = "/etc/slurm/slurmhooks.toml"
 CONF = "/etc/slurm/local.conf"
 DEFAULT_TOML = f'[hooks]\npaths = ["{HOOKS_D}/*.py"]\n'
+UNANSWERED = "slurmhooks: the job_submit hooks did not answer (error "
+"""What a user is told where no worker can serve."""
 FOLDER = "/var/tmp/told"
 """Where handlers write down what they saw; anybody may write there."""
 
@@ -51,18 +53,23 @@ class Site:
             f"rm -rf {HOOKS_D}/* {FOLDER}; mkdir -m 777 {FOLDER}; printf %s {shlex.quote(DEFAULT_TOML)} > {TOML}",
             check=True,
         )
+        # Handlers go two seconds after the configuration was written.
+        self.reload(f"touch -d '1 minute ago' {TOML}")
 
     def reset(self) -> None:
         """Have no hooks, no jobs, nothing told, and forget the log so far."""
         self.clear()
-        # Handlers go two seconds after the configuration was written, at the next request.
-        script = f"touch -d '1 minute ago' {TOML}; sbatch --test-only --wrap=true"
-        self.cluster.root("sh", "-c", f"scancel --state=PENDING; scancel --state=RUNNING; {script}")
+        self.cluster.root("sh", "-c", "scancel --state=PENDING; scancel --state=RUNNING")
         self.mark()
 
-    def hooks(self, source: str, name: str = "life.py") -> None:
-        """Put a hook file in place, whole, under the preamble."""
-        place(self.cluster, PREAMBLE + textwrap.dedent(source), f"{HOOKS_D}/{name}")
+    def hooks(self, source: str, name: str = "life.py", *, reload: bool = True) -> None:
+        """Put a hook file in place, whole, under the preamble, and in force unless another change comes with it."""
+        place(self.cluster, PREAMBLE + textwrap.dedent(source), f"{HOOKS_D}/{name}", reload=reload)
+
+    def reload(self, first: str = "") -> str:
+        """Run a shell command, have slurmctld's workers take up all files, and return what that says."""
+        done = self.cluster.root("sh", "-c", f"{first}; slurmhooks reload" if first else "slurmhooks reload")
+        return done.stdout + done.stderr
 
     def conf(self, lines: str) -> None:
         """Have these lines of slurm.conf, and a slurmctld that has read them."""
@@ -109,15 +116,22 @@ class Site:
         """Return what scontrol shows of a job, or of the first that it shows."""
         return shown(self.said("scontrol", "show", "job", "-o", job_id, user="root").splitlines()[0])
 
+    def events(self) -> list[str]:
+        """Return what LIFE has told since the start of the test, and keep it."""
+        told = self.cluster.root("sh", "-c", f"cat {FOLDER}/told").stdout
+        return [json.loads(line)["event"] for line in told.splitlines()]
+
     def told(self) -> list[dict[str, Any]]:
         """Return what handlers told, and forget it."""
         done = self.cluster.root("sh", "-c", f"cat {FOLDER}/told && rm {FOLDER}/told")
         return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def place(cluster: "Cluster", source: str, path: str) -> None:
-    """Put a hook file in place that slurmctld takes for complete, even if it has fewer handlers than before."""
+def place(cluster: "Cluster", source: str, path: str, *, reload: bool = True) -> None:
+    """Put a hook file in force, whole, even if it has fewer handlers than before; one that is wrong is only loaded."""
     script = f"cat > {path}.new; chmod 644 {path}.new; touch -d '1 minute ago' {path}.new; mv {path}.new {path}"
+    if reload:
+        script += "; slurmhooks reload 2>/dev/null || true"
     cluster.root("sh", "-ec", script, input=source, check=True)
 
 

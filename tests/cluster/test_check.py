@@ -69,6 +69,20 @@ def test_a_folder_that_slurm_user_cannot_enter(site: Site) -> None:
     assert check(site)[0] == 0
 
 
+def test_a_file_of_slurm_user(site: Site) -> None:
+    """A command of root's does not run it, or SlurmUser would be root; SlurmUser's own does, as slurmctld does."""
+    site.cluster.root("chown", "slurm", f"{HOOKS_D}/life.py", check=True)
+    try:
+        code, said = check(site)
+        assert code == 1
+        assert f"{HOOKS_D}/life.py: SlurmUser (user id " in said
+        assert "life:submit" not in said
+        done = site.cluster.root("runuser", "-u", "slurm", "--", "slurmhooks", "check")
+        assert (done.returncode, "life:submit" in done.stdout) == (0, True), done.stdout + done.stderr
+    finally:
+        site.cluster.root("chown", "root", f"{HOOKS_D}/life.py", check=True)
+
+
 def test_text_of_a_user(site: Site) -> None:
     """It forges no line of slurmctld's log, acts on no terminal and is of limited length, on submission and update."""
     site.mark()

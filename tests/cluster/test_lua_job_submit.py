@@ -158,12 +158,15 @@ class Side:
         self.plugin = plugin
         self.clock = 2_000_000_000
         """Modification times: Slurm's plugin takes up a script only in another second."""
+        self.logged: int | None = None
+        """How long the log was when the script changed, until a command has run."""
 
     def start(self, script: str) -> None:
         """Bring the cluster up from nothing, with a script."""
         cluster = self.cluster
         cluster.put(f"JobSubmitPlugins={self.plugin}\n", "/etc/slurm/local.conf")
-        lua = '[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\n'
+        # Each script is loaded once, and what it logs there is logged once.
+        lua = '[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\nreload = false\n'
         cluster.put(lua, "/etc/slurm/slurmhooks.toml")
         cluster.put("", "/etc/slurm/plugstack.conf")
         cluster.put(names_module(cluster.release), "/etc/slurm/lua/names.lua")
@@ -171,16 +174,24 @@ class Side:
         cluster.put(script, SCRIPT)
         cluster.tool("down")
         cluster.tool("up", timeout=120.0)
+        if self.plugin == "python":
+            # job_submit/lua has loaded its script when slurmctld answers.
+            cluster.root("slurmhooks", "reload", check=True)
 
     def place(self, script: str) -> None:
-        """Put a script in place, newer than the one before."""
+        """Put a script in force, newer than the one before; one that cannot be loaded is only tried."""
         self.clock += 10
+        self.logged = len(self.cluster.log())
         self.cluster.put(script, f"{SCRIPT}.new")
         self.cluster.root("sh", "-c", f"touch -d @{self.clock} {SCRIPT}.new && mv {SCRIPT}.new {SCRIPT}", check=True)
+        # The next command makes job_submit/lua load it.
+        if self.plugin == "python":
+            self.cluster.root("slurmhooks", "reload")
 
     def run(self, command: str) -> Seen:
         """Run a command as alice, or as root; return what came of it."""
-        before = len(self.cluster.log())
+        before = len(self.cluster.log()) if self.logged is None else self.logged
+        self.logged = None
         if command.startswith("sudo-root "):
             done = self.cluster.root("sh", "-c", command.removeprefix("sudo-root "))
         else:
@@ -329,13 +340,16 @@ def test_lua_and_python_handlers_run_together(cluster: Cluster) -> None:
     shown = submitted("first")
     assert "Comment=before, lua 1, after" in shown
     assert 'AdminComment={"a":[1]}a' in shown
-    # Another file changes: the script keeps its globals.
+    assert "Comment=before, lua 2, after" in submitted("second")
+    # Another file changes: all are loaded anew, and the script's globals are gone.
     cluster.put(HOOKS.replace('"before"', '"changed"'), "/etc/slurm/hooks.d/together.py")
-    assert "Comment=changed, lua 2, after" in submitted("second")
-    # The script changes, twice in one second: both changes count, and its globals are gone.
+    cluster.root("slurmhooks", "reload", check=True)
+    assert "Comment=changed, lua 1, after" in submitted("third")
+    # The script changes, twice in one second: both changes count.
     for word in ("Lua", "LUA"):
         cluster.put(TOGETHER.replace(", lua ", f", {word} "), SCRIPT)
-        assert f"Comment=changed, {word} 1, after" in submitted("third")
+        cluster.root("slurmhooks", "reload", check=True)
+        assert f"Comment=changed, {word} 1, after" in submitted("fourth")
     refused = cluster.user("alice", *BATCH.split(), "-J", "refused", "--wrap", "true")
     assert refused.returncode != 0
     assert "refused by Python" in refused.stderr

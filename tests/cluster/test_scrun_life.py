@@ -455,14 +455,12 @@ def test_python_starts_only_to_stage(alice: User) -> None:
 
 
 def test_create_itself_has_no_python(alice: User) -> None:
-    """While the anchor stages in, the waiting `scrun create` has not even loaded libpython.
-
-    Without our SPANK plugin, which may start Python where there is no manifest.
-    """
+    """While the anchor stages in, the waiting `scrun create` has not even loaded libpython, given a manifest."""
     install(alice.cluster, SLOW)
     plugstack = alice.cluster.root("cat", "/etc/slurm/plugstack.conf", check=True).stdout
     alice.cluster.put("", "/etc/slurm/plugstack.conf")
     try:
+        alice.cluster.root("slurmhooks", "compile", check=True)
         alice.bundle("/bin/true")
         alice.create_in_background("demo")
         alice.wait_trace("demo in")
@@ -474,6 +472,7 @@ def test_create_itself_has_no_python(alice: User) -> None:
         ).stdout
     finally:
         alice.cluster.put(plugstack, "/etc/slurm/plugstack.conf")
+        alice.cluster.root("rm", "-f", "/etc/slurm/slurmhooks.manifest", check=True)
     alice.sh("scancel -u alice")
     alice.wait_trace("demo out True")
     create = [line for line in maps.splitlines() if line.startswith("scrun")]

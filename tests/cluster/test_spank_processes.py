@@ -574,16 +574,16 @@ class Cost:
 
 COSTS = (
     Cost(None),
-    Cost("job_prolog", processes=("prolog",)),
-    Cost("job_epilog", processes=("epilog",)),
+    # Those that cost come together: four variants of the plugin serve all sites.
+    Cost("job_prolog", processes=("prolog", "epilog")),
+    Cost("job_epilog", processes=("prolog", "epilog")),
     Cost("local_user_init", python=("srun",)),
     # Loaded before the tasks are forked, once for all.
-    Cost("user_init", clones=1, python=("slurmstepd",)),
+    Cost("user_init", clones=6, python=("slurmstepd",)),
     Cost("task_init_privileged", python=("slurmstepd",)),
     Cost("task_init", python=("slurmstepd",)),
-    # The extern step has one, too.
-    Cost("task_post_fork", clones=3, python=("slurmstepd",)),
-    Cost("task_exit", clones=2, python=("slurmstepd",)),
+    Cost("task_post_fork", clones=6, python=("slurmstepd",)),
+    Cost("task_exit", clones=6, python=("slurmstepd",)),
     Cost("slurmd_exit"),
 )
 
@@ -621,7 +621,7 @@ def have_one(counted: Site, language: str, callback: str | None) -> None:
 @pytest.mark.parametrize("language", ["python", "lua"])
 @pytest.mark.parametrize("cost", COSTS, ids=lambda cost: cost.callback)
 def test_what_is_not_used_costs_nothing(counted: Site, cost: Cost, language: str) -> None:
-    """Slurm starts and clones no process for a callback that has no handler, and Python runs only where one has."""
+    """A group of callbacks without handlers costs no process and no clone, and Python runs only where a handler is."""
     have_one(counted, language, cost.callback)
     counted.compile()
     counted.cluster.restart()

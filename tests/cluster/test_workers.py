@@ -37,9 +37,7 @@ SLURMCTLD = "slurmctld=$(awk '{print $4}' /proc/$(pgrep -xo slurmhooks-sup)/stat
 
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
-    """The cluster, with slurmctld's plugin that has no Python in it."""
-    plugins = "/usr/local/lib/slurm"
-    cluster.root("cp", f"{plugins}/job_submit_workers.so", f"{plugins}/job_submit_python.so", check=True)
+    """The cluster, with a policy, and a deadline that is soon over."""
     cluster.put(
         '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\ntimeout = 0.5\n', "/etc/slurm/slurmhooks.toml"
     )
@@ -112,7 +110,12 @@ def test_reload(site: Cluster) -> None:
 def test_a_file_that_is_lost(site: Cluster) -> None:
     """A hook file that disappears leaves its handlers in force, also in workers that are new."""
     shell(site, f"mv {HOOKS_FILE} /root/lost.py")
-    assert "is gone, and with it job_submit handler workers:policy" in site.root("slurmhooks", "reload").stderr
+    lost = "is gone, and with it job_submit handler workers:policy"
+    assert lost in site.root("slurmhooks", "reload").stderr
+    for verb in ("info", "check"):
+        shown = site.root("slurmhooks", verb)
+        assert "in force: job_submit handler workers:policy (" in shown.stdout
+        assert f": keeps the hooks from before in force: {HOOKS_FILE}: {lost}" in shown.stderr
     victim = shell(site, "pgrep -xo slurmhooks-work")
     shell(site, f"kill -9 {victim}")
     site.wait(lambda: victim not in shell(site, "pgrep slurmhooks- || true").split(), what="its end")

@@ -89,7 +89,7 @@ def build(flavour: Flavour) -> Build:
         python = embeddable_python()
         command = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", str(tree), str(ROOT / "native")]
         command += [f"--prefix={tree / 'plugins'}", f"-Dpython={python}", f"-Dpython_paths={python_paths(python)}"]
-        command += [f"-Dslurm_include={include}", f"-Dlua={lua}", "-Dfakehost=true", "-Dvariants=false"]
+        command += [f"-Dslurm_include={include}", f"-Dlua={lua}", "-Dfakehost=true"]
         command += [f"-Dsysconfdir_slurm={tree / 'etc'}"]
         command += flavour.options
         # Meson caches what it found: changed options mean a fresh start.

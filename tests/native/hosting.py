@@ -24,6 +24,7 @@ LISTS = (
     *("calls", "contexts", "checked"),
 )
 WORD = re.compile(r' (\w+)=(?:"([^"]*)"|(\S+))')
+OPEN_AT_END = re.compile(r"^ *(?:open|load) js (?![\s\S]*^ *close js$)", re.MULTILINE)
 ERROR_ID = re.compile(r"error ([0-9a-f]{8})")
 
 Value = int | str | None
@@ -120,7 +121,6 @@ class Host:
     def __init__(self, build: Build, folder: Path) -> None:
         """Put scrun.lua into the folder; every site has one."""
         self.build = build
-        self.job_submit = "job_submit_python.so"
         # Before 25.05 slurmstepd takes only negative codes for failures.
         self.sign = -1 if build.slurm < 0x190500 else 1
         self.folder = folder
@@ -131,7 +131,6 @@ class Host:
         template = self.build.plugins / "scrun.lua.in"
         if template.exists():
             text = template.read_text().replace("@PLUGIN_DIR@", str(self.plugins))
-            text = text.replace("@SYSCONFDIR@", str(self.build.sysconfdir))
             (self.folder / "scrun.lua").write_text(text)
 
     def use_copy_of_plugins(self) -> Path:
@@ -145,7 +144,7 @@ class Host:
         """Write a hook file, and name it in slurmhooks.toml."""
         path = self.folder / name
         path.write_text("from slurmhooks import Reject, hook, log\n" + textwrap.dedent(text))
-        self.config(f"[hooks]\npaths = [{name!r}]\n")
+        self.config(f"[hooks]\npaths = [{name!r}]\n[job_submit]\ntimeout = 60.0\n")
         return path
 
     def config(self, text: str) -> Path:
@@ -157,13 +156,18 @@ class Host:
     def script(self, text: str) -> Path:
         """Write a script and return its file."""
         names = {
-            "job_submit": self.plugins / self.job_submit,
+            "job_submit": self.plugins / "job_submit_python.so",
             "spank": self.plugins / "spank_python.so",
             "lua": self.folder / "scrun.lua",
             "dir": self.folder,
         }
+        text = textwrap.dedent(text)
+        # Requests wait for a worker no longer than until their deadline, and a loaded machine starts none in that time.
+        text = re.sub(r"^( *open js .*)$", r"\1\nawait_worker", text, flags=re.MULTILINE)
+        if OPEN_AT_END.search(text):
+            text += "\nclose js\n"  # as slurmctld ends: with all that its workers have logged
         path = self.folder / "script"
-        path.write_text(string.Template(textwrap.dedent(text)).substitute({k: str(v) for k, v in names.items()}))
+        path.write_text(string.Template(text).substitute({k: str(v) for k, v in names.items()}))
         return path
 
     def run(

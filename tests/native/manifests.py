@@ -18,3 +18,13 @@ def compile_manifest(host: Host, *patterns: Path, args: tuple[str, ...] = ("hook
     path.write_text("")
     path.write_text(manifest.render([line], watched, host.build.slurm, map(str, patterns)))
     return path
+
+
+def compile_scrun(host: Host, script: str | None) -> None:
+    """Write the manifest that 'slurmhooks compile' would for scrun, with hooks.py if it exists."""
+    hooks = host.folder / "hooks.py"
+    sources = [loader.Source(path=str(hooks))] if hooks.exists() else []
+    path = None if script is None else str(host.folder / script)
+    scrun = manifest.Scrun(sources, ("debug3", "4096"), path)
+    watched = [str(host.folder / name) for name in ("hooks.py", "slurmhooks.toml")]
+    (host.folder / "slurmhooks.manifest").write_text(manifest.render([], watched, host.build.slurm, (), scrun))

@@ -35,7 +35,14 @@ def init(spank):
 
 @hook.job_submit
 def submit(job):
-    job.comment = "ran"
+    import json, os
+    flags = (sys.flags.isolated, sys.flags.ignore_environment, sys.flags.no_user_site, sys.flags.dev_mode)
+    log.info("worker", flags=flags, optimize=sys.flags.optimize, prefix=sys.prefix, executable=sys.executable)
+    log.info("worker", path=sys.path, json=json.__file__, folder=os.getcwd(), encoding=sys.getfilesystemencoding())
+    with open("/proc/self/status") as status:
+        masks = dict(line.split() for line in status if line.startswith("Sig"))
+    log.info("worker", blocked=masks["SigBlk:"], ignored=masks["SigIgn:"])
+    job.comment = job.account + "!"
 """
 
 SCRIPT = """
@@ -45,7 +52,7 @@ SCRIPT = """
     call sp init
     option sp greet Ada
     open js $job_submit
-    job_submit js account=a
+    job_submit js account=\\xc3\\xa4\\xff
     lua $lua
     stage_in bundle=/b
     fork
@@ -178,7 +185,7 @@ def test_a_clean_environment(clean: Run) -> None:
     assert clean.one("getenv")["value"] is None
     assert clean.said("isolated") == ["flags=(1, 1, 1, 1)"]
     assert clean.said("text") == [r"value='ä\udcff' encoding='utf-8'"]
-    assert clean.one("job_submit")["comment"] == "ran"
+    assert clean.one("job_submit")["comment"] == "ä\udcff!"
     assert {result.rc for result in clean.results if "rc" in result.values} == {0}
 
 
@@ -194,15 +201,18 @@ def test_a_hostile_environment(host: Host, clean: Run, tmp_path: Path, case: Cal
 
 @pytest.mark.parametrize("closed", ["0", "1", "2", "0 1 2"])
 def test_closed_descriptors(host: Host, tmp_path: Path, closed: str) -> None:
-    """Slurm's daemons may run with 0, 1 and 2 closed: what is opened in their place does not confuse anything."""
+    """Slurm's daemons may run with 0, 1 and 2 closed: what is opened in their place does not confuse anything.
+
+    Workers have theirs, whose output is for the log.
+    """
     host.site(
         """
         import sys
 
         @hook.job_submit
         def submit(job):
-            print("for nobody")
-            print("for nobody", file=sys.stderr)
+            print("for the log")
+            print("for the log", file=sys.stderr)
             job.comment = "ran"
 
         @hook.spank.init
@@ -211,44 +221,39 @@ def test_closed_descriptors(host: Host, tmp_path: Path, closed: str) -> None:
         """
     )
     output = tmp_path / "output"
-    host.run(
-        f"""
-        close_fd {closed}
-        open js $job_submit
-        job_submit js
-        open sp $spank hooks.py
-        context remote
-        call sp init
-        fork
-        job_submit js
-        end
-        """,
-        wrapper=["sh", "-c", f'exec "$0" -o {output} "$@"'],
-        quiet=False,
-    )
+    for script in (
+        "open js $job_submit\njob_submit js",
+        "open sp $spank hooks.py\ncontext remote\ncall sp init\nfork\ncall sp task_init\nend",
+    ):
+        wrapper = ["sh", "-c", f'exec "$0" -o {output} "$@"']
+        host.run(f"close_fd {closed}\n{script}", wrapper=wrapper, quiet=False)
     run = host.read(0, output.read_bytes())
-    assert [result["comment"] for result in run.of("job_submit")] == ["ran", "ran"]
-    assert run.one("call").rc == 0
+    assert run.one("job_submit")["comment"] == "ran"
+    assert run.lines().count("for the log") == 2
+    assert [result.rc for result in run.of("call")] == [0, 0]
 
 
 def test_moved_plugins(host: Host, tmp_path: Path) -> None:
-    """The plugins find their parts wherever they were put, also through a symbolic link and a relative path."""
-    host.site("hook.job_submit(lambda job: log.info('ran'))")
+    """The plugins find their parts wherever they were put, also through a symbolic link, SPANK's in a relative path."""
+    host.site("hook.job_submit(lambda job: log.info('ran'))\nhook.spank.init(lambda spank: log.info('ran'))")
     plugins = host.use_copy_of_plugins()
     plugins.rename(tmp_path / "elsewhere")
     (tmp_path / "link").symlink_to("elsewhere")
-    for path in ("elsewhere/job_submit_python.so", "./link/job_submit_python.so"):
-        run = host.run(f"open js {path}\njob_submit js")
+    for folder in (tmp_path / "elsewhere", tmp_path / "link"):
+        assert host.run(f"open js {folder}/job_submit_python.so\njob_submit js").said("ran") == [""]
+    for relative in ("elsewhere", "./link"):
+        run = host.run(f"open sp {relative}/spank_python.so hooks.py\ncontext remote\ncall sp init")
         assert run.said("ran") == [""]
 
 
 def test_nothing_is_written(host: Host, tmp_path: Path) -> None:
     """Root's daemons leave no byte code in a site's folders."""
     # Old enough for Python to cache what it compiles.
-    os.utime(host.site("hook.job_submit(lambda job: None)"), (1e9, 1e9))
+    os.utime(host.site("hook.job_submit(lambda job: None)\nhook.spank.init(lambda spank: None)"), (1e9, 1e9))
     host.use_copy_of_plugins()
     before = sorted(path for path in tmp_path.rglob("*"))
-    host.run("open js $job_submit\njob_submit js")
+    run = host.run("open js $job_submit\njob_submit js\nopen sp $spank hooks.py\ncontext remote\ncall sp init")
+    assert [run.one("job_submit").rc, run.one("call").rc] == [0, 0]
     assert sorted(path for path in tmp_path.rglob("*")) == sorted([*before, tmp_path / "script"])
 
 
@@ -267,13 +272,13 @@ def test_every_encoding(host: Host) -> None:
         """
         import encodings
 
-        @hook.job_submit
-        def submit(job):
+        @hook.spank.init
+        def init(spank):
             found = (b"\\x80".decode("cp1252"), "ü.de".encode("idna"), "a".encode("UTF8"), "é".encode("l1"))
             log.info("found", found=found, path=encodings.__path__)
         """
     )
-    run = host.run("open js $job_submit\njob_submit js")
+    run = host.run("open sp $spank hooks.py\ncontext remote\ncall sp init")
     folder = f"{sysconfig.get_path('stdlib')}/encodings"
     assert run.said("found") == [f"found=('€', b'xn--tda.de', b'a', b'\\xe9') path=['{folder}']"]
 
@@ -293,15 +298,15 @@ def test_garbage_is_collected(host: Host) -> None:
             def __del__(self):
                 Ring.ends += 1
 
-        @hook.job_submit
-        def submit(job):
+        @hook.spank.init
+        def init(spank):
             rings = [Ring() for _ in range(20000)]
             del rings
             [[] for _ in range(20000)]
             log.info("garbage", enabled=gc.isenabled(), some=Ring.ends > 0)
         """
     )
-    run = host.run("open js $job_submit\njob_submit js")
+    run = host.run("open sp $spank hooks.py\ncontext remote\ncall sp init")
     assert run.said("garbage") == ["enabled=True some=True"]
 
 
@@ -316,7 +321,10 @@ def test_without_slurm_conf(host: Host, monkeypatch: pytest.MonkeyPatch) -> None
         pytest.skip(f"this checkout is where others can write: {error.findings[0]}")
     (etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["built_for.py"]\n')
     (etc / "built_for.py").write_text(
-        "from slurmhooks import hook\n@hook.job_submit\ndef submit(job): job.comment = 'built for'\n"
+        "from slurmhooks import hook, log\n@hook.job_submit\ndef submit(job): job.comment = 'built for'\n"
+        "@hook.scrun.stage_in\ndef stage_in(container): log.info('built for')\n"
     )
-    run = host.run("open js $job_submit\njob_submit js", wrapper=["env", "-u", "SLURM_CONF"])
+    script = "open js $job_submit\njob_submit js\nlua $lua\nstage_in bundle=/b"
+    run = host.run(script, wrapper=["env", "-u", "SLURM_CONF"])
     assert [result["comment"] for result in run.of("job_submit")] == ["built for"]
+    assert run.said("built for") == [""]

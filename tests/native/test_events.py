@@ -1,114 +1,105 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What runs around the handlers of every request, in C: views that are used again, threads, changed files, garbage."""
+"""What happens around the handlers of requests: changed files, views that handlers kept, faults of our own."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
+from slurmhooks.worker import requests
 from tests.native.hosting import Host
+from tests.native.workers import PATIENCE, wait_for
 
-MANY = 5000
+SECOND = """
+from pathlib import Path
+from slurmhooks import hook, log
+
+@hook.job_submit
+def submit(job):
+    log.info("ran", version=2)
+    Path(__file__).with_name("second").touch()
+"""
+"""A hook file that leaves a file once it is in service."""
 
 
-def test_no_garbage_is_collected_during_events(host: Host) -> None:
-    """A collection would run under slurmctld's locks: what an event makes is gone with it, what lives on is frozen."""
+def test_changed_files_go_into_service(host: Host, tmp_path: Path) -> None:
+    """A hook file that is replaced is in service soon; until then, the one before it is, and never again after."""
     host.site(
         """
-        import gc
-
-        @hook.job_submit
-        def submit(job, submit_uid):
-            if job.name == "count":
-                runs = sum(generation["collections"] for generation in gc.get_stats())
-                log.info("collections", runs=runs, frozen=gc.get_freeze_count() > 1000)
-            if job.environment.get("A") == "1" and job.time_limit is None:
-                job.time_limit = 60
-                job.nice = 5
-                job.comment = "x"
-                job.environment["NEW"] = "1"
-                job.argv = [*job.argv, "more"]
-                log.user("hello")
-            if job.account == "refuse":
-                raise Reject("no")
-
-        @hook.job_modify(on_error="accept")
-        def modify(job, modify_uid):
-            job.comment = "x"
-        """
-    )
-    each = "script=x argv=run environment=A=1"
-    block = f"job_submit js account=a {each}\njob_submit js account=refuse {each}\njob_modify js\n"
-    count = "job_submit js name=count\n"
-    run = host.run(f"open js $job_submit\nrepeat 10\n{block}end\n{count}repeat {MANY}\n{block}end\n{count}")
-    first, last = run.said("collections")
-    assert first == last
-    assert "frozen=True" in first
-
-
-@pytest.mark.parametrize("reload", [True, False])
-def test_changed_files_count_at_the_next_event(host: Host, tmp_path: Path, reload: bool) -> None:
-    """A hook file that is replaced is in force at the next call, and nothing of the old one stays; unless told not."""
-    host.site(
-        """
-        import sys, weakref
-
         @hook.job_submit
         def submit(job):
             log.info("ran", version=1)
-
-        sys.first = weakref.ref(submit)
         """
     )
-    (tmp_path / "new.py").write_text(
-        "import sys\nfrom slurmhooks import hook, log\n\n@hook.job_submit\ndef submit(job):\n"
-        "    log.info('ran', version=2, first=sys.first())\n"
-    )
-    host.config(f"[hooks]\npaths = ['hooks.py']\n[job_submit]\nreload = {str(reload).lower()}\n")
+    (tmp_path / "new.py").write_text(SECOND)
     run = host.run(
         """
         open js $job_submit
         job_submit js
-        job_submit js
         rename $dir/new.py $dir/hooks.py
+        until $dir/second
         job_submit js
+        end
         job_submit js
         """
     )
-    after = "version=2 first=None" if reload else "version=1"
-    assert run.said("ran") == ["version=1", "version=1", after, after]
+    versions = run.said("ran")
+    first = versions.count("version=1")
+    assert versions == ["version=1"] * first + ["version=2"] * 2
+    assert first
+    assert {result.rc for result in run.of("job_submit")} == {0}
+
+
+def test_changed_files_that_are_not_watched(host: Host, tmp_path: Path) -> None:
+    """With reload = false a changed file counts when 'slurmhooks reload' asks for it, and not before."""
+    host.site("@hook.job_submit\ndef submit(job):\n    log.info('ran', version=1)\n")
+    (tmp_path / "new.py").write_text(SECOND)
+    host.config("[hooks]\npaths = ['hooks.py']\n[job_submit]\nreload = false\n")
+    script = """
+        open js $job_submit
+        rename $dir/new.py $dir/hooks.py
+        job_submit js
+        touch $dir/changed
+        await $dir/reloaded
+        job_submit js
+        """
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(host.run, script)
+        wait_for((tmp_path / "changed").exists, "the change")
+        assert requests.ask("reload", str(tmp_path), os.getuid(), PATIENCE) == [{"generation": 2}]
+        (tmp_path / "reloaded").touch()
+        run = running.result()
+    assert run.said("ran") == ["version=1", "version=2"]
 
 
 def test_a_handler_may_close_descriptors(host: Host, tmp_path: Path) -> None:
-    """Nothing of ours depends on one: the next call runs, and still takes up what changed."""
+    """A handler that closes what it does not own loses its request; the next worker serves, from the files of then."""
     host.site(
         """
         import os
 
         @hook.job_submit
         def submit(job):
-            for name in os.listdir("/proc/self/fd"):
-                try:
-                    if os.readlink(f"/proc/self/fd/{name}").startswith("anon_inode:"):
-                        os.close(int(name))
-                except FileNotFoundError:
-                    pass
             log.info("ran", version=1)
+            os.closerange(int(job.name), 65536)
         """
     )
-    (tmp_path / "new.py").write_text(
-        "from slurmhooks import hook, log\n\n@hook.job_submit\ndef submit(job): log.info('ran', version=2)\n"
-    )
+    (tmp_path / "new.py").write_text(SECOND)
     run = host.run(
         """
         open js $job_submit
-        job_submit js
-        job_submit js
+        job_submit js name=0
+        job_submit js name=3
         rename $dir/new.py $dir/hooks.py
-        job_submit js
+        until $dir/second
+        job_submit js name=3
+        end
         """
     )
-    assert [result.rc for result in run.of("job_submit")] == [0, 0, 0], run.log
-    assert run.said("ran") == ["version=1", "version=1", "version=2"]
+    *closed, last = run.of("job_submit")
+    assert {result.rc for result in closed} == {-1}
+    assert all("administrators" in str(result["err_msg"]) for result in closed)
+    assert last.rc == 0
+    assert run.said("ran") == ["version=1"] * len(closed) + ["version=2"]
 
 
 def test_what_a_handler_kept_is_not_used_again(each_host: Host) -> None:
@@ -155,52 +146,18 @@ def test_what_a_handler_kept_is_not_used_again(each_host: Host) -> None:
     assert run.one("balance")["alive"] == 0
 
 
-def test_a_thread_stays_known_until_it_ends(each_host: Host) -> None:
-    """What a handler leaves in its thread's variables is there in the thread's next call, and freed with the thread."""
-    each_host.site(
-        """
-        import threading
-        local = threading.local()
-
-        class Left:
-            def __del__(self):
-                log.info("freed")
-
-        @hook.job_submit
-        def submit(job):
-            log.info("seen", left=hasattr(local, "left"))
-            local.left = getattr(local, "left", None) or Left()
-        """
-    )
-    run = each_host.run(
-        """
-        open js $job_submit
-        threads 1
-        job_submit js
-        job_submit js
-        end
-        threads 2
-        job_submit js
-        end
-        job_submit js
-        """
-    )
-    assert run.said("seen") == ["left=False", "left=True", "left=False", "left=False", "left=False"]
-    assert len(run.said("freed")) == 3
-
-
 def test_an_event_that_fails_in_its_midst_is_refused(host: Host) -> None:
     """What goes wrong in slurmhooks itself refuses the request, with a traceback in the log, and harms no later one."""
     host.site(
         """
-        from slurmhooks.job_submit import entry
+        from slurmhooks.job_submit import service
 
         @hook.job_submit(on_error="accept")
         def submit(job):
             if job.name == "break":
-                job._replace({"no_such_member": 1})
+                job._struct.written["no_such_member"] = 1
             elif job.name == "message":
-                entry._messages.append(object())
+                service.log._user(object())
         """
     )
     run = host.run(

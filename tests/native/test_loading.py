@@ -74,6 +74,7 @@ FAULTS: dict[str, tuple[Callable[[Host], None], str]] = {
 
 SCRIPT = """
     open js $job_submit
+    job_submit js account=a
     open sp $spank
     context remote
     call sp init
@@ -86,11 +87,21 @@ SCRIPT = """
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_nothing_runs(host: Host, fault: str) -> None:
-    """job_submit's init, SPANK's init and both stagings fail; the user has one line and an id, the log the cause."""
+    """Requests are refused, SPANK's init and both stagings fail; the user has one line and an id, the log the cause.
+
+    slurmctld goes on: its plugin's init() succeeds.
+    """
     arrange, cause = FAULTS[fault]
     arrange(host)
     run = host.run(SCRIPT)
-    assert run.of("open")[0].rc != 0
+    assert run.of("open")[0].rc == 0
+    refused = run.one("job_submit")
+    assert refused.rc == -1
+    (error_id,) = ERROR_ID.findall(str(refused["err_msg"]))
+    (reason,) = (line for line in run.lines("ERROR") if f"error {error_id}: " in line)
+    assert "refused: slurmhooks: the hooks could not be loaded" in reason
+    (cause_id,) = set(ERROR_ID.findall(reason)) - {error_id}
+    assert any(cause in line and f"error {cause_id}: " in line for line in run.lines("ERROR"))
     assert [result.failed for result in run.of("call")] == [True, True]
     assert [run.one("stage_in").rc, run.one("stage_out").rc] == [-1, -1]
     assert cause in run
@@ -107,7 +118,7 @@ def test_every_finding_is_told(host: Host) -> None:
     host.site("import second_wrong", "b.py")
     host.config('[hooks]\npaths = ["*.py"]\n')
     run = host.run("open js $job_submit")
-    assert run.one("open").rc != 0
+    assert run.one("open").rc == 0
     assert "first_wrong" in run
     assert "second_wrong" in run
 

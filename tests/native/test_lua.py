@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A job_submit.lua whose fields are read and written in C, in every Lua that lupa has."""
+"""A job_submit.lua in workers, in every Lua that lupa has."""
 
 import pytest
 
@@ -160,28 +160,3 @@ def test_nothing_is_left_for_the_next_request(host: Host) -> None:
     failed, passed = run.of("job_submit")
     assert (failed["comment"], failed["time_limit"]) == (None, 30)
     assert (passed["comment"], passed["time_limit"]) == ("written", 1)
-
-
-def test_another_lua_while_slurmctld_runs(host: Host) -> None:
-    """Its functions are not those that C calls, so Python reads and writes for it; nothing else changes."""
-    run = submit(
-        host,
-        """
-        assert(job.account == "physics" and job.environment.A == "1" and job.time_limit == 30)
-        job.time_limit = 60
-        job.comment = _VERSION
-        return slurm.SUCCESS
-        """,
-        REQUEST,
-        REQUEST,
-        hooks="""
-        import pathlib
-
-        @hook.job_submit
-        def change(job):
-            toml = pathlib.Path(__file__).with_name("slurmhooks.toml")
-            toml.write_text(toml.read_text().replace("'5.1'", "'5.4'"))
-        """,
-    )
-    shown = [(result.rc, result["comment"], result["time_limit"]) for result in run.of("job_submit")]
-    assert shown == [(0, "Lua 5.1", 60), (0, "Lua 5.4", 60)], run.log

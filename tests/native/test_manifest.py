@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hook manifest: Python only where a handler is, and the same answers with it as without."""
 
+import ctypes
 import os
 from collections.abc import Callable
 
 import pytest
 
+from slurmhooks import manifest
 from tests.native.hosting import Host, Run
 from tests.native.manifests import compile_manifest
 from tests.native.test_spank import CALLBACKS
@@ -171,7 +173,7 @@ CHANGES: dict[str, Callable[[Host], object]] = {
     "a pipe": replace_by_fifo,
     "unreadable": replace_by_loop,
     "too large": lambda host: edit(host, "\nend\n", "\n" + "# more\n" * 200_000 + "end\n"),
-    "foreign": lambda host: edit(host, "slurmhooks-manifest 1 ", "slurmhooks-manifest 2 "),
+    "foreign": lambda host: edit(host, "slurmhooks-manifest 2 ", "slurmhooks-manifest 1 "),
     "another line": lambda host: edit(host, "line hooks.py", "line hooks.py other"),
 }
 """Ways in which a manifest stops to hold."""
@@ -216,18 +218,18 @@ def test_a_start_that_fails(host: Host) -> None:
     assert [result.rc for result in run.of("call")] == [0, -3000, 0, 0]
 
 
-def use_variant(host: Host, letters: str) -> None:
+def use_variant(host: Host, name: str) -> None:
     """Put another variant of the plugin in place, as 'slurmhooks compile' does."""
     plugin = host.use_copy_of_plugins() / "spank_python.so"
     plugin.unlink()
-    plugin.symlink_to(f"slurmhooks/spank_python-{letters}.so")
+    plugin.symlink_to(f"slurmhooks/spank_python-{name}.so")
 
 
 @pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
 def test_a_variant_that_lacks_a_callback(host: Host, with_manifest: bool) -> None:
     """A handler that the plugin does not offer to Slurm would never run: nothing loads, and the log says what to do."""
     host.site(SITE)
-    use_variant(host, "")
+    use_variant(host, "minimal")
     if with_manifest:
         compile_manifest(host)
     run = launch(host, "remote", "call sp init")
@@ -239,7 +241,7 @@ def test_a_variant_that_lacks_a_callback(host: Host, with_manifest: bool) -> Non
 def test_a_variant_that_has_all_that_is_wanted(host: Host) -> None:
     """The variant that offers Slurm least serves a site whose handlers need no more."""
     host.site("hook.spank.task_init(lambda spank: log.info('ran'))")
-    use_variant(host, "")
+    use_variant(host, "minimal")
     compile_manifest(host)
     run = launch(host, "remote", "call sp init\ncall sp init_post_opt\ncall sp task_init")
     assert {result.rc for result in run.of("call")} == {0}
@@ -321,3 +323,16 @@ def test_a_manifest_of_other_hook_files(host: Host) -> None:
     run = launch(host, "remote", f"call sp init\n{given}\ncall sp user_init")
     assert run.said("values") == ["number=7 plain='word' flag=None"]
     assert "the option --gone is not taken" in run
+
+
+def test_what_each_variant_exports(host: Host) -> None:
+    """The libraries that meson links export the callbacks that 'slurmhooks compile' selects them by."""
+    folder = host.build.plugins
+    for name, path in {
+        **{name: folder / "slurmhooks" / f"spank_python-{name}.so" for name in manifest.VARIANTS},
+        "": folder / "spank_python.so",
+    }.items():
+        library = ctypes.CDLL(str(path), mode=os.RTLD_LAZY)
+        exported = {call for call in manifest.COSTLY_CALLBACKS if hasattr(library, f"slurm_spank_{call}")}
+        assert exported == set(manifest.exported(name)), path
+        assert hasattr(library, "slurm_spank_task_init")

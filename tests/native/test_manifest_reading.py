@@ -10,14 +10,14 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from slurmhooks import manifest
+from slurmhooks import manifest, spank
 from slurmhooks.hook import HOOKS, Option
 from slurmhooks.loader import Source
 from slurmhooks.registry import Registry
 from tests.native.building import ROOT
 from tests.native.hosting import Host, Result, Value
 
-CALLBACKS = re.findall(r"X\((\w+)\)", (ROOT / "native" / "spank" / "manifest.h").read_text())
+CALLBACKS = re.findall(r"X\((\w+)\)", (ROOT / "native" / "manifest" / "manifest.h").read_text())
 MOST_WORDS = 64
 MOST_OPTIONS = 256
 BATCH = 40
@@ -32,7 +32,7 @@ Lines = list[dict[str, list[Value]]]
 
 
 class Reader:
-    """What a manifest comes to, by the words of native/spank/manifest.h; written down a second time, to compare."""
+    """What a manifest comes to, by the words of native/manifest/manifest.h; written down a second time, to compare."""
 
     def __init__(self, text: bytes, version: int) -> None:
         """Read it all."""
@@ -41,7 +41,7 @@ class Reader:
         if b"\0" in text or b"\n" not in text.rstrip(b"\0"):
             return
         header, _, rest = text.partition(b"\n")
-        if not rest or header != f"slurmhooks-manifest 1 {version:#x}".encode():
+        if not rest or header != f"slurmhooks-manifest 2 {version:#x}".encode():
             return
         rows = rest.split(b"\n")
         for number, row in enumerate(rows):
@@ -82,8 +82,17 @@ class Reader:
             for name in ("arginfo", "usage", "has_arg", "contexts", "checked"):
                 self.lines[-1][name] = []
             return True
+        if what == "scrun":
+            self.lines.append({"scrun": [None]})
+            return not rest
         if not self.lines:
             return False
+        scrun = self.lines[-1].get("scrun")
+        if scrun is not None:
+            if what == "script" and len(rest) == 1 and scrun == [None]:
+                self.lines[-1]["scrun"] = list(rest)
+                return True
+            return what in ("source", "module", "log")
         if what == "call":
             return self._call(rest)
         if what == "option":
@@ -138,7 +147,8 @@ def read(host: Host, texts: list[bytes]) -> Iterator[tuple[bool, Lines]]:
         taken, lines = result["taken"] == 1, []
         while (result := next(results, None)) is not None and result.command == "manifest_line":
             names = ("argv", "calls", "option", "arginfo", "usage", "has_arg", "contexts", "checked")
-            lines.append({name: result.lists[name] for name in names})
+            scrun = "script" in result.values
+            lines.append({"scrun": [result["script"]]} if scrun else {name: result.lists[name] for name in names})
         yield taken, lines[::-1]
 
 
@@ -173,7 +183,8 @@ RIGHT = st.one_of(
         ),
         *(st.integers(0, 2), st.integers(0, 63), st.integers(0, 1), WORDS.filter(bool), WORDS, WORDS),
     ),
-    st.builds(lambda kind, word: row(kind, word), st.sampled_from(["source", "module", "lua", "log"]), WORDS),
+    st.builds(lambda kind, word: row(kind, word), st.sampled_from(["source", "module", "lua", "log", "script"]), WORDS),
+    st.just(b"scrun"),
     st.sampled_from([b"", b"# a remark", b"absent /no/such/file"]),
     st.builds(
         lambda start, end: row("glob", ROOT_FOLDER, "1", "0", entries(start, end), "/", start, end),
@@ -202,15 +213,16 @@ ENDS = st.sampled_from([b"end\n"] * 6 + [b"end", b"", b"end\n\n", b"end\nline\n"
 
 def texts(version: int) -> st.SearchStrategy[list[bytes]]:
     """Return a strategy for batches of manifests."""
-    header = f"slurmhooks-manifest 1 {version:#x}\n".encode()
-    others = [b"", b"\n", header[:-2] + b"\n", header.upper(), header.replace(b" 1 ", b" 2 ")]
+    header = f"slurmhooks-manifest 2 {version:#x}\n".encode()
+    others = [b"", b"\n", header[:-2] + b"\n", header.upper(), header.replace(b" 2 ", b" 1 ")]
     headers = st.sampled_from([header] * 12 + others)
     one = st.builds(lambda start, rows, end: start + b"".join(row + b"\n" for row in rows) + end, headers, BODIES, ENDS)
     return st.lists(one, min_size=BATCH, max_size=BATCH)
 
 
 def test_all_callbacks_are_known() -> None:
-    """C's names of the callbacks are those of the hooks."""
+    """C and Python number the callbacks alike, and their names are those of the hooks."""
+    assert tuple(CALLBACKS) == spank.CALLBACKS
     assert sorted(CALLBACKS) == sorted(name.removeprefix("spank.") for name in HOOKS if name.startswith("spank."))
 
 
@@ -262,14 +274,13 @@ def test_reads_what_python_wrote(host: Host, tmp_path: Path) -> None:
         assert lines[0]["checked"] == [int(option.checked) for option in options]
         rows = manifest.read(args, str(path))
         assert rows is not None
-        found = manifest.sources(args, rows)
-        assert [source.path for source in found[0]] == paths
+        assert [source.path for source in manifest.sources(rows)] == paths
 
     property_holds()
 
 
 def test_too_many_options(each_host: Host) -> None:
     """One more option than Slurm's numbers have room for: no manifest, so that no value goes to another option."""
-    header = f"slurmhooks-manifest 1 {each_host.build.slurm:#x}\nline\n".encode()
+    header = f"slurmhooks-manifest 2 {each_host.build.slurm:#x}\nline\n".encode()
     batch = [header + b"option 0 2 0 o a u\n" * count + b"end\n" for count in (MOST_OPTIONS, MOST_OPTIONS + 1)]
     assert [taken for taken, _ in read(each_host, batch)] == [True, False]

@@ -4,6 +4,7 @@
 import pytest
 
 from tests.native.hosting import Host
+from tests.native.manifests import compile_scrun
 
 
 @pytest.fixture(autouse=True)
@@ -143,8 +144,9 @@ def test_as_scruns_anchor_does(each_host: Host) -> None:
 
 
 def test_libpython_is_opened_beside_the_anchor(host: Host) -> None:
-    """Before the first staging; in scrun itself, which may only ask for a state, it is not."""
+    """Before the first staging; in scrun itself, which may only ask for a state, it is not, given a manifest."""
     host.site("hook.scrun.stage_in(lambda container: log.info('ran'))")
+    compile_scrun(host, None)
     run = host.run("lua $lua\nfork\nawait_mapped libpython\nstage_in bundle=/b\nend\nmapped libpython")
     assert run.said("ran") == [""]
     assert run.one("mapped")["found"] == 0

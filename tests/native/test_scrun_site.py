@@ -7,6 +7,7 @@ import tomllib
 import pytest
 
 from tests.native.hosting import Host
+from tests.native.manifests import compile_scrun
 
 SITE = """
 local loaded = 0
@@ -65,7 +66,8 @@ def test_arguments_and_results(each_host: Host) -> None:
     assert (refused.rc, silent.rc, broken.rc) == (-1, 0, -1)
     assert [out.rc for out in run.of("stage_out")] == [0, -1]
     texts = [text for _, text in run.log]
-    assert texts[0] == "site loaded"
+    assert texts[:2] == [texts[0], "site loaded"]
+    assert "Python starts in every scrun; run 'slurmhooks compile'" in texts[0]
     assert "site in box /b /spool /spool/config.json 4711 2001 2002 A=1 C=3" in texts
     assert "site moved /orig/bundle" in texts
     where = "/orig/bundle nil /orig/root /spool /spool/config.json 4711 2001 2002"
@@ -117,38 +119,57 @@ def test_a_bad_script_ends_scrun_at_the_start(host: Host, script: str, why: str)
     assert re.search(why, str(host.run("lua $lua").one("lua")["why"]))
 
 
+@pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
 @pytest.mark.parametrize(
     "text",
     [
         "",
-        '[hooks]\npaths = ["a"]\n',
         '[scrun]\nlua = "site.lua"\n',
-        "[ scrun ] # ours\r\n  lua='site.lua' # theirs\r\n",
-        '["scrun"]\n"lua" = "site.lua"\n',
-        '# [scrun]\n# lua = "other.lua"\n[scrun] \n\nlua\t=\t"site.lua"\n[log]\nlevel = "info"\n',
-        '[job_submit]\nlua = "job_submit.lua"\n[lua]\nversion = "5.1"\n',
-        '[lua]\nlua = "x"\n[scrun]\n',
         'scrun = {lua = "site.lua"}\n',
-        'scrun.lua = "site.lua"\n',
-        '[scrun]\nlua = """site.lua"""\n',
-        '[scrun]\nlua = "s\\u0069te.lua"\n',
-        '[scrun]\nlua = ""\n',
-        '[hooks]\npaths = [\n "a", # [scrun]\n]\n[scrun]\nlua = "site.lua"\n',
+        '# [scrun]\n# lua = "other.lua"\n[job_submit]\nlua = "job_submit.lua"\n[scrun]\n',
     ],
 )
-def test_the_configuration_is_never_misread(host: Host, text: str) -> None:
-    """What our scrun.lua takes for the script's name is what slurmhooks.toml says; a spelling beyond it is refused."""
+def test_which_script_runs(host: Host, text: str, with_manifest: bool) -> None:
+    """The script that slurmhooks.toml names runs, and the same with a manifest, which Python is not asked about."""
     own(host)
     host.config(text)
     named = tomllib.loads(text).get("scrun", {}).get("lua")
-    run = host.run("lua $lua")
-    why = run.one("lua")["why"]
-    if why is not None:
-        assert named is not None
-        assert isinstance(why, str)
-        assert "write the name of scrun's Lua script as [scrun] and" in why
-    else:
-        assert ("site loaded" in run) == (named == "site.lua")
+    if with_manifest:
+        compile_scrun(host, named)
+    run = host.run("lua $lua\nmapped libpython")
+    assert run.one("lua")["why"] is None
+    assert ("site loaded" in run) == (named is not None)
+    assert run.one("mapped")["found"] == (not with_manifest)
+
+
+def test_staging_with_a_manifest(host: Host) -> None:
+    """The handlers that the manifest names run, whatever the configuration says; a stale manifest counts as none."""
+    own(host, hooks="hook.scrun.stage_in(lambda container: log.info('first'))")
+    compile_scrun(host, "site.lua")
+    host.run("lua $lua\nstage_in id=silent bundle=/b")
+    run = host.run("lua $lua\nstage_in id=silent bundle=/b\nstage_out id=silent")
+    assert run.said("first") == [""]
+    assert [run.one(name).rc for name in ("stage_in", "stage_out")] == [0, 0]
+    host.site("hook.scrun.stage_in(lambda container: log.info('the second one'))")
+    run = host.run("lua $lua\nstage_in id=silent bundle=/b")
+    assert run.said("first") == []
+    assert run.said("the second one") == [""]
+    assert "site loaded" not in run
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('[scrun]\nlua = ""\n', "slurmhooks.toml: scrun.lua: must be a text that is not empty"),
+        ("[scrun\n", "slurmhooks.toml: not TOML"),
+        ('[scrum]\nlua = "site.lua"\n', "slurmhooks.toml: scrum: unknown key"),
+    ],
+)
+def test_a_wrong_configuration_ends_scrun_at_the_start(host: Host, text: str, why: str) -> None:
+    """A script whose name cannot be read is never left out."""
+    own(host)
+    host.config(text)
+    assert why in str(host.run("lua $lua").one("lua")["why"])
 
 
 def test_an_unreadable_configuration_ends_scrun_at_the_start(host: Host) -> None:
@@ -156,7 +177,7 @@ def test_an_unreadable_configuration_ends_scrun_at_the_start(host: Host) -> None
     own(host)
     (host.folder / "slurmhooks.toml").unlink()
     (host.folder / "slurmhooks.toml").mkdir()
-    assert re.search(r"slurmhooks\.toml: Is a directory", str(host.run("lua $lua").one("lua")["why"]))
+    assert re.search(r"slurmhooks\.toml: not a file", str(host.run("lua $lua").one("lua")["why"]))
 
 
 def test_json_where_the_machine_has_none(host: Host) -> None:

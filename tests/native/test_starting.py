@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from slurmhooks.wire.tables import FILE_NAME
 from tests.native.hosting import Host
 from tests.native.test_spank import CALLBACKS
 
+ROOT = Path(__file__).parents[2]
 CORE = Path("slurmhooks") / "libslurmhooks_core.so"
 
 
@@ -35,7 +37,7 @@ def other_core(host: Host) -> None:
 
 def no_core_at_all(host: Host) -> None:
     """Put something in place that is a library, but no core."""
-    shutil.copy(host.plugins / "job_submit_python.so", host.plugins / CORE)
+    shutil.copy(host.plugins / "spank_python.so", host.plugins / CORE)
 
 
 def empty_core(host: Host) -> None:
@@ -74,8 +76,11 @@ DAMAGES: dict[Callable[[Host], None], str] = {
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: str(damage.__name__))
 def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], None]) -> None:
-    """All of job_submit, SPANK and scrun return their failure codes, the log says why, and the process lives on."""
-    host.site("")
+    """All of SPANK and scrun return their failure codes, the log says why, and the process lives on.
+
+    slurmctld's plugin needs no core, and serves.
+    """
+    host.site("hook.job_submit(lambda job: None)")
     host.use_copy_of_plugins()
     damage(host)
     calls = "".join(
@@ -83,11 +88,8 @@ def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], Non
     )
     run = host.run(
         f"""
-        load js $job_submit
-        init js
+        open js $job_submit
         job_submit js account=a
-        job_modify js account=a
-        fini js
         open sp $spank hooks.py
         {calls}
         lua $lua
@@ -100,41 +102,55 @@ def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], Non
     assert len(run.of("call")) == sum(map(len, CALLBACKS.values()))
     assert {result["callback"] for result in run.of("call")} == {name for names in CALLBACKS.values() for name in names}
     assert {result.rc for result in run.of("call")} == {-3000}
-    codes = [run.one(name).rc for name in ("init", "job_submit", "job_modify", "fini", "stage_in", "stage_out")]
-    assert codes == [-1] * 6
-    assert "please tell your administrators" in str(run.one("job_submit")["err_msg"])
+    assert [run.one(name).rc for name in ("stage_in", "stage_out")] == [-1, -1]
+    assert run.one("job_submit").rc == 0
     assert DAMAGES[damage] in run
     assert run.one("balance")["alive"] == 0
 
 
 @pytest.mark.parametrize("frozen", [True, False])
-def test_where_modules_of_the_start_come_from(host: Host, frozen: bool) -> None:
-    """From the core library, or, where another program has put others in their place, from files, and no worse."""
+def test_where_modules_come_from(host: Host, frozen: bool) -> None:
+    """What launches import comes from the core library, or, if that cannot serve, from files; the rest from files."""
     host.site(
         """
-        import encodings, sys
+        import sys
 
-        @hook.job_submit
-        def submit(job):
-            names = [name for name in sys.modules if name.endswith("bytecode")]
-            log.info("from", names=names, frozen=type(encodings.__loader__).__name__ != "SourceFileLoader")
+        @hook.spank.exit
+        def leave(spank):
+            import encodings.latin_1
+            import slurmhooks.testing
+            loaders = {type(sys.modules[name].__loader__).__name__ for name in sys.modules if name in (
+                "encodings", "slurmhooks", "slurmhooks.spank", "slurmhooks.spank.entry")}
+            log.info("from", loaders=sorted(loaders), file=sys.modules["slurmhooks.spank.entry"].__file__)
+            log.info("latin", file=encodings.latin_1.__file__)
+            slurmhooks.spank.model.Spank.commit(None)
         """
     )
     host.use_copy_of_plugins()
     if not frozen:
         replace(host.plugins / CORE, "%s/encodings/__init__.py", "%s/encodings/__init__.pX")
-    run = host.run("open js $job_submit\njob_submit js")
-    finder = "_slurmhooks_bytecode" if frozen else "slurmhooks.bytecode"
-    assert run.said("from") == [f"names=['{finder}'] frozen={frozen}"]
+    run = host.run("open sp $spank hooks.py\ncontext local\ncall sp exit")
+    loader = "type" if frozen else "SourceFileLoader"
+    assert run.said("from") == [f"loaders=['{loader}'] file='{ROOT}/slurmhooks/spank/entry.py'"]
+    assert run.said("latin")[0].endswith("/encodings/latin_1.py'")
+    # The traceback shows lines of files that were not read.
+    assert f'File "{ROOT}/slurmhooks/spank/model.py", line ' in run
+    assert "self.env.commit()" in run
 
 
-def test_a_plugin_whose_init_fails_is_not_kept(host: Host) -> None:
-    """slurmctld ends then; what it prints last says what to do."""
-    host.use_copy_of_plugins()
-    no_core(host)
-    run = host.run("open js $job_submit")
-    assert run.one("open").rc == -1
+NO_TABLES = {"removed": Path.unlink, "of another build": lambda path: path.write_text("slurm 1.0\n")}
+
+
+@pytest.mark.parametrize("damage", NO_TABLES)
+def test_workers_that_cannot_start(host: Host, damage: str) -> None:
+    """Without the tables of Slurm's structs slurmctld starts, requests are refused, and the log says what to do."""
+    host.site("hook.job_submit(lambda job: None)")
+    NO_TABLES[damage](host.use_copy_of_plugins() / "slurmhooks" / FILE_NAME)
+    run = host.run("open js $job_submit\njob_submit js account=a\nbalance")
+    assert [run.one("open").rc, run.one("job_submit").rc] == [0, -1]
+    assert "please tell your administrators" in str(run.one("job_submit")["err_msg"])
     assert "'slurmhooks install'" in run
+    assert run.one("balance")["alive"] == 0
 
 
 def test_a_failed_start_is_told_once_and_stays(host: Host) -> None:
@@ -142,8 +158,8 @@ def test_a_failed_start_is_told_once_and_stays(host: Host) -> None:
     host.site("")
     host.use_copy_of_plugins()
     no_standard_library(host)
-    run = host.run("load js $job_submit\ninit js\ninit js", quiet=False)
-    assert [result.rc for result in run.of("init")] == [-1, -1]
+    run = host.run("open sp $spank hooks.py\ncontext slurmd\ncall sp init\ncall sp slurmd_exit", quiet=False)
+    assert [result.rc for result in run.of("call")] == [-3000, -3000]
     version = ".".join(sysconfig.get_config_var("py_version").split(".")[:2])
     assert f"Python {version}" in run
     assert len([line for line in run.lines("ERROR") if "did not start:" in line]) == 1
@@ -152,20 +168,20 @@ def test_a_failed_start_is_told_once_and_stays(host: Host) -> None:
 
 
 def test_a_repair_needs_no_restart(host: Host) -> None:
-    """A core library that was missing is found once it is there: slurmctld need not be restarted."""
-    host.site("hook.job_submit(lambda job: log.info('ran'))")
+    """A core library that was missing is found once it is there: slurmd need not be restarted."""
+    host.site("hook.spank.slurmd_exit(lambda spank: log.info('ran'))")
     plugins = host.use_copy_of_plugins()
     (plugins / CORE).rename(plugins / "away")
     run = host.run(
         """
-        load js $job_submit
-        init js
+        open sp $spank hooks.py
+        context slurmd
+        call sp init
         rename $dir/plugins/away $dir/plugins/slurmhooks/libslurmhooks_core.so
-        init js
-        job_submit js
+        call sp slurmd_exit
         """
     )
-    assert [result.rc for result in run.of("init")] == [-1, 0]
+    assert [result.rc for result in run.of("call")] == [-3000, 0]
     assert run.said("ran") == [""]
 
 

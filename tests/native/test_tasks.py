@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Many tasks on a node: their handlers are run by C, and nobody can tell from what they do."""
+"""Tasks, whose handlers are prepared before slurmstepd forks them: nobody can tell from what they do."""
 
 import re
 
@@ -10,9 +10,6 @@ from tests.native.hosting import ERROR_ID, Host, Run
 pytestmark = pytest.mark.slow
 
 SITE = """
-import slurmhooks.spank.entry as entry
-entry.MANY_TASKS = {many}
-
 kept = []
 
 class Text(str):
@@ -130,14 +127,12 @@ def task(spank):
     "Slurm refuses": handlers('kept.append(spank)\nspank.env["B"] = "2"\nspank.env["REFUSED"] = "1"'),
 }
 
-CALLED_BY_C = '__import__("sys")._getframe().f_back is None'
-
 STEP = """
     open sp $spank hooks.py
     context remote
     job argv=prog env=A=1 refuse=REFUSED
     call sp init
-    call sp init_post_opt
+    {prepare}
     show
     fork
     call sp task_init_privileged
@@ -157,10 +152,10 @@ STEP = """
     """
 
 
-def run(host: Host, body: str, many: int) -> Run:
-    """Run a step of two tasks, which are many or not."""
-    host.site(SITE.format(many=many, body=body))
-    return host.run(STEP)
+def run(host: Host, body: str, prepared: bool) -> Run:
+    """Run a step of two tasks, with and without the callback in which slurmhooks prepares what they call."""
+    host.site(SITE.format(body=body))
+    return host.run(STEP.format(prepare="call sp init_post_opt" if prepared else "call sp user_init"))
 
 
 def seen(run: Run) -> tuple[object, ...]:
@@ -171,54 +166,32 @@ def seen(run: Run) -> tuple[object, ...]:
         text = ERROR_ID.sub("error ID", line)
         ours = ("File" in text and "hooks.py" not in text) or (ours and text.startswith("slurmhooks: error ID:    "))
         lines += [] if ours else [text]
-    return [(result.command, result.values, result.lists) for result in run.results], lines
+    results = [result for result in run.results if result.values.get("callback") not in ("init_post_opt", "user_init")]
+    return [(result.command, result.values, result.lists) for result in results], lines
 
 
 @pytest.mark.parametrize("body", CASES.values(), ids=CASES)
-def test_many_tasks_as_few(each_host: Host, body: str) -> None:
-    """Codes, environments, commands, texts and tracebacks are those of a step with few tasks, call by call."""
-    few, many = run(each_host, body, 3), run(each_host, body, 2)
-    assert "could not be loaded" not in few
-    assert seen(many) == seen(few)
+def test_prepared_tasks(each_host: Host, body: str) -> None:
+    """Codes, environments, commands, texts and tracebacks are those of tasks that nothing was prepared for."""
+    plain, prepared = run(each_host, body, prepared=False), run(each_host, body, prepared=True)
+    assert "could not be loaded" not in plain
+    assert seen(prepared) == seen(plain)
 
 
-@pytest.mark.parametrize("many", [3, 2], ids=["few", "many"])
-def test_what_cannot_be_written(each_host: Host, many: int) -> None:
+@pytest.mark.parametrize("prepared", [False, True], ids=["plain", "prepared"])
+def test_what_cannot_be_written(each_host: Host, prepared: bool) -> None:
     """Each is refused where it is written, whoever looks at it, and nothing of it arrives."""
-    ran = run(each_host, CASES["wrong writes"], many)
+    ran = run(each_host, CASES["wrong writes"], prepared)
     assert [re.sub(r" text=.*", "", line) for line in ran.said("wrong")] == [
         f"number={number} name={name!r}" for number, name in enumerate(WRONG_WRITES.values())
     ] * 3
     assert {tuple(result.lists["env"]) for result in ran.of("show")} == {("A=1",)}
 
 
-def test_who_calls(host: Host) -> None:
-    """Of many tasks no frame of Python is above the handler; what a task calls a second time is as ever."""
-    body = handlers(f'log.info("called", by_c={CALLED_BY_C})', f'log.info("called", by_c={CALLED_BY_C})')
-    few, many = run(host, body, 3), run(host, body, 2)
-    assert few.said("called") == ["by_c=False"] * 5
-    assert many.said("called") == ["by_c=True", "by_c=True", "by_c=False", "by_c=True", "by_c=True"]
-
-
-def test_pages(host: Host) -> None:
-    """Of many tasks each writes to less than half as many pages of slurmstepd's as of few."""
-    step = """
-        open sp $spank hooks.py
-        context remote
-        call sp init
-        call sp init_post_opt
-        fork
-        faults
-        end
-        fork
-        call sp task_init
-        faults
-        end
-        """
-    body = handlers('spank.env["B"] = "2"')
-    added = {}
-    for many in (3, 2):
-        host.site(SITE.format(many=many, body=body))
-        nothing, task = (int(str(result["minor"])) for result in host.run(step).of("faults"))
-        added[many] = task - nothing
-    assert added[2] < added[3] / 2
+def test_tasks_of_two_lines(host: Host) -> None:
+    """Each line of plugstack.conf has its own handlers prepared, and its own arguments."""
+    host.site("@hook.spank.task_init\ndef task(spank):\n    log.info('ran', args=spank.args)\n")
+    step = "open {0} $spank hooks.py {0}\ncontext remote\ncall {0} init\ncall {0} init_post_opt\n"
+    calls = "fork\ncall a task_init\ncall b task_init\nend\n"
+    run = host.run(step.format("a") + step.format("b") + calls)
+    assert run.said("ran") == ["args=('a',)", "args=('b',)"]

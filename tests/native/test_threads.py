@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""slurmctld calls job_submit from a fresh thread for every RPC, several at a time."""
+"""Threads: slurmctld's, which call job_submit at the same time; those of handlers; fresh ones that call SPANK."""
 
 import pytest
 
@@ -43,11 +43,14 @@ def test_handlers_never_interleave(each_host: Host) -> None:
 
 
 def test_the_first_event_of_several_threads(host: Host) -> None:
-    """Threads that all come first start one interpreter, and load the hooks once."""
-    host.site("log.info('loaded')\nhook.job_submit(lambda job: None)")
-    run = host.run("load js $job_submit\nthreads 8\njob_submit js\nend\ninit js\njob_submit js")
-    assert {result.rc for result in run.of("job_submit")} <= {0}
-    assert run.one("init").rc == 0
+    """Threads that all come first start one interpreter, and load the hooks once; requests wait for the workers."""
+    host.site("log.info('loaded')\nhook.spank.init(lambda spank: log.info('ran'))\nhook.job_submit(lambda job: None)")
+    run = host.run("open sp $spank hooks.py\ncontext remote\nthreads 8\ncall sp init\nend")
+    assert {result.rc for result in run.of("call")} == {0}
+    assert run.said("loaded") == [""]
+    assert run.said("ran") == [""] * 8
+    run = host.run("open js $job_submit\nthreads 8\njob_submit js\nend")
+    assert {result.rc for result in run.of("job_submit")} == {0}
     assert run.said("loaded") == [""]
 
 
@@ -74,42 +77,26 @@ def test_threads_of_a_handler(host: Host) -> None:
     assert run.said("seen") == ["accounts=['a', 'a', 'a', 'a']"] * 2
 
 
-def test_thread_locals_of_a_fresh_thread(host: Host) -> None:
-    """What a handler leaves in thread-local variables of one RPC's thread is not seen in another's."""
-    host.site(
-        """
-        import threading
-        local = threading.local()
-
-        @hook.job_submit
-        def submit(job):
-            log.info("before", value=getattr(local, "value", None))
-            local.value = job.name
-        """
-    )
-    run = host.run("open js $job_submit\nthreads 1\njob_submit js name=a\nend\nthreads 1\njob_submit js name=b\nend")
-    assert run.said("before") == ["value=None", "value=None"]
-
-
-def test_decimal_contexts_and_contextvars(each_host: Host) -> None:
-    """Context variables of one call do not leak into the next one, be it on a fresh thread or on the same."""
+def test_nothing_is_left_for_another_thread(each_host: Host) -> None:
+    """What SPANK handlers leave in thread-local or context variables of one thread is not seen in another's."""
     each_host.site(
         """
-        import contextvars, decimal
+        import contextvars, decimal, threading
+        local = threading.local()
         variable = contextvars.ContextVar("variable", default="fresh")
 
-        @hook.job_submit
-        def submit(job):
-            log.info("before", value=variable.get(), prec=decimal.getcontext().prec)
+        @hook.spank.user_init
+        def user_init(spank):
+            left = getattr(local, "left", None)
+            log.info("before", left=left, value=variable.get(), prec=decimal.getcontext().prec)
             variable.set("used")
             decimal.getcontext().prec = 3
-            if job.account == "refuse":
-                raise Reject("no")
+            local.left = "left"
         """
     )
-    block = "threads 1\njob_submit js\njob_submit js account=refuse\njob_submit js\nend\n"
-    run = each_host.run(f"open js $job_submit\n{block}{block}")
-    assert run.said("before") == ["value='fresh' prec=28"] * 6
+    block = "threads 1\ncall sp user_init\nend\n"
+    run = each_host.run(f"open sp $spank hooks.py\ncontext remote\ncall sp init\n{block}{block}")
+    assert run.said("before") == ["left=None value='fresh' prec=28"] * 2
 
 
 def test_what_a_thread_says_later_reaches_nobody_else(each_host: Host) -> None:

@@ -25,7 +25,7 @@ def job_in(path: Path, tables: Tables) -> dict[str, Any]:
     """Return the raw members of the packed job in a message."""
     ((tag, value),) = decode(path.read_bytes(), tables).items
     packed = Packed(tables.tables[tag], value, lambda place: b"left out\0")
-    return {member.name: packed.raw(place) for place, member in enumerate(packed.table.members)}
+    return {member.name: packed.raw(member.name) for member in packed.table.members}
 
 
 def test_c_packs_what_python_reads(each_host: Host, tmp_path: Path) -> None:

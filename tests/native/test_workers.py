@@ -3,6 +3,7 @@
 
 import os
 import random
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,7 +15,7 @@ import pytest
 from slurmhooks.worker import requests
 from tests.native.building import PLAIN, SANITIZED
 from tests.native.conftest import built
-from tests.native.workers import Exchanger, Process, below, processes, wait_for
+from tests.native.workers import Exchanger, Process, below, pages, processes, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +28,11 @@ Start = Callable[..., Exchanger]
 def is_childless(host: Exchanger) -> bool:
     """Tell whether no process is left below a host."""
     return not below(host.pid)
+
+
+def has_ended(host: Exchanger, process: Process) -> bool:
+    """Tell whether a process below a host has ended; nobody may have waited for it."""
+    return process.pid not in {each.pid for each in below(host.pid) if each.state != "Z"}
 
 
 @pytest.fixture(
@@ -152,11 +158,15 @@ def test_forks_end_with_the_worker(host: Exchanger) -> None:
     assert left not in {each.pid for each in processes()}
 
 
-def test_forked_children_do_not_answer(host: Exchanger) -> None:
-    """A child that a handler forks and that returns from the handler sends nothing."""
+@pytest.mark.parametrize("begin", ["", "import os; os.fork()"], ids=["request", "start"])
+def test_forked_children_do_not_answer(start: Start, begin: str) -> None:
+    """A child that a handler forks and that returns from the handler ends and sends nothing; the log says so."""
+    host = start(start=begin)
     for _ in range(20):
         assert host.exchange("import os; os.fork(); answer = 'once'") == ("OK", "once")
     assert host.exchange("echo next") == ("OK", "echo next")
+    line = "a handler has forked and its child came back"
+    wait_for(lambda: host.log.count(line) == 20 + bool(begin), "a line for each child")
     host.stop()
 
 
@@ -191,6 +201,34 @@ def test_requests_in_parallel(start: Start) -> None:
     found = host.many(5, 1, "import time; time.sleep(1000) #", deadline_ms=500)
     assert (found["TIMED_OUT"] + found["UNAVAILABLE"], found["TIMED_OUT"] >= 3) == (5, True)
     host.stop()
+
+
+def test_none_starts_at_the_end(start: Start, tmp_path: Path) -> None:
+    """When slurmctld ends, its workers end, and none starts in their place."""
+    append = f"open({str(tmp_path / 'starts')!r}, 'a').write('x')"
+    host = start(settings={"workers": 4}, start=append)
+    wait_for(lambda: host.workers == 4, "four workers")
+    host.stop()
+    assert (tmp_path / "starts").read_text() == "xxxx"
+    assert host.log == ""
+
+
+def test_the_end_while_a_worker_starts(start: Start) -> None:
+    """A worker that gets ready while slurmctld ends is not waited for: all ends in peace, and at once."""
+    host = start(settings={"workers": 2})
+    wait_for(lambda: host.workers == 2, "two workers")
+    (supervisor,), (generation,) = below(host.pid, SUPERVISOR), below(host.pid, GENERATION)
+    first, second = below(host.pid, WORKER)
+    os.kill(supervisor.pid, signal.SIGSTOP)
+    first.kill()
+    wait_for(lambda: len(below(host.pid, WORKER)) == 3 and not pages(generation.pid), "the worker in its place")
+
+    def go_on() -> None:
+        wait_for(lambda: has_ended(host, second), "the end of the other worker, as its channel is closed")
+        os.kill(supervisor.pid, signal.SIGCONT)
+
+    host.stop(go_on)
+    assert "generation" not in host.log
 
 
 @pytest.mark.parametrize("name", [SUPERVISOR, GENERATION, WORKER])
@@ -255,13 +293,28 @@ def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
     host.set(findings=["a.py:3: wrong"])
     assert requests.ask("reload", str(tmp_path), 0, 30) == [{"findings": ["a.py:3: wrong"]}]
     assert host.exchange("answer = version") == ("OK", "7")
-    assert "the hooks that were loaded before stay in service" in host.log
+    assert "the hooks that were loaded before stay in force" in host.log
     host.set(load="import os; os.kill(os.getpid(), 9)")
     assert "findings" in requests.ask("reload", str(tmp_path), 0, 30)[0]
     host.set(start="raise ValueError('not today')")
     assert "before it could serve" in requests.ask("reload", str(tmp_path), 0, 30)[0]["findings"][0]
     assert host.exchange("answer = version") == ("OK", "7")
     wait_for(lambda: len(below(host.pid)) == 3, "the end of all generations except one")
+    host.stop()
+
+
+def test_workers_that_cannot_start_again(start: Start, tmp_path: Path) -> None:
+    """Where a worker cannot be replaced, requests are refused at once after three attempts, which get rarer."""
+    flag = tmp_path / "flag"
+    host = start(start=f"import os; os.path.exists({str(flag)!r}) and 1 / 0")
+    flag.touch()
+    assert host.exchange("import os; os._exit(3)")[0] == "WORKER_DIED"
+    result, detail = host.exchange("echo")
+    assert (result, "before it could serve" in detail) == ("UNAVAILABLE", True), detail
+    assert host.log.count("before it could serve") == 3
+    flag.unlink()
+    assert "generation" in requests.ask("reload", str(tmp_path), 0, 30)[0]
+    assert host.exchange("echo") == ("OK", "echo")
     host.stop()
 
 
@@ -272,7 +325,52 @@ def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
     for state in ({"version": 2}, {"version": 3, "findings": ["wrong"]}, {"version": 4}):
         host.set(**state)
         requests.ask("reload", str(tmp_path), 0, 30)
-    assert host.exchange("answer = before, version") == ("OK", "({'version': [['2']]}, 4)")
+    assert host.exchange("[[[hook, label, file]]] = before.values(); answer = label, version") == (
+        "OK",
+        "('tests:v2', 4)",
+    )
+    assert "took up changed hooks: 1 handlers" in host.log
+    assert "no longer in force: job_submit handler tests:v1" in host.log
+    assert "no longer in force: job_submit handler tests:v3" not in host.log
+    host.stop()
+
+
+def test_status(start: Start, tmp_path: Path) -> None:
+    """A supervisor says what is in force, which processes serve it, and since when and why newer files are not."""
+    host = start(version=1, settings={"workers": 2})
+    wait_for(lambda: host.workers == 2, "two workers")
+    (serving,) = requests.ask("status", str(tmp_path), 0, 30)
+    assert serving == {
+        "supervisor": below(host.pid, SUPERVISOR)[0].pid,
+        "generation": 1,
+        "workers": sorted(each.pid for each in below(host.pid, WORKER)),
+        "handlers": [["job_submit", "tests:v1", str(tmp_path / "state.json")]],
+        "fault": None,
+    }
+    long = "x" * 1_000_000
+    faults = []
+    for version in (2, 3):
+        host.set(version=version, findings=[f"a.py:{version}: wrong", long])
+        requests.ask("reload", str(tmp_path), 0, 30)
+        (kept,) = requests.ask("status", str(tmp_path), 0, 30)
+        faults.append(kept["fault"])
+        assert kept == serving | {"fault": faults[-1]}
+        assert faults[-1]["findings"] == [f"a.py:{version}: wrong", long]
+    assert faults[0]["since"] == faults[1]["since"], "not since the first one failed"
+    host.set(version=4)
+    requests.ask("reload", str(tmp_path), 0, 30)
+    (after,) = requests.ask("status", str(tmp_path), 0, 30)
+    assert (after["generation"] > 1, after["handlers"][0][1], after["fault"]) == (True, "tests:v4", None)
+    host.stop()
+
+
+def test_status_without_handlers(start: Start, tmp_path: Path) -> None:
+    """Where nothing has loaded yet, the answer says why."""
+    host = start(ready=False, findings=["a.py:3: wrong"])
+    assert host.exchange("echo")[0] == "UNAVAILABLE"
+    (status,) = requests.ask("status", str(tmp_path), 0, 30)
+    assert (status["generation"], status["workers"], status["handlers"]) == (None, [], [])
+    assert status["fault"]["findings"] == ["a.py:3: wrong"]
     host.stop()
 
 

@@ -51,7 +51,7 @@ def load(watch: Watch) -> Service:
     watch.file(str(STATE))
     state = json.loads(STATE.read_text()) if STATE.exists() else {}
     exec(str(state.get("load", "")))
-    watch.handlers = {"version": [[str(state.get("version"))]]}
+    watch.handlers = {str(STATE): [["job_submit", f"tests:v{state.get('version')}", str(STATE)]]}
     state["before"] = watch.before and watch.before.handlers
     if "findings" in state:
         raise LoadError(state["findings"])

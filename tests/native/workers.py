@@ -72,6 +72,12 @@ def below(pid: int, name: str = "") -> list[Process]:
         found += more
 
 
+def pages(pid: int) -> int:
+    """Return how many status pages of workers a process has open; a generation has those of workers not yet ready."""
+    links = (os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir())
+    return sum(link.startswith("/memfd:slurmhooks") for link in links)
+
+
 def wait_for(condition: Callable[[], Any], what: str) -> Any:
     """Return what a condition returns once that is true."""
     until = time.monotonic() + PATIENCE
@@ -120,11 +126,15 @@ class Exchanger:
 
     def ask(self, command: str) -> str:
         """Return the answer to a command, one line."""
-        assert self._process.stdin
+        self.begin(command)
         assert self._process.stdout
+        return self._process.stdout.readline().rstrip("\n")
+
+    def begin(self, command: str) -> None:
+        """Give a command; its answer is still to be read."""
+        assert self._process.stdin
         self._process.stdin.write(f"{command}\n")
         self._process.stdin.flush()
-        return self._process.stdout.readline().rstrip("\n")
 
     def exchange(self, text: str, deadline_ms: int = 20000) -> tuple[str, str]:
         """Return the result of an exchange, and the answer or the detail."""
@@ -139,17 +149,23 @@ class Exchanger:
     @property
     def workers(self) -> int:
         """How many workers the client knows: it has the status page of each."""
-        links = (os.readlink(link) for link in Path(f"/proc/{self.pid}/fd").iterdir())
-        return sum(link.startswith("/memfd:slurmhooks") for link in links)
+        return pages(self.pid)
 
     @property
     def log(self) -> str:
         """What was logged until now."""
         return self._errors.read_text(errors="replace")
 
-    def stop(self) -> None:
-        """Stop the client; nothing may be left."""
-        assert self.ask("stop") == "stopped"
+    def stop(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Stop the client; nothing may be left.
+
+        Args:
+            meanwhile: what happens while it stops.
+        """
+        self.begin("stop")
+        meanwhile()
+        assert self._process.stdout
+        assert self._process.stdout.readline() == "stopped\n"
         assert below(self.pid) == []
         self._process.communicate()
         assert self._process.returncode == 0, self.log

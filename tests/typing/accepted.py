@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from slurmhooks.hook import Option
     from slurmhooks.job_submit.model import Environment, Job, Partition, Record, Reservation, Words
     from slurmhooks.scrun import CommandResult, Config, Container
-    from slurmhooks.spank.fields import ExitStatus
     from slurmhooks.spank.model import Spank
+    from slurmhooks.values import ExitStatus
 
 # Every decorator, bare and with keywords.
 

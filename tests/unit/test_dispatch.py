@@ -47,6 +47,14 @@ class View:
         self.closed += 1
 
 
+class Repulsive:
+    """A value that does not say how it looks."""
+
+    def __repr__(self) -> str:
+        """Fail."""
+        raise RuntimeError
+
+
 def handler(
     function: Callable[..., object], hook: str = "job_submit", lenient: bool = False, label: str = "limits:handler"
 ) -> Handler:
@@ -83,6 +91,31 @@ def test_later_handlers_read_what_earlier_ones_wrote() -> None:
     assert run(handler(add(1)), handler(lambda view: seen.append((view.value, view.applied))), view=view).passed
     assert seen == [(1, 0)]
     assert (view.applied, view.closed) == (1, 1)
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("code", ["ESLURM_INVALID_ACOUNT", "", 3.5, 1 << 40, Repulsive()])
+def test_a_wrong_code_refuses(code: Any, lenient: bool, said: SimpleNamespace) -> None:
+    """A handler that means to refuse refuses, also one whose bugs let requests pass; its mistake is logged once."""
+
+    def refuse(view: View) -> None:
+        view.value = 7
+        raise Reject("no", code=code)
+
+    one, other = handler(refuse, lenient=lenient), handler(refuse, lenient=lenient, label="limits:other")
+    for _ in range(3):
+        view = View()
+        outcome = run(one, view=view)
+        assert (outcome.passed, outcome.code, outcome.text, view.applied) == (False, None, "no", 0)
+    assert not run(other, view=View()).passed
+    assert [re.sub("[0-9a-f]{8}", "ID", line).partition(": ")[2].partition(" raised ")[0] for line in said.records] == [
+        f"error ID: job_submit handler limits:handler ({__file__}:7)",
+        f"error ID: job_submit handler limits:other ({__file__}:7)",
+    ]
+    if code == "ESLURM_INVALID_ACOUNT":
+        assert (
+            f"raised Reject(code={code!r}): Slurm has no such code; nearest: ESLURM_INVALID_ACCOUNT" in said.records[0]
+        )
 
 
 @pytest.mark.parametrize("code", [None, "ESLURM_INVALID_ACCOUNT", "ESPANK_NOT_AVAIL", 2045])

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-import sys
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,15 +44,6 @@ def test_reject_text_of_another_type(text: Any, shown: str) -> None:
     assert Reject(text).text == shown
 
 
-@pytest.mark.parametrize(
-    ("code", "error"), [(3.5, TypeError), ([1], TypeError), (1 << 31, ValueError), (1 << 32, ValueError)]
-)
-def test_reject_refuses_what_is_no_code(code: Any, error: type[Exception]) -> None:
-    """A mistake is told at the line that makes it, and the request is refused as for any other bug."""
-    with pytest.raises(error, match=r"Reject\(code=\) takes"):
-        Reject("no", code=code)
-
-
 def test_a_reject_of_a_site_with_its_own_constructor() -> None:
     """A subclass that forgets the base's constructor refuses nevertheless."""
 
@@ -91,21 +80,3 @@ def test_public_names() -> None:
     assert set(slurmhooks.__all__) >= {"UNLIMITED", "Reject", "SpankError", "StaleHandleError", "hook", "log"}
     for name in slurmhooks.__all__:
         assert hasattr(slurmhooks, name)
-
-
-def test_a_misspelled_code() -> None:
-    """A name that no release of Slurm has is a bug of the handler, with the names that may be meant."""
-    with pytest.raises(ValueError, match=r"Reject\(code='ESLURM_INVALID_ACOUNT'\): Slurm has no such code; nearest: E"):
-        Reject("no", code="ESLURM_INVALID_ACOUNT")
-    with pytest.raises(ValueError, match="no such code"):
-        Reject("no", code="")
-    for code in ("ESLURM_INVALID_ACCOUNT", "ESPANK_JOB_FAILURE", "ESLURM_LUA_FUNC_FAILED_RUNTIME_ERROR", "SLURM_ERROR"):
-        assert Reject("no", code=code).code == code
-
-
-def test_a_code_of_a_newer_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the compiled plugin has from its headers is known, too."""
-    monkeypatch.setitem(sys.modules, "_slurmhooks_spank", SimpleNamespace(lib=SimpleNamespace(ESPANK_NEWER=1)))
-    assert Reject("no", code="ESPANK_NEWER").code == "ESPANK_NEWER"
-    with pytest.raises(ValueError, match="no such code"):
-        Reject("no", code="ESPANK_NEWEST")

@@ -119,8 +119,8 @@ from slurmhooks.spank import entry
 args = [arg.encode() for arg in sys.argv[3:]]
 known = sys.argv[2] == "known"
 answers = [entry.option(len(args), args, known, 0, 0, b"alice", 1)]
-for name in (b"task_init", b"exit"):
-    answers.append(entry.callback(name, object(), 2, len(args), args, known, 0, 0, 0))
+for name in ("task_init", "exit"):
+    answers.append(entry.callback(entry.CALLBACKS.index(name), object(), 2, len(args), args, known, 0, 0, 0))
 print(answers, native.env.get(b"HELLO", b"").decode(), native.logged)
 print(*(set(sys.modules) - before))
 """
@@ -164,22 +164,20 @@ sys.path.append(sys.argv[1])
 from slurmhooks.spank import entry
 
 args = [arg.encode() for arg in sys.argv[2:]]
-answers = [entry.callback(b"task_init", object(), 2, len(args), args, True, 0, 0, 0)]
+answers = [entry.callback(entry.CALLBACKS.index("task_init"), object(), 2, len(args), args, True, 0, 0, 0)]
 imported = set(sys.modules) - before
 answers.append(entry.option(len(args), args, True, 0, b"word", b"said", 1))
-answers.append(entry.callback(b"exit", object(), 2, len(args), args, True, 0, 0, 0))
+answers.append(entry.callback(entry.CALLBACKS.index("exit"), object(), 2, len(args), args, True, 0, 0, 0))
 print(answers, native.env, native.logged)
 print(*imported)
 """
 
 
 BOTH = {name for name in MAY_BE_IMPORTED if "spank" not in name} - {
-    "slurmhooks.manifest",
     "slurmhooks.view",  # for container.job_env alone
     "_collections_abc",
 }
 MAY_BE_IMPORTED_BY_THE_ANCHOR = BOTH | {
-    "slurmhooks.plain_toml",  # instead of tomllib, which takes 8 ms
     "slurmhooks.scrun",
     "slurmhooks.scrun.cancel",
     "slurmhooks.scrun.entry",
@@ -238,7 +236,7 @@ sys.modules["_slurmhooks_scrun"] = native = Native()
 sys.path.append(sys.argv[1])
 from slurmhooks.scrun import entry
 
-answers = [entry.stage_in(native), entry.stage_out(native)]
+answers = [entry.stage_in(native, True), entry.stage_out(native, True)]
 print(answers, native.told, native.logged)
 print(*(set(sys.modules) - before))
 """
@@ -276,7 +274,7 @@ def test_a_line_with_a_glob(tmp_path: Path, write: Callable[..., Path], pattern:
 def test_a_line_that_the_manifest_knows(tmp_path: Path, write: Callable[..., Path]) -> None:
     """A launch with a manifest does not read the configuration, which would import pydantic."""
     path = write("hooks.d/hooks.py", HOOKS)
-    rows = ["slurmhooks-manifest 1 0x180b05", "line hooks.d/*.py quota=5", f"source {path}", "end", ""]
+    rows = ["slurmhooks-manifest 2 0x180b05", "line hooks.d/*.py quota=5", f"source {path}", "end", ""]
     write("slurmhooks.manifest", "\n".join(rows))
     imported = launch(tmp_path, "known", "hooks.d/*.py", "quota=5")
     assert imported - MAY_BE_IMPORTED == set()
@@ -287,7 +285,7 @@ def test_a_line_of_scripts_that_the_manifest_knows(tmp_path: Path, write: Callab
     """A launch with Lua scripts imports no more than it must, and reads their options when one is given."""
     path = write("lua.d/site.lua", SCRIPT)
     words = " ".join(finding.find("5.4").words).replace("%", "%25")
-    rows = ["slurmhooks-manifest 1 0x180b05", "line lua.d/*.lua quota=5", f"source {path}", f"lua {words}"]
+    rows = ["slurmhooks-manifest 2 0x180b05", "line lua.d/*.lua quota=5", f"source {path}", f"lua {words}"]
     rows += ["call task_init 4", "call exit 14", "option 1 14 1 word W u", "end", ""]
     write("slurmhooks.manifest", "\n".join(rows))
     script = write("launch.py", LAUNCH.partition("sys.modules[")[0] + RUN_SCRIPT)
@@ -315,17 +313,11 @@ def test_importing_the_package_imports_next_to_nothing(tmp_path: Path) -> None:
     assert {name for name in imported if not name.startswith("slurmhooks")} <= {"__future__"}
 
 
-def test_a_line_without_a_glob(tmp_path: Path, write: Callable[..., Path]) -> None:
-    """A launch that reads a plain slurmhooks.toml imports no parser of TOML, and no pydantic."""
-    write("hooks.d/hooks.py", HOOKS.replace(" {spank.args}", " ('quota=5',)"))
-    write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
-    assert launch(tmp_path, "new") - MAY_BE_IMPORTED == {"slurmhooks.plain_toml"}
-
-
 def test_a_container_whose_handlers_import_nothing(tmp_path: Path, write: Callable[..., Path]) -> None:
-    """scrun's anchor imports no more than it must: no parser of TOML, and pydantic only for container.config."""
-    write("hooks.d/hooks.py", STAGING)
-    write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
+    """With a manifest, scrun's anchor imports no more than it must: no TOML, and pydantic only for container.config."""
+    path = write("hooks.d/hooks.py", STAGING)
+    rows = ["slurmhooks-manifest 2 0x180b05", "scrun", f"source {path}", "log debug3 4096", "end", ""]
+    write("slurmhooks.manifest", "\n".join(rows))
     script = write("anchor.py", ANCHOR)
     command = [sys.executable, "-I", "-S", str(script), str(ROOT)]
     env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}

@@ -97,12 +97,25 @@ def test_sources_come_back(tmp_path: Path) -> None:
     manifest.write(manifest.render(lines, [], 0x180B05), str(path))
     rows = manifest.read(["x", "y z"], str(path))
     assert rows is not None
-    found = manifest.sources(["x", "y z"], rows)
-    assert [source.path or source.module for source in found[0]] == [*names, "m"]
-    assert found[1] == ["y z"]
+    assert [source.path or source.module for source in manifest.sources(rows)] == [*names, "m"]
     assert manifest.read(["x"], str(path)) is None
     assert "\nlog " not in path.read_text(errors="surrogateescape")
     assert manifest.read(["x"], str(tmp_path / "missing")) is None
+
+
+def test_what_scrun_needs(tmp_path: Path) -> None:
+    """Its sources are no line's, and a line that is called like it is not scrun's."""
+    path = tmp_path / "slurmhooks.manifest"
+    line = manifest.Line(["scrun"], [Source(path="/line.py")], [], Registry((), ()))
+    scrun = manifest.Scrun([Source(path="/scrun.py")], ("info", "500"), "/a b.lua")
+    manifest.write(manifest.render([line], [], 0x180B05, (), scrun), str(path))
+    assert manifest.read(None, str(path)) == [
+        *(["source", "/scrun.py"], ["log", "info", "500"], ["script", "/a b.lua"]),
+        *(["end"], [""]),
+    ]
+    assert (manifest.read(["scrun"], str(path)) or [])[0] == ["source", "/line.py"]
+    manifest.write(manifest.render([line], [], 0x180B05), str(path))
+    assert manifest.read(None, str(path)) is None
 
 
 def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
@@ -111,7 +124,7 @@ def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
     line = manifest.Line([], [], [], Registry((), ()), log=["error", "300"])
     manifest.write(manifest.render([line], [], 1), str(path))
     try:
-        manifest.sources([], manifest.read([], str(path)) or [])
+        manifest.sources(manifest.read([], str(path)) or [])
         log.info("dropped")
         log.error("said")
         log.error("x" * 301)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import itertools
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -576,6 +577,27 @@ def test_a_file_that_has_lost_handlers_without_an_edit(
     assert site.findings[0].startswith(f"{path}: has not changed, but lacks now job_submit handler a:f; {GONE}")
     write("hooks.d/a.py", "# not any more\n")
     assert labels(site) == ["b:g"]
+
+
+def test_a_fifo_that_comes_at_the_wrong_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A FIFO in the place of a file that was looked at is not waited for: nobody may ever write to it."""
+    path = tmp_path / "a.py"
+    path.write_text("")
+    before = loader.state(str(path))
+    path.unlink()
+    os.mkfifo(path)
+    monkeypatch.setattr(loader, "state", lambda path: before)
+
+    def give_up(number: int, frame: object) -> None:
+        raise AssertionError("it waits for the FIFO")
+
+    old = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(10)
+    try:
+        assert not reload._is_blank(str(path))
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)
 
 
 def test_a_script_that_is_gone_or_empty(write: Write, tmp_path: Path) -> None:

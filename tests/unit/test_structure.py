@@ -12,10 +12,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
-    ("bytecode", "codes", "errors", "_version"),
-    ("values", "outcome", "trusted"),
+    ("codes", "errors", "_version"),
+    ("values", "outcome"),
     ("wire",),
-    ("hook", "registry", "config", "plain_toml", "log", "structured", "view"),
+    ("hook", "registry", "config", "log", "structured", "trusted", "view"),
     ("loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("spank", "job_submit", "scrun", "lua", "manifest"),
@@ -25,6 +25,8 @@ TIERS = (
 """A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""
 
 POINTS = ("spank", "job_submit", "scrun")
+ENTRIES = {"slurmhooks.spank.entry", "slurmhooks.scrun.entry"}
+"""What C calls, in the processes that run Python inside them."""
 
 BROAD = {
     "dispatch.py": 2,  # a handler's bug, and a bug of an entry point  # its two calls, without the cost of a closure
@@ -133,26 +135,31 @@ def test_plugin_points_do_not_know_each_other() -> None:
 
 
 def test_c_calls_entry_modules_only() -> None:
-    """What C may call stands in one file a plugin point, where its answers are made safe."""
+    """What C may call stands in one file a plugin point, where its answers are made safe; slurmctld calls nothing."""
     found = set()
     for path in (ROOT / "native").rglob("*.[ch]"):
         text = path.read_text()
         found |= set(re.findall(r'slurmhooks_entry \w+ = \{"([\w.]+)"', text))
         for name in re.findall(r'PyImport_\w+\("([\w.]+)"', text):
             assert not name.startswith("slurmhooks"), f"{path} imports {name}"
-    assert found == {f"slurmhooks.{point}.entry" for point in POINTS}
+    assert found == ENTRIES
 
 
-def test_only_entry_and_native_need_compiled_code() -> None:
+def test_slurmctld_runs_no_python() -> None:
+    """The plugin of slurmctld does not know CPython's interface."""
+    sources = [path for part in ("job_submit", "wire") for path in (ROOT / "native" / part).glob("*.[ch]")]
+    assert sources
+    for path in sources:
+        assert not re.search(r'[<"]Python\.h[>"]|\bPy[A-Z_]\w*\(', path.read_text()), path
+
+
+def test_only_entry_modules_need_compiled_code() -> None:
     """Importing slurmhooks needs neither Slurm nor what is compiled for it."""
-    allowed = {*(f"slurmhooks.{point}.entry" for point in POINTS), "slurmhooks.job_submit.native"}
-    # Have a stand-in of their own for where nothing is compiled.
-    optional = {"slurmhooks.job_submit.bases", "slurmhooks.job_submit.constants"}
     for name, path in modules().items():
         for statement in statements(parsed(path)):
             if isinstance(statement, ast.Import):
                 compiled = [alias.name for alias in statement.names if alias.name.startswith("_slurmhooks")]
-                assert not compiled or name in allowed | optional, f"{name} imports {compiled}"
+                assert not compiled or name in ENTRIES, f"{name} imports {compiled}"
 
 
 def broad(path: Path) -> list[int]:

@@ -355,6 +355,41 @@ def test_the_root_folder_is_judged(path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert finding(path).endswith(": chmod o-w /")
 
 
+@root
+def test_a_hard_link_to_a_file_of_root(path: Path, tmp_path: Path) -> None:
+    """A user who may link a file of root's, an old one perhaps, has it run by nobody: the folder counts."""
+    folder = tmp_path / "of the user"
+    folder.mkdir()
+    give_away(folder)
+    os.link(path, folder / "a.py")
+    assert f"{folder} belongs to " in finding(folder / "a.py")
+    assert load(path) == 1
+
+
+@root
+def test_names_that_others_have_chosen(tmp_path: Path) -> None:
+    """They forge no line of the log, and do nothing to root who copies the command to a shell."""
+    for name in ("$(touch pwned)", "a; touch pwned #", "'`touch pwned`", "line\nslurmhooks: forged"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "a.py").write_text(HANDLER)
+        give_away(folder)
+        text = finding(folder / "a.py")
+        assert "\n" not in text
+        command = text.rpartition(": chown root ")[2]
+        done = subprocess.run(["sh", "-c", f"printf %s {command}"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.stdout == str(folder).replace("\n", "\\n")
+    assert not (tmp_path / "pwned").exists()
+    os.symlink("loop", tmp_path / "line\nloop")
+    os.symlink("line\nloop", tmp_path / "loop")
+    assert finding(tmp_path / "line\nloop") == f"{tmp_path}/line\\nloop: Too many levels of symbolic links"
+    for pattern in ("line\nloop/*.py", "line?loop/*.py"):
+        with pytest.raises(LoadError) as caught:
+            loader.expand([pattern], str(tmp_path))
+        (text,) = caught.value.findings
+        assert text.startswith(f"{tmp_path}/line\\nloop: Too many levels of symbolic links")
+
+
 @pytest.mark.parametrize("kind", [0b00, 0b01, 0b11], ids=["by time", "unchecked hash", "checked hash"])
 def test_byte_code_beside_a_hook_file_does_not_run(path: Path, kind: int) -> None:
     """Whoever it belongs to, and even if it is of this very source: what runs is compiled from what was read."""
@@ -483,7 +518,7 @@ def test_hook_files_that_others_could_take_away(write: Write, tmp_path: Path, mo
 
 def test_a_manifest_in_an_exposed_folder(write: Write, tmp_path: Path) -> None:
     """It names hook files too, and Python reads it after C has."""
-    path = write("site/slurmhooks.manifest", "slurmhooks-manifest 1 0x1\nline a\nsource /etc/b.py\nend\n")
+    path = write("site/slurmhooks.manifest", "slurmhooks-manifest 2 0x1\nline a\nsource /etc/b.py\nend\n")
     assert manifest.read(["a"], str(path)) == [["source", "/etc/b.py"], ["end"], [""]]
     make_world_writable(tmp_path / "site")
     with pytest.raises(LoadError, match=f"chmod o-w {tmp_path}/site$"):

@@ -134,6 +134,8 @@ def _per_task(machine: Machine) -> Iterator[Row]:
     """Measure what the 2nd to the 64th task add: theirs with the handler less theirs without."""
     commands = {1: "srun -Q -n1 true", TASKS: f"srun -Q -O -n{TASKS} true"}
     plugins = {"no plugin": "", "slurmhooks": PLUGSTACK, "bare plugin": f"required {BARE_PLUGIN}\n"}
+    if machine.spank_lua:
+        plugins["spank-lua"] = f"required {SPANK_LUA} {SCRIPT}\n"
     cases: dict[str, tuple[str | None, str]] = {
         _case(name, tasks, "task"): (text, command)
         for tasks, command in commands.items()
@@ -146,7 +148,12 @@ def _per_task(machine: Machine) -> Iterator[Row]:
     }
     found = machine.times(TASK_ROUNDS, cases | bare)
     what = f"the same, per further task on the node ({TASKS} tasks): wall time added"
-    yield _further(found, what, 0.2, "task", "no plugin", "slurmhooks")
+    yield _further(found, what, 0.6, "task", "no plugin", "slurmhooks")
+    what = "that of spank-lua doing the same"
+    if machine.spank_lua:
+        yield _further(found, what, None, "task", "no plugin", "spank-lua")
+    else:
+        yield Row(GROUP, what, None, "ms", None, note=ABSENT)
     what = "the floor of that in slurmstepd: a plugin that calls one function of a bare interpreter in each task"
     yield _further(found, what, None, "task", "no plugin", "bare plugin")
     what = f"the floor without Slurm: a bare interpreter forked {TASKS} times, one function called in each child"

@@ -11,9 +11,8 @@ from .rows import Row, spread
 GROUP = "submissions"
 CALLS = 300
 TURNS = 10
-LIMITS = {2: 0.33, 202: 0.05}
+LIMITS = {2: 1.5, 20: 0.9, 202: 0.25}
 """By partitions: of a call against job_submit/lua's."""
-MANY = "".join(f"PartitionName=p{number} Nodes=ALL MaxTime=60 State=UP\n" for number in range(200))
 OLD = ("22.05",)
 """These slurmctlds make a thread for each request; later ones have some that stay: 64 (24.11) or less (26.05)."""
 BUILD = "gcc -O2 -Wall -Wextra -shared -fPIC /opt/bench.c -o /usr/local/lib/slurm/job_submit_bench.so"
@@ -26,7 +25,7 @@ def measure(machine: Machine) -> Iterator[Row]:
     machine.root(BUILD)
     policy = (FILES / "policy.py").read_text()
     for partitions, limit in LIMITS.items():
-        lines = MANY if partitions > 2 else ""
+        lines = "".join(f"PartitionName=p{n} Nodes=ALL MaxTime=60 State=UP\n" for n in range(partitions - 2))
         machine.site({"policy.py": policy}, local=f"JobSubmitPlugins=bench\n{lines}", plugstack="")
         machine.lab("put", str(FILES / "policy.lua"), "/etc/slurm/job_submit.lua")
         for mode, words in modes(machine).items():

@@ -7,7 +7,8 @@ import os
 
 from slurmhooks import hook
 from slurmhooks.errors import SpankError
-from slurmhooks.spank.fields import ITEMS, ExitStatus
+from slurmhooks.spank.fields import ITEMS
+from slurmhooks.values import ExitStatus
 
 RECORDS = "/opt/spank/records"
 CALLBACKS = (

@@ -19,7 +19,7 @@ RECORDS_D = "/opt/spank"
 RECORDS = f"{RECORDS_D}/records"
 """Where handlers write, one JSON object a line: root's daemons, users' commands and tasks all reach it."""
 PLUGIN = "/usr/local/lib/slurm/spank_python.so"
-WHOLE_PLUGIN = f"ln -sf slurmhooks/spank_python-peufx.so {PLUGIN}.new && mv {PLUGIN}.new {PLUGIN}"
+WHOLE_PLUGIN = f"ln -sf slurmhooks/spank_python-full.so {PLUGIN}.new && mv {PLUGIN}.new {PLUGIN}"
 """Puts the plugin back that offers Slurm all callbacks, after 'slurmhooks compile' chose one that offers less."""
 HERE = Path(__file__).parent
 

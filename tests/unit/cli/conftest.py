@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from slurmhooks._version import __version__
 from slurmhooks.cli import _native, _slurm, main
 from slurmhooks.loader import PACKAGE
-from slurmhooks.manifest import VARIANT_LETTERS
+from slurmhooks.manifest import VARIANTS
 
 Call = Callable[..., Result]
 HEAD = "from slurmhooks import hook\n"
@@ -103,7 +104,7 @@ def build(tmp_path: Path) -> Path:
     libpython.write_text("")
     python = _native.PythonFacts(version="3.11.2", executable="/no/python", libpython=str(libpython), paths=[])
     record = _native.BuildRecord(
-        slurmhooks="0.1.0",
+        slurmhooks=__version__,
         slurm="24.11.5",
         python=python,
         lua="5.1",
@@ -127,9 +128,7 @@ class Site:
         record.save(self.plugins)
         for name in ("job_submit_python.so", "spank_python.so", "scrun_python.so"):
             (self.plugins / name).write_text("all")
-        letters = "".join(VARIANT_LETTERS.values())
-        for number in range(1 << len(letters)):
-            variant = "".join(letter for bit, letter in enumerate(letters) if number >> bit & 1)
+        for variant in VARIANTS:
             (self.plugins / "slurmhooks" / f"spank_python-{variant}.so").write_text(variant)
         self.conf(f"PluginDir={self.plugins}", "JobSubmitPlugins=python")
         self.plugstack("required spank_python.so")

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.manifest import MOST_ARGUMENTS, VARIANT_LETTERS
+from slurmhooks._version import __version__
+from slurmhooks.cli import _native
+from slurmhooks.manifest import COSTLY_CALLBACKS, MOST_ARGUMENTS
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
 Call = Callable[..., Result]
@@ -64,6 +66,28 @@ def test_a_forgotten_decorator(site: Site) -> None:
     assert result.output.count(f"note: {path}: no handler and no option in it") == 1
 
 
+def test_codes_that_slurm_does_not_have(site: Site, run: Call) -> None:
+    """A misspelled code of a refusal is an error where it is written out, whether Slurm or a CI checks the file."""
+    code = """
+import slurmhooks
+from slurmhooks import Reject
+@hook.job_submit
+def f():
+    if 1:
+        raise Reject("no", code="ESLURM_INVALID_ACOUNT")
+def g():
+    raise slurmhooks.Reject("no", code=99999999999)
+    raise Reject("no", code="ESLURM_INVALID_ACCOUNT") from Reject("no", code=None)
+"""
+    path = site.file(code)
+    first, second = site.found()
+    assert first.partition(";")[0].endswith("Reject(code='ESLURM_INVALID_ACOUNT'): Slurm has no such code")
+    assert "nearest: ESLURM_INVALID_ACCOUNT" in first
+    assert second.endswith("Reject(code=99999999999): no code of Slurm is that large")
+    assert {finding.partition(":")[0] for finding in (first, second)} == {str(path)}
+    assert run("check", "--hooks", path).output.count("Slurm has no such code") == 1
+
+
 def test_a_required_handler_is_missing(site: Site) -> None:
     """It is an error, as no request would be accepted."""
     site.file("@hook.job_submit\ndef f(): ...\n")
@@ -74,7 +98,7 @@ def test_a_required_handler_is_missing(site: Site) -> None:
     assert "a:f: [hooks]" not in result.output
 
 
-@pytest.mark.parametrize("callback", VARIANT_LETTERS)
+@pytest.mark.parametrize("callback", COSTLY_CALLBACKS)
 def test_a_callback_that_the_plugin_leaves_out(site: Site, callback: str) -> None:
     """After a handler is added whose callback costs, check says what to run, and after that it is content."""
     site.compile()
@@ -144,7 +168,7 @@ def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int)
 
 def test_more_arguments_than_the_stub_reads() -> None:
     """The limit is that of the stub."""
-    source = Path(__file__).parents[3] / "native" / "spank" / "manifest.c"
+    source = Path(__file__).parents[3] / "native" / "manifest" / "manifest.c"
     assert f"#define MOST_WORDS {MOST_ARGUMENTS + 1}\n" in source.read_text()
 
 
@@ -240,3 +264,14 @@ def test_a_relative_folder(site: Site, run: Call, monkeypatch: pytest.MonkeyPatc
     assert run("compile", "--sysconfdir", "site").exit_code == 0
     assert f"{site.etc}/slurmhooks.manifest: up to date" in site.check().output
     assert f"{site.etc}/slurmhooks.manifest: up to date" in run("check", "--sysconfdir", "./site").output
+
+
+def test_plugins_of_another_version(site: Site, run: Call) -> None:
+    """After an upgrade of the package alone, check says what to do, and compile leaves the manifest as it is."""
+    path = _native.BuildRecord.path_in(site.plugins)
+    path.write_text(path.read_text().replace(f'"{__version__}"', '"0.0.9"'))
+    for result in (site.check(), run("compile", "--sysconfdir", site.etc)):
+        assert result.exit_code == 1
+        words = " ".join(result.output.split())
+        assert f"plugins hold slurmhooks 0.0.9, this command is {__version__}: run 'slurmhooks build'" in words
+    assert not (site.etc / "slurmhooks.manifest").exists()

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What check says of a Slurm that never calls the hooks, and of those who cannot read them."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import _readers
+from slurmhooks.cli import _native, _readers
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
 Call = Callable[..., Result]
@@ -86,6 +87,29 @@ def test_a_scrun_lua_that_is_not_ours(site: Site) -> None:
     assert site.found()[0].startswith(wanted + "it loads another plugin")
     script.write_text(f"-- Made by 'slurmhooks install'\nloadlib('{site.plugins}/scrun_python.so')")
     assert site.found() == []
+    record = _native.BuildRecord.load(site.plugins)
+    assert record is not None
+    record.model_copy(update={"lua": None}).save(site.plugins)
+    (finding,) = site.found()
+    assert finding.startswith(
+        f"{site.plugins}: scrun never calls handler a:stage of hook.scrun: the plugins were built"
+    )
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="NOT TESTED: only root can judge for others")
+def test_scripts_of_scrun_that_others_can_write(site: Site) -> None:
+    """scrun runs its Lua scripts as whoever calls it, before slurmhooks could judge them, so check does."""
+    own, script = site.etc / "own.lua", site.etc / "scrun.lua"
+    (site.etc / "slurmhooks.toml").write_text('[scrun]\nlua = "own.lua"\n')
+    for path in (own, script):
+        path.touch()
+        assert site.found() == []
+        path.chmod(0o666)
+        (finding,) = site.found()
+        assert finding.startswith(f"{path}: it is writable by everybody")
+        assert finding.endswith(f": chmod o-w {path}")
+        path.chmod(0o644)
+    assert site.found() == []
 
 
 def test_what_slurmctld_cannot_read(site: Site) -> None:
@@ -113,15 +137,50 @@ def test_what_slurmctld_cannot_read(site: Site) -> None:
     assert site.found() == []
 
 
+def test_hooks_of_scrun_that_users_cannot_read(site: Site) -> None:
+    """scrun runs as users, and they need them."""
+    path = site.file("@hook.scrun.stage_in\ndef stage(container): pass\n")
+    script = site.etc / "scrun.lua"
+    script.write_text(f"-- Made by 'slurmhooks install'\nloadlib('{site.plugins}/scrun_python.so')")
+    assert site.found() == []
+    path.chmod(0o640)
+    assert site.found() == [f"{path}: ordinary users cannot read it, so scrun fails for them: chmod o+r {path}"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="NOT TESTED: only root can give files away")
+@pytest.mark.parametrize("what", ["file", "folder", "configuration"])
+def test_what_slurm_user_could_have_written(site: Site, run: Call, tmp_path: Path, what: str) -> None:
+    """slurmctld runs it, as SlurmUser; a command of root's does not, as SlurmUser would be root then."""
+    path = site.file(SUBMIT + f"import os\nos.makedirs({str(tmp_path / 'ran')!r}, exist_ok=True)\n")
+    toml = site.etc / "slurmhooks.toml"
+    site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", "SlurmUser=nobody")
+    os.chown({"file": path, "folder": site.hooks, "configuration": toml}[what], 65534, 65534)
+    refused = toml if what == "configuration" else path
+    wanted = f"{refused}: SlurmUser (user id 65534) could have written it, so root does not run it: call this as Slurm"
+    assert [finding for finding in site.found() if "SlurmUser" in finding] == [f"{wanted}User"]
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\n")
+    result = run("try", "job_submit", "--sysconfdir", site.etc, script)
+    assert (result.exit_code, wanted in result.output) == (1, True)
+    assert not (tmp_path / "ran").exists()
+    os.chown({"file": path, "folder": site.hooks, "configuration": toml}[what], 0, 0)
+    assert site.found() == []
+    assert (tmp_path / "ran").exists()
+
+
 def test_which_bits_count(open_folder: Path) -> None:
     """The owner's, the group's or the others', whichever a user comes to first; root needs none."""
     path = open_folder / "file"
     path.touch()
+    if os.getuid() == 0:
+        os.chown(path, 1234, 1234)
     owner, group = path.stat().st_uid, path.stat().st_gid
     for mode, uid, gids, remedy in (
         (0o077, owner + 1, {group + 1}, None),
         (0o070, owner + 1, {group}, None),
         (0o704, owner + 1, {group}, f"chmod g+r {path}"),
+        (0o077, owner, {group}, f"chmod u+r {path}"),
+        (0o400, owner, {group}, None),
         (0o740, owner + 1, {group + 1}, f"chmod o+r {path}"),
         (0o000, 0, set[int](), None),
     ):

@@ -14,29 +14,29 @@ from slurmhooks.cli._findings import Finding
 def folder(tmp_path: Path) -> Path:
     """A PluginDir with three variants, and the plugin as installed."""
     (tmp_path / "slurmhooks").mkdir()
-    for letters in ("", "p", "u"):
-        (tmp_path / "slurmhooks" / f"spank_python-{letters}.so").touch()
+    for name in ("minimal", "job", "task"):
+        (tmp_path / "slurmhooks" / f"spank_python-{name}.so").touch()
     (tmp_path / "spank_python.so").touch()
     return tmp_path
 
 
 def test_variant(folder: Path) -> None:
     """The variant is a link beside the others, and what it offers is said."""
-    assert compile_command.choose_variant(folder, "u") == "offers user_init to Slurm"
-    assert os.readlink(folder / "spank_python.so") == "slurmhooks/spank_python-u.so"
-    assert compile_command.choose_variant(folder, "") == "offers Slurm no callback that costs"
+    assert compile_command.choose_variant(folder, "task") == "offers user_init, task_post_fork, task_exit to Slurm"
+    assert os.readlink(folder / "spank_python.so") == "slurmhooks/spank_python-task.so"
+    assert compile_command.choose_variant(folder, "minimal") == "offers Slurm no callback that costs"
     assert sorted(path.name for path in folder.iterdir()) == ["slurmhooks", "spank_python.so"]
 
 
 def test_missing_variant(folder: Path) -> None:
     """A variant that was not installed is a finding, and nothing is changed."""
-    with pytest.raises(Finding, match=r"spank_python-x.so is missing: run 'slurmhooks install' again"):
-        compile_command.choose_variant(folder, "x")
+    with pytest.raises(Finding, match=r"spank_python-full.so is missing: run 'slurmhooks install' again"):
+        compile_command.choose_variant(folder, "full")
     assert not (folder / "spank_python.so").is_symlink()
 
 
 def test_restart_of_slurmd(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A prolog that the plugin before had not is not called until slurmd starts again, and that is said then only."""
-    for letters, asked in (("p", False), ("", False), ("p", True), ("p", False), ("u", False)):
-        compile_command.choose_variant(folder, letters)
-        assert ("restart slurmd" in "".join(capsys.readouterr())) == asked, letters
+    for name, asked in (("job", False), ("minimal", False), ("job", True), ("job", False), ("task", False)):
+        compile_command.choose_variant(folder, name)
+        assert ("restart slurmd" in "".join(capsys.readouterr())) == asked, name

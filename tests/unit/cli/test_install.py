@@ -65,7 +65,7 @@ def test_the_variant_that_compile_chose_stays(
     run: Run, machine: Machine, build: Path, plugins: Path, known: bool
 ) -> None:
     """An upgrade does not bring back the plugin that costs a process a job, unless the new build lacks the variant."""
-    chosen = "slurmhooks/spank_python-.so"
+    chosen = "slurmhooks/spank_python-minimal.so"
     record = _native.BuildRecord.load(build)
     assert record is not None
     if known:

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-import copy
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit import model
 from slurmhooks.testing import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations
+from tests.unit.job_submit.views import raw, struct_of, table_of, view_of
 
 BATCH: dict[str, Any] = {"script": "#!/bin/sh", "environment": {"PATH": "/bin", "HOME": "/home/alice"}}
 
@@ -17,7 +17,7 @@ BATCH: dict[str, Any] = {"script": "#!/bin/sh", "environment": {"PATH": "/bin", 
 def view(hook: str = "job_submit", **fields: Any) -> tuple[FakeJob, Any]:
     """Return a request, and what its handlers get."""
     job = FakeJob(**fields)
-    return job, job._view(hook, 1000)
+    return job, view_of(job, hook)
 
 
 # Attributes.
@@ -79,22 +79,22 @@ def test_writes_wait_for_the_commit() -> None:
     job.spank_job_env["Y"] = "2"
     assert (job.account, job.time_limit, job.argv, job.argc) == ("chemistry", 5, ["a", "b"], 0)
     assert (job.environment["X"], job.spank_job_env["Y"]) == ("1", "2")
-    struct = fake._struct
-    assert (struct.account, struct.argv, struct.spank_job_env) == (b"physics", [], [])
+    assert [raw(fake, name) for name in ("account", "argv", "spank_job_env")] == [b"physics", [], []]
     job.commit()
-    assert (struct.account, struct.time_limit, struct.argv, struct.argc) == (b"chemistry", 5, [b"a", b"b"], 2)
-    assert struct.environment == [b"PATH=/bin", b"HOME=/home/alice", b"X=1"]
-    assert (struct.env_size, struct.spank_job_env, struct.spank_job_env_size) == (3, [b"Y=2"], 1)
+    assert [raw(fake, name) for name in ("account", "time_limit", "argv", "argc")] == [b"chemistry", 5, [b"a", b"b"], 2]
+    assert raw(fake, "environment") == [b"PATH=/bin", b"HOME=/home/alice", b"X=1"]
+    assert [raw(fake, name) for name in ("env_size", "spank_job_env")] == [3, [b"Y=2"]]
 
 
 def test_what_is_not_written_is_not_touched() -> None:
     """A commit without writes changes nothing."""
     fake, job = view(account="physics", argv=["x"], **BATCH)
-    before = copy.deepcopy(vars(fake._struct))
+    before = fake._struct.data
     assert job.account == "physics"
     assert job.environment["PATH"] == "/bin"
     job.commit()
-    assert vars(fake._struct) == before
+    assert fake._struct.written == {}
+    assert fake._struct.data == before
 
 
 WRITES: dict[str, Callable[[Any], object]] = {
@@ -173,17 +173,16 @@ def test_an_environment_that_slurm_would_not_take_is_frozen(hook: str, fields: d
 def test_an_array_keeps_what_is_no_variable() -> None:
     """Entries without '=' and the order of the others survive a change; of two of one name the first counts."""
     fake, job = view(script="#!/bin/sh")
-    struct = fake._struct
-    struct.environment = [b"odd", b"A=1", b"B=\xff", b"A=2"]
+    struct_of(fake).put({"environment": [b"odd", b"A=1", b"B=\xff", b"A=2"]})
     assert dict(job.environment) == {"A": "1", "B": "\udcff"}
     assert job.environment["A"] == "1"
     job.environment["C"] = "\udcfe"
     job.commit()
-    assert struct.environment == [b"odd", b"A=1", b"B=\xff", b"A=2", b"C=\xfe"]
+    assert raw(fake, "environment") == [b"odd", b"A=1", b"B=\xff", b"A=2", b"C=\xfe"]
     del job.environment["A"]
     job.commit()
-    assert struct.environment == [b"odd", b"B=\xff", b"C=\xfe"]
-    assert struct.env_size == 3
+    assert raw(fake, "environment") == [b"odd", b"B=\xff", b"C=\xfe"]
+    assert raw(fake, "env_size") == 3
 
 
 # argv.
@@ -216,8 +215,8 @@ def test_argv_behaves_as_a_list(steps: list[tuple[str, str]]) -> None:
     assert len(job.argv) == len(expected)
     assert repr(job.argv) == repr(expected)
     job.commit()
-    assert fake._struct.argv == [word.encode() for word in expected]
-    assert fake._struct.argc == len(expected)
+    assert raw(fake, "argv") == [word.encode() for word in expected]
+    assert raw(fake, "argc") == len(expected)
 
 
 def test_argv_takes_words_only() -> None:
@@ -296,7 +295,7 @@ TABLES: dict[str, tuple[Any, Any, Any]] = {
 def test_tables_are_mappings(name: str) -> None:
     """Records are looked up by key; what is not there is missing as in a dict."""
     table, key, field = TABLES[name]
-    table = table._view()
+    table = table_of(table)
     assert isinstance(table, Mapping)
     assert getattr(table[key], field) == 60
     assert key in table
@@ -312,7 +311,7 @@ def test_tables_are_mappings(name: str) -> None:
 
 def test_jobs_are_found_as_in_lua() -> None:
     """jobs["7"] is jobs[7]."""
-    assert TABLES["jobs"][0]._view()["7"].job_id == 7
+    assert TABLES["jobs"][0]["7"].job_id == 7
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -336,7 +335,7 @@ def test_nothing_is_looked_up_before_it_is_asked(name: str) -> None:
 def test_tables_and_their_records_end_with_the_call(name: str) -> None:
     """A table, and every record that came from it, is stale afterwards."""
     table, key, field = TABLES[name]
-    table = table._view()
+    table = table_of(table)
     records = [table[key], *table.values(), dict(table.items())[key]]
     table.close()
     for record in records:

@@ -10,7 +10,6 @@ from slurmhooks.job_submit.model import Job
 from slurmhooks.job_submit.rows import (
     AUTH_NOBODY,
     NICE_OFFSET,
-    ExitStatus,
     Field,
     Flag,
     Gres,
@@ -24,7 +23,8 @@ from slurmhooks.job_submit.rows import (
     rows,
 )
 from slurmhooks.testing import FakeJob, FakeRecord, fake_partitions, fake_reservations
-from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED
+from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED, ExitStatus
+from tests.unit.job_submit.views import raw, struct_of, view_of
 
 MEM_PER_CPU = 1 << 63
 FIELDS = {name: row for name, row in rows(Job).items() if row.until is None}
@@ -39,7 +39,7 @@ def of_kind(kind: type[Field[Any]]) -> list[str]:
 
 def applied(job: FakeJob) -> Any:
     """Return a new look at what a job's handlers have applied."""
-    return job._view("job_submit", None)
+    return view_of(job)
 
 
 def round_trip(name: str, value: object) -> None:
@@ -128,13 +128,13 @@ def test_texts_hold_no_nul(name: str) -> None:
 
 def test_an_empty_text_clears() -> None:
     """In a submission "" is as good as nothing; in an update it is what tells Slurm to clear the field."""
-    for hook, raw in (("job_submit", None), ("job_modify", b"")):
+    for hook, expected in (("job_submit", None), ("job_modify", b"")):
         job = FakeJob(account="physics")
-        view = job._view(hook, 1000)
+        view = view_of(job, hook)
         view.account = ""
         assert view.account == ""
         view.commit()
-        assert job._struct.account == raw
+        assert raw(job, "account") == expected
 
 
 @given(st.sampled_from(of_kind(Number)), st.data())
@@ -172,7 +172,7 @@ def test_offsets(name: str, value: int) -> None:
     job = FakeJob()
     setattr(job, name, value)
     job.commit()
-    assert getattr(job._struct, name) == value + NICE_OFFSET < NO_VAL[32]
+    assert raw(job, name) == value + NICE_OFFSET < NO_VAL[32]
     for wrong in (2 - NICE_OFFSET, NICE_OFFSET - 2):
         with pytest.raises(ValueError, match=f"^{name} takes"):
             setattr(job, name, wrong)
@@ -281,9 +281,9 @@ def test_aliases_are_the_same_field() -> None:
 
 def test_nobody_is_none() -> None:
     """The user of a request that names none, NO_VAL or nobody, is unset."""
-    for raw in (NO_VAL[32], AUTH_NOBODY):
+    for number in (NO_VAL[32], AUTH_NOBODY):
         job = FakeJob()
-        job._struct.user_id = raw
+        struct_of(job).put({"user_id": number})
         assert job.user_id is None
     assert FakeJob(user_id=0).user_id == 0
 
@@ -296,10 +296,10 @@ def test_exit_status() -> None:
     status = FakeRecord(exit_code=0x0300).exit_code
     assert status == 0x0300
     assert isinstance(status, ExitStatus)
-    assert (status.exit_code, status.signal, status.core_dumped) == (3, 0, False)
-    assert repr(status) == "<ExitStatus 3:0>"
+    assert (status.exit_code, status.signal, status.core_dumped) == (3, None, False)
+    assert repr(status) == "<ExitStatus exit code 3>"
     killed = ExitStatus(0x8B)
-    assert (killed.exit_code, killed.signal, killed.core_dumped) == (0, 11, True)
+    assert (killed.exit_code, killed.signal, killed.core_dumped) == (None, 11, True)
 
 
 def test_bits_are_booleans() -> None:
@@ -321,7 +321,10 @@ def test_arrays_of_a_record() -> None:
 def test_members_of_what_is_not_there_are_unset() -> None:
     """A job without details reads as None there, text or number."""
     record = FakeRecord()
-    record._struct.details = None
+    members = [name for name in struct_of(record).raws if name.startswith("details.")]
+    for name in members:
+        del struct_of(record).raws[name]
+    struct_of(record).put({})
     assert record.std_out is None
     assert record.min_cpus is None
 

@@ -58,6 +58,8 @@ def test_fields_are_read_and_written_as_in_lua(load: Load) -> None:
         assert(job_desc.environment.HOME == "/h" and job_desc.environment.NONE == nil)
         job_desc.time_limit = 60.9
         assert(job_desc.time_limit == 60)
+        job_desc.begin_time = -1
+        assert(job_desc.begin_time == -1)
         job_desc.comment = ""
         job_desc.nice = slurm.NICE_OFFSET + 3
         job_desc.environment.ADDED = "yes"
@@ -236,16 +238,22 @@ def test_an_error_in_an_update_discards_no_message_that_nobody_wrote(load: Load,
         assert sum("Message discarded" in text for _, text in said.lines) == lines
 
 
-def test_globals_last_until_the_script_changes(load: Load, said: SimpleNamespace) -> None:
-    """A script that did not change keeps its state when others are loaded again; one that did has a new one."""
-    body = 'calls = (calls or 0) + 1\nslurm.log_user("%d", calls)\nreturn 0'
-    script = load(body)
+def test_globals_last_until_the_script_is_loaded_again(load: Load, said: SimpleNamespace) -> None:
+    """Calls share the script's state; loading it again begins with a new one."""
+    script = load('calls = (calls or 0) + 1\nslurm.log_user("%d", calls)\nreturn 0')
     script.submit()
-    path = Path(script.handlers[0].path)
-    again = Loaded(path, (24, 11), Options())
-    again.submit()
-    load(body + " ").submit()
+    script.submit()
+    Loaded(Path(script.handlers[0].path), (24, 11), Options()).submit()
     assert said.user == ["1", "2", "1"]
+
+
+def test_the_first_user_reads_what_a_script_says_while_it_is_loaded(load: Load, said: SimpleNamespace) -> None:
+    """log_user at the top level waits for the first call, as with job_submit/lua."""
+    script = load('slurm.log_user("called")\nreturn 0', end=f'slurm.log_user("initialized")\n{END}')
+    assert said.user == []
+    script.submit()
+    script.submit()
+    assert said.user == ["initialized", "called", "called"]
 
 
 @pytest.mark.parametrize(
@@ -260,17 +268,16 @@ def test_globals_last_until_the_script_changes(load: Load, said: SimpleNamespace
 def test_a_script_that_does_not_load_is_a_finding(
     tmp_path: Path, said: SimpleNamespace, text: str, said_of_it: str
 ) -> None:
-    """What is wrong, with file and line, as a finding and, once a change, as the line that Slurm logs."""
+    """What is wrong, with file and line, as a finding and as the line that Slurm logs; it knows of a script before."""
     path = tmp_path / "job_submit.lua"
     path.write_text(text)
-    for times in (1, 1, 2):
-        if times == 2:
-            path.write_text(f"{text} ")
+    for has_former in (False, True):
+        said.lines.clear()
         with pytest.raises(LoadError) as caught:
-            job_submit.load(str(path), Options(), (24, 11))
+            job_submit.load(str(path), Options(), (24, 11), has_former=has_former)
         assert said_of_it in caught.value.findings[0]
-        logged = [line for _, line in said.lines if line.startswith("job_submit/lua: ") and said_of_it in line]
-        assert len(logged) == times
+        (line,) = (line for _, line in said.lines if line.startswith("job_submit/lua: ") and said_of_it in line)
+        assert line.endswith(", using previous script") == has_former
 
 
 def test_a_record_kept_over_the_call_is_stale(load: Load) -> None:

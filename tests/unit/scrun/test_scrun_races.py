@@ -199,21 +199,88 @@ def test_staging_removes_only_its_own(place: Path) -> None:
             os.rename(tree / "made", tree / "0")
 
 
+def swap_at_open(monkeypatch: pytest.MonkeyPatch, entry: Path, goal: Path) -> None:
+    """Put a link in the place of an entry just before it is opened in its folder, as the fastest attacker would."""
+    real = os.open
+
+    def swapping_open(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == entry.name and dir_fd is not None and os.path.samestat(os.fstat(dir_fd), entry.parent.stat()):
+            exchange(entry, goal)
+        return real(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", swapping_open)
+
+
+@pytest.mark.parametrize("tool", ["remove", "copy from", "copy into"])
+def test_a_folder_becomes_a_link(place: Path, monkeypatch: pytest.MonkeyPatch, tool: str) -> None:
+    """A link that takes the place of a folder after it was looked at, and before it is opened, is not followed."""
+    tree, aside = build(place)
+    before = (place / "outside").stat()
+    swap_at_open(monkeypatch, tree / "0", aside / "0")
+    (place / "source" / "0").mkdir(parents=True)
+    (place / "source" / "0" / "new").write_bytes(b"of root")
+    tools: dict[str, Callable[[], object]] = {
+        "remove": lambda: remove_tree(tree),
+        "copy from": lambda: copy_tree(tree, place / "copy", workers=1),
+        "copy into": lambda: copy_tree(place / "source", tree, workers=1),
+    }
+    with pytest.raises(StagingError):
+        tools[tool]()
+    monkeypatch.undo()
+    assert not os.path.lexists(place / "copy" / "0" / "precious")
+    assert (place / "outside").stat().st_mtime_ns == before.st_mtime_ns
+    outside_is_whole(place)
+
+
+def test_a_file_becomes_a_link(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for a file that is copied."""
+    tree, aside = build(place)
+    swap_at_open(monkeypatch, tree / "0" / "file", aside / "link0")
+    with pytest.raises(StagingError, match="0/file"):
+        copy_tree(tree, place / "copy", workers=1)
+    monkeypatch.undo()
+    assert not os.path.lexists(place / "copy" / "0" / "file")
+
+
+def test_a_new_fifo_becomes_a_link(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for what was made in a user's tree and is given its owner and mode."""
+    tree, aside = build(place)
+    source, fifo = place / "source", place / "fifo"
+    (source / "0").mkdir(parents=True)
+    os.mkfifo(source / "0" / "fifo", 0o644)
+    os.chown(source / "0" / "fifo", NOBODY, NOBODY)
+    os.mkfifo(fifo, 0o600)
+    (aside / "fifo").symlink_to(fifo)
+    swap_at_open(monkeypatch, tree / "0" / "fifo", aside / "fifo")
+    with pytest.raises(StagingError, match="0/fifo"):
+        copy_tree(source, tree, workers=1)
+    monkeypatch.undo()
+    status = fifo.stat()
+    assert (status.st_uid, status.st_mode & 0o777) == (0, 0o600)
+
+
 def test_a_folder_moved_away_while_it_is_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The way back up ends where a folder was moved out of the tree: its new parent is left alone."""
-    tree, _ = build(place)
-    (tree / "0" / "sub" / "deep").mkdir()
-    (place / "outside" / "hold").mkdir()
+    tree, hold = place / "tree", place / "outside" / "hold"
+    names = ["a", "b", "c"]
+    for top in (tree, hold):
+        for name in names:
+            (top / name).mkdir(parents=True)
+            (top / name / "file").write_bytes(SECRET)
+    moved: list[str] = []
     real = os.unlink
 
-    def unlink(path: str, *, dir_fd: int | None = None) -> None:
+    def unlink(path: str, *, dir_fd: int) -> None:
         real(path, dir_fd=dir_fd)
-        if (tree / "0" / "sub").exists() and path == "file":
-            os.rename(tree / "0" / "sub", place / "outside" / "hold" / "sub")
+        if not moved:
+            moved.append(Path(os.readlink(f"/proc/self/fd/{dir_fd}")).name)
+            os.rename(tree / moved[0], hold / "moved")
 
     monkeypatch.setattr(os, "unlink", unlink)
-    with contextlib.suppress(StagingError):
+    with pytest.raises(StagingError, match="moved by somebody else meanwhile"):
         remove_tree(tree)
     monkeypatch.undo()
-    remove_tree(place / "outside" / "hold")
+    assert sorted(os.listdir(hold)) == [*names, "moved"]
+    assert all((hold / name / "file").read_bytes() == SECRET for name in names)
+    remove_tree(hold)
     outside_is_whole(place)

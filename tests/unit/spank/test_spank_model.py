@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from slurmhooks.errors import SpankError, StaleHandleError
 from slurmhooks.hook import CONTEXTS, HOOKS
-from slurmhooks.spank.fields import ITEMS, ExitStatus
+from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
 from slurmhooks.testing import FakeSpank
+from slurmhooks.values import ExitStatus
 
 CALLS = [
     (context, name.removeprefix("spank."))

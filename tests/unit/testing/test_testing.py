@@ -486,19 +486,19 @@ def test_a_hook_without_a_handler(hooks: Callable[[str], Path]) -> None:
     assert run(hooks('hook.spank.option("x", usage="")'), "spank.init", options={"x": True}).accepted
 
 
-def test_a_misspelled_code_is_a_bug(write: Write) -> None:
-    """A test of a site sees it as slurmctld does, with the name that was meant."""
+def test_a_misspelled_code(write: Write) -> None:
+    """It refuses even where bugs let requests pass; a test of a site sees the mistake, with the name that was meant."""
     path = write(
         "hooks.py",
         """
         from slurmhooks import Reject, hook
 
-        @hook.job_submit
+        @hook.job_submit(on_error="accept")
         def submit(job):
             raise Reject("no", code="ESLURM_INVALID_ACOUNT")
         """,
     )
     result = run(path, "job_submit")
-    assert not result.accepted
+    assert (result.accepted, result.code, result.text) == (False, None, "no")
     assert result.error_id is not None
     assert "nearest: ESLURM_INVALID_ACCOUNT" in repr(result)

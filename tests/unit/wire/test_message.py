@@ -56,12 +56,12 @@ def test_structs_round_trip(given_values: dict[str, Any]) -> None:
     """Every raw value reads back as it was packed; what was not given is 0, NULL or empty."""
     packed = Packed(JOB, pack(JOB, given_values))
     behind = any(name.startswith("details.") for name in given_values)
-    for place, member in enumerate(JOB.members):
+    for member in JOB.members:
         unset: Any = {"text": None, "texts": []}.get(member.kind, 0)
         if member.name.startswith("details.") and not behind:
             unset = None
         expected = int(behind) if member.kind == "pointer" else given_values.get(member.name, unset)
-        assert packed.raw(place) == expected
+        assert packed.raw(member.name) == expected
 
 
 @given(st.sampled_from(Type), st.lists(st.tuples(st.integers(0, TEXT_FOR_USER), st.binary(max_size=30)), max_size=5))
@@ -83,8 +83,8 @@ def test_damage_is_an_error(given_values: dict[str, Any], data: st.DataObject) -
     try:
         for _, value in decode(damaged, TABLES).items:
             packed = Packed(JOB, value)
-            for member in range(len(JOB.members)):
-                packed.raw(member)
+            for member in JOB.members:
+                packed.raw(member.name)
     except MessageError:
         pass
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import socket
+import struct
 from collections.abc import Iterator
 from mmap import mmap
 from threading import Thread
@@ -8,7 +9,19 @@ import pytest
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.worker import channel
-from slurmhooks.worker.channel import ANSWER, HEADER, LAST, QUERY, READY, REPLY, REQUEST, Channel, ProtocolError, serve
+from slurmhooks.worker.channel import (
+    ANSWER,
+    HEADER,
+    LAST,
+    LIMIT,
+    QUERY,
+    READY,
+    REPLY,
+    REQUEST,
+    Channel,
+    ProtocolError,
+    serve,
+)
 from slurmhooks.worker.service import Query
 
 
@@ -83,7 +96,7 @@ def test_serving(ends: tuple[Channel, socket.socket]) -> None:
 
     def handle(request: bytes, query: Query) -> bytes:
         queries.append(query)
-        ours.doing("limits:check")
+        ours.doing("limits:check", 2, 1)
         return query(b"what of " + request)
 
     worker = Thread(target=serve, args=(ours, handle, lambda: len(queries) == 2))
@@ -93,7 +106,7 @@ def test_serving(ends: tuple[Channel, socket.socket]) -> None:
         theirs.sendall(message(REQUEST, b"it"))
         assert read(theirs) == (QUERY, b"what of it")
         assert ours.page is not None
-        assert ours.page[:17] == number.to_bytes(4, "little") + b"limits:check\0"
+        assert ours.page[:25] == struct.pack("<III", number, 2, 1) + b"limits:check\0"
         theirs.sendall(message(REPLY, b"this"))
         assert read(theirs) == (kind, b"this")
     worker.join()
@@ -107,3 +120,14 @@ def test_end_of_service(ends: tuple[Channel, socket.socket]) -> None:
     theirs.sendall(message(REQUEST, b""))
     theirs.shutdown(socket.SHUT_RDWR)
     serve(ours, lambda request, query: b"x" * 1_000_000)
+
+
+def test_limits(ends: tuple[Channel, socket.socket]) -> None:
+    """A handler's own time is told in milliseconds, at least one; that it is over only if there was one."""
+    ours, theirs = ends
+    for seconds, sent in ((None, None), (0.25, 250), (1e-9, 1), (None, 0), (None, None)):
+        if sent is not None:
+            theirs.sendall(message(REPLY, b""))
+        ours.limit(seconds)
+        if sent is not None:
+            assert read(theirs) == (LIMIT, sent.to_bytes(4, "little"))

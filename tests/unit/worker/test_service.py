@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
 import os
+import socket
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -142,3 +144,42 @@ def test_documents() -> None:
 def test_nobody_to_ask(tmp_path: Path) -> None:
     """Without a supervisor for a configuration there is no answer."""
     assert requests.ask("reload", str(tmp_path), 0, 1) == []
+
+
+def bind(stack: ExitStack, name: str) -> socket.socket:
+    """Return a socket that accepts nobody, as a user could make one; its queue is full after one connection."""
+    bound = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+    bound.bind(f"\0{name}")
+    bound.listen(0)
+    return bound
+
+
+def test_sockets_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What others call their sockets neither keeps a command from the supervisor nor takes the supervisor's name."""
+    monkeypatch.setattr(requests, "CONNECT", 0.05)
+    start = requests.start_of_name(str(tmp_path))
+    with ExitStack() as stack:
+        bind(stack, f"{start}\n\n")
+        names = [f"{start}{number:016x}" for number in range(3)]
+        for name in names:
+            bind(stack, name)
+            stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)).connect(f"\0{name}")
+        bind(stack, f"{start}{os.getpid()}")
+        assert requests.names(str(tmp_path)) == names
+        assert requests.ask("reload", str(tmp_path), 0, 1) == []
+        supervisors = [requests.Requests(), requests.Requests()]
+        assert len(requests.names(str(tmp_path))) == 5
+        for supervisor in supervisors:
+            for end in supervisor.sockets:
+                end.close()
+
+
+def test_a_supervisor_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only sockets of root and SlurmUser are asked."""
+    monkeypatch.setattr(requests, "peer", lambda connection: 12345)
+    with ExitStack() as stack:
+        listening = bind(stack, f"{requests.start_of_name(str(tmp_path))}{0:016x}")
+        assert requests.ask("reload", str(tmp_path), os.getuid(), 1) == []
+        connection, _ = listening.accept()
+        assert connection.recv(1) == b""
+        connection.close()

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The hook manifest: what the hook files hold, for a process that would rather not start Python.
+ *
+ * 'slurmhooks compile' writes it (slurmhooks/manifest.py says how). It is a cache: one that does not match the files
+ * that it was made from, or that is damaged, counts as absent.
+ */
+#ifndef SLURMHOOKS_MANIFEST_H
+#define SLURMHOOKS_MANIFEST_H
+
+#include <stddef.h>
+
+/* SPANK's callbacks, in the order of spank.h. The names stand once, here. */
+#define SLURMHOOKS_CALLBACKS(X) \
+    X(init)                     \
+    X(job_prolog)               \
+    X(init_post_opt)            \
+    X(local_user_init)          \
+    X(user_init)                \
+    X(task_init_privileged)     \
+    X(task_init)                \
+    X(task_post_fork)           \
+    X(task_exit)                \
+    X(job_epilog)               \
+    X(slurmd_exit)              \
+    X(exit)
+
+#define SLURMHOOKS_ENUMERATOR(name) CALLBACK_##name,
+enum callback { SLURMHOOKS_CALLBACKS(SLURMHOOKS_ENUMERATOR) CALLBACK_COUNT };
+
+/* Of one line of plugstack.conf; Slurm knows an option by a number, which has to name the line too. */
+#define MOST_OPTIONS 256
+
+/* A command line option, in the words of struct spank_option. */
+struct manifest_option {
+    char *name;
+    char *arginfo; /* NULL: takes no argument */
+    char *usage;
+    int has_arg;
+    unsigned contexts; /* bit n: spank_context_t n */
+    int checked;       /* the value must be checked by Python when it is given */
+};
+
+/* What one line of plugstack.conf comes to; or scrun, which has no line, with argc -1. */
+struct manifest_line {
+    unsigned calls[CALLBACK_COUNT]; /* bit n: there is a handler in spank_context_t n */
+    struct manifest_option *options;
+    int option_count;
+    char *script; /* of scrun: the site's own scrun.lua, or NULL */
+    struct manifest_line *next;
+    int argc;
+    char *argv[]; /* NULL behind the last */
+};
+
+/*
+ * Find the line with these arguments in the manifest of this machine, which is read once a process.
+ *
+ * OUT why  if NULL is returned: why there is none, for the log
+ * RET the line, or NULL: ask Python
+ */
+const struct manifest_line *manifest_find(int argc, char *argv[], const char **why);
+
+/*
+ * Find what scrun needs in the manifest of this machine, which is read once a process.
+ *
+ * OUT why  if NULL is returned: why there is none, for the log
+ * RET what is recorded for scrun, or NULL: ask Python
+ */
+const struct manifest_line *manifest_find_scrun(const char **why);
+
+/*
+ * Read a manifest from memory; for manifest_find() and the tests that feed it nonsense.
+ *
+ * IN text  the content, written to; must outlive what is returned
+ * OUT why  if NULL is returned
+ * RET the lines, or NULL if the text is damaged or does not match the files
+ */
+struct manifest_line *manifest_parse(char *text, size_t size, const char **why);
+
+#endif

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The arrays of texts of a request: its environments as mappings, its arguments as a list."""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.errors import StaleHandleError
+from slurmhooks.values import ENCODING, ERRORS, text_from_c
+from slurmhooks.view import StagedMapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slurmhooks.job_submit.model import Job
+    from slurmhooks.job_submit.source import Struct
+
+ARRAYS = ("argv", "environment", "spank_job_env")
+"""The arrays of texts of a request; slurmctld's side keeps the counters beside them."""
+OF_AN_UPDATE = "an update of a job carries no environment, so none can be set"
+OF_NO_BATCH_JOB = "only batch jobs carry their environment in the request; that of srun and salloc cannot be set"
+"""Why an environment cannot be changed: Slurm would ignore what is put there."""
+
+
+class Environment(StagedMapping):
+    """An environment of the request as a mapping; read on use, written into the answer once all handlers have passed.
+
+    Attributes:
+        _base: all that the request has, once somebody asked for all.
+        _frozen: why it cannot be changed, or None.
+    """
+
+    __slots__ = ("_base", "_frozen", "_member", "_struct")
+
+    def __init__(self, struct: Struct, member: str, frozen: str | None = None) -> None:
+        """View one member.
+
+        Args:
+            struct: that it is a member of.
+            member: its name.
+            frozen: why it cannot be changed.
+        """
+        super().__init__()
+        self._base: dict[str, str] | None = None
+        self._frozen = frozen
+        self._member = member
+        self._struct = struct
+
+    def _check(self, name: object, value: object = "") -> None:
+        super()._check(name, value)
+        if self._frozen is not None:
+            raise ValueError(self._frozen)
+
+    def _load(self, name: str) -> str | None:
+        if self._base is not None:
+            return self._base.get(name)
+        try:
+            start = name.encode(ENCODING, ERRORS) + b"="
+        except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
+            return None
+        found = self._struct.find(self._member, start)
+        return None if found is None else text_from_c(found)
+
+    def _names(self) -> Iterable[str]:
+        base = self._base
+        if base is None:
+            base = {}
+            for item in self._struct.array(self._member):
+                name, equals, value = text_from_c(item).partition("=")
+                if equals:
+                    base.setdefault(name, value)  # the first of two counts, as for getenv()
+            self._base = base
+        return base
+
+    def commit(self) -> None:
+        """Replace the array if anything was written; what was not keeps its place, also if it is no NAME=value."""
+        if not self._staged:
+            return
+        changes = {name.encode(ENCODING, ERRORS): value for name, value in self._staged.items()}
+        items = []
+        for item in self._struct.array(self._member):
+            name, equals, _ = item.partition(b"=")
+            if not equals or name not in changes:
+                items.append(item)
+        for name, value in changes.items():
+            if value is not None:
+                items.append(name + b"=" + value.encode(ENCODING, ERRORS))
+        self._struct.written[self._member] = items
+        self._staged = {}
+        self._base = None
+
+
+class Words(MutableSequence[str]):
+    """``job.argv``: a list; what is changed in it waits until all handlers have passed."""
+
+    __slots__ = ("_job",)
+
+    def __init__(self, job: Job) -> None:
+        """Read and write the words of a job."""
+        self._job = job
+
+    def _list(self) -> list[str]:
+        return [text_from_c(word) for word in self._job._words()]
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a word, or a list of them."""
+        return self._list()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Change a word, or several."""
+        words = self._list()
+        words[index] = value
+        self._job.argv = words
+
+    def __delitem__(self, index: Any) -> None:
+        """Remove a word, or several."""
+        words = self._list()
+        del words[index]
+        self._job.argv = words
+
+    def insert(self, index: int, value: str) -> None:
+        """Put a word before another."""
+        words = self._list()
+        words.insert(index, value)
+        self._job.argv = words
+
+    def __len__(self) -> int:
+        """Return how many words there are."""
+        return len(self._job._words())
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with a list."""
+        return self._list() == list(other) if isinstance(other, (list, Words)) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Return the words, or that the call is over."""
+        try:
+            return repr(self._list())
+        except StaleHandleError:
+            return "<Words of a call that is over>"

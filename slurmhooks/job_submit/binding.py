@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes the class of a view for one release of Slurm: a property for each row of fields.py that the release has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from slurmhooks.job_submit.rows import Computed, Field, _Enumerated, release_of, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from slurmhooks.wire.tables import Table
+
+    Computations = Mapping[str, Callable[[Any], Any]]
+
+View = TypeVar("View")
+
+
+def bind(view: type[View], table: Table, release: str, computed: Computations | None = None) -> type[View]:
+    """Return the class whose fields read packed structs and stage what is assigned.
+
+    Its instances hold the struct in ``_struct`` and staged raw values, by member, in ``_writes``. Rows without a member
+    in this release are left out; ``view._explain`` explains them.
+
+    Args:
+        view: the class with the rows.
+        table: of the structs.
+        release: of Slurm, such as "24.11.5".
+        computed: the functions from a view to the value of a row that is no member.
+    """
+    computed = computed or {}
+    running = release_of(release)
+    bound: dict[str, Any] = {"__slots__": (), "__doc__": view.__doc__, "_release": release}
+    setters: dict[str, tuple[str, Callable[[object], Any]]] = {}
+    parts: dict[str, tuple[str, Any, Callable[[object], Any]]] = {}
+    missing: dict[str, Field[Any]] = {}
+    for name, row in rows(view).items():
+        member = row.member(running, table.places)
+        if member is None or (isinstance(row, Computed) and name not in computed):
+            missing[name] = row
+            bound[name] = _Missing()
+            continue
+        if isinstance(row, Computed):
+            bound[name] = property(_computed(computed[name]), doc=row.doc)
+            continue
+        bound[name] = property(_getter(row, member), doc=row.doc)
+        if isinstance(row, _Enumerated) and row.mask is not None and row.writable:
+            parts[name] = (member, row, row.encoder(running))
+        elif row.writable:
+            setters[name] = (member, row.encoder(running))
+
+    unknown: Callable[[Any, str, object], None] = getattr(view, "_assign")  # noqa: B009 - for the type checker
+
+    def assign(self: Any, name: str, value: object) -> None:
+        if name in setters:
+            member, encode = setters[name]
+            self._writes[member] = encode(value)
+        elif name in parts:
+            member, row, encode = parts[name]
+            old = self._writes[member] if member in self._writes else self._struct.raw(member)
+            self._writes[member] = row.merge(old, encode(value))
+        else:
+            unknown(self, name, value)
+
+    bound.update(__setattr__=assign, _missing=missing)
+    made: type[View] = type(view.__name__, (view,), bound)
+    return made
+
+
+class _Missing:
+    """Makes an attribute look as if it did not exist, so that ``_explain`` explains it."""
+
+    __slots__ = ()
+
+    def __get__(self, view: object, owner: type | None = None) -> None:
+        raise AttributeError
+
+
+def _computed(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def get(view: Any) -> Any:
+        view._struct  # noqa: B018 - raises if the call is over
+        return compute(view)
+
+    return get
+
+
+def _getter(row: Field[Any], member: str) -> Callable[[Any], Any]:
+    decode = row.decoder()
+
+    def get(view: Any) -> Any:
+        struct, writes = view._struct, view._writes
+        raw = writes[member] if member in writes else struct.raw(member)
+        return None if raw is None else decode(raw)
+
+    return get

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The constants that job_submit/lua of each release puts into the table ``slurm``."""
+
+from __future__ import annotations
+
+from slurmhooks import site
+from slurmhooks.job_submit import constants, slurmctld
+
+Release = tuple[int, int]
+
+NUMBERS = (
+    "ALLOC_SID_ADMIN_HOLD ALLOC_SID_USER_HOLD INFINITE INFINITE64 MAIL_INVALID_DEPEND MAIL_JOB_BEGIN MAIL_JOB_END"
+    " MAIL_JOB_FAIL MAIL_JOB_REQUEUE MAIL_JOB_TIME100 MAIL_JOB_TIME80 MAIL_JOB_TIME50 MAIL_JOB_STAGE_OUT MEM_PER_CPU"
+    " NICE_OFFSET JOB_SHARED_NONE JOB_SHARED_OK JOB_SHARED_USER JOB_SHARED_MCS NO_VAL64 NO_VAL NO_VAL16 NO_VAL8"
+    " SHARED_FORCE"
+)
+FLAGS: dict[str, Release] = {
+    **dict.fromkeys(
+        ("GRES_DISABLE_BIND", "GRES_ENFORCE_BIND", "KILL_INV_DEP", "NO_KILL_INV_DEP", "SPREAD_JOB", "USE_MIN_NODES"),
+        (22, 5),
+    ),
+    **dict.fromkeys(("GRES_ALLOW_TASK_SHARING", "GRES_MULT_TASKS_PER_SHARING", "GRES_ONE_TASK_PER_SHARING"), (23, 11)),
+    "STEPMGR_ENABLED": (24, 5),
+    **dict.fromkeys(("SPREAD_SEGMENTS", "CONSOLIDATE_SEGMENTS", "EXPEDITED_REQUEUE"), (25, 11)),
+}
+OLD_ERRORS = (
+    "ESLURM_ACCESS_DENIED ESLURM_ACCOUNTING_POLICY ESLURM_INVALID_ACCOUNT ESLURM_INVALID_LICENSES"
+    " ESLURM_INVALID_NODE_COUNT ESLURM_INVALID_TIME_LIMIT ESLURM_JOB_MISSING_SIZE_SPECIFICATION"
+    " ESLURM_MISSING_TIME_LIMIT"
+)
+"""What scripts had before 23.02 gave them all error codes."""
+
+NO_TEXT = (
+    "ESLURMD_KILL_JOB_ALREADY_COMPLETE ESLURMD_TOO_MANY_RPCS ESLURM_INVALID_HET_JOB_AND_ARRAY"
+    " ESLURM_INVALID_HET_JOB_COMP_NON_NUMERIC ESLURM_TOPO_ERROR_START ESLURM_TOPO_ERROR_END"
+)
+"""Codes of slurm_errno.h that are missing in slurm_errno.c, whose table scripts get."""
+
+
+def table_constants(release: Release) -> dict[str, object]:
+    """Return what job_submit/lua of a release puts into the table ``slurm``, but for functions."""
+    found: dict[str, object] = {}
+    if release >= (23, 2):
+        codes = constants.ESLURM
+        if not isinstance(codes, type):
+            codes = {}  # type: ignore[assignment]  # outside slurmctld there are no numbers
+        found.update((code.name, float(code)) for code in codes)  # type: ignore[attr-defined]
+        for name in NO_TEXT.split():
+            found.pop(name, None)
+        found["EINPROGRESS"] = 115.0
+    else:
+        for name in OLD_ERRORS.split():
+            code = getattr(constants, name)
+            if not isinstance(code, str):
+                found[name] = float(code)
+    for name in NUMBERS.split():
+        found[name] = float(getattr(constants, name))
+    found["MAIL_JOB_TIME890"] = float(constants.MailType.MAIL_JOB_TIME90)  # so spelled in slurm_lua.c
+    for name, since in FLAGS.items():
+        if since <= release:
+            found[name] = float(getattr(constants, name))
+    found["CLUSTER_NAME"] = _cluster_name()
+    return found
+
+
+def _cluster_name() -> str | None:
+    try:
+        return slurmctld.cluster_name()
+    except NotImplementedError:
+        return site.cluster_name()

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tables of Slurm's structs without Slurm: what slurmhooks knows of a release."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from slurmhooks.codes import NAMES
+from slurmhooks.job_submit.arrays import ARRAYS
+from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
+from slurmhooks.job_submit.rows import Computed, Field, Status, Strings, Text, Time, Truth, release_of, rows
+from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables
+
+STRUCTS = {
+    "job": JobFields,
+    "record": RecordFields,
+    "partition": PartitionFields,
+    "reservation": ReservationFields,
+}
+FIRST_CODE = 1 << 30
+"""Error codes have no numbers here, and names are numbered from this one on."""
+
+
+@cache
+def tables_of(release: str) -> Tables:
+    """Return the tables of a release; each row is read from the first of its members.
+
+    Raises:
+        ValueError: there can be no such release.
+    """
+    parts = release.split(".")
+    if len(parts) < 2 or not all(part.isdecimal() for part in parts[:2]):
+        raise ValueError(f"a release of Slurm is such as '24.11', not {release!r}")
+    release = ".".join(parts[:2])  # micro releases have the same fields
+    codes = {name: FIRST_CODE + number for number, name in enumerate(sorted(NAMES))}
+    codes |= {"SLURM_SUCCESS": 0, "SLURM_ERROR": -1}
+    made = tuple(_table(name, view, release) for name, view in STRUCTS.items())
+    return Tables(release, "testing", made, {"ESLURM": codes})
+
+
+def code_of(number: int) -> str | int | None:
+    """Return what a handler gave for the code of an answer; None: nothing."""
+    names = tables_of("26.05").constants["ESLURM"]
+    if number == names["SLURM_ERROR"] % (1 << 32):
+        return None
+    return next((name for name, known in names.items() if known == number), number)
+
+
+def _table(name: str, view: type, release: str) -> Table:
+    kinds: dict[str, str] = {}
+    writable: set[str] = set()
+    for row in rows(view).values():
+        member = None if isinstance(row, Computed) else row.member(release_of(release), row.members)
+        if member is None:
+            continue
+        outer = member.rpartition(".")[0]
+        if outer:
+            kinds[outer] = "pointer"
+        # A bit's row does not know how wide its member is.
+        kinds[member] = max(kinds.get(member, _kind(row)), _kind(row), key=lambda kind: WIDTHS.get(kind, 0))
+        if row.writable:
+            writable.add(member)
+    if name == "job":
+        kinds |= dict.fromkeys(ARRAYS, "texts")
+        writable |= set(ARRAYS)
+    elif name == "record":
+        kinds["user_name"] = "text"
+    return Table(name, tuple(Member(member, kind, member in writable) for member, kind in kinds.items()))
+
+
+def _kind(row: Field[Any]) -> str:
+    if isinstance(row, Text):
+        return "text"
+    if isinstance(row, Strings):
+        return "texts"
+    if isinstance(row, Time):
+        return "time"
+    if isinstance(row, Truth):
+        return "u8"
+    if isinstance(row, Status):
+        return "u32"
+    return f"u{row.bits or 64}"

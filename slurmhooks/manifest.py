@@ -167,6 +167,22 @@ def exported(variant: str) -> tuple[str, ...]:
     return VARIANTS.get(variant, COSTLY_CALLBACKS)
 
 
+def never_called(registry: Registry, missing: Iterable[str]) -> list[str]:
+    """Return a finding for each handler that Slurm would never call.
+
+    Args:
+        registry: the handlers.
+        missing: the callbacks that the installed plugin does not export.
+    """
+    return [
+        f"{handler.where}: Slurm would never call handler {handler.label}: the installed spank_python.so leaves"
+        f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
+        + (", then restart slurmd" if name in JOB_CALLBACKS else "")
+        for name in missing
+        for handler in registry.handlers(f"spank.{name}")
+    ]
+
+
 def read(args: Sequence[str] | None, path: str | None = None) -> list[list[str]] | None:
     """Return the records of a line, None if it is not there.
 

@@ -40,8 +40,17 @@ class Handler:
     scripted = False
 
     __slots__ = (
-        *("contexts", "function", "label", "lenient", "line", "names", "order", "path"),
-        *("spec", "timeout", "told"),
+        "contexts",
+        "function",
+        "label",
+        "lenient",
+        "line",
+        "names",
+        "order",
+        "path",
+        "spec",
+        "timeout",
+        "told",
     )
 
     def __init__(
@@ -74,10 +83,6 @@ class Handler:
     def where(self) -> str:
         """File and line, for messages."""
         return f"{self.path}:{self.line}"
-
-    def bound(self, arguments: Sequence[str]) -> tuple[object, ...]:
-        """Return it as native/core/handler.c takes it, for an event with these arguments in this order."""
-        return self.function, tuple(map(arguments.index, self.names)), self.lenient, self
 
     def call(self, arguments: dict[str, object]) -> object:
         """Call the function with those of the arguments that it takes."""

@@ -42,34 +42,23 @@ def slurm_user() -> int:
     """Return the user id of SlurmUser in slurm.conf; 0, which is Slurm's default, if it cannot be told."""
     import pwd
 
-    name = _conf_value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", "slurmuser") or "root"
+    name = conf_value("SlurmUser") or "root"
     try:
         return int(name) if name.isdecimal() else pwd.getpwnam(name).pw_uid
     except KeyError:
         return 0
 
 
-def _conf_value(path: str, key: str) -> str | None:
-    """Return a value of slurm.conf by its name in lower case, following Include lines; the last one counts."""
-    found = None
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().split("\n")
-    except OSError:
-        return None
-    for line in lines:
-        words = line.partition("#")[0].replace("=", " = ").split()
-        if [word.lower() for word in words[:1]] == ["include"] and len(words) > 1:
-            included = words[1] if words[1].startswith("/") else f"{path.rpartition('/')[0]}/{words[1]}"
-            found = _conf_value(included, key) or found
-        elif len(words) > 2 and words[0].lower() == key and words[1] == "=":
-            found = words[2].strip('"')
-    return found
+def conf_value(key: str) -> str | None:
+    """Return a value of slurm.conf, None if it is not there."""
+    from slurmhooks import slurm_conf
+
+    return slurm_conf.value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", key)
 
 
 def cluster_name() -> str | None:
     """Return ClusterName in slurm.conf, in lower case as Slurm takes it; None if it is not there."""
-    name = _conf_value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", "clustername")
+    name = conf_value("ClusterName")
     return None if name is None else name.lower()
 
 

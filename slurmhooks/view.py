@@ -28,22 +28,22 @@ def stale(view: object) -> StaleHandleError:
     )
 
 
-class Staged(MutableMapping[str, str]):
+class StagedMapping(MutableMapping[str, str]):
     """A mutable mapping of text to text whose writes wait until all handlers have passed.
 
-    The base is asked only on use. Subclasses say how to read the base and how to apply one write, and where the two
-    attributes are.
+    The base is asked only on use. Subclasses say how to read the base and how to apply one write.
 
     Attributes:
         _alive: the call is not over.
         _staged: what was written, by name; None is deleted.
     """
 
-    __slots__ = ()
+    __slots__ = ("_alive", "_staged")
 
-    if TYPE_CHECKING:
-        _alive: bool
-        _staged: dict[str, str | None]
+    def __init__(self) -> None:
+        """Start without writes."""
+        self._alive = True
+        self._staged: dict[str, str | None] = {}
 
     def _load(self, name: str) -> str | None:
         """Return the base's value, or None."""
@@ -154,10 +154,10 @@ class Staged(MutableMapping[str, str]):
         self._alive = False
 
 
-class FunctionMapping(Staged):
+class FunctionMapping(StagedMapping):
     """A staged mapping over functions; what tests and the SPANK environments use."""
 
-    __slots__ = ("_alive", "_functions", "_staged")
+    __slots__ = ("_functions",)
 
     def __init__(
         self,
@@ -165,9 +165,8 @@ class FunctionMapping(Staged):
         names: Callable[[], Iterable[str]],
         apply: Callable[[str, str | None], None],
     ) -> None:
-        """Take the three functions that :class:`Staged` needs."""
-        self._alive = True
-        self._staged = {}
+        """Take the three functions that :class:`StagedMapping` needs."""
+        super().__init__()
         self._functions = (load, names, apply)
 
     def _load(self, name: str) -> str | None:

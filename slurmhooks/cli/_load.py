@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from slurmhooks import config, loader, site, trusted
+from slurmhooks import config, loader, manifest, site, trusted
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.manifest import COSTLY_CALLBACKS, JOB_CALLBACKS, MOST_ARGUMENTS, Line, Scrun, exported
+from slurmhooks.job_submit.service import PRIVATE_ARGUMENTS
+from slurmhooks.manifest import MOST_ARGUMENTS, Line, Scrun
 from slurmhooks.registry import Registry
-from slurmhooks.spank.options import LIMIT, variable
-
-PRIVATE_ARGUMENTS = {"record", "jobs", "partitions", "reservations"}
+from slurmhooks.spank.options import Names, too_many
 
 
 class Loaded:
@@ -67,7 +66,7 @@ class Loaded:
             trusted.guard()
         for args in dict.fromkeys(_site.plugstack_arguments(sysconfdir)):
             self._guard(partial(self._load_line, args, path))
-        self.findings += same_options(self.lines) + too_many_options(self.lines)
+        self.findings += option_findings(self.lines)
         self.findings = list(dict.fromkeys(self.findings))
         self.notes = list(dict.fromkeys(self.notes))
 
@@ -97,7 +96,7 @@ class Loaded:
 
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
-        script = None if read.scrun.lua is None else str(path.parent / read.scrun.lua)
+        script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
         self.scrun = Scrun(sources, _log_words(read), script)
         if read.job_submit.lua is not None:
             from slurmhooks.lua import job_submit
@@ -178,6 +177,11 @@ class Loaded:
         return [self.registry, *(line.registry for line in self.lines)]
 
 
+def _log_words(read: config.Config) -> tuple[str, str]:
+    """Return level and limit of the log, as words of the manifest."""
+    return read.log.level, str(read.log.limit)
+
+
 def not_roots(names: list[str]) -> list[str]:
     """Return the files that slurmctld may run, but root not: SlurmUser could have written them.
 
@@ -202,11 +206,6 @@ def _is_exposed(name: str) -> bool:
     return False
 
 
-def _log_words(read: config.Config) -> tuple[str, str]:
-    """Return level and limit of the log, as words of the manifest."""
-    return read.log.level, str(read.log.limit)
-
-
 def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> list[tuple[str, str]]:
     """Return what must be read for a configuration; see :attr:`Loaded.config_files`."""
     return [
@@ -215,28 +214,16 @@ def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> lis
     ]
 
 
-def same_options(lines: list[Line]) -> list[str]:
-    """Return the options whose values Slurm would hand on under one name, of all lines of plugstack.conf."""
-    found = []
-    known: dict[str, str] = {}
-    for option in (option for line in lines for option in line.registry.options if not option.scripted):
-        shared = variable(option)
-        if shared in known:
-            found.append(
-                f"option --{option.name}: another line of plugstack.conf, or this one a second time, has"
-                f" --{known[shared]}, and Slurm hands both on as {shared}: rename one of them"
-            )
-        known[shared] = option.name
-    return found
-
-
-def too_many_options(lines: list[Line]) -> list[str]:
-    """Return a finding for each line of plugstack.conf with more options than the stub can tell apart."""
-    return [
-        f"plugstack.conf: {' '.join(line.args)}: a line may have {LIMIT} options, not {len(line.registry.options)}"
-        for line in lines
-        if len(line.registry.options) > LIMIT
-    ]
+def option_findings(lines: list[Line]) -> list[str]:
+    """Return why Slurm could not tell the options of all lines of plugstack.conf apart."""
+    names = Names()
+    options = [option for line in lines for option in line.registry.options if not option.scripted]
+    findings = [finding for finding in map(names.clash, options) if finding is not None]
+    for line in lines:
+        finding = too_many(line.registry)
+        if finding is not None:
+            findings.append(f"plugstack.conf: {' '.join(line.args)}: {finding}")
+    return findings
 
 
 def variant_of(plugin: Path) -> str:
@@ -255,16 +242,9 @@ def never_called(lines: list[Line], plugin: Path) -> list[str]:
         lines: of plugstack.conf.
         plugin: spank_python.so in the PluginDir.
     """
-    present = exported(variant_of(plugin))
-    lost = {f"spank.{name}": name for name in COSTLY_CALLBACKS if name not in present}
-    return [
-        f"{handler.where}: Slurm would never call handler {handler.label}: the installed {plugin.name} leaves"
-        f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
-        + (", then restart slurmd" if lost[handler.spec.name] in JOB_CALLBACKS else "")
-        for line in lines
-        for handler in line.registry.all_handlers()
-        if handler.spec.name in lost
-    ]
+    present = manifest.exported(variant_of(plugin))
+    missing = [name for name in manifest.COSTLY_CALLBACKS if name not in present]
+    return [finding for line in lines for finding in manifest.never_called(line.registry, missing)]
 
 
 def ignored_modes(lines: list[Line], record: _native.BuildRecord) -> list[str]:
@@ -294,11 +274,12 @@ def needs_sources(registry: Registry, record: _native.BuildRecord | None) -> lis
     if record is None or record.tiers.private:
         return []
     return [
-        f"{handler.where}: handler {handler.label} takes {', '.join(sorted(PRIVATE_ARGUMENTS & set(handler.names)))}: "
+        f"{handler.where}: handler {handler.label} takes"
+        f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: "
         "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
         "with the sources of exactly the installed release, and install the result"
         for hook in ("job_submit", "job_modify")
         for handler in registry.handlers(hook)
         # A script is loaded all the same; what it asks for in vain is refused, and slurmctld's log says so.
-        if PRIVATE_ARGUMENTS & set(handler.names) and not handler.path.endswith(loader.LUA)
+        if PRIVATE_ARGUMENTS.intersection(handler.names) and not handler.path.endswith(loader.LUA)
     ]

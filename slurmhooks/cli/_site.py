@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from pydantic import BaseModel
 
-from slurmhooks import trusted
+from slurmhooks import slurm_conf, trusted
 from slurmhooks.cli import _native, _slurm
 from slurmhooks.errors import LoadError
 
@@ -51,7 +51,7 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     conf = below(root, sysconfdir / "slurm.conf")
     found = []
 
-    value = _slurm.conf_value(conf, "PluginDir")
+    value = slurm_conf.value(str(conf), "PluginDir")
     # Without a PluginDir Slurm takes the folder it was built with, which can only be guessed here.
     own = _slurm.usual_plugin_dirs(root)
     folders = value.split(":") if value else [str(own[0]) if own else UNKNOWN]
@@ -60,7 +60,9 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
         line = "PluginDir=" + ":".join(folders if present else [*folders, str(plugin_dir)])
         found.append(Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why="Slurm finds the plugins"))
 
-    plugins = [name.strip() for name in (_slurm.conf_value(conf, "JobSubmitPlugins") or "").split(",") if name.strip()]
+    plugins = [
+        name.strip() for name in (slurm_conf.value(str(conf), "JobSubmitPlugins") or "").split(",") if name.strip()
+    ]
     present = any(name.removeprefix("job_submit/") == "python" for name in plugins)
     line = "JobSubmitPlugins=" + ",".join(plugins if present else [*plugins, "python"])
     found.append(Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why="hook.job_submit"))
@@ -82,7 +84,7 @@ def plugstack_arguments(sysconfdir: Path, root: Path = Path("/")) -> list[tuple[
 
 
 def _plugstack(sysconfdir: Path, root: Path) -> Path:
-    name = _slurm.conf_value(below(root, sysconfdir / "slurm.conf"), "PlugStackConfig")
+    name = slurm_conf.value(str(below(root, sysconfdir / "slurm.conf")), "PlugStackConfig")
     return sysconfdir / (name or "plugstack.conf")
 
 
@@ -113,14 +115,14 @@ def _plugstack_lines(path: Path, root: Path) -> Iterator[str]:
 
 def installed_in(sysconfdir: Path) -> Path | None:
     """Return the folder of slurm.conf's PluginDir that holds the plugins, None if none does."""
-    value = _slurm.conf_value(sysconfdir / "slurm.conf", "PluginDir") or ""
+    value = slurm_conf.value(str(sysconfdir / "slurm.conf"), "PluginDir") or ""
     folders = [Path(folder) for folder in value.split(":") if folder] + _slurm.usual_plugin_dirs()
     return next((folder for folder in folders if _native.BuildRecord.path_in(folder).exists()), None)
 
 
 def find_plugin_dir(sysconfdir: Path, root: Path = Path("/")) -> Path | None:
     """Return the first existing folder of slurm.conf's PluginDir, None if it names none."""
-    value = _slurm.conf_value(below(root, sysconfdir / "slurm.conf"), "PluginDir") or ""
+    value = slurm_conf.value(str(below(root, sysconfdir / "slurm.conf")), "PluginDir") or ""
     folders = [Path(folder) for folder in value.split(":") if folder]
     return next((folder for folder in folders if below(root, folder).is_dir()), None)
 

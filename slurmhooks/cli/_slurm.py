@@ -95,25 +95,6 @@ def scrun_lua(scrun: Path) -> str | None:
     return match.group(1) if match else None
 
 
-def conf_value(conf: Path, key: str) -> str | None:
-    """Return a top-level value of slurm.conf, following its Include lines; the last one counts."""
-    found: str | None = None
-    try:
-        text = conf.read_text(errors="surrogateescape")
-    except OSError:
-        return None
-    for raw in text.replace("\\\n", "").splitlines():
-        line = raw.partition("#")[0].strip()
-        include = re.fullmatch(r"include\s+(\S+)", line, re.IGNORECASE)
-        if include:
-            found = conf_value(conf.parent / include.group(1), key) or found
-            continue
-        match = re.search(rf'(?:^|\s){re.escape(key)}\s*=\s*(?:"([^"]*)"|(\S+))', line, re.IGNORECASE)
-        if match:
-            found = match.group(1) or match.group(2)
-    return found
-
-
 def usual_plugin_dirs(root: Path = Path("/")) -> list[Path]:
     """Return the folders in which distributions keep Slurm's plugins, as far as there are any in them."""
     found = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.values import ENCODING, ERRORS, text_from_c
-from slurmhooks.view import Staged
+from slurmhooks.view import StagedMapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,7 @@ OF_NO_BATCH_JOB = "only batch jobs carry their environment in the request; that 
 """Why an environment cannot be changed: Slurm would ignore what is put there."""
 
 
-class Environment(Staged):
+class Environment(StagedMapping):
     """An environment of the request as a mapping; read on use, written into the answer once all handlers have passed.
 
     Attributes:
@@ -31,7 +31,7 @@ class Environment(Staged):
         _frozen: why it cannot be changed, or None.
     """
 
-    __slots__ = ("_alive", "_base", "_frozen", "_member", "_staged", "_struct")
+    __slots__ = ("_base", "_frozen", "_member", "_struct")
 
     def __init__(self, struct: Struct, member: str, frozen: str | None = None) -> None:
         """View one member.
@@ -41,9 +41,8 @@ class Environment(Staged):
             member: its name.
             frozen: why it cannot be changed.
         """
-        self._alive = True
+        super().__init__()
         self._base: dict[str, str] | None = None
-        self._staged: dict[str, str | None] = {}
         self._frozen = frozen
         self._member = member
         self._struct = struct

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from slurmhooks.errors import Reject
+from slurmhooks.job_submit import times
 from slurmhooks.values import UNLIMITED, Unlimited
 
 __all__ = [
@@ -47,7 +48,7 @@ class NotationError(Reject, ValueError):
 
 # Time
 
-TIME = re.compile(r"(?:(\d+)-(?:(\d+)(?::(\d+)(?::(\d+))?)?)?|(\d+)(?::(\d+))?(?::(\d+))?)", re.ASCII)
+TIME = re.compile(r"\d+-(?:\d+(?::\d+){0,2})?|\d+(?::\d+){0,2}", re.ASCII)
 
 
 def time_str2mins(text: str) -> int | Unlimited:
@@ -62,19 +63,12 @@ def time_str2mins(text: str) -> int | Unlimited:
     """
     if text.upper() in ("-1", "INFINITE", "UNLIMITED"):
         return UNLIMITED
-    match = TIME.fullmatch(text)
-    if match is None:
+    total = times.seconds(text) if TIME.fullmatch(text) else None
+    if total is None:
         raise NotationError(
             f"not a time: {text!r}; write minutes, hours:minutes:seconds or days-hours:minutes:seconds",
             code="ESLURM_INVALID_TIME_LIMIT",
         )
-    days, hours, minutes, seconds, first, second, third = (int(part or 0) for part in match.groups())
-    if match.group(1) is not None:
-        total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
-    elif match.group(7) is not None:
-        total = (first * 60 + second) * 60 + third
-    else:
-        total = first * 60 + second
     return -(-total // 60)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from slurmhooks.job_submit import times
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, VERBOSE, log
 from slurmhooks.lua.conversions import as_number as as_number
 from slurmhooks.lua.conversions import as_string as as_string
@@ -78,55 +79,8 @@ def time_str2mins(raw: bytes | None) -> int:
     text = raw.decode("latin-1")
     if text.upper() in ("-1", "INFINITE", "UNLIMITED"):
         return -1
-    seconds = _seconds(text)
+    seconds = times.seconds(text)
     return -2 if seconds is None else int((seconds + 59) / 60)
-
-
-def _seconds(text: str) -> int | None:
-    """Return what parse_time.c makes of a time; it counts groups of digits, and asks little of where they stand."""
-    if not _is_timespec(text):
-        return None
-    if "-" in text:
-        days, hours, minutes, seconds = (*_scan(text, "-::"), 0, 0, 0, 0)[:4]
-        return days * 86400 + hours * 3600 + minutes * 60 + seconds
-    found = _scan(text, "::")
-    first, second, third = (*found, 0, 0, 0)[:3]
-    return first * 3600 + second * 60 + third if len(found) == 3 else first * 60 + second
-
-
-def _is_timespec(text: str) -> bool:
-    groups = dashes = colons = 0
-    before = ""
-    for sign in text:
-        if sign in "0123456789":
-            groups += not before.isdigit()
-        elif sign == "-":
-            dashes += 1
-            if colons:
-                return False
-        elif sign == ":":
-            colons += 1
-        else:
-            return False
-        before = sign
-    return groups > 0 and dashes <= 1 and colons <= 2 and (not colons or groups > colons + dashes)
-
-
-def _scan(text: str, signs: str) -> list[int]:
-    """Return the numbers that sscanf finds, with these signs between them."""
-    found = []
-    at = 0
-    for sign in (*signs, None):
-        end = at + (text[at : at + 1] == "-")
-        while text[end : end + 1].isdigit():
-            end += 1
-        if not text[at:end].strip("-"):
-            break
-        found.append(int(text[at:end]))
-        if sign is None or text[end : end + 1] != sign:
-            break
-        at = end + 1
-    return found
 
 
 def _minutes(state: State) -> Callable[..., object]:

@@ -286,16 +286,12 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
 
 def _never_called(registry: Registry, missing: list[str]) -> bool:
     """Tell, and log, whether a handler waits for a callback that this variant of the plugin does not offer to Slurm."""
-    lost = [handler for name in missing for handler in registry.handlers(f"spank.{name}")]
-    if lost:
-        log.user(
-            dispatch.report_findings(
-                f"{handler.where}: Slurm would never call handler {handler.label}: the installed spank_python.so leaves"
-                f" {handler.spec.function} out, for sites without such handlers; run 'slurmhooks compile'"
-                for handler in lost
-            )
-        )
-    return bool(lost)
+    if not any(registry.handlers(f"spank.{name}") for name in missing):
+        return False
+    from slurmhooks import manifest
+
+    log.user(dispatch.report_findings(manifest.never_called(registry, missing)))
+    return True
 
 
 def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], int]) -> Answer:

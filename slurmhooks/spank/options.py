@@ -20,17 +20,45 @@ LIMIT = 256
 """MOST_OPTIONS of native/manifest/manifest.h."""
 
 
+class Names:
+    """The names of the options of all lines of plugstack.conf, which share one name space in Slurm."""
+
+    __slots__ = ("_by_variable",)
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._by_variable: dict[str, str] = {}
+
+    def clash(self, option: Option) -> str | None:
+        """Add an option; return a finding if Slurm would hand its value on under the name of another one."""
+        shared = variable(option)
+        other = self._by_variable.get(shared)
+        if other is None:
+            self._by_variable[shared] = option.name
+            return None
+        return (
+            f"option --{option.name}: another line of plugstack.conf, or this one a second time, has --{other}, and"
+            f" Slurm hands both on as {shared}: rename one of them"
+        )
+
+
+def too_many(registry: Registry) -> str | None:
+    """Return what is wrong if a line of plugstack.conf has more options than the stub can tell apart."""
+    count = len(registry.options)
+    return f"a line may have {LIMIT} options, not {count}" if count > LIMIT else None
+
+
 class Options:
     """The options of all lines of plugstack.conf in this process."""
 
-    __slots__ = ("_ffi", "_keep", "_lib", "_refused", "_registered")
+    __slots__ = ("_ffi", "_keep", "_lib", "_names", "_refused")
 
     def __init__(self, native: Any) -> None:
         """Take the compiled view."""
         self._ffi = native.ffi
         self._lib = native.lib
         self._keep: list[Any] = []
-        self._registered: dict[str, str] = {}
+        self._names = Names()
         self._refused: dict[Option, Outcome] = {}
 
     def refused(self, registry: Registry) -> Outcome | None:
@@ -52,8 +80,9 @@ class Options:
         """
         if context not in ("local", "remote", "allocator"):
             return True
-        if len(registry.options) > LIMIT:
-            log.error("a line of plugstack.conf may have %d options, not %d", LIMIT, len(registry.options))
+        finding = too_many(registry)
+        if finding is not None:
+            log.error("plugstack.conf: %s", finding)
             return False
         for index, option in enumerate(registry.options):
             if context not in option.contexts:
@@ -62,17 +91,10 @@ class Options:
                 # Of two scripts' options of one name Slurm takes the first, and says so.
                 self.add(option, handle, base + index, callback)
                 continue
-            shared = variable(option)
-            if shared in self._registered:
-                log.error(
-                    "option --%s: another line of plugstack.conf, or this one a second time, has --%s, and Slurm hands"
-                    " both on as %s: rename one of them",
-                    option.name,
-                    self._registered[shared],
-                    shared,
-                )
+            finding = self._names.clash(option)
+            if finding is not None:
+                log.error("%s", finding)
                 return False
-            self._registered[shared] = option.name
             code = self._lib.spank_option_register(handle, self._struct(option, base + index, callback))
             if code:
                 reason = text_from_c(self._ffi.string(self._lib.spank_strerror(code)))

@@ -89,12 +89,14 @@ def stage_out(container):
 def test_create_start_state_delete(alice: User) -> None:
     """A container is staged in, runs, is staged out, and leaves nothing behind."""
     install(alice.cluster, COPY)
-    alice.bundle("/bin/sh", "-c", "echo inside; sleep 1")
+    # While its anchor ends, scrun may not answer the other commands.
+    alice.bundle("/bin/sh", "-c", "echo inside; while test ! -e /etc/go; do sleep 0.1; done")
     code, output = alice.create("demo")
     assert code == 0, output
     assert alice.status("demo") in ("created", "running")
     assert "staged-alice-demo" in alice.sh(f"{alice.scrun} state demo")
     alice.start("demo")
+    alice.sh("touch /tmp/staged-alice-demo/rootfs/etc/go")
     alice.wait_status("demo", "stopped")
     assert "inside" in alice.output("demo")
     alice.delete("demo")
@@ -453,14 +455,12 @@ def test_python_starts_only_to_stage(alice: User) -> None:
 
 
 def test_create_itself_has_no_python(alice: User) -> None:
-    """While the anchor stages in, the waiting `scrun create` has not even loaded libpython.
-
-    Without our SPANK plugin, which may start Python where there is no manifest.
-    """
+    """While the anchor stages in, the waiting `scrun create` has not even loaded libpython, given a manifest."""
     install(alice.cluster, SLOW)
     plugstack = alice.cluster.root("cat", "/etc/slurm/plugstack.conf", check=True).stdout
     alice.cluster.put("", "/etc/slurm/plugstack.conf")
     try:
+        alice.cluster.root("slurmhooks", "compile", check=True)
         alice.bundle("/bin/true")
         alice.create_in_background("demo")
         alice.wait_trace("demo in")
@@ -472,6 +472,7 @@ def test_create_itself_has_no_python(alice: User) -> None:
         ).stdout
     finally:
         alice.cluster.put(plugstack, "/etc/slurm/plugstack.conf")
+        alice.cluster.root("rm", "-f", "/etc/slurm/slurmhooks.manifest", check=True)
     alice.sh("scancel -u alice")
     alice.wait_trace("demo out True")
     create = [line for line in maps.splitlines() if line.startswith("scrun")]

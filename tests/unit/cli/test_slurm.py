@@ -89,21 +89,6 @@ def test_lua_of_a_real_program(tmp_path: Path) -> None:
     assert _slurm.scrun_lua(tmp_path / "without") is None
 
 
-def test_conf_value_as_slurm_reads_it(machine: Machine) -> None:
-    """Keys ignore case, comments and continued lines are understood, Include is followed, the last value counts."""
-    conf = machine.etc / "slurm.conf"
-    (machine.etc / "local.conf").write_text("jobsubmitplugins=lua\n")
-    conf.write_text(
-        "#PluginDir=/commented\nSlurmctldPort=1 PluginDir=/first # /not\n"
-        'plugindir="/second:\\\n/third"\nInclude local.conf\nMyPluginDir=/no\n'
-    )
-    assert _slurm.conf_value(conf, "PluginDir") == "/second:/third"
-    assert _slurm.conf_value(conf, "JobSubmitPlugins") == "lua"
-    assert _slurm.conf_value(conf, "SlurmctldPort") == "1"
-    assert _slurm.conf_value(conf, "PlugStackConfig") is None
-    assert _slurm.conf_value(machine.etc / "none", "PluginDir") is None
-
-
 def test_usual_plugin_folder_has_slurms_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A usual folder in which Slurm has no plugin of its own does not count."""
     monkeypatch.setattr(_slurm, "DEFAULT_PLUGIN_DIRS", ("/usr/lib/*/slurm-wlm", "/usr/local/lib/slurm"))

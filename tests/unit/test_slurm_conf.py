@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from pathlib import Path
+
+import pytest
+
+from slurmhooks import slurm_conf
+
+
+def test_as_slurm_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys ignore case, comments and continued lines are understood, Include is followed, the last value counts."""
+    conf = tmp_path / "slurm.conf"
+    (tmp_path / "local.conf").write_text("jobsubmitplugins=lua\nSlurmUser = slurm\n")
+    conf.write_text(
+        "#PluginDir=/commented\nSlurmctldPort=1 PluginDir=/first # /not\nSlurmUser=root\n"
+        'plugindir="/second:\\\n/third"\nInclude local.conf\nMyPluginDir=/no\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    for path in (str(conf), "slurm.conf"):
+        assert slurm_conf.value(path, "PluginDir") == "/second:/third"
+        assert slurm_conf.value(path, "JobSubmitPlugins") == "lua"
+        assert slurm_conf.value(path, "SlurmctldPort") == "1"
+        assert slurm_conf.value(path, "slurmuser") == "slurm"
+        assert slurm_conf.value(path, "PlugStackConfig") is None
+    assert slurm_conf.value(str(tmp_path / "none"), "PluginDir") is None

@@ -42,8 +42,6 @@ class Hooks(Section):
     )
 
 
-WORKERS_ONLY = "no effect unless handlers run in worker processes, which JobSubmitPlugins=python does not use yet"
-"""Said of the keys that only job_submit_workers.so follows."""
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -67,23 +65,21 @@ class JobSubmit(Section):
         default=1,
         ge=1,
         le=64,
-        description=f"how many requests are served at the same time, each by its own process; {WORKERS_ONLY}",
+        description="how many requests are served at the same time, each by its own process",
     )
     timeout: float = Field(
         default=2.0,
         ge=0.01,
         le=60.0,
-        description="seconds that a request may take, waiting for a free worker included; then the worker is killed; "
-        + WORKERS_ONLY,
+        description="seconds that a request may take, waiting for a free worker included; then the worker is killed",
     )
     memory_limit: Annotated[int | None, BeforeValidator(_bytes)] = Field(
         default=1 << 30,
         ge=64 << 20,
-        description='private memory of a worker, and of each program that it starts: bytes, "512MiB" or "unlimited"; '
-        + WORKERS_ONLY,
+        description='private memory of a worker, and of each program that it starts: bytes, "512MiB" or "unlimited"',
     )
     on_unavailable: Literal["reject", "accept"] = Field(
-        default="reject", description=f"what happens to requests when no worker can serve them; {WORKERS_ONLY}"
+        default="reject", description="what happens to requests when no worker can serve them"
     )
     lua: str | None = Field(
         default=None, min_length=1, description="a job_submit.lua to run beside the hook files; relative to this file"

@@ -8,7 +8,7 @@ greet = hook.spank.option("greet", "NAME", usage="who to greet")
 
 @hook.job_submit
 def limits(job):
-    """Runs in slurmctld, for each submission."""
+    """Runs for each submission, in a worker process of slurmctld's."""
     if job.account is None:
         raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
     if job.time_limit is None:

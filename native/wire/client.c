@@ -18,7 +18,8 @@
 #include "wire/control.h"
 #include "wire/pool.h"
 
-#define DEFAULT_TIMEOUT_MS 2000
+/* For requests that come before the first workers, and with them [job_submit] timeout: Python has to start. */
+#define START_MS 10000
 #define STACK_SIZE (256 * 1024)
 
 void pool_log(struct slurmhooks_client *client, enum slurmhooks_level level, const char *format, ...)
@@ -110,7 +111,7 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&client->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    client->timeout_ms = DEFAULT_TIMEOUT_MS;
+    client->timeout_ms = START_MS;
     client->control = client->output[0] = client->output[1] = -1;
     client->log = config->log;
     client->command = copy_command(config->command);

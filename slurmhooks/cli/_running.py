@@ -49,7 +49,7 @@ def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
         the answers, and lines that say why there are none.
     """
     if not requests.names(str(sysconfdir)):
-        return [], [f"no slurmctld on this machine has worker processes for {sysconfdir}"]
+        return [], [f"{sysconfdir}: no slurmctld with the plugin job_submit/python runs on this machine"]
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     running, notes = [], []
     for answer in requests.ask("status", str(sysconfdir), site.slurm_user(), PATIENCE):

@@ -17,9 +17,6 @@ from slurmhooks.worker.supervisor import LOAD_LIMIT
 def command(sysconfdir: Path) -> None:
     """Have worker processes take up changed hook files now, and wait until they have.
 
-    It has an effect only where handlers run in worker processes. JobSubmitPlugins=python does not use them yet:
-    slurmctld itself then looks for changed files at each request, and nothing needs to be done.
-
     Run it as root or SlurmUser on the machine of slurmctld. When it has returned without an error, every later request
     is handled by the files as they were when it was called. If they do not load, those that were loaded before stay in
     service.
@@ -29,8 +26,7 @@ def command(sysconfdir: Path) -> None:
     answers = requests.ask("reload", site.directory(), site.slurm_user(), 2 * LOAD_LIMIT + 5)
     if not answers:
         raise Finding(
-            f"no slurmctld on this machine has worker processes for {sysconfdir}; with JobSubmitPlugins=python none are"
-            " used: slurmctld looks for changed files at each request"
+            f"no slurmctld with JobSubmitPlugins=python runs on this machine with the configuration in {sysconfdir}"
         )
     findings = [finding for answer in answers for finding in answer.get("findings", [])]
     if findings:

@@ -6,15 +6,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.job_submit.rows import Computed, Field, _Enumerated, release_of, rows
+from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from slurmhooks.job_submit.rows import Condition
     from slurmhooks.wire.tables import Table
 
     Computations = Mapping[str, Callable[[Any], Any]]
 
 View = TypeVar("View")
+MOST_CONDITIONS = 8
+"""As in native/job_submit/queries.c."""
 
 
 def bind(view: type[View], table: Table, release: str, computed: Computations | None = None) -> type[View]:
@@ -66,6 +70,29 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
     bound.update(__setattr__=assign, _missing=missing)
     made: type[View] = type(view.__name__, (view,), bound)
     return made
+
+
+def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict[str, Condition]:
+    """Return what the members of a struct have to be where a bound view's fields have these values.
+
+    Raises:
+        AttributeError: there is no such field, or not in this release.
+        TypeError: see :meth:`Field.condition`; likewise ValueError.
+        ValueError: two fields ask for different bits of one member.
+    """
+    known = rows(view)
+    found: dict[str, Condition] = {}
+    for name, value in fields.items():
+        row = known.get(name)
+        member = None if row is None or name in view._missing else row.member(release_of(view._release), table.places)
+        if row is None or member is None or isinstance(row, Computed):
+            raise AttributeError(f"{view.__name__.lower()} has no {name!r} to be chosen by{nearest(name, known)}")
+        if member in found:
+            raise ValueError(f"{name} is another part of {member}, which has a condition already")
+        found[member] = row.condition(value)
+    if len(found) > MOST_CONDITIONS:
+        raise ValueError(f"at most {MOST_CONDITIONS} fields can be asked for, not {len(found)}")
+    return found
 
 
 class _Missing:

@@ -243,12 +243,18 @@ class Reservation(ReservationFields, _View):
 class Table(Mapping[Any, Any]):
     """A read-only mapping of slurmctld's records, which looks nothing up before it is asked."""
 
-    __slots__ = ("_alive", "_all", "_find", "_made")
+    __slots__ = ("_alive", "_all", "_find", "_made", "_select")
 
-    def __init__(self, find: Callable[[Any], _View | None], everything: Callable[[], dict[Any, _View]]) -> None:
-        """Take the two ways to look records up."""
+    def __init__(
+        self,
+        find: Callable[[Any], _View | None],
+        everything: Callable[[], dict[Any, _View]],
+        select: Callable[[dict[str, Any]], list[Any]],
+    ) -> None:
+        """Take the three ways to look records up: by key, all, and by the values of fields."""
         self._find = find
         self._all = everything
+        self._select = select
         self._made: list[_View] = []
         self._alive = True
 
@@ -292,6 +298,24 @@ class Table(Mapping[Any, Any]):
         """Return the records, looked up once."""
         self._living()
         return self._everything().values()
+
+    def where(self, **fields: Any) -> list[Any]:
+        """Return the records whose fields have these values; slurmctld sends no others.
+
+        ``jobs.where(partition="debug", job_state=JobState.JOB_PENDING)``; at most eight fields.
+
+        Raises:
+            AttributeError: there is no such field.
+            TypeError: records cannot be chosen by this field, or not by this value; likewise ValueError.
+        """
+        self._living()
+        found = self._select(fields)
+        self._made += found
+        return found
+
+    def of_user(self, user_id: int) -> list[Any]:
+        """Return the jobs of a user: ``where(user_id=user_id)``."""
+        return self.where(user_id=user_id)
 
     def _everything(self) -> dict[Any, _View]:
         found = self._all()

@@ -30,6 +30,9 @@ Flags = TypeVar("Flags", bound=IntFlag)
 Choice = TypeVar("Choice", bound=IntEnum)
 Release = tuple[int, int]
 """Of Slurm, year and month."""
+Condition = bytes | tuple[int, int]
+"""What a raw value has to be: a text, or a number and the bits of it that count."""
+ANY_RELEASE = (0, 0)
 
 MEM_PER_CPU = 1 << 63
 """slurm.h: the bit of pn_min_memory that makes it a value for each CPU."""
@@ -108,6 +111,14 @@ class Field(Generic[Value]):
         """Return the raw value of the member after a write; rows that are a part of their member differ."""
         return new
 
+    def condition(self, value: object) -> Condition:
+        """Return what the raw value is where a handler sees this value: for :meth:`Table.where`.
+
+        Raises:
+            TypeError: records cannot be chosen by this field, or not by this value; likewise ValueError.
+        """
+        raise TypeError(f"records cannot be chosen by {self.name}")
+
     if TYPE_CHECKING:
 
         def __get__(self, view: object, owner: type | None = None) -> Value | None:
@@ -134,6 +145,10 @@ class Text(Field[str]):
             return None if value is None else text_to_c(name, value)
 
         return encode
+
+    def condition(self, value: object) -> bytes:
+        """See Field."""
+        return text_to_c(self.name, value)
 
 
 class Gres(Text):
@@ -176,6 +191,10 @@ class _Sized(Field[Value]):
         """Also keep the width of the C member."""
         super().__init__(doc, unit=unit, member=member, writable=writable, since=since, until=until)
         self.bits = bits
+
+    def condition(self, value: object) -> tuple[int, int]:
+        """See Field."""
+        return self.encoder(ANY_RELEASE)(value), (1 << self.bits) - 1
 
 
 class Number(_Sized[int | Unlimited]):
@@ -249,6 +268,10 @@ class Time(Field[int]):
 
         return encode
 
+    def condition(self, value: object) -> tuple[int, int]:
+        """See Field."""
+        return self.encoder(ANY_RELEASE)(value), (1 << self.bits) - 1
+
 
 class Identity(_Sized[int]):
     """The number of a user or group; None in a request that names none, as most updates of a job."""
@@ -259,6 +282,10 @@ class Identity(_Sized[int]):
         """See Field."""
         none = (NO_VAL[self.bits], AUTH_NOBODY)
         return lambda raw: None if raw in none else raw
+
+    def condition(self, value: object) -> tuple[int, int]:
+        """See Field."""
+        return number_to_c(self.name, value, self.bits), (1 << self.bits) - 1
 
 
 class Offset(_Sized[int]):
@@ -373,6 +400,11 @@ class _Enumerated(_Sized[Value]):
         no_val = NO_VAL[self.bits]
         return lambda raw: named[raw & mask] if raw != no_val else None
 
+    def condition(self, value: object) -> tuple[int, int]:
+        """See Field."""
+        raw, every = super().condition(value)
+        return raw, every if self.mask is None else self.mask
+
     def _named(self) -> dict[int, Any]:
         """Return a mapping from every number to what a handler sees."""
         raise NotImplementedError
@@ -451,6 +483,10 @@ class Bit(Field[bool]):
         bit = int(self.bit)
         return lambda raw: raw & bit != 0
 
+    def condition(self, value: object) -> tuple[int, int]:
+        """See Field."""
+        return (int(self.bit) if value else 0), int(self.bit)
+
 
 class Truth(Field[bool]):
     """A ``bool``; read-only."""
@@ -460,6 +496,10 @@ class Truth(Field[bool]):
     def decoder(self) -> Callable[[int], bool]:
         """See Field."""
         return bool
+
+    def condition(self, value: object) -> tuple[int, int]:
+        """See Field."""
+        return int(bool(value)), 0xFF
 
 
 class Status(Field[ExitStatus]):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit import model
-from slurmhooks.job_submit.binding import bind
+from slurmhooks.job_submit.binding import bind, conditions_of
 from slurmhooks.job_submit.users import Users, owner_of
 from slurmhooks.values import NO_VAL, text_from_c, text_to_c
 from slurmhooks.wire.message import (
@@ -16,6 +16,7 @@ from slurmhooks.wire.message import (
     Packed,
     Type,
     What,
+    condition_value,
     decode,
     read_number,
     read_text,
@@ -23,9 +24,10 @@ from slurmhooks.wire.message import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from slurmhooks.job_submit.binding import Computations
+    from slurmhooks.job_submit.rows import Condition
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Table, Tables
 
@@ -56,12 +58,16 @@ class Asking:
         number, items = (key, ()) if isinstance(key, int) else (0, ((0, text_value(key)),))
         return next(self._structs(self.ask(What.ROW, place, number, *items), place), None)
 
-    def rows(self, table: str) -> Iterator[Struct]:
-        """Return all structs of a table, page by page."""
+    def rows(self, table: str, conditions: Mapping[str, Condition] = {}) -> Iterator[Struct]:
+        """Return the structs of a table, page by page: all, or those whose members fulfil conditions."""
         place = self.tables.place(table)
+        items = [
+            (self.tables.tables[place].places[member], condition_value(condition))
+            for member, condition in conditions.items()
+        ]
         start = 0
         while True:
-            result = self.ask(What.PAGE, place, start)
+            result = self.ask(What.PAGE, place, start, *items)
             yield from self._structs(result, place)
             if not result.second:
                 return
@@ -249,10 +255,18 @@ class Views:
         def everything() -> dict[Any, Any]:
             return {view.job_id: view for view in map(self.record_class, asking.rows("record"))}
 
-        return model.Table(find, everything)
+        return model.Table(find, everything, self._selecting(asking, "record", self.record_class))
 
-    @staticmethod
-    def _named(asking: Asking, table: str, made: Any) -> model.Table:
+    def _selecting(self, asking: Asking, table: str, made: Any) -> Callable[[dict[str, Any]], list[Any]]:
+        """Return what looks records up by the values of fields."""
+
+        def select(fields: dict[str, Any]) -> list[Any]:
+            conditions = conditions_of(made, self.tables[table], fields)
+            return [made(struct) for struct in asking.rows(table, conditions)]
+
+        return select
+
+    def _named(self, asking: Asking, table: str, made: Any) -> model.Table:
         def find(name: Any) -> Any:
             if not isinstance(name, str) or "\0" in name:
                 return None
@@ -262,4 +276,4 @@ class Views:
         def everything() -> dict[Any, Any]:
             return {view.name: view for view in map(made, asking.rows(table))}
 
-        return model.Table(find, everything)
+        return model.Table(find, everything, self._selecting(asking, table, made))

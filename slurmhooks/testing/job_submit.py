@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.arrays import ARRAYS
-from slurmhooks.job_submit.binding import bind
+from slurmhooks.job_submit.binding import bind, conditions_of
 from slurmhooks.job_submit.rows import (
     Bit,
     Computed,
@@ -31,6 +31,7 @@ from slurmhooks.wire.message import pack
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from slurmhooks.job_submit.rows import Condition
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Table
 
@@ -166,20 +167,25 @@ class FakeTable(model.Table):
         """Hold records by their keys."""
         self._kind = kind
         self.structs = structs
-        super().__init__(self._find_one, self._find_all)
+        super().__init__(self._find_one, self._find_all, self._find_some)
 
     def _find_one(self, key: Any) -> model._View | None:
         if isinstance(key, str) and key.isdecimal() and issubclass(self._kind, model.Record):
             key = int(key)
         return self._kind(self.structs[key]) if key in self.structs else None
 
+    def _find_some(self, fields: dict[str, Any]) -> list[model._View]:
+        view: Any = self._kind
+        conditions = conditions_of(view, tables_of(view._release)[_table_of(self._kind)], fields)
+        return [self._kind(struct) for struct in self.structs.values() if fulfils(struct, conditions)]
+
     def _find_all(self) -> dict[Any, model._View]:
         return {key: self._kind(struct) for key, struct in self.structs.items()}
 
-    def packed(self, key: Any) -> list[bytes]:
-        """Return the struct of a key as slurmctld sends it, or none; of None, all."""
+    def packed(self, key: Any, conditions: Mapping[str, Condition] = {}) -> list[bytes]:
+        """Return the struct of a key as slurmctld sends it, or none; of None, all that fulfil conditions."""
         if key is None:
-            return [struct.data for struct in self.structs.values()]
+            return [struct.data for struct in self.structs.values() if fulfils(struct, conditions)]
         return [self.structs[key].data] if key in self.structs else []
 
 
@@ -253,8 +259,21 @@ def _given(name: str) -> Callable[[Any], Any]:
 
 def _struct(kind: type[model._View]) -> FakeStruct:
     """Return a struct in which nothing is set."""
-    name = next(name for name, known in VIEWS.items() if issubclass(kind, known))
-    return FakeStruct(tables_of(kind._release)[name], kind)
+    return FakeStruct(tables_of(kind._release)[_table_of(kind)], kind)
+
+
+def _table_of(kind: type[model._View]) -> str:
+    """Return the name that messages have for the table of a view."""
+    return next(name for name, known in VIEWS.items() if issubclass(kind, known))
+
+
+def fulfils(struct: FakeStruct, conditions: Mapping[str, Condition]) -> bool:
+    """Tell whether a struct has what native/job_submit/queries.c would choose it for."""
+    for member, condition in conditions.items():
+        raw: Any = struct.raw(member)
+        if raw != condition if isinstance(condition, bytes) else ((raw or 0) & condition[1]) != condition[0]:
+            return False
+    return True
 
 
 def _unset(row: Field[Any]) -> Raw:

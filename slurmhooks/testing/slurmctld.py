@@ -10,15 +10,16 @@ from slurmhooks.job_submit.source import Facts, Views
 from slurmhooks.outcome import Outcome
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable, fake_jobs, fake_partitions, fake_reservations
 from slurmhooks.testing.tables import code_of, tables_of
-from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_text
+from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_number, read_text
 from slurmhooks.worker.service import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from slurmhooks.job_submit.rows import Condition
     from slurmhooks.registry import Registry
     from slurmhooks.testing.job_submit import FakeStruct
-    from slurmhooks.wire.tables import Tables
+    from slurmhooks.wire.tables import Member, Tables
 
 TABLES = {"partitions": "partition", "reservations": "reservation", "jobs": "record"}
 """The tables that handlers may ask for, with the names that messages have for them."""
@@ -42,12 +43,24 @@ class FakeSlurmctld:
         asked = decode(question, self._tables)
         if asked.first not in (What.ROW, What.PAGE):
             raise NotImplementedError("only slurmctld knows that, and this is not slurmctld")
+        table = self._tables.tables[asked.second]
         key: Any = None
+        conditions: dict[str, Condition] = {}
         if asked.first == What.ROW:
             key = (read_text(asked.items[0][1]) or b"").decode() if asked.items else asked.third
-        found = self._records[self._tables.tables[asked.second].name].packed(key)
+        else:
+            conditions = {
+                table.members[place].name: _condition(table.members[place], raw) for place, raw in asked.items
+            }
+        found = self._records[table.name].packed(key, conditions)
         items = tuple((asked.second, data) for data in found)
         return Message(Type.RESULT, items=items).encode(self._tables)
+
+
+def _condition(member: Member, value: bytes) -> Condition:
+    if member.kind == "text":
+        return read_text(value) or b""
+    return read_number(value[:8]), read_number(value[8:])
 
 
 def submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Outcome, dict[str, Any], set[str]]:

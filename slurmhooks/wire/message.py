@@ -101,6 +101,11 @@ def number_value(raw: int) -> bytes:
     return _NUMBER.pack(raw)
 
 
+def condition_value(condition: bytes | tuple[int, int]) -> bytes:
+    """Return an item's value for what a member has to be: a text, or a number and the bits of it that count."""
+    return text_value(condition) if isinstance(condition, bytes) else b"".join(map(number_value, condition))
+
+
 def read_text(value: bytes) -> bytes | None:
     """Return the text of an item's value, or None.
 

@@ -51,9 +51,9 @@ cd /usr/share/mariadb 2>/dev/null || cd /usr/share/mysql
     $server --bootstrap >/var/log/slurm/mariadbd.log 2>&1
 setsid $server --socket=/run/mysqld/mysqld.sock --skip-networking --skip-grant-tables \\
     </dev/null >>/var/log/slurm/mariadbd.log 2>&1 &
-timeout 30 sh -c 'until [ -S /run/mysqld/mysqld.sock ]; do sleep 0.05; done'
+timeout 60 sh -c 'until [ -S /run/mysqld/mysqld.sock ]; do sleep 0.05; done'
 slurmdbd
-timeout 30 sh -c 'until sacctmgr -n list cluster >/dev/null 2>&1; do sleep 0.05; done'
+timeout 60 sh -c 'until sacctmgr -n list cluster >/dev/null 2>&1; do sleep 0.05; done'
 """
 
 LINES = """\
@@ -89,7 +89,7 @@ def start(
     cluster.root("sh", "-c", "id -u mysql >/dev/null 2>&1 || useradd --system mysql", check=True)
     lines = LINES.replace("@PORT@", port).replace("@ENFORCE@", enforce)
     cluster.put(f"JobSubmitPlugins={plugins}\n{lines}{more}", "/etc/slurm/local.conf")
-    cluster.root("sh", "-c", START, check=True, timeout=120)
+    cluster.root("sh", "-c", START, check=True, timeout=180)
     asked = [f"add cluster {name}", *(command.replace("CLUSTER", name) for command in commands)]
     script = "\n".join("sacctmgr -i " + command for command in asked)
     # slurmctld keeps an id of the cluster there, from before there was a database to give it one.

@@ -23,13 +23,16 @@ FIXTURES = {"cluster", "large_cluster", "bare_cluster", "cluster_factory"}
 UNREACHABLE = 75
 MAKE_SECONDS = 1800.0
 UP_SECONDS = 300.0
+CALL_SECONDS = 180.0
+"""How long a call may take where Slurm's processes share the machine with those of several clusters."""
+WAIT_SECONDS = 60.0
 
 _unreachable: dict[str, str] = {}
 _brought_up: set[tuple[str, str]] = set()
 
 
 def run(
-    *arguments: str, name: str = NAME, stdin: str | None = None, timeout: float = 60.0
+    *arguments: str, name: str = NAME, stdin: str | None = None, timeout: float = CALL_SECONDS
 ) -> subprocess.CompletedProcess[str]:
     """Call `tests/cluster/run`.
 
@@ -53,12 +56,12 @@ class Cluster:
         self.has_scrun = release != "22.05"
 
     def call(
-        self, verb: str, *arguments: str, stdin: str | None = None, timeout: float = 60.0
+        self, verb: str, *arguments: str, stdin: str | None = None, timeout: float = CALL_SECONDS
     ) -> subprocess.CompletedProcess[str]:
         """Call a verb of `run` for this cluster."""
         return run(verb, self.release, *arguments, name=self.name, stdin=stdin, timeout=timeout)
 
-    def tool(self, verb: str, *arguments: str, stdin: str | None = None, timeout: float = 60.0) -> str:
+    def tool(self, verb: str, *arguments: str, stdin: str | None = None, timeout: float = CALL_SECONDS) -> str:
         """Call a verb of `run` that must succeed, and return its output."""
         done = self.call(verb, *arguments, stdin=stdin, timeout=timeout)
         assert done.returncode == 0, f"run {verb} {self.release}: exit {done.returncode}\n{done.stdout}{done.stderr}"
@@ -69,7 +72,7 @@ class Cluster:
         *command: str,
         check: bool = False,
         input: str | None = None,  # noqa: A002 - as subprocess calls it
-        timeout: float = 60.0,
+        timeout: float = CALL_SECONDS,
         env: Mapping[str, str] = {},
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as root."""
@@ -81,7 +84,7 @@ class Cluster:
         *command: str,
         check: bool = False,
         input: str | None = None,  # noqa: A002 - as subprocess calls it
-        timeout: float = 60.0,
+        timeout: float = CALL_SECONDS,
         env: Mapping[str, str] = {},
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as alice or bob."""
@@ -120,7 +123,7 @@ class Cluster:
         """Stop and start the daemons."""
         self.tool("restart", timeout=UP_SECONDS)
 
-    def wait(self, predicate: Callable[[], object], timeout: float = 60.0, what: str = "the condition") -> None:
+    def wait(self, predicate: Callable[[], object], timeout: float = WAIT_SECONDS, what: str = "the condition") -> None:
         """Call `predicate` until it is true.
 
         Raises:

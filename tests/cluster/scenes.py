@@ -14,7 +14,8 @@ BUNDLE_PATH = "/opt/make_bundle.py"
 
 SCRUN = "scrun --root=/run/user/2001/scrun"
 CREATE = f"env SCRUN_ACCOUNT=physics {SCRUN} create"
-DELETE_BUG = f"timeout 10 {SCRUN} delete bug || timeout 10 {SCRUN} delete bug"
+CREATE_VERBOSELY = CREATE.replace(" create", " -v create")
+DELETE_BUG = f"timeout 25 {SCRUN} delete bug || timeout 25 {SCRUN} delete bug"
 """An anchor that ends just then, as its container was refused, answers the first with nothing (1 in 25 of 24.11's)."""
 LAST_SCRUN_JOB = "scontrol --oneliner show jobs | grep JobName=scrun | tail -n 1 | tr ' ' '\\n'"
 LOST = "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job"
@@ -22,7 +23,7 @@ LOST = "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job"
 IS_LOST = f"! grep -q slurmhooks out.txt || grep -q '{LOST}' out.txt"
 """Nothing was staged, or nothing ran. Of containers created one after the other and refused, by a scrun.lua as well as
 by Python, scrun loses one in ten."""
-CLEAR = f"echo Slurm lost the container: again; for name in demo bug; do timeout 10 {SCRUN} delete --force $name; done"
+CLEAR = f"echo Slurm lost the container: again; for name in demo bug; do timeout 25 {SCRUN} delete --force $name; done"
 TRIES = 3
 CONTAINER_SAYS = "echo inside the container; cat /etc/staged"
 
@@ -166,18 +167,18 @@ def scenes(release: str) -> tuple[Scene, ...]:
                     f"{BUNDLE_PATH} bundle /bin/sh -c '{CONTAINER_SAYS}; sleep 2'; ls bundle", ("config.json", "rootfs")
                 ),
                 Step(
-                    f"timeout 30 {CREATE} --bundle $PWD/bundle demo > out.txt 2>&1; {SCRUN} state demo",
+                    f"timeout -k 1 30 {CREATE} --bundle $PWD/bundle demo > out.txt 2>&1; {SCRUN} state demo",
                     ('"id": "demo"', r"staged-2001-demo"),
                 ),
-                Step(f"timeout 10 {SCRUN} start demo; squeue --noheader --format '%j %u %T'", ("scrun alice",)),
+                Step(f"timeout 25 {SCRUN} start demo; squeue --noheader --format '%j %u %T'", ("scrun alice",)),
                 Step(
-                    f"for i in $(seq 60); do {SCRUN} state demo | grep -q stopped && break; sleep 0.1; done;"
+                    f"for i in $(seq 300); do {SCRUN} state demo | grep -q stopped && break; sleep 0.1; done;"
                     f" {SCRUN} state demo | grep status; cat out.txt",
                     ("stopped", "inside the container", r"by slurmhooks, for job (\d+)"),
                 ),
-                Step(f"timeout 10 {SCRUN} delete demo; ls -d /tmp/staged-* 2>&1", ("No such file",), fails=True),
+                Step(f"timeout 25 {SCRUN} delete demo; ls -d /tmp/staged-* 2>&1", ("No such file",), fails=True),
                 Step(
-                    f"for i in $(seq 100); do {LAST_SCRUN_JOB} | grep -q =COMPLETED && break; sleep 0.1; done;"
+                    f"for i in $(seq 300); do {LAST_SCRUN_JOB} | grep -q =COMPLETED && break; sleep 0.1; done;"
                     f" {LAST_SCRUN_JOB} | grep -E '^(JobName|JobState|Comment)='",
                     ("JobState=COMPLETED", "Comment=project"),
                 ),
@@ -222,15 +223,15 @@ def scenes(release: str) -> tuple[Scene, ...]:
                 Step(f"{BUNDLE_PATH} bundle /bin/true"),
                 # scrun's exit code here is 0 in 24.11, and 26.05 does not return: faults of Slurm, so a time limit.
                 Step(
-                    f"timeout -k 1 8 {CREATE} --bundle $PWD/bundle bug > out.txt 2>&1; cat out.txt",
+                    f"timeout -k 1 30 {CREATE} --bundle $PWD/bundle bug > out.txt 2>&1; cat out.txt",
                     (ID, "scrun.stage_in handler broken:bug_in_stage_in failed"),
                     hides=("Traceback", "disk on fire"),
                     captures="id",
                 ),
-                Step(f"timeout 10 {SCRUN} state bug | grep status; {DELETE_BUG}", ("stopped",)),
+                Step(f"timeout 25 {SCRUN} state bug | grep status; {DELETE_BUG}", ("stopped",)),
                 Step(
-                    f"timeout -k 1 8 {CREATE.replace(' create', ' -v create')} --bundle $PWD/bundle bug > out.txt 2>&1;"
-                    " for i in $(seq 30); do grep -q RuntimeError: out.txt && break; sleep 0.1; done;"
+                    f"timeout -k 1 30 {CREATE_VERBOSELY} --bundle $PWD/bundle bug > out.txt 2>&1;"
+                    " for i in $(seq 300); do grep -q RuntimeError: out.txt && break; sleep 0.1; done;"
                     f" grep -E 'Traceback|RuntimeError' out.txt; {DELETE_BUG}",
                     ("Traceback", "RuntimeError: disk on fire"),
                 ),

@@ -112,6 +112,17 @@ def shown(value):
         return value
     return int(value) if isinstance(value, int) else list(value)
 
+CHOSEN = (
+    {}, {"partition": "other"}, {"comment": "array"}, {"resizing": False}, {"time_limit": 50}, {"min_nodes": 1}, {"work_dir": "/tmp", "nice": 7},
+    {"job_state": constants.JobState.JOB_RUNNING}, {"job_state": constants.JobState.JOB_PENDING, "partition": "other"},
+    {"comment": "nobody's"},
+)
+
+def chosen(jobs, fields):
+    found = {record.job_id for record in jobs.where(**fields)}
+    every = [record for record in jobs.values() if all(getattr(record, name) == fields[name] for name in fields)]
+    return [len(found), found == {record.job_id for record in every}]
+
 def fields(view):
     return {name: shown(getattr(view, name)) for name in dir(view)}
 
@@ -127,6 +138,8 @@ def look(job, partitions, reservations, jobs):
             ("default_account", "default_qos", "user_name", "assoc_comment", "assoc_qos", "group_name", "groups")},
         qos=[slurmctld.qos_priority(name) for name in ("high", "low", "normal", "none")],
         cluster=slurmctld.cluster_name(),
+        chosen=[chosen(jobs, fields) for fields in CHOSEN],
+        lab=[reservation.name for reservation in reservations.where(name="lab")],
         one=[partitions["rich"].name if "rich" in partitions else None, partitions.get("strangers") is None,
             partitions.get("nothing") is None, jobs.get(999999) is None, reservations.get("nothing") is None,
             len(partitions), len(jobs), len(reservations)],
@@ -237,6 +250,16 @@ def module_views(large_cluster: Cluster) -> Views:
 def views(module_views: Views) -> Views:
     """The same for each test."""
     return module_views
+
+
+def test_records_are_chosen_by_slurmctld(views: Views) -> None:
+    """What slurmctld sends for values of fields is what a handler would find by looking at all records."""
+    views.submit()
+    counts = [count for count, same in views.python["chosen"] if same]
+    assert len(counts) == len(views.python["chosen"]), views.python["chosen"]
+    assert all(counts[:-1]), counts
+    assert counts[-1] == 0
+    assert views.python["lab"] == ["lab"]
 
 
 def _same(lua: Any, python: Any, row: Any) -> bool:

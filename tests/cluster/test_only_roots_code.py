@@ -78,7 +78,7 @@ def settle(lent: Site, glob: str = "hooks.d/*.py") -> None:
     lent.root("slurmhooks reload")
     lent.wait_until_idle()
     lent.resume()
-    lent.cluster.wait(lambda: launch(lent) == "RAN good", timeout=60, what="node that takes jobs")
+    lent.cluster.wait(lambda: launch(lent) == "RAN good", what="node that takes jobs")
     lent.wait_until_idle()  # and its epilog over
     lent.forget_records()
 
@@ -123,7 +123,7 @@ def test_what_root_does_not_run(lent: Site, exposed: str) -> None:
     lent.root(command)
     lent.wait_until_idle()
     lent.resume()
-    lent.cluster.wait(lambda: launch(lent) == "RAN good", timeout=60, what="step with the policy")
+    lent.cluster.wait(lambda: launch(lent) == "RAN good", what="step with the policy")
     assert ("good", "0") in imports(lent)
 
 

@@ -89,12 +89,14 @@ def stage_out(container):
 def test_create_start_state_delete(alice: User) -> None:
     """A container is staged in, runs, is staged out, and leaves nothing behind."""
     install(alice.cluster, COPY)
-    alice.bundle("/bin/sh", "-c", "echo inside; sleep 1")
+    # While its anchor ends, scrun may not answer the other commands.
+    alice.bundle("/bin/sh", "-c", "echo inside; while test ! -e /etc/go; do sleep 0.1; done")
     code, output = alice.create("demo")
     assert code == 0, output
     assert alice.status("demo") in ("created", "running")
     assert "staged-alice-demo" in alice.sh(f"{alice.scrun} state demo")
     alice.start("demo")
+    alice.sh("touch /tmp/staged-alice-demo/rootfs/etc/go")
     alice.wait_status("demo", "stopped")
     assert "inside" in alice.output("demo")
     alice.delete("demo")

@@ -208,7 +208,6 @@ json.dump(c, open(path, "w"))
     before = alice.sh("cat bundle/config.json")
     code, output = alice.create("demo")
     assert code == 0, output
-    alice.start("demo")
     alice.wait_output("demo", "staged out")
     output = alice.output("demo")
     assert "of alice\n" in output

@@ -157,12 +157,11 @@ def play(lent: Site, command: str, fail: str, node: str, drains: bool = False) -
         return not row or row["JobState"] in OVER
 
     if done.returncode == 0 or "llocated" in output or command != "sbatch":
-        lent.cluster.wait(over, timeout=60, what=f"end of {name}: {output}")
+        lent.cluster.wait(over, what=f"end of {name}: {output}")
     state = row.get("JobState")
     # A node is drained, and an epilog over, a little after the job.
     lent.cluster.wait(
         lambda: "COMPLETING" not in lent.root(f"scontrol --oneliner show node {node}"),
-        timeout=60,
         what=f"end of {name}",
     )
     if drains:

@@ -347,7 +347,7 @@ for callback in ("init", "user_init", "task_init", "exit"):
     lent.cluster.wait(requeued, what="requeued job")
     # Slurm would wait two minutes; within the same second slurmd of 22.05 would take it for the one that was killed.
     lent.root(f"scontrol update jobid={job} starttime=now+2")
-    lent.cluster.wait(lambda: lent.job(job)["JobState"] == "COMPLETED", timeout=60, what="end of the second run")
+    lent.cluster.wait(lambda: lent.job(job)["JobState"] == "COMPLETED", what="end of the second run")
     lent.wait_for_records(2, step="0", callback="exit")
     found = [(record["step"], record["callback"], record["restarts"]) for record in lent.records()]
     batch = [(callback, restarts) for step, callback, restarts in found if step == "batch"]
@@ -496,7 +496,7 @@ def refuse(spank):
         raise Reject("slurmd must not start here")
 """,
     )
-    start = "slurmd -N n1 -C > /dev/null; timeout 5 slurmd -D -N n1 2>&1; echo rc=$?"
+    start = "slurmd -N n1 -C > /dev/null; timeout 60 slurmd -D -N n1 2>&1; echo rc=$?"
     lent.root("touch /opt/spank/refuse")
     said = lent.root(start)
     lent.root("rm /opt/spank/refuse")

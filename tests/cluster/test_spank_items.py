@@ -58,7 +58,7 @@ def watch(lent: Site, run: Run) -> tuple[Run, int, list[Record]]:
             and seen["job_epilog", "job_script"] == nodes
         )
 
-    lent.cluster.wait(over, timeout=30, what=f"end of {run.name}: {done.stdout}")
+    lent.cluster.wait(over, what=f"end of {run.name}: {done.stdout}")
     records = lent.records()
     return run, job_of(records), records
 

@@ -63,7 +63,6 @@ def remote(lent: Site, records: int) -> list[dict[str, Any]]:
     """Return what was recorded in steps, when it is as much as that."""
     lent.cluster.wait(
         lambda: sum(record["context"] == "remote" for record in lent.records()) >= records,
-        timeout=60,
         what=f"{records} records, {Counter(record['callback'] for record in lent.records())}",
     )
     return [record for record in lent.records() if record["context"] == "remote"]
@@ -292,7 +291,11 @@ def end(spank):
 """,
     )
     assert run(lent, "srun -Q echo done; salloc -Q true; sbatch -Q -o /dev/null --wrap true") == "done\n"
-    lent.shell("srun -Q false; timeout -s INT 2 srun -Q sleep 30")
+    # A shell without a terminal has its background jobs ignore SIGINT.
+    lent.shell(
+        "srun -Q false; rm -f runs; env --default-signal=INT srun -Q --quit-on-interrupt sh -c 'touch runs; sleep 60' &"
+        " until test -e runs || ! kill -0 $!; do sleep 0.1; done; kill -INT $!; wait"
+    )
     lent.wait_until_idle()
     records = lent.records()
     assert [record["context"] for record in records] == ["local", "allocator", "allocator", "local", "local"]

@@ -350,7 +350,7 @@ def test_init_failure_mode(lent: Site, case: str, mode: str) -> None:
     job = job_id_of(done.stdout)
     assert job is not None, done.stdout
     if fault == "node":
-        lent.cluster.wait(lambda: lent.job(job)["Restarts"] == "1", timeout=60, what="requeue of the job")
+        lent.cluster.wait(lambda: lent.job(job)["Restarts"] == "1", what="requeue of the job")
         lent.cluster.wait(lambda: "n1" in lent.drained(), what="drain of the node")
         assert lent.job(job)["JobState"] == "PENDING"
     else:

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Test the examples in contrib as a site tests its own hooks: on a laptop, without Slurm."""
 
+import http.server
+import json
+import threading
 from pathlib import Path
 
 import pytest
 
 from slurmhooks.testing import FakeContainer, FakeJob, FakeSpank, run
 
+EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 FIRST_LIGHT = Path(__file__).parents[2] / "contrib" / "first_light" / "hooks.py"
 
 
@@ -79,3 +83,35 @@ def test_a_container_is_staged_and_dropped(tmp_path: Path) -> None:
     assert result.log == [f"info: dropped the staged copy container={container.id!r}"]
     assert not staged.exists()
     assert (tmp_path / "rootfs" / "etc").exists()
+
+
+class Budget(http.server.BaseHTTPRequestHandler):
+    """A service that knows two projects."""
+
+    def do_GET(self) -> None:
+        """Answer for a project."""
+        hours = {"/rich": 5, "/used%20up": 0}.get(self.path)
+        self.send_response(200 if hours is not None else 404)
+        self.end_headers()
+        self.wfile.write(json.dumps({"hours_left": hours}).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize(("account", "accepted"), [("rich", True), ("used up", False), ("unknown", True), (None, True)])
+def test_a_budget_service_is_asked(account: str | None, accepted: bool, tmp_path: Path) -> None:
+    """Its answer decides; without one, jobs are accepted."""
+    server = http.server.HTTPServer(("127.0.0.1", 0), Budget)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    text = (EXAMPLES / "budget_service.py").read_text()
+    hooks = tmp_path / "budget_service.py"
+    hooks.write_text(text.replace("http://budget.example.org/projects", f"http://127.0.0.1:{server.server_port}"))
+    try:
+        result = run(hooks, "job_submit", job=FakeJob(account=account))
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert result.accepted == accepted
+    assert result.code == (None if accepted else "ESLURM_ACCOUNTING_POLICY")
+    assert (result.error_id is not None) == (account == "unknown")

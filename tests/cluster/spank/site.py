@@ -48,8 +48,8 @@ class Site:
         """Run a shell command; standard error follows standard output."""
         words = ("sh", "-c", f"exec 2>&1; {command}")
         if user == "root":
-            return self.cluster.root(*words, env=env, timeout=120)
-        return self.cluster.user(user, *words, env=env, timeout=120)
+            return self.cluster.root(*words, env=env)
+        return self.cluster.user(user, *words, env=env)
 
     def root(self, command: str) -> str:
         """Run a shell command as root that must succeed."""
@@ -107,7 +107,7 @@ class Site:
 
     def wait_until_idle(self) -> None:
         """Wait until no job holds a node."""
-        self.cluster.wait(lambda: not self.root("squeue --noheader").strip(), timeout=60, what="end of all jobs")
+        self.cluster.wait(lambda: not self.root("squeue --noheader").strip(), what="end of all jobs")
 
     def drained(self) -> list[str]:
         """Return the nodes that take no more jobs."""

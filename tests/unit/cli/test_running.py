@@ -78,7 +78,7 @@ def test_nobody_answers(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call)
     """Where no slurmctld runs, or this user may not ask it, one line says so."""
     result = verb()
     assert result.exit_code == 0, result.output
-    assert f"no slurmctld on this machine has worker processes for {site.etc}\n" in result.output
+    assert f"{site.etc}: no slurmctld with the plugin job_submit/python runs on this machine\n" in result.output
     answers(monkeypatch, {"findings": ["only root and SlurmUser may do this"]})
     result = verb()
     assert result.exit_code == 0, result.output

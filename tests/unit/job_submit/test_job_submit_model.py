@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.errors import StaleHandleError
+from slurmhooks.hook import Mark
 from slurmhooks.job_submit import model
-from slurmhooks.testing import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.job_submit.constants import JobState
+from slurmhooks.registry import Registry, verify
+from slurmhooks.testing import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations, run
 from tests.unit.job_submit.views import raw, struct_of, table_of, view_of
 
 BATCH: dict[str, Any] = {"script": "#!/bin/sh", "environment": {"PATH": "/bin", "HOME": "/home/alice"}}
@@ -325,7 +328,7 @@ def test_nothing_is_looked_up_before_it_is_asked(name: str) -> None:
     def everything() -> dict[Any, Any]:
         raise AssertionError
 
-    table = model.Table(find, everything)
+    table = model.Table(find, everything, everything)  # type: ignore[arg-type] # none is to be called
     assert "debug" not in table
     assert asked == ["debug"]
     table.close()
@@ -344,3 +347,61 @@ def test_tables_and_their_records_end_with_the_call(name: str) -> None:
     for use in (lambda: table[key], lambda: key in table, lambda: list(table), lambda: len(table), table.items):
         with pytest.raises(StaleHandleError):
             use()
+
+
+JOBS = fake_jobs(
+    [
+        FakeRecord(job_id=1, user_id=7, partition="debug", job_state=JobState.JOB_PENDING),
+        FakeRecord(job_id=2, user_id=7, partition="gpu", job_state=JobState.JOB_RUNNING, resizing=True),
+        FakeRecord(job_id=3, user_id=8, partition="debug", job_state=JobState.JOB_PENDING, time_limit=60),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, [1, 2, 3]),
+        ({"user_id": 7}, [1, 2]),
+        ({"user_id": 7, "partition": "debug"}, [1]),
+        ({"job_state": JobState.JOB_RUNNING}, [2]),
+        ({"resizing": True}, [2]),
+        ({"resizing": False, "user_id": 7}, [1]),
+        ({"time_limit": None}, [1, 2]),
+        ({"time_limit": 60, "partition": "gpu"}, []),
+    ],
+)
+def test_records_are_chosen_by_fields(fields: dict[str, Any], expected: list[int]) -> None:
+    """Numbers, texts, bits and parts of a member; in a handler, through the wire, as outside of one."""
+    assert [record.job_id for record in JOBS.where(**fields)] == expected
+    seen: list[int] = []
+
+    def handler(jobs: Any) -> None:
+        seen.extend(record.job_id for record in jobs.where(**fields))
+
+    made, findings = verify(Mark(handler, "job_submit", 50, None, None, 1, __name__), handler, "choosing")
+    assert made is not None, findings
+    registry = Registry([made], [])
+    result = run(registry, "job_submit", jobs=JOBS)
+    assert result.accepted, result
+    assert seen == expected
+
+
+def test_choosing_says_what_is_wrong() -> None:
+    """A field that does not exist, or that cannot be asked for, is an error with its name."""
+    with pytest.raises(AttributeError, match=r"^record has no 'user' to be chosen by; nearest: user_id"):
+        JOBS.where(user=7)
+    with pytest.raises(TypeError, match=r"^records cannot be chosen by argv"):
+        JOBS.where(argv=["x"])
+    with pytest.raises(TypeError, match=r"^partition takes"):
+        JOBS.where(partition=None)
+    with pytest.raises(ValueError, match=r"^resizing is another part of job_state"):
+        JOBS.where(job_state=JobState.JOB_RUNNING, resizing=True)
+    with pytest.raises(ValueError, match=r"^at most 8 fields"):
+        JOBS.where(
+            **dict.fromkeys(
+                ("account", "comment", "name", "wckey", "network", "features", "gres_used", "partition", "licenses"),
+                "x",
+            )
+        )
+    assert [record.job_id for record in JOBS.of_user(8)] == [3]

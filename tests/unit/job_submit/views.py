@@ -29,4 +29,4 @@ def raw(view: Any, member: str) -> Any:
 
 def table_of(table: FakeTable) -> model.Table:
     """Return what handlers get of a table."""
-    return model.Table(table._find_one, table._find_all)
+    return model.Table(table._find_one, table._find_all, table._find_some)

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Refuse jobs of projects whose budget is used up, as a service of the site tells."""
+
+import json
+import urllib.parse
+import urllib.request
+
+from slurmhooks import Reject, hook
+
+BUDGET = "http://budget.example.org/projects/"
+
+
+@hook.job_submit(timeout=0.5, on_error="accept")
+def within_budget(job):
+    """Jobs are accepted while the service is away, or slow."""
+    if job.account is None:
+        return
+    with urllib.request.urlopen(BUDGET + urllib.parse.quote(job.account, safe="")) as answer:
+        hours = json.load(answer)["hours_left"]
+    if hours <= 0:
+        raise Reject(f"project {job.account} has used up its computing time", code="ESLURM_ACCOUNTING_POLICY")

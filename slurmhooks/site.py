@@ -9,12 +9,13 @@ from _stat import S_ISREG
 
 from slurmhooks import loader, trusted
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.log import log
+from slurmhooks.log import DEBUG3, LEVELS, USER, log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+    from typing import Any
 
     from slurmhooks.config import Config
     from slurmhooks.loader import Source
@@ -26,6 +27,14 @@ MODES = ("node", "job")
 
 _CONFIG = "slurmhooks.toml"
 """As in config.py, which is not imported for a name."""
+_PLAIN: dict[str, dict[str, type]] = {
+    "hooks": {"paths": list, "modules": list, "require": list},
+    "job_submit": {"reload": bool, "lua": str},
+    "spank": {},
+    "scrun": {"lua": str},
+    "log": {"level": str},
+}
+"""Keys with values that the model of the configuration accepts if they are of that type and not empty."""
 
 
 def directory() -> str:
@@ -132,7 +141,9 @@ def problems(path: Path | None = None) -> list[str]:
 def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
     """Return what the configuration names, and the handlers that it requires; limit the log as it says.
 
-    For launches without a hook manifest: importing the model of the configuration takes longer than all else in one.
+    For launches without a hook manifest. To import the model of the configuration takes three times as long as all else
+    in one, so a file that says little more than which hook files there are is read without it; anything more, or
+    anything wrong, is the model's to judge.
 
     Args:
         path: as for :func:`of_config`.
@@ -141,24 +152,62 @@ def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
         ConfigError: it is wrong, or somebody else could have written it.
         LoadError: a folder that it names exists but cannot be listed.
     """
+    path = path or f"{directory()}/{_CONFIG}"
+    _refuse_hidden(path)
+    tables = _plain(path)
+    if tables is not None:
+        hooks = tables.get("hooks", {})
+        log.limit(tables.get("log", {}).get("level", LEVELS[DEBUG3]))
+        found = _expand(hooks.get("paths", ()), path.rpartition("/")[0])
+        found += [loader.Source(module=name) for name in hooks.get("modules", ())]
+        return found, hooks.get("require", ())
     from pathlib import Path
 
-    read, found = of_config(None if path is None else Path(path))
+    read, found = of_config(Path(path))
     log.limit(read.log.level, read.log.limit)
     return found, read.hooks.require
 
 
-def scrun_script(path: Path) -> str | None:
+def scrun_script() -> str | None:
     """Return the path of the site's own scrun.lua, None if the configuration names none.
-
-    Args:
-        path: of the configuration.
 
     Raises:
         ConfigError: it is wrong, or somebody else could have written it.
     """
-    name = read_config(path).scrun.lua
-    return None if name is None else str(path.parent / name)
+    path = f"{directory()}/{_CONFIG}"
+    _refuse_hidden(path)
+    tables = _plain(path)
+    name = read_config(config_path()).scrun.lua if tables is None else tables.get("scrun", {}).get("lua")
+    return None if name is None else name if name.startswith("/") else f"{directory()}/{name}"
+
+
+def _plain(path: str) -> dict[str, Any] | None:
+    """Return the tables of a configuration that its model need not judge; None for any other."""
+    try:
+        raw = trusted.read(path)
+    except FileNotFoundError:
+        return {}
+    except (LoadError, OSError):
+        return None
+    import tomllib
+
+    try:
+        tables = tomllib.loads(raw.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return None
+    for name, entries in tables.items():
+        kinds = _PLAIN.get(name)
+        if kinds is None or not isinstance(entries, dict):
+            return None
+        if any(_may_be_wrong(value, kinds.get(key)) for key, value in entries.items()):
+            return None
+    return tables if tables.get("log", {}).get("level", LEVELS[DEBUG3]) in LEVELS[:USER] else None
+
+
+def _may_be_wrong(value: object, kind: type | None) -> bool:
+    if type(value) is not kind or value == "":
+        return True
+    return isinstance(value, list) and not all(type(item) is str and item for item in value)
 
 
 def _expand(patterns: Sequence[str], base: str) -> list[Source]:

@@ -98,7 +98,7 @@ def script() -> Answer:
         if posix.getuid() == 0:
             trusted.guard()
         try:
-            return 0, _bytes(site.scrun_script(site.config_path())), 0
+            return 0, _bytes(site.scrun_script()), 0
         except (ConfigError, LoadError) as error:
             return FAILED, _bytes("\n".join(error.findings)), 0
 

@@ -113,7 +113,8 @@ def shown(value):
     return int(value) if isinstance(value, int) else list(value)
 
 CHOSEN = (
-    {}, {"partition": "other"}, {"comment": "array"}, {"resizing": False}, {"time_limit": 50}, {"min_nodes": 1}, {"work_dir": "/tmp", "nice": 7},
+    {}, {"partition": "other"}, {"comment": "array"}, {"resizing": False}, {"time_limit": 50},
+    {"min_nodes": 1}, {"work_dir": "/tmp", "nice": 7},
     {"job_state": constants.JobState.JOB_RUNNING}, {"job_state": constants.JobState.JOB_PENDING, "partition": "other"},
     {"comment": "nobody's"},
 )

@@ -313,6 +313,16 @@ def test_importing_the_package_imports_next_to_nothing(tmp_path: Path) -> None:
     assert {name for name in imported if not name.startswith("slurmhooks")} <= {"__future__"}
 
 
+def test_a_line_without_a_glob(tmp_path: Path, write: Callable[..., Path]) -> None:
+    """Without a manifest, a launch that reads a plain slurmhooks.toml imports no pydantic."""
+    write("hooks.d/hooks.py", HOOKS.replace(" {spank.args}", " ('quota=5',)"))
+    write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]\n')
+    imported = launch(tmp_path, "new")
+    assert "tomllib" in imported
+    assert "slurmhooks.config" not in imported
+    assert not any(name.startswith("pydantic") for name in imported)
+
+
 def test_a_container_whose_handlers_import_nothing(tmp_path: Path, write: Callable[..., Path]) -> None:
     """With a manifest, scrun's anchor imports no more than it must: no TOML, and pydantic only for container.config."""
     path = write("hooks.d/hooks.py", STAGING)

@@ -55,7 +55,7 @@ def test_files_come_before_modules(write: Write, tmp_path: Path) -> None:
     ],
 )
 def test_sources_alone(write: Write, text: str) -> None:
-    """A process that needs nothing but the sources, and what is required, gets those."""
+    """A process that needs nothing but the sources, and what is required, gets those of the model."""
     write("hooks.d/a.py", "")
     path = write("slurmhooks.toml", text)
     config, sources = site.of_config(path)

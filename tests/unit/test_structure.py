@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
-    ("codes", "errors", "_version"),
+    ("codes", "slurm_conf", "errors", "_version"),
     ("values", "outcome"),
     ("wire",),
     ("hook", "registry", "config", "log", "slurm_conf", "structured", "trusted", "view"),

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A policy that waits for a service, in worker processes and in job_submit/lua; and what workers cost slurmctld."""
+
+import re
+import statistics
+from collections.abc import Iterator
+
+from .machine import FILES, BenchError, Machine
+from .rows import Row, spread
+
+GROUP = "waiting"
+CLIENTS = 16
+EACH = 40
+"""Submissions of a client."""
+TURNS = 4
+WORKERS = 8
+LIMIT = 4.0
+MEMORY = 0.5
+"""MiB that slurmctld may have more than without the plugin."""
+POLICY = """\
+import time
+from slurmhooks import Reject, hook
+
+@hook.job_submit
+def ask(job):
+    time.sleep(0.02)
+    raise Reject("refused")
+"""
+# Scripts of sites start programs for such questions; this one only sleeps.
+SCRIPT = """\
+function slurm_job_submit(job, partitions, uid) os.execute("sleep 0.02") return slurm.ERROR end
+function slurm_job_modify(job, record, partitions, uid) return slurm.SUCCESS end
+return slurm.SUCCESS
+"""
+PLUGINS = ("lua", "python")
+
+
+def measure(machine: Machine) -> Iterator[Row]:
+    """Measure the rows of this group."""
+    machine.lab("put", str(FILES / "submit.c"), "/opt/submit.c")
+    machine.root("gcc -O2 -o /opt/submit /opt/submit.c -lslurm")
+    toml = machine.root("cat /etc/slurm/slurmhooks.toml")
+    machine.put(f"{toml}\n[job_submit]\nworkers = {WORKERS}\n", "/etc/slurm/slurmhooks.toml")
+    try:
+        rates: dict[str, list[float]] = {plugin: [] for plugin in PLUGINS}
+        for _ in range(TURNS):
+            for plugin in PLUGINS:
+                rates[plugin].append(rate(machine, plugin))
+        ratio = [ours / theirs for theirs, ours in zip(rates["lua"], rates["python"], strict=True)]
+        yield Row(
+            GROUP,
+            f"a policy that waits 20 ms, {CLIENTS} clients, {WORKERS} workers: rate against job_submit/lua's",
+            LIMIT,
+            "x",
+            statistics.median(ratio),
+            at_least=True,
+            parts={f"{plugin}, a second": spread(found) for plugin, found in rates.items()},
+        )
+    finally:
+        machine.put(toml, "/etc/slurm/slurmhooks.toml")
+    yield memory(machine)
+
+
+def rate(machine: Machine, plugin: str) -> float:
+    """Return how many submissions slurmctld answers in a second."""
+    machine.site({"ask.py": POLICY}, local=f"JobSubmitPlugins={plugin}\nSlurmctldDebug=error\n", plugstack="")
+    machine.put(SCRIPT, "/etc/slurm/job_submit.lua")
+    if plugin == "lua":
+        machine.lab("restart")
+    machine.user("/opt/submit 1 first")
+    said = machine.user(
+        f"begin=$(date +%s%N); for n in $(seq {CLIENTS}); do /opt/submit {EACH} x & done; wait;"
+        " end=$(date +%s%N); echo $((end - begin)) ns"
+    )
+    nanoseconds = re.search(r"(\d+) ns", said)
+    if said.count(f"0 taken, {EACH} refused") != CLIENTS or nanoseconds is None:
+        raise BenchError(f"JobSubmitPlugins={plugin}: {said}")
+    return CLIENTS * EACH / int(nanoseconds[1]) * 1e9
+
+
+def memory(machine: Machine) -> Row:
+    """Return how much larger slurmctld is with the plugin, after requests; each time after a start of its own."""
+    resident: dict[str, list[float]] = {"require_timelimit": [], "python,require_timelimit": []}
+    for _ in range(TURNS):
+        for plugins, found in resident.items():
+            machine.site(
+                {"pass.py": "from slurmhooks import hook\n\n@hook.job_submit\ndef ask(job): job.comment = 'x'\n"},
+                local=f"JobSubmitPlugins={plugins}\nSlurmctldDebug=error\n",
+                plugstack="",
+            )
+            machine.user("/opt/submit 200 x")
+            line = machine.root("grep VmRSS: /proc/$(cat /run/slurmctld.pid)/status")
+            found.append(int(line.split()[1]) / 1024)
+    without, with_plugin = resident.values()
+    more = statistics.median(with_plugin) - statistics.median(without)
+    parts = {f"JobSubmitPlugins={plugins}, MiB": spread(found) for plugins, found in resident.items()}
+    return Row(GROUP, "slurmctld: resident memory added", MEMORY, "MiB", more, parts=parts)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "wire/lines.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,17 +10,21 @@
 
 #define AT_ONCE 1000
 #define EACH_SECOND 50
+/* Handlers may log a few lines for each of many hundred requests a second. */
+#define MARKED_AT_ONCE 10000
+#define MARKED_EACH_SECOND 1000
 /* Read in one go: the control socket is looked at in between. */
 #define READ_MAX (1 << 20)
 
 void lines_start(struct lines *lines, int fd, void (*log)(enum slurmhooks_level level, const char *line))
 {
-    memset(lines, 0, sizeof(*lines));
+    memset(lines, 0, offsetof(struct lines, line));
     pthread_mutex_init(&lines->lock, NULL);
     lines->fd = fd;
     lines->log = log;
-    lines->marked.left = lines->unmarked.left = AT_ONCE;
-    lines->marked.refilled = lines->unmarked.refilled = channel_now();
+    lines->marked =
+        (struct allowance){MARKED_AT_ONCE, MARKED_EACH_SECOND, .refilled = channel_now(), .left = MARKED_AT_ONCE};
+    lines->unmarked = (struct allowance){AT_ONCE, EACH_SECOND, .refilled = channel_now(), .left = AT_ONCE};
 }
 
 static void report_dropped(struct lines *lines, struct allowance *allowance)
@@ -29,7 +34,7 @@ static void report_dropped(struct lines *lines, struct allowance *allowance)
     if (!allowance->dropped)
         return;
     snprintf(text, sizeof(text), "%u lines of workers were dropped: more than %u at once and %u a second",
-             allowance->dropped, AT_ONCE, EACH_SECOND);
+             allowance->dropped, allowance->at_once, allowance->each_second);
     allowance->dropped = 0;
     lines->log(SLURMHOOKS_ERROR, text);
 }
@@ -39,8 +44,8 @@ static bool is_allowed(struct lines *lines, struct allowance *allowance)
     int64_t now = channel_now(), seconds = (now - allowance->refilled) / 1000000000;
 
     if (seconds > 0) {
-        int64_t left = allowance->left + seconds * EACH_SECOND;
-        allowance->left = left > AT_ONCE ? AT_ONCE : (unsigned)left;
+        int64_t left = allowance->left + seconds * allowance->each_second;
+        allowance->left = left > allowance->at_once ? allowance->at_once : (unsigned)left;
         allowance->refilled = now;
         report_dropped(lines, allowance);
     }
@@ -65,6 +70,8 @@ static void finish_line(struct lines *lines)
             level = SLURMHOOKS_DEBUG3;
         allowance = &lines->marked;
         text += 3;
+    } else if (lines->length > UNMARKED_MAX_BYTES) {
+        memcpy(text + UNMARKED_MAX_BYTES - 3, "...", 4);
     }
     /* Terminals must not obey what a log shows; the log has one line for each of ours. */
     for (char *byte = text; *byte; byte++)

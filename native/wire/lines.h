@@ -9,10 +9,14 @@
 
 #include "wire/client.h"
 
-#define LINE_MAX_BYTES 1024
+/* Of lines of slurmhooks.log, which '[log] limit' bounds; it may be 1 MiB. */
+#define LINE_MAX_BYTES ((1 << 20) + 256)
+/* Of all others. */
+#define UNMARKED_MAX_BYTES 1024
 
 /* Lines that may be written at once, and each second after that. */
 struct allowance {
+    unsigned at_once, each_second;
     int64_t refilled; /* by channel_now() */
     unsigned left;
     unsigned dropped;

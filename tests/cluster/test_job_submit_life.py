@@ -11,7 +11,7 @@ from slurmhooks.reload import STAYS
 from tests.bench import memory
 from tests.cluster.accounting import MAKE_SECONDS
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import CONF, FOLDER, HOOKS_D, TOML, UNANSWERED, Site
+from tests.cluster.job_submit_site import CONF, DEFAULT_TOML, FOLDER, HOOKS_D, TOML, UNANSWERED, Site
 
 CONF_LINES = "JobSubmitPlugins={plugins}\nScronParameters=enable\n"
 
@@ -202,8 +202,8 @@ def test_init(site: Site) -> None:
 
     What they say to a user is in the log.
     """
-    site.hooks(LIFE)
-    site.cluster.wait(lambda: site.events() == ["earlier", "init"], what="worker")
+    _start_life(site)
+    assert site.events() == ["earlier", "init"]
     for replace in (site.reload, site.cluster.restart):
         before = len(site.events())
         replace()
@@ -219,7 +219,7 @@ def test_other_plugins_by_reconfigure(site: Site) -> None:
 
     22.05 unloads it first, in the same process; later ones become another process.
     """
-    site.hooks(LIFE)
+    _start_life(site)
     try:
         for plugins in ("lua,python", "python"):
             site.cluster.put(CONF_LINES.format(plugins=plugins), CONF)
@@ -229,6 +229,13 @@ def test_other_plugins_by_reconfigure(site: Site) -> None:
             _wait_for_events(site, before, "earlier", "init", "submit")
     finally:
         site.cluster.put(CONF_LINES.format(plugins="python"), CONF)
+
+
+def _start_life(site: Site) -> None:
+    """Have the handlers of LIFE in force, in one worker: the change is loaded once, not by itself as well."""
+    site.cluster.put(f"{DEFAULT_TOML}[job_submit]\nreload = false\n", TOML)
+    site.reload()
+    site.hooks(LIFE)
 
 
 def _wait_for_events(site: Site, before: int, *wanted: str) -> None:

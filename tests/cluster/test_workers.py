@@ -29,7 +29,7 @@ HOSTILE = {
     "os.closerange(0, 65536)": UNANSWERED,
     "sys.exit(4)": FAILED,
     "bytearray(1 << 40)": FAILED,
-    "os.write(2, b'x' * (100 << 20))": "Submitted",
+    "os.write(2, b'x' * (10 << 20))": "Submitted",
 }
 # slurmctld is called slurmctld-wlm after 'scontrol reconfigure'; the supervisor knows who its parent is.
 SLURMCTLD = "slurmctld=$(awk '{print $4}' /proc/$(pgrep -xo slurmhooks-sup)/stat)"

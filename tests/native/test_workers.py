@@ -187,6 +187,12 @@ def test_output_is_bounded(host: Exchanger) -> None:
     assert host.exchange("import os; os.write(2, b'<0>an \\x1b error of the log\\n')") == ("OK", "")
     wait_for(lambda: "0 an ? error of the log" in host.log, "the last line")
     wait_for(lambda: "lines of workers were dropped" in host.log, "the line on what was dropped")
+    # Those of slurmhooks.log have limits of their own.
+    assert host.exchange("import os; os.write(2, b'<1>many\\n' * 5000)") == ("OK", "")
+    wait_for(lambda: host.log.count("1 many\n") == 5000, "all lines of the log")
+    assert host.exchange("import os; os.write(2, b'<1>' + b'y' * 8000 + b'\\n' + b'z' * 8000 + b'\\n')") == ("OK", "")
+    wait_for(lambda: "y" * 8000 in host.log, "a long line of the log")
+    assert "z" * 1022 not in host.log
     assert len(host.log) < 200_000
     host.stop()
 

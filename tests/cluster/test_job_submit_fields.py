@@ -733,7 +733,7 @@ def test_environment_and_arguments_reach_the_job(probe: Probe) -> None:
     output = f"{FOLDER}/env.out"
     probe.submit("sbatch", "-o", output, f"{FOLDER}/env.sh", "only", env=variables)
     expected = "2 second one NEW=wörd WAS=changed GONE=none\n"
-    probe.cluster.wait(lambda: probe.cluster.root("cat", output).stdout == expected, 15, "output")
+    probe.cluster.wait(lambda: probe.cluster.root("cat", output).stdout == expected, what="output")
     first, second = probe.told()
     assert first == {"had": "before", "gone": None, "known": True}
     assert second["new"] == "wörd"

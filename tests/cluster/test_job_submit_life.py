@@ -567,7 +567,7 @@ def _post(site: Site, comment: str) -> str:
     )
     request = "\r\n".join((*head, "", body))
     # Through pipes of alice's: slurmrestd asks whose its standard input is.
-    command = f"cat | timeout 20 slurmrestd -a rest_auth/local -s {plugin} 2>&1 | cat"
+    command = f"cat | timeout 60 slurmrestd -a rest_auth/local -s {plugin} 2>&1 | cat"
     return site.cluster.user("alice", "sh", "-c", command, input=request).stdout
 
 

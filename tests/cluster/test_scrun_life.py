@@ -51,8 +51,11 @@ def clean(user: User) -> Iterator[User]:
     user.clean()
 
 
-LONG = ("/bin/sh", "-c", "trap exit TERM; sleep 600 & wait")
-"""A command that ends when it is told to: as process 1 of its container a plain sleep does not."""
+LONG = ("/bin/sh", "-c", "trap exit TERM; echo started; sleep 600 & wait")
+"""A command that ends when it is told to: as process 1 of its container a plain sleep does not.
+
+Wait for its output: scrun says "running" earlier, and a step killed while it starts its container ends a minute later.
+"""
 COPY = """
 PLACE = "/tmp/staged-%s-%s"
 def place(container):
@@ -112,7 +115,8 @@ def test_kill(alice: User) -> None:
     alice.bundle(*LONG)
     assert alice.create("demo")[0] == 0
     alice.start("demo")
-    alice.wait_status("demo", "running")
+    alice.wait_output("demo", "started")
+    assert alice.status("demo") == "running"
     alice.sh(f"{alice.scrun} kill demo KILL")
     alice.wait_trace("demo out")
     alice.wait_job_over()
@@ -125,7 +129,8 @@ def test_delete_of_a_running_container(alice: User) -> None:
     alice.bundle(*LONG)
     assert alice.create("demo")[0] == 0
     alice.start("demo")
-    alice.wait_status("demo", "running")
+    alice.wait_output("demo", "started")
+    assert alice.status("demo") == "running"
     alice.sh(f"{alice.scrun} delete --force demo", check=False)
     alice.wait_trace("demo out")
     alice.wait_job_over()
@@ -444,7 +449,8 @@ def test_python_starts_only_to_stage(alice: User) -> None:
     install(alice.cluster, COPY)
     alice.bundle(*LONG)
     assert alice.create("demo")[0] == 0
-    alice.wait_status("demo", "running")
+    alice.wait_output("demo", "started")
+    assert alice.status("demo") == "running"
     for command in ("--version", "state demo", "start demo", "kill demo KILL", "delete --force demo"):
         account = alice.sh(f"LD_DEBUG=files {alice.scrun} {command}", check=False)
         assert "calling init: " in account

@@ -19,7 +19,7 @@ def command(sysconfdir: Path) -> None:
 
     Run it as root or SlurmUser on the machine of slurmctld. When it has returned without an error, every later request
     is handled by the files as they were when it was called. If they do not load, those that were loaded before stay in
-    service.
+    force.
     """
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     # Another load may be under way; ours comes after it.

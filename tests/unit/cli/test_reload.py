@@ -24,7 +24,10 @@ def test_reload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "ask", ask)
     command = ["reload", "--sysconfdir", str(tmp_path)]
     done = CliRunner().invoke(main, command)
-    assert (done.exit_code, "no slurmctld on this machine has worker processes" in done.output) == (1, True)
+    assert (done.exit_code, "no slurmctld with JobSubmitPlugins=python runs on this machine" in done.output) == (
+        1,
+        True,
+    )
     answers.append({"generation": 2})
     done = CliRunner().invoke(main, command)
     assert (done.exit_code, done.output) == (0, "")

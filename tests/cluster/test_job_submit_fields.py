@@ -905,7 +905,7 @@ def test_records_partitions_reservations(probe: Probe) -> None:
         "array_task_cnt": [2, "2"],
         "comment": "here",
         "curr_dependency": "singleton(unfulfilled)",
-        "exit_code": [0, "<ExitStatus 0:0>"],
+        "exit_code": [0, "<ExitStatus exit code 0>"],
         "job_id": [int(job_id), job_id],
         "job_state": [0, "<JobState.JOB_PENDING: 0>"],
         "job_state_flags": [0, "<JobStateFlag: 0>"],

@@ -7,6 +7,7 @@ import ctypes
 import os
 import signal
 from contextlib import suppress
+from select import PIPE_BUF
 from typing import TYPE_CHECKING
 
 from slurmhooks.log import ERROR, INFO, log
@@ -80,6 +81,10 @@ def describe(status: int) -> str:
         return f"was killed by signal {-code}"
 
 
+CONTINUED = "... "
+"""How a line of the log begins that continues one which is too long for a pipe."""
+
+
 def log_to_stderr(user: Callable[[str], None] | None = None) -> None:
     """Hand lines of the log to slurmctld: it reads our standard error, where a line may say its level first.
 
@@ -88,6 +93,12 @@ def log_to_stderr(user: Callable[[str], None] | None = None) -> None:
     """
 
     def sink(level: int, text: str) -> None:
-        os.write(2, f"<{level}>{text}\n".encode("utf-8", "surrogateescape"))
+        # One write of at most PIPE_BUF bytes is never mixed with one of another worker.
+        size = PIPE_BUF - len(f"<{level}>{CONTINUED}\n")
+        if not text.isascii():
+            size //= 4
+        for start in range(0, max(1, len(text)), size):
+            part = f"<{level}>{CONTINUED if start else ''}{text[start : start + size]}\n"
+            os.write(2, part.encode("utf-8", "surrogateescape"))
 
     log.attach(sink, user or (lambda text: sink(INFO, text)), lambda text: sink(ERROR, text))

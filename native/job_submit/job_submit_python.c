@@ -112,7 +112,7 @@ static int apply(const struct slurmhooks_event *event, const void *answer, size_
 }
 
 /* Pack a request. IN left_out, count: handlers that are not to run. RET false: it is too large, or memory is short. */
-static bool pack(const struct slurmhooks_event *event, const uint64_t *left_out, unsigned count,
+static bool pack(const struct slurmhooks_event *event, char (*left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count,
                  struct slurmhooks_buffer *request)
 {
     slurmhooks_begin(request, SLURMHOOKS_REQUEST);
@@ -120,7 +120,7 @@ static bool pack(const struct slurmhooks_event *event, const uint64_t *left_out,
     if (event->record && slurmhooks_tables.count > RECORD)
         slurmhooks_put_struct(request, RECORD, event->record);
     for (unsigned i = 0; i < count; i++)
-        slurmhooks_put(request, SLURMHOOKS_LEFT_OUT_HANDLER, &left_out[i], sizeof(left_out[i]));
+        slurmhooks_put_text(request, SLURMHOOKS_LEFT_OUT_HANDLER, left_out[i]);
     return slurmhooks_end(request, event->modify, event->uid, event->owner);
 }
 
@@ -151,7 +151,7 @@ static bool settle(struct slurmhooks_event *event, enum slurmhooks_result result
 
 static int run(struct slurmhooks_event *event, char **err_msg)
 {
-    uint64_t left_out[MOST_LEFT_OUT];
+    char left_out[MOST_LEFT_OUT][SLURMHOOKS_HANDLER_MAX];
     int64_t deadline = client ? slurmhooks_client_deadline(client, 0) : 0;
     int rc;
 
@@ -176,7 +176,7 @@ static int run(struct slurmhooks_event *event, char **err_msg)
         bool in_time = count < MOST_LEFT_OUT && client && slurmhooks_client_left(deadline) > 0;
         if (!settle(event, result, &failure, in_time, err_msg, &rc))
             return rc;
-        left_out[count] = failure.handler;
+        memcpy(left_out[count], failure.handler, sizeof(left_out[count]));
     }
 }
 

@@ -43,13 +43,16 @@ struct slurmhooks_client_config {
 /* Size of a buffer that any detail or reason fits in. */
 #define SLURMHOOKS_DETAIL_MAX 512
 
+/* Size of a buffer that any handler's name fits in. */
+#define SLURMHOOKS_HANDLER_MAX 256
+
 /* What a worker was doing when it failed, as far as it has said so. */
 struct slurmhooks_failure {
     /* One line for the log: what happened, in which worker and in which handler; empty with SLURMHOOKS_OK. */
     char detail[SLURMHOOKS_DETAIL_MAX];
-    uint32_t handler; /* its place among those of the hook, from 1 on; 0: none was running */
-    bool lenient;     /* that handler's on_error is "accept" */
-    bool all_lenient; /* that of all handlers of the hook is */
+    char handler[SLURMHOOKS_HANDLER_MAX]; /* its name; empty: none was running */
+    bool lenient;                         /* that handler's on_error is "accept" */
+    bool all_lenient;                     /* that of all handlers of the hook is */
 };
 
 /*

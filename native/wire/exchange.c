@@ -18,9 +18,8 @@
 
 /* How a status page begins; then comes a text. As in slurmhooks/worker/channel.py. */
 struct page_start {
-    uint32_t begun;   /* requests that the worker has begun with */
-    uint32_t handler; /* the place of the running handler, from 1 on */
-    uint32_t flags;
+    uint32_t begun; /* requests that the worker has begun with */
+    uint32_t flags; /* of the running handler */
 };
 
 enum { LENIENT = 1, ALL_LENIENT = 2 };
@@ -98,9 +97,10 @@ static bool read_page(const struct worker *worker, struct slurmhooks_failure *fa
         snprintf(text, size, " in %s", page.what);
     else
         *text = '\0';
-    failure->handler = le32toh(page.start.handler);
-    failure->lenient = failure->handler && (le32toh(page.start.flags) & LENIENT);
-    failure->all_lenient = failure->handler && (le32toh(page.start.flags) & ALL_LENIENT);
+    uint32_t flags = le32toh(page.start.flags);
+    failure->lenient = *page.what && (flags & LENIENT);
+    failure->all_lenient = *page.what && (flags & ALL_LENIENT);
+    snprintf(failure->handler, sizeof(failure->handler), "%s", page.what);
     return le32toh(page.start.begun) == worker->requests;
 }
 

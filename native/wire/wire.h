@@ -85,7 +85,7 @@ struct slurmhooks_item {
 
 /* The tag of an answer's text for the user. */
 #define SLURMHOOKS_TEXT_FOR_USER UINT32_MAX
-/* The tag of a request's number: the place, from 1 on, of a handler that is left out. */
+/* The tag of a request's text: the name of a handler that is left out. */
 #define SLURMHOOKS_LEFT_OUT_HANDLER (UINT32_MAX - 1)
 
 /* A text or texts that are there but too long to be sent unasked: the slot of a packed struct. */

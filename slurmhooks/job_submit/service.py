@@ -13,10 +13,10 @@ from slurmhooks.job_submit import source
 from slurmhooks.job_submit.model import NEEDS_SOURCES
 from slurmhooks.job_submit.source import Asking, Struct, Views
 from slurmhooks.log import log
-from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, answer, decode, read_number
+from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, answer, decode, read_text
 from slurmhooks.wire.tables import TableError, installed
 from slurmhooks.worker import process
-from slurmhooks.worker.channel import ALL_LENIENT, LENIENT
+from slurmhooks.worker.channel import ALL_LENIENT, LENIENT, on_page
 from slurmhooks.worker.service import Settings, load_site
 from slurmhooks.worker.worker import doing
 
@@ -84,7 +84,9 @@ class Service:
         if not outcome.passed:
             raise LoadError([f"a {hook} handler failed: {outcome.text}"])
 
-    def _call(self, hook: str, arguments: dict[str, Any], job: Any = None, left_out: Container[int] = ()) -> Outcome:
+    def _call(
+        self, hook: str, arguments: dict[str, Any], job: Any = None, left_out: Container[bytes | None] = ()
+    ) -> Outcome:
         """Run the handlers of a hook in a call of its own."""
         self._messages.clear()
         self._calling = get_ident()
@@ -104,10 +106,10 @@ class Service:
             raise MessageError("not a request")
         asking = source.current = Asking(self._tables, query)
         structs = [asking.struct(tag, value) for tag, value in message.items if tag != LEFT_OUT_HANDLER]
-        left_out = {read_number(value) for tag, value in message.items if tag == LEFT_OUT_HANDLER}
+        left_out = {read_text(value) for tag, value in message.items if tag == LEFT_OUT_HANDLER}
         return self._run(message, asking, structs, left_out).encode(self._tables)
 
-    def _run(self, message: Message, asking: Asking, structs: list[Struct], left_out: set[int]) -> Message:
+    def _run(self, message: Message, asking: Asking, structs: list[Struct], left_out: set[bytes | None]) -> Message:
         hook = HOOKS[message.first]
         modify = hook == "job_modify"
         struct = structs[0]
@@ -145,17 +147,18 @@ class Service:
         return int(code) if code else known["SLURM_ERROR"]
 
 
-def _watched(handlers: tuple[Handler, ...], left_out: Container[int]) -> Iterator[Handler]:
+def _watched(handlers: tuple[Handler, ...], left_out: Container[bytes | None]) -> Iterator[Handler]:
     """Say which handler runs, for the process that may have to end it.
 
     Args:
         handlers: of one hook.
-        left_out: the places, from 1 on, of those that are not to run.
+        left_out: as status pages have them, the names of those that are not to run. They ended a worker that may have
+            had other files: what must not fail is not left out.
     """
     every = ALL_LENIENT if all(handler.lenient for handler in handlers) else 0
-    for place, handler in enumerate(handlers, 1):
-        if place not in left_out:
-            doing(handler.label, place, every | (LENIENT if handler.lenient else 0), handler.timeout)
+    for handler in handlers:
+        if not handler.lenient or on_page(handler.label) not in left_out:
+            doing(handler.label, every | (LENIENT if handler.lenient else 0), handler.timeout)
             yield handler
     doing("")
 

@@ -28,7 +28,7 @@ LARGEST = 64 << 20
 TEXT_FOR_USER = (1 << 32) - 1
 """The tag of an answer's text for the user."""
 LEFT_OUT_HANDLER = TEXT_FOR_USER - 1
-"""The tag of a request's number: the place, from 1 on, of a handler that is not to run: it has ended a worker."""
+"""The tag of a request's text: the name of a lenient handler that is not to run: it has ended a worker."""
 LEFT_OUT = 1
 """The slot of a text, or texts, that are set but too long to be sent unasked."""
 

@@ -27,14 +27,19 @@ until the next message."""
 LONGEST = 64 << 20
 """Bytes that a message may have, as in native/wire/client.h."""
 PAGE = 256
-"""Bytes of a status page: how many requests the worker has begun with, the place of the running handler from 1 on, and
-its flags, as 32 bits each; then what the worker is doing, up to a NUL byte. In C: native/wire/exchange.c."""
+"""Bytes of a status page: how many requests the worker has begun with, and flags of the running handler, as 32 bits
+each; then what the worker is doing, up to a NUL byte. In C: native/wire/exchange.c."""
 _BEGUN = Struct("<I")
-_DOING = Struct("<II")
-_TEXT = _BEGUN.size + _DOING.size
+_FLAGS = Struct("<I")
+_TEXT = _BEGUN.size + _FLAGS.size
 _LIMIT = Struct("<I")
 LENIENT, ALL_LENIENT = 1, 2
 """Flags: on_error of the handler, and of all handlers of the hook, is "accept"."""
+
+
+def on_page(what: str) -> bytes:
+    """Return what a status page has of a name."""
+    return what.encode("utf-8", "replace")[: PAGE - _TEXT - 1]
 
 
 class ProtocolError(Exception):
@@ -118,17 +123,16 @@ class Channel:
             self.send(kind, data)
             return self.receive(REPLY)
 
-    def doing(self, what: str, place: int = 0, flags: int = 0) -> None:
+    def doing(self, what: str, flags: int = 0) -> None:
         """Note what is being done, for slurmctld and its log if it never ends.
 
         Args:
             what: the handler's name, or nothing.
-            place: of the handler among those of its hook, from 1 on; 0: none.
             flags: LENIENT, ALL_LENIENT.
         """
         if self.page is not None:
-            raw = what.encode("utf-8", "replace")[: PAGE - _TEXT - 1] + b"\0"
-            self.page[_BEGUN.size : _TEXT + len(raw)] = _DOING.pack(place, flags) + raw
+            raw = on_page(what) + b"\0"
+            self.page[_BEGUN.size : _TEXT + len(raw)] = _FLAGS.pack(flags) + raw
 
     def limit(self, seconds: float | None) -> None:
         """Have slurmctld wait at most so long for the next message; None: until the deadline of the request."""

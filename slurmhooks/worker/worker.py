@@ -29,17 +29,16 @@ OOM_SCORE = "500"
 _channel: Channel | None = None
 
 
-def doing(what: str, place: int = 0, flags: int = 0, timeout: float | None = None) -> None:
+def doing(what: str, flags: int = 0, timeout: float | None = None) -> None:
     """Note what this worker is doing, such as the name of a handler, in case that it never ends. Costs 1 us.
 
     Args:
         what: for the log.
-        place: of the handler among those of its hook, from 1 on; 0: none.
         flags: see slurmhooks.worker.channel.
         timeout: seconds that it may take; None: until the deadline of the request.
     """
     if _channel is not None:
-        _channel.doing(what, place, flags)
+        _channel.doing(what, flags)
         _channel.limit(timeout)
 
 

@@ -96,7 +96,7 @@ def test_serving(ends: tuple[Channel, socket.socket]) -> None:
 
     def handle(request: bytes, query: Query) -> bytes:
         queries.append(query)
-        ours.doing("limits:check", 2, 1)
+        ours.doing("limits:check", 1)
         return query(b"what of " + request)
 
     worker = Thread(target=serve, args=(ours, handle, lambda: len(queries) == 2))
@@ -106,7 +106,7 @@ def test_serving(ends: tuple[Channel, socket.socket]) -> None:
         theirs.sendall(message(REQUEST, b"it"))
         assert read(theirs) == (QUERY, b"what of it")
         assert ours.page is not None
-        assert ours.page[:25] == struct.pack("<III", number, 2, 1) + b"limits:check\0"
+        assert ours.page[:21] == struct.pack("<II", number, 1) + b"limits:check\0"
         theirs.sendall(message(REPLY, b"this"))
         assert read(theirs) == (kind, b"this")
     worker.join()

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from pathlib import Path
+
+import pytest
+
+from slurmhooks import loader
+from slurmhooks.job_submit.service import Service
+from slurmhooks.testing import FakeJob
+from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.message import LEFT_OUT_HANDLER, Message, Type, decode, read_answer, text_value
+from slurmhooks.worker.service import Settings
+
+HOOKS = """
+from slurmhooks import hook
+
+@hook.job_submit(order=1, on_error={on_error!r})
+def first(job):
+    job.comment = "first"
+
+@hook.job_submit(order=2)
+def second(job):
+    job.account = "second"
+"""
+
+
+@pytest.mark.parametrize(("on_error", "runs"), [("accept", False), ("reject", True)])
+def test_only_a_lenient_handler_is_left_out(on_error: str, runs: bool, tmp_path: Path) -> None:
+    """A handler that ended a worker does not run again, unless the files in force by now want its refusal."""
+    file = tmp_path / "limits.py"
+    file.write_text(HOOKS.format(on_error=on_error))
+    tables = tables_of("24.11")
+    service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
+    items = ((0, FakeJob(release="24.11")._request("job_submit").data), (LEFT_OUT_HANDLER, text_value(b"limits:first")))
+    request = Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables)
+
+    def unasked(question: bytes) -> bytes:
+        raise AssertionError(question)
+
+    answer = read_answer(tables["job"], decode(service.handle(request, unasked), tables))
+    assert answer.code == 0
+    assert answer.writes == {"account": b"second"} | ({"comment": b"first"} if runs else {})

@@ -395,6 +395,7 @@ done:
 static struct manifest_line *lines_of_machine(const char **why)
 {
     static int read_before;
+    static char *text; /* what the lines point into */
     static struct manifest_line *lines;
     static const char *reason;
 
@@ -404,10 +405,12 @@ static struct manifest_line *lines_of_machine(const char **why)
         size_t size = 0;
         read_before = 1;
         reason = "its path is too long";
-        char *text = path ? read_whole(path, &size, &reason) : NULL;
+        text = path ? read_whole(path, &size, &reason) : NULL;
         lines = text ? manifest_parse(text, size, &reason) : NULL;
-        if (!lines)
+        if (!lines) {
             free(text);
+            text = NULL;
+        }
     }
     *why = reason;
     return lines;

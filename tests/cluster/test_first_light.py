@@ -23,7 +23,7 @@ def hooks(cluster: "Cluster") -> "Cluster":
     cluster.put(PROJECT / HOOKS, f"{HOOKS_D}/first_light.py")
     cluster.put(PROJECT / BROKEN, f"{HOOKS_D}/broken.py")
     cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
-    cluster.root("slurmhooks", "reload", check=True)
+    cluster.root("sh", "-ec", "slurmhooks reload; slurmhooks compile", check=True)
     return cluster
 
 

@@ -63,10 +63,11 @@ def measure(machine: Machine) -> Iterator[Row]:
 
 def rate(machine: Machine, plugin: str) -> float:
     """Return how many submissions slurmctld answers in a second."""
-    machine.site({"ask.py": POLICY}, local=f"JobSubmitPlugins={plugin}\nSlurmctldDebug=error\n", plugstack="")
+    machine.site({"ask.py": POLICY}, plugstack="")
+    # It does not start without its script.
     machine.put(SCRIPT, "/etc/slurm/job_submit.lua")
-    if plugin == "lua":
-        machine.lab("restart")
+    machine.put(f"JobSubmitPlugins={plugin}\nSlurmctldDebug=error\n", "/etc/slurm/local.conf")
+    machine.lab("restart")
     machine.user("/opt/submit 1 first")
     said = machine.user(
         f"begin=$(date +%s%N); for n in $(seq {CLIENTS}); do /opt/submit {EACH} x & done; wait;"

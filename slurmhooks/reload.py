@@ -7,7 +7,6 @@ the last good set in force; docs/operating.md states the rule.
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
 from collections import Counter
@@ -37,16 +36,6 @@ SETTLED = 2.0
 """Seconds without a change before handlers are taken away on purpose: a half-written file may seem complete."""
 
 STAYS = "the hooks that were loaded before stay in force"
-
-
-def settle() -> None:
-    """Leave what lives as long as the handlers out of garbage collection, which slurmctld would have to wait for.
-
-    Called once handlers were loaded, when nothing refers to the ones before them any more.
-    """
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
 
 
 class Former(NamedTuple):

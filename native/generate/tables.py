@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve()
 # In a checkout, or in an installed package.
 sys.path.insert(0, str(next(path for path in HERE.parents if (path / "slurmhooks" / "wire").is_dir())))
 
-from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields  # noqa: E402
+from slurmhooks.job_submit.fields import COUNTERS, TABLES  # noqa: E402
 from slurmhooks.job_submit.rows import Computed, Strings, rows  # noqa: E402
 from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables  # noqa: E402
 
@@ -31,14 +31,12 @@ SOURCE = (
     '#include "src/common/slurm_xlator.h"\n#include "src/common/assoc_mgr.h"\n'
     '#include "src/slurmctld/reservation.h"\n#include "src/slurmctld/slurmctld.h"\n'
 )
-STRUCTS: dict[str, tuple[str, type]] = {
-    "job": ("job_desc_msg_t", JobFields),
-    "record": ("job_record_t", RecordFields),
-    "partition": ("part_record_t", PartitionFields),
-    "reservation": ("slurmctld_resv_t", ReservationFields),
+STRUCTS = {
+    "job": "job_desc_msg_t",
+    "record": "job_record_t",
+    "partition": "part_record_t",
+    "reservation": "slurmctld_resv_t",
 }
-ARRAYS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
-"""The arrays of texts of a request, each with the counter that follows it."""
 KINDS = {
     **dict.fromkeys(("bool", "_Bool", "uint8_t"), "u8"),
     "uint16_t": "u16",
@@ -106,10 +104,9 @@ class Struct:
 
 def members_of(headers: Headers, name: str) -> list[Found]:
     """Return what one table holds."""
-    spelling, view = STRUCTS[name]
-    struct = Struct(headers, spelling)
+    struct = Struct(headers, STRUCTS[name])
     wanted: dict[str, tuple[bool, str]] = {}
-    for row in rows(view).values():
+    for row in rows(TABLES[name]).values():
         if isinstance(row, Computed):
             continue
         path = next((path for path in row.members if struct.find(path, False, "")), None)
@@ -117,7 +114,7 @@ def members_of(headers: Headers, name: str) -> list[Found]:
             count = row.count if isinstance(row, Strings) else ""
             wanted[path] = (wanted.get(path, (False, ""))[0] or row.writable, count)
     if name == "job":
-        wanted |= {array: (True, count) for array, count in ARRAYS.items()}
+        wanted |= {array: (True, count) for array, count in COUNTERS.items()}
     elif name == "record":
         wanted["user_name"] = (False, "")
     found = [member for path, options in wanted.items() if (member := struct.find(path, *options))]
@@ -167,7 +164,7 @@ def main() -> None:
     headers = Headers(compiler, includes)
     number = int(re.sub(r"[uUlL]*$", "", headers.macros["SLURM_VERSION_NUMBER"]), 0)
     release = f"{number >> 16 & 0xFF}.{number >> 8 & 0xFF:02d}.{number & 0xFF}"
-    found = {name: members_of(headers, name) for name in STRUCTS if tier == "source" or name == "job"}
+    found = {name: members_of(headers, name) for name in TABLES if tier == "source" or name == "job"}
     tables = Tables(
         release,
         tier,
@@ -178,7 +175,7 @@ def main() -> None:
     lines += [includes, '\n#include "wire/wire.h"\n']
     for name, items in found.items():
         lines.append(f"\nstatic const struct slurmhooks_member {name}_members[] = {{\n")
-        lines += [initializer(STRUCTS[name][0], item) for item in items]
+        lines += [initializer(STRUCTS[name], item) for item in items]
         lines.append("};\n")
     lines.append("\nconst struct slurmhooks_tables slurmhooks_tables = {\n")
     lines.append(f"    0x{tables.identity:016x}ULL,\n    {len(found)},\n    {{\n")

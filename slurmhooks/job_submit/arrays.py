@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from slurmhooks.job_submit.model import Job
     from slurmhooks.job_submit.source import Struct
 
-ARRAYS = ("argv", "environment", "spank_job_env")
-"""The arrays of texts of a request; slurmctld's side keeps the counters beside them."""
 OF_AN_UPDATE = "an update of a job carries no environment, so none can be set"
 OF_NO_BATCH_JOB = "only batch jobs carry their environment in the request; that of srun and salloc cannot be set"
 """Why an environment cannot be changed: Slurm would ignore what is put there."""

@@ -450,3 +450,14 @@ class ReservationFields:
     start_time = Time("When it begins.", writable=False)
     tres_fmt_str = Text("What it holds, as name=count.", writable=False)
     users = Text("Users who may use it; those after '-' may not.", writable=False)
+
+
+TABLES: dict[str, type] = {
+    "job": JobFields,
+    "record": RecordFields,
+    "partition": PartitionFields,
+    "reservation": ReservationFields,
+}
+"""The classes by the names that messages have for their structs; a message refers to them by their places here."""
+COUNTERS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
+"""The arrays of texts of a request, each with the member that counts it."""

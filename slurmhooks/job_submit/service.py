@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from _thread import get_ident
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from slurmhooks.worker.service import Settings, load_site
 from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Container, Generator
     from pathlib import Path
 
     from slurmhooks.config import Config
@@ -91,7 +92,8 @@ class Service:
         self._messages.clear()
         self._calling = get_ident()
         try:
-            return dispatch.run(_watched(self._registry.handlers(hook), left_out), arguments, job)
+            with closing(_watched(self._registry.handlers(hook), left_out)) as handlers:
+                return dispatch.run(handlers, arguments, job)
         finally:
             self._calling = 0
 
@@ -147,7 +149,7 @@ class Service:
         return int(code) if code else known["SLURM_ERROR"]
 
 
-def _watched(handlers: tuple[Handler, ...], left_out: Container[bytes | None]) -> Iterator[Handler]:
+def _watched(handlers: tuple[Handler, ...], left_out: Container[bytes | None]) -> Generator[Handler]:
     """Say which handler runs, for the process that may have to end it.
 
     Args:
@@ -156,11 +158,14 @@ def _watched(handlers: tuple[Handler, ...], left_out: Container[bytes | None]) -
             had other files: what must not fail is not left out.
     """
     every = ALL_LENIENT if all(handler.lenient for handler in handlers) else 0
-    for handler in handlers:
-        if not handler.lenient or on_page(handler.label) not in left_out:
-            doing(handler.label, every | (LENIENT if handler.lenient else 0), handler.timeout)
-            yield handler
-    doing("")
+    try:
+        for handler in handlers:
+            if not handler.lenient or on_page(handler.label) not in left_out:
+                doing(handler.label, every | (LENIENT if handler.lenient else 0), handler.timeout)
+                yield handler
+    finally:
+        # Also after a refusal: what ends the worker from here on must not count as the handler's own end.
+        doing("")
 
 
 def _log_each(write: Callable[..., None], what: str, text: str) -> None:

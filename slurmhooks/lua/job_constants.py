@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from slurmhooks import site
 from slurmhooks.job_submit import constants, slurmctld
-
-Release = tuple[int, int]
+from slurmhooks.job_submit.rows import Release
 
 NUMBERS = (
     "ALLOC_SID_ADMIN_HOLD ALLOC_SID_USER_HOLD INFINITE INFINITE64 MAIL_INVALID_DEPEND MAIL_JOB_BEGIN MAIL_JOB_END"

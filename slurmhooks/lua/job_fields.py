@@ -24,19 +24,19 @@ from slurmhooks.job_submit.rows import (
     Identity,
     Offset,
     Plain,
+    Release,
     Strings,
     Tagged,
     Text,
     Time,
     Truth,
+    release_of,
     rows,
 )
 from slurmhooks.values import ENCODING, ERRORS, INFINITE, NO_VAL, UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-Release = tuple[int, int]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -113,13 +113,9 @@ def names(kind: str, release: Release) -> dict[str, Field[Any]]:
 
 
 def _exists(row: Field[Any], release: Release) -> bool:
-    def number(text: str) -> Release:
-        year, month = text.split(".")
-        return int(year), int(month)
-
     # Where the C member has gone, scripts still read max_nodes_orig.
     until = None if row.name.endswith("_orig") else row.until
-    return not (row.since and number(row.since) > release) and not (until and number(until) < release)
+    return not (row.since and release_of(row.since) > release) and not (until and release_of(until) < release)
 
 
 def writable(release: Release) -> frozenset[str]:

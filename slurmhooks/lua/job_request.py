@@ -14,7 +14,7 @@ from slurmhooks.lua.runtime import to_bytes, to_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurmhooks.lua.job_fields import Release
+    from slurmhooks.job_submit.rows import Release
     from slurmhooks.lua.runtime import State
 
 PLUGIN = "job_submit/lua"

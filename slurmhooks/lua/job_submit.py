@@ -16,10 +16,11 @@ from slurmhooks.errors import LoadError, Reject, SlurmhooksError
 from slurmhooks.hook import HOOKS
 from slurmhooks.job_submit import slurmctld
 from slurmhooks.job_submit.model import NEEDS_SOURCES as NEEDS
+from slurmhooks.job_submit.rows import Release, release_of
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import job_fields, slurm_table, source
 from slurmhooks.lua.job_constants import table_constants
-from slurmhooks.lua.job_fields import Reader, Release
+from slurmhooks.lua.job_fields import Reader
 from slurmhooks.lua.job_request import PLUGIN, Lookup, Request
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script, to_bytes, to_text
@@ -100,10 +101,7 @@ NEWEST = (26, 5)
 def running_release() -> Release:
     """Return the release of Slurm that this worker serves; the newest that is known elsewhere."""
     tables = installed()
-    if tables is None:
-        return NEWEST
-    year, month, _ = tables.release.split(".")
-    return int(year), int(month)
+    return NEWEST if tables is None else release_of(tables.release)
 
 
 def lacks_records() -> bool:

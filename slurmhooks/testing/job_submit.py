@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.job_submit import model
-from slurmhooks.job_submit.arrays import ARRAYS
 from slurmhooks.job_submit.binding import bind, conditions_of
+from slurmhooks.job_submit.fields import COUNTERS
 from slurmhooks.job_submit.rows import (
     Bit,
     Computed,
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 RELEASE = "26.05"
 """The newest release that slurmhooks was written against."""
-COUNTERS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
-"""The arrays of a request, each with its counter."""
 VIEWS: dict[str, type[model._View]] = {
     "job": model.Job,
     "record": model.Record,
@@ -293,7 +291,7 @@ def _fill(view: model._View, fields: Mapping[str, object]) -> None:
     assert isinstance(struct, FakeStruct)
     raws: dict[str, Raw] = {}
     for name, value in fields.items():
-        if name in ARRAYS and isinstance(view, model.Job):
+        if name in COUNTERS and isinstance(view, model.Job):
             items = [f"{key}={text}" for key, text in value.items()] if name != "argv" else value  # type: ignore[attr-defined]
             raws[name] = [text_to_c(name, item) for item in items]  # type: ignore[attr-defined]
         elif name not in known or name in view._missing:

@@ -7,17 +7,10 @@ from functools import cache
 from typing import Any
 
 from slurmhooks.codes import NAMES
-from slurmhooks.job_submit.arrays import ARRAYS
-from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
+from slurmhooks.job_submit.fields import COUNTERS, TABLES
 from slurmhooks.job_submit.rows import Computed, Field, Status, Strings, Text, Time, Truth, release_of, rows
 from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables
 
-STRUCTS = {
-    "job": JobFields,
-    "record": RecordFields,
-    "partition": PartitionFields,
-    "reservation": ReservationFields,
-}
 FIRST_CODE = 1 << 30
 """Error codes have no numbers here, and names are numbered from this one on."""
 
@@ -35,7 +28,7 @@ def tables_of(release: str) -> Tables:
     release = ".".join(parts[:2])  # micro releases have the same fields
     codes = {name: FIRST_CODE + number for number, name in enumerate(sorted(NAMES))}
     codes |= {"SLURM_SUCCESS": 0, "SLURM_ERROR": -1}
-    made = tuple(_table(name, view, release) for name, view in STRUCTS.items())
+    made = tuple(_table(name, view, release) for name, view in TABLES.items())
     return Tables(release, "testing", made, {"ESLURM": codes})
 
 
@@ -62,8 +55,8 @@ def _table(name: str, view: type, release: str) -> Table:
         if row.writable:
             writable.add(member)
     if name == "job":
-        kinds |= dict.fromkeys(ARRAYS, "texts")
-        writable |= set(ARRAYS)
+        kinds |= dict.fromkeys(COUNTERS, "texts")
+        writable |= set(COUNTERS)
     elif name == "record":
         kinds["user_name"] = "text"
     return Table(name, tuple(Member(member, kind, member in writable) for member, kind in kinds.items()))

@@ -39,3 +39,27 @@ def test_only_a_lenient_handler_is_left_out(on_error: str, runs: bool, tmp_path:
     answer = read_answer(tables["job"], decode(service.handle(request, unasked), tables))
     assert answer.code == 0
     assert answer.writes == {"account": b"second"} | ({"comment": b"first"} if runs else {})
+
+
+REFUSES = """
+from slurmhooks import Reject, hook
+
+@hook.job_submit(on_error="accept")
+def refuses(job):
+    raise Reject("no")
+"""
+
+
+def test_a_refusal_is_not_the_end_of_a_lenient_handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once it has refused, the status page names no handler: if the worker ends now, the refusal must not be lost."""
+    said: list[str] = []
+    monkeypatch.setattr("slurmhooks.job_submit.service.doing", lambda what, *_: said.append(what))
+    file = tmp_path / "limits.py"
+    file.write_text(REFUSES)
+    tables = tables_of("24.11")
+    service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
+    items = ((0, FakeJob(release="24.11")._request("job_submit").data),)
+    request = Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables)
+    answer = read_answer(tables["job"], decode(service.handle(request, bytes), tables))
+    assert answer.code != 0
+    assert said == ["limits:refuses", ""]

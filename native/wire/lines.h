@@ -9,8 +9,8 @@
 
 #include "wire/client.h"
 
-/* Of lines of slurmhooks.log, which '[log] limit' bounds; it may be 1 MiB. */
-#define LINE_MAX_BYTES ((1 << 20) + 256)
+/* Of lines of slurmhooks.log: more than the PIPE_BUF bytes that slurmhooks/worker/process.py writes at once. */
+#define LINE_MAX_BYTES ((8 << 10) + 256)
 /* Of all others. */
 #define UNMARKED_MAX_BYTES 1024
 

@@ -8,9 +8,9 @@ import sys
 from _stat import S_ISDIR, S_ISLNK
 
 from slurmhooks import trusted
+from slurmhooks.decorator import MARKS, Collection, collecting
 from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
-from slurmhooks.hook import MARKS, Collection, collecting
 from slurmhooks.log import visible
 from slurmhooks.registry import Registry, layers, missing, verify, verify_options
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from types import ModuleType
 
-    from slurmhooks.hook import Mark, Option
+    from slurmhooks.decorator import Mark
+    from slurmhooks.option import Option
     from slurmhooks.registry import Handler
 
 PACKAGE = "slurmhooks_site"
@@ -473,7 +474,7 @@ def _belongs(owner: str, module: ModuleType) -> bool:
 
 
 def _options(made: Collection, module: ModuleType, known: list[Option]) -> list[Option]:
-    from slurmhooks.hook import Option
+    from slurmhooks.option import Option
 
     found = {option.sequence: option for option in made.options if _belongs(option.owner, module)}
     for value in list(vars(module).values()):

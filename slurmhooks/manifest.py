@@ -25,7 +25,7 @@ No number of a device: overlays, Btrfs and NFS, of which many nodes' root file s
 from __future__ import annotations
 
 from slurmhooks import trusted
-from slurmhooks.hook import CONTEXTS
+from slurmhooks.hook_specs import CONTEXTS
 from slurmhooks.loader import Source, has_magic, identity, matches, plain_glob
 from slurmhooks.log import LEVELS, log
 
@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from slurmhooks.hook import Option
+    from slurmhooks.option import Option
     from slurmhooks.registry import Registry
 
 FILE_NAME = "slurmhooks.manifest"

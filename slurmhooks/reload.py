@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slurmhooks import dispatch, loader, site, trusted
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import log
 from slurmhooks.registry import Registry
 from slurmhooks.watch import Watch
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slurmhooks.config import Config
-    from slurmhooks.hook import HookSpec
+    from slurmhooks.hook_specs import HookSpec
     from slurmhooks.loader import Source, State
     from slurmhooks.registry import Handler
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from slurmhooks import loader
 from slurmhooks.errors import LoadError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import ERROR, INFO, VERBOSE, log
 from slurmhooks.lua import spank_handle
 from slurmhooks.lua.conversions import returned
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from slurmhooks.hook import Option
     from slurmhooks.loader import Source
     from slurmhooks.lua.library import Lua
     from slurmhooks.lua.spank_handle import Register, View
     from slurmhooks.lua.spank_options import LuaOption
+    from slurmhooks.option import Option
 
 PREFIX = "slurm_spank_"
 SLURMD_INIT = "slurmd_init"

@@ -12,7 +12,7 @@ import _slurmhooks_spank as native
 
 from slurmhooks import dispatch
 from slurmhooks.errors import LoadError
-from slurmhooks.hook import CONTEXTS
+from slurmhooks.hook_specs import CONTEXTS
 from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.registry import Registry
 from slurmhooks.spank import CALLBACKS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from slurmhooks.hook import Option
+    from slurmhooks.option import Option
     from slurmhooks.outcome import Outcome
     from slurmhooks.spank.options import Options
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmhooks import loader, site, trusted
 from slurmhooks.errors import LoadError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.reload import Former, LiveSite
 
 if TYPE_CHECKING:

@@ -14,11 +14,14 @@ ROOT = Path(__file__).parents[2]
 
 MAY_BE_IMPORTED = {
     "slurmhooks",
+    "slurmhooks.decorator",
     "slurmhooks.dispatch",
     "slurmhooks.errors",
     "slurmhooks.hook",
+    "slurmhooks.hook_specs",
     "slurmhooks.loader",
     "slurmhooks.log",
+    "slurmhooks.option",
     "slurmhooks.outcome",
     "slurmhooks.registry",
     "slurmhooks.spank",

@@ -12,7 +12,7 @@ import pytest
 
 from slurmhooks import loader, reload
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import log
 from slurmhooks.registry import Handler
 from slurmhooks.reload import LiveSite

@@ -15,7 +15,7 @@ TIERS = (
     ("codes", "slurm_conf", "errors", "_version"),
     ("values", "outcome"),
     ("wire",),
-    ("hook", "registry", "config", "log", "slurm_conf", "structured", "trusted", "view"),
+    ("decorator", "hook", "hook_specs", "option", "registry", "config", "log", "slurm_conf", "structured", "trusted", "view"),
     ("loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("spank", "job_submit", "scrun", "lua", "manifest"),

@@ -26,8 +26,9 @@ from __future__ import annotations
 
 from slurmhooks import trusted
 from slurmhooks.hook_specs import CONTEXTS
-from slurmhooks.loader import Source, has_magic, identity, matches, plain_glob
+from slurmhooks.loader import Source
 from slurmhooks.log import LEVELS, log
+from slurmhooks.paths import has_magic, identity, matches, plain_glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

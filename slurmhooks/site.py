@@ -7,7 +7,7 @@ import posix
 import sys
 from _stat import S_ISREG
 
-from slurmhooks import loader, trusted
+from slurmhooks import loader, paths, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import DEBUG3, LEVELS, USER, log
 
@@ -233,8 +233,8 @@ def _refuse_hidden(path: str) -> None:
     try:
         mode = posix.stat(path).st_mode
     except OSError as error:
-        if not isinstance(error, FileNotFoundError) or not loader.is_absent(path):
-            raise ConfigError([f"{path}: {loader.unreachable(error)}"]) from error
+        if not isinstance(error, FileNotFoundError) or not paths.is_absent(path):
+            raise ConfigError([f"{path}: {paths.unreachable(error)}"]) from error
         return
     if not S_ISREG(mode):
         # Reading a FIFO would wait for whoever writes to it.
@@ -325,11 +325,11 @@ def folders(path: Path, read: Config) -> list[str]:
     import os
 
     found: list[str] = []
-    left = [pattern for pattern in patterns_of(path, read) if loader.has_magic(pattern)]
+    left = [pattern for pattern in patterns_of(path, read) if paths.has_magic(pattern)]
     while left:
         folder = os.path.dirname(left.pop())
-        if loader.has_magic(folder):
-            found += loader.matches(folder)
+        if paths.has_magic(folder):
+            found += paths.matches(folder)
             left.append(folder)
         else:
             found.append(folder)

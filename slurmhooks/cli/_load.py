@@ -13,6 +13,7 @@ from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit.service import PRIVATE_ARGUMENTS
 from slurmhooks.manifest import MOST_ARGUMENTS, Line, Scrun
+from slurmhooks.paths import has_magic, matches
 from slurmhooks.registry import Registry
 from slurmhooks.spank.options import Names, too_many
 
@@ -77,7 +78,7 @@ class Loaded:
         for path in map(os.path.abspath, paths):
             if not os.path.isdir(path):
                 patterns.append(path)
-            elif loader.matches(f"{glob.escape(path)}/*.py"):
+            elif matches(f"{glob.escape(path)}/*.py"):
                 patterns.append(f"{glob.escape(path)}/*.py")
             else:
                 self.findings.append(f"{path}: no hook files (*.py) in it")
@@ -125,7 +126,7 @@ class Loaded:
 
     def _watch(self, where: str, patterns: list[str]) -> None:
         self.patterns += patterns
-        self.notes += [f"{where}: no file fits {pattern}" for pattern in patterns if not loader.matches(pattern)]
+        self.notes += [f"{where}: no file fits {pattern}" for pattern in patterns if not matches(pattern)]
 
     def _load_line(self, args: tuple[str, ...], path: Path) -> None:
         name, pattern, rest = site.split_plugstack(args)
@@ -134,7 +135,7 @@ class Loaded:
         if pattern is not None:
             sources = loader.expand([pattern], site.directory())
             full = os.path.join(site.directory(), pattern)
-            files = [(os.path.dirname(full), "rx")] if loader.has_magic(pattern) else []
+            files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
             self._watch(f"plugstack.conf: {' '.join(args)}", [os.path.join(site.directory(), pattern)])
             self.watched += [source.path for source in sources if source.path is not None]
             # A toml that appears or changes does not matter to a line that names its files.

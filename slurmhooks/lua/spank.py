@@ -6,7 +6,7 @@ A line of plugstack.conf runs its Python handlers first, then its scripts, the l
 
 from __future__ import annotations
 
-from slurmhooks import loader
+from slurmhooks import paths
 from slurmhooks.errors import LoadError
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import ERROR, INFO, VERBOSE, log
@@ -253,7 +253,7 @@ def _load(
     for source in reversed(sources):
         path = source.path
         assert path is not None
-        if loader.identity(path) is None:
+        if paths.identity(path) is None:
             log.plain(VERBOSE, f"spank/lua: No files found in {path}")
             continue
         try:

@@ -23,6 +23,7 @@ MAY_BE_IMPORTED = {
     "slurmhooks.log",
     "slurmhooks.option",
     "slurmhooks.outcome",
+    "slurmhooks.paths",
     "slurmhooks.registry",
     "slurmhooks.spank",
     "slurmhooks.spank.entry",

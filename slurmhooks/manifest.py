@@ -107,9 +107,9 @@ class Scrun:
 
 def default_path() -> str:
     """Return where the manifest is: beside slurm.conf."""
-    from slurmhooks import site
+    from slurmhooks import slurm_conf
 
-    return f"{site.directory()}/{FILE_NAME}"
+    return f"{slurm_conf.directory()}/{FILE_NAME}"
 
 
 def render(

@@ -35,6 +35,7 @@ MAY_BE_IMPORTED = {
     "slurmhooks.view",
     "slurmhooks.manifest",  # a line that it knows; else slurmhooks.site
     "slurmhooks.site",
+    "slurmhooks.slurm_conf",
     "_slurmhooks_spank",  # the compiled view
     "slurmhooks_site",  # the site's files
     "slurmhooks_site.hooks",

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from tests.cluster.benchmarks import rows
+from tests.bench import rows
 
 
 @pytest.mark.parametrize(

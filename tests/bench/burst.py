@@ -43,8 +43,8 @@ def measure(lab: Lab) -> Iterator[Row]:
         # In turns, and each comes first as often as the others: the machine is not as fast all the time.
         for name in turn(names, pair):
             seconds[name].append(burst(lab, name))
-    rate = f"rate of {COUNT:,} sbatch, against no plugin (median of {PAIRS} pairs)"
-    floor = "the floor of that: no plugin, and options of sbatch that say what the policy writes"
+    rate = f"{COUNT:,} sbatch commands: rate relative to no plugin (median of {PAIRS} pairs)"
+    floor = "the same without a plugin, and with sbatch options for all that the policy writes"
     for what, name, limit in ((rate, "python", LIMIT), (floor, "same", None)):
         ratios = [before / after for before, after in zip(seconds["none"], seconds[name], strict=True)]
         yield Row(GROUP, what, limit, "x", statistics.median(ratios), at_least=True)

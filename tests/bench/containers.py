@@ -50,7 +50,7 @@ def measure(machine: Machine) -> Iterator[Row]:
     added = times["slurmhooks"].median - times["empty scrun.lua"].median
     yield Row(
         GROUP,
-        "scrun create until the container runs, handlers that do nothing: against an empty scrun.lua",
+        "scrun create until the container runs, handlers that do nothing: time relative to an empty scrun.lua",
         1.15,
         "x",
         times["slurmhooks"].median / times["empty scrun.lua"].median,

@@ -40,12 +40,12 @@ def measure(lab: Lab, count: int = COUNT) -> Iterator[Row]:
         before = resident(lab)
         submit(lab, count - FIRST, name)
         growth = resident(lab) - before
-        what = f"slurmctld's memory after {count:,} submissions above that after {FIRST:,}"
+        what = f"slurmctld: memory growth from submission {FIRST:,} to {count:,}"
         if name == "alone":
             alone = growth
-            yield Row(GROUP, f"{what}: without handlers", None, "MiB", growth)
+            yield Row(GROUP, f"{what}, without handlers", None, "MiB", growth)
         else:
-            yield Row(GROUP, f"{what}: {name}, beyond that without handlers", LIMIT, "MiB", growth - alone)
+            yield Row(GROUP, f"{what}, {name} jobs: beyond that without handlers", LIMIT, "MiB", growth - alone)
 
 
 def prepare(lab: Lab) -> None:

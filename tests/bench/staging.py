@@ -23,4 +23,6 @@ def measure() -> Iterator[Row]:
     for row in rows:
         parts = {"rsync -a, s": spread(row["base_values"]), "here, s": spread(row["values"])}
         note = f"processor time: {number(row['processor_ratio'])} of rsync's"
-        yield Row(GROUP, f"{row['name']}, against rsync's time", row["goal"], "x", row["ratio"], parts=parts, note=note)
+        yield Row(
+            GROUP, f"{row['name']}: time relative to 'rsync -a'", row["goal"], "x", row["ratio"], parts=parts, note=note
+        )

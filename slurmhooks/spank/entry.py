@@ -356,7 +356,7 @@ def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
         return _finish(dispatch.run(handlers, arguments, view))
 
     def run(handle: int) -> Answer:
-        view._handle = ffi.cast("struct spank_handle *", handle)
+        view.bind(ffi.cast("struct spank_handle *", handle))
         return _answer(what, body)
 
     return run

@@ -26,7 +26,9 @@ MAY_BE_IMPORTED = {
     "slurmhooks.paths",
     "slurmhooks.registry",
     "slurmhooks.spank",
+    "slurmhooks.spank.calls",
     "slurmhooks.spank.entry",
+    "slurmhooks.spank.environments",
     "slurmhooks.spank.fields",
     "slurmhooks.spank.model",
     "slurmhooks.spank.options",
@@ -147,8 +149,8 @@ MAY_BE_IMPORTED_FOR_SCRIPTS = {
     name
     for name in MAY_BE_IMPORTED
     # The view of handlers in Python, and what it takes, scripts have in their own way.
-    if name not in ("slurmhooks.spank.fields", "slurmhooks.spank.model", "slurmhooks.spank.options", "slurmhooks.view")
-    and name not in ("_collections_abc", "slurmhooks_site", "slurmhooks_site.hooks")
+    if not name.startswith("slurmhooks.spank.") or name == "slurmhooks.spank.entry"
+    if name not in ("slurmhooks.view", "_collections_abc", "slurmhooks_site", "slurmhooks_site.hooks")
 } | {
     "slurmhooks.lua",
     "slurmhooks.lua.conversions",

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log_bridge.h"
+#include "log.h"
 #include "scrun/container.h"
 #include "scrun/job.h"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hook manifest: what hook files hold, written down for processes that would rather not start Python.
 
-native/manifest/manifest.c reads it too and says what makes it void. One record a line, words apart by blanks, what is
+native/manifest reads it too and says what makes it void. One record a line, words apart by blanks, what is
 unusual in a word as ``%XX``::
 
     slurmhooks-manifest 2 0x160508          version of the format, and Slurm's
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FILE_NAME = "slurmhooks.manifest"
 FORMAT = 2
 MOST_ARGUMENTS = 63
-"""Of a line; one less than MOST_WORDS of native/manifest/manifest.c."""
+"""Of a line; one less than MOST_WORDS of native/manifest/record.h."""
 JOB_CALLBACKS = ("job_prolog", "job_epilog")
 """slurmd starts a process for each of these that a plugin exports, and reads only at its start which it exports."""
 TASK_CALLBACKS = ("user_init", "task_post_fork", "task_exit")

@@ -258,7 +258,7 @@ def launch(tmp_path: Path, *arguments: str) -> set[str]:
     """
     script = tmp_path / "launch.py"
     script.write_text(LAUNCH)
-    # As native/core/interpreter.c starts it: isolated, without site.
+    # As native/embed/interpreter.c starts it: isolated, without site.
     command = [sys.executable, "-I", "-S", str(script), str(ROOT), *arguments]
     env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)

@@ -64,7 +64,7 @@ class Mark:
 
 
 class Collection:
-    """The marks and options that are defined while one file is loaded."""
+    """The marks and options that are defined in a ``with`` block."""
 
     __slots__ = ("marks", "options")
 
@@ -73,17 +73,17 @@ class Collection:
         self.marks: list[Mark] = []
         self.options: list[Option] = []
 
+    def __enter__(self) -> None:
+        """Add new marks and options to this collection from now on."""
+        _collections.append(self)
+
+    def __exit__(self, *exception: object) -> None:
+        """Stop doing so."""
+        _collections.pop()
+
 
 _collections: list[Collection] = []
 _sequence = 0
-
-
-def collecting(collection: Collection | None) -> None:
-    """Add new marks and options to a collection from now on; None ends the innermost collection. For the loader."""
-    if collection is None:
-        _collections.pop()
-    else:
-        _collections.append(collection)
 
 
 def collect(option: Option) -> None:

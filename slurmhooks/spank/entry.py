@@ -186,7 +186,7 @@ def callback(
 
         answer = _callback(name, pointer, line, register)
         if name == "init_post_opt" and _context == "remote" and answer == SUCCESS:
-            _before_tasks(pointer, line, argv)
+            _before_tasks(line, argv)
         return answer
 
     return _answer(f"spank {name}", body)
@@ -227,13 +227,8 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
 
 
 def _answer(what: str, body: Callable[[], tuple[int, bytes | None, int]]) -> Answer:
-    return _told(*dispatch.guarded(what, body, FAILED[0]))
-
-
-def _told(code: int, text: bytes | None, detail: int) -> Answer:
-    """Tell the user what there is to tell; Slurm does not."""
-    del detail
-    if text is not None:
+    code, text, _ = dispatch.guarded(what, body, FAILED[0])
+    if text is not None:  # Slurm does not show it
         log.user(text.decode())
     return code, None, 0
 
@@ -319,9 +314,8 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
     return lua.run(scripts, View(native, handle, _context, name, line.args), register), None, 0
 
 
-def _before_tasks(handle: Any, line: Line, argv: int) -> None:
+def _before_tasks(line: Line, argv: int) -> None:
     """Prepare, in slurmstepd, what the tasks call."""
-    del handle
     for name in ("slurmhooks_get_item", "spank_getenv", "spank_setenv", "spank_unsetenv", "ESPANK_ENV_NOEXIST"):
         getattr(lib, name)  # cffi makes each function at its first use
     ffi.typeof("char[]")

@@ -238,7 +238,7 @@ def of_scripts(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[str]]
 
 
 def without_times(text: str) -> str:
-    """Return a manifest without sizes and times of folders. If only these differ, launches list the folder once more."""
+    """Return a manifest without sizes and times of folders. If only these differ, launches list the folders again."""
     rows = (row.split(" ") for row in text.split("\n"))
     return "\n".join(" ".join([*row[:2], *row[4:]] if row[0] == "glob" else row) for row in rows)
 

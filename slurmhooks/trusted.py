@@ -212,7 +212,7 @@ def _refuse_exposed(
         component: the name of a component.
         descriptor: the descriptor of this component.
         status: the status of this component.
-        sticky_is_safe: in a process that is not guarded, accept a sticky folder: nobody can replace others' files in it.
+        sticky_is_safe: if this process is not guarded, accept a sticky folder: others cannot replace the files in it.
 
     Raises:
         LoadError: another user can write to it.

@@ -71,13 +71,12 @@ class Heard:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Keep what is said meanwhile."""
-        before = log._sink, log._user, log._record
-        log.attach(lambda level, text: self.log.append(f"{LEVELS[level]}: {text.removeprefix(PREFIX)}"),
-                   self.messages.append)  # fmt: skip
+        before = log.attach(lambda level, text: self.log.append(f"{LEVELS[level]}: {text.removeprefix(PREFIX)}"),
+                            self.messages.append)  # fmt: skip
         try:
             yield
         finally:
-            log._sink, log._user, log._record = before
+            log.attach(*before)
 
 
 def show(title: str, lines: Sequence[str]) -> None:

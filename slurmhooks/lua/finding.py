@@ -54,15 +54,20 @@ def choose(wanted: str | None = None) -> str:
         NoLuaError: lupa is not installed, or has none of that version.
     """
     if wanted is not None:
-        if _find(wanted) is None:
-            have = ", ".join(name for name in VERSIONS if _find(name) is not None) or "none"
+        if not is_installed(wanted):
+            have = ", ".join(filter(is_installed, VERSIONS)) or "none"
             raise NoLuaError(f"[lua] version: lupa has no Lua {wanted} here; it has: {have}")
         return wanted
     candidates = (of_slurm(), *NEWEST_FIRST)
     for version in candidates:
-        if version is not None and _find(version) is not None:
+        if version is not None and is_installed(version):
             return version
     raise NoLuaError("Lua scripts need the Python package lupa, which is not installed where slurmhooks is")
+
+
+def is_installed(version: str) -> bool:
+    """Tell whether lupa has a version of Lua."""
+    return _find(version) is not None
 
 
 def of_slurm(folders: Iterable[str] | None = None) -> str | None:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 
+NEWEST: Release = (26, 5)
+"""The newest release that is known; scripts are run as it does where no Slurm is installed."""
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 

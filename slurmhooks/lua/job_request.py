@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.rows import Computed, Text, release_of
 from slurmhooks.log import ERROR, INFO, log
-from slurmhooks.lua import job_fields, slurm_table
+from slurmhooks.lua import conversions, job_fields
 from slurmhooks.lua.runtime import to_bytes, to_text
 
 if TYPE_CHECKING:
@@ -112,13 +112,13 @@ class Request:
         job = self.current("job_desc")
         encoder = self._encoders.get(name)
         if encoder is None:
-            key = slurm_table.as_string(self._state, name)
+            key = conversions.as_string(self._state, name)
             if key is None:
                 return self._misfit(2, "string", name)
             log.plain(ERROR, f"_set_job_field: unrecognized field: {to_text(key)}")
             return None
         member, is_text, encode = encoder
-        taken = slurm_table.as_string(self._state, value) if is_text else slurm_table.as_number(value)
+        taken = conversions.as_string(self._state, value) if is_text else conversions.as_number(value)
         if taken is None:
             return self._misfit(3, "string" if is_text else "number", value)
         job._writes[member] = encode(taken)
@@ -143,7 +143,7 @@ class Request:
     def read_variable(self, name: Any) -> bytes | None:
         """Return a variable of the request's environment."""
         job = self.current("job_desc.environment")
-        key = slurm_table.as_string(self._state, name)
+        key = conversions.as_string(self._state, name)
         if key is None:
             return None
         found = job.environment.get(to_text(key))
@@ -154,12 +154,12 @@ class Request:
     def write_variable(self, name: Any, value: Any) -> bytes | None:
         """Stage a variable; return the error for Lua if that is not possible."""
         job = self.current("job_desc.environment")
-        key = slurm_table.as_string(self._state, name)
+        key = conversions.as_string(self._state, name)
         if key is None:
             return self._misfit(2, "string", name)
         if not self._has_environment(job, "_set_job_env_field", " "):
             return None
-        raw = slurm_table.as_string(self._state, value)
+        raw = conversions.as_string(self._state, value)
         if raw is None:
             return self._misfit(3, "string", value)
         try:

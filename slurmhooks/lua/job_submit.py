@@ -19,6 +19,7 @@ from slurmhooks.job_submit.model import NEEDS_SOURCES as NEEDS
 from slurmhooks.job_submit.rows import Release, release_of
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import job_fields, slurm_table, source
+from slurmhooks.lua.conversions import number
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.job_fields import Reader
 from slurmhooks.lua.job_request import PLUGIN, Lookup, Request
@@ -94,14 +95,10 @@ def load(
         raise LoadError(["\n    ".join([text, *trace])]) from None
 
 
-NEWEST = (26, 5)
-"""The release whose ways scripts get where there is no Slurm."""
-
-
 def running_release() -> Release:
     """Return the release of Slurm that this worker serves; the newest that is known elsewhere."""
     tables = installed()
-    return NEWEST if tables is None else release_of(tables.release)
+    return job_fields.NEWEST if tables is None else release_of(tables.release)
 
 
 def lacks_records() -> bool:
@@ -186,11 +183,11 @@ class Script:
         self._submit, self._modify, request.environment = state.call(
             glue,
             *(
-                state.raw_function(Finder(self, kind, name))
+                Finder(self, kind, name)
                 for kind, name in (("part", "partitions"), ("job_rec", "jobs"), ("reservation", "reservations"))
             ),
-            state.raw_function(request.write),
-            state.raw_function(request.write_variable),
+            request.write,
+            request.write_variable,
             state.items(Lookup(request.read)),
             state.items(Lookup(request.read_variable)),
         )
@@ -219,7 +216,7 @@ class Script:
                 self._log_pcall("slurm_lua_loadscript", 0, error)
             raise ScriptError(f"{self.path}: {error.text}", error.traceback) from None
         first = result[0] if isinstance(result, tuple) else result
-        code = int(slurm_table.number(first))
+        code = int(number(first))
         if code:
             raise ScriptError(f"{self.path}: returned {code} on load", [])
         found = {name: self.state.globals[name.encode()] for name in FUNCTIONS}

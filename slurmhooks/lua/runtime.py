@@ -76,6 +76,10 @@ def to_bytes(text: str) -> bytes:
 class State:
     """One ``lua_State``.
 
+    A plain function of Python may be passed to Lua as it is, if it does not raise and takes and returns Lua's own
+    values; else use :meth:`function`. Pass each object only once: lupa (2.8) may forget at the next garbage collection
+    that Lua still refers to an object that it got twice. For this reason, lupa's as_function() is not used.
+
     Attributes:
         version: of Lua, as ``[lua] version`` names it.
         globals: the table of globals; keys and texts in it are bytes.
@@ -188,14 +192,6 @@ class State:
         """Return a new table of values as Lua has them, from 1 on."""
         return self._lua.table_from(values)
 
-    def raw_function(self, function: Callable[..., Any]) -> Any:
-        """Return what Lua calls one of Python by, with values as Lua has them; it must not raise.
-
-        It is to be given to Lua once: of an object that Lua gets a second time lupa (2.8) may forget at the next
-        collection that Lua still has it. So this is not lupa's as_function(), by way of which it would be twice.
-        """
-        return function
-
     def line_of(self, function: Any) -> int:
         """Return the line that defines a function of Lua; 0 if there is none."""
         line = self._line_of(function)
@@ -278,8 +274,7 @@ class State:
         """Return what makes io.popen; what starts commands is imported for scripts that do."""
         from slurmhooks.lua import pipes
 
-        functions = (self.raw_function(function) for function in (pipes.spawn, pipes.started, pipes.wait))
-        return self.load(PIPES)(*functions, level, to_bytes(self.version))
+        return self.load(PIPES)(pipes.spawn, pipes.started, pipes.wait, level, to_bytes(self.version))
 
     def _prepare(self, name: bytes, whole: bool = False, path: bytes | None = None) -> bytes | None:
         """Have the library of a C module find Lua's functions; the reason in Lua's manner if it cannot."""

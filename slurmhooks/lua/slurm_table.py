@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from slurmhooks.job_submit import times
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, VERBOSE, log
-from slurmhooks.lua.conversions import as_number as as_number
-from slurmhooks.lua.conversions import as_string as as_string
-from slurmhooks.lua.conversions import number as number
+from slurmhooks.lua.conversions import as_string, number
 from slurmhooks.lua.runtime import Integer, LuaRaise, to_text
 
 TYPE_CHECKING = False

@@ -186,8 +186,6 @@ class Script:
                 name, open_at = self._dotted(index + 1)
             elif len(before) == 2 and before[1].text == "=" and before[0].kind == "name":
                 name, open_at = before[0].text, index + 1
-            elif len(before) == 2 and before[1].text == "=" and before[0].text == "]":
-                name, open_at = "", index + 1
             else:
                 name, open_at = "", index + 1
             close = open_at
@@ -245,16 +243,15 @@ class Script:
         changed = True
         while changed:
             changed = False
-            for name, arguments, scope in self._calls(roles):
+            for name, arguments in self._calls(roles):
                 for index in by_name.get(name, ()) if name else ():
                     for parameter, role in zip(self.functions[index].parameters, arguments, strict=False):
                         if role and roles[index].get(parameter) != role and parameter not in roles[index]:
                             roles[index][parameter] = role
                             changed = True
-                del scope
         return roles
 
-    def _calls(self, roles: dict[int, dict[str, str]]) -> Iterator[tuple[str, list[str], dict[str, str]]]:
+    def _calls(self, roles: dict[int, dict[str, str]]) -> Iterator[tuple[str, list[str]]]:
         """Yield the calls of functions by name, with what each plain argument is."""
         words = self._tokens
         for index, word in enumerate(words):
@@ -268,7 +265,7 @@ class Script:
                 scope.get(item[0].text, "") if len(item) == 1 and item[0].kind == "name" else ""
                 for item in self._arguments(at)
             ]
-            yield name.replace(":", "."), arguments, scope
+            yield name.replace(":", "."), arguments
 
     def _arguments(self, at: int) -> list[list[Token]]:
         """Return the words of each argument of a call that opens at a word."""

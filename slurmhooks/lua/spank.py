@@ -90,8 +90,7 @@ class Script:
         function = self._function(name)
         if self._state.type_of(function) != "function":
             return 0
-        source = "return debug.getinfo(..., 'S').linedefined"
-        return int(self._state.call(self._state.compile(source, "=slurmhooks"), function))
+        return self._state.line_of(function)
 
     def run(self, name: str, view: View, register: Register) -> int:
         """Run a callback; return 0, or -1 for a failure.

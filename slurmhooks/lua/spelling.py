@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Row = tuple[str, str, str]
-NEWEST = (26, 5)
 VIEWS = {"job_desc": "job", "job_rec": "record", "part": "partition", "reservation": "reservation"}
 
 SLURM = {
@@ -157,11 +156,15 @@ def _python(kind: str, name: str, written: bool) -> str:
 
 def _field(kind: str, name: str, written: bool) -> str:
     view = VIEWS[kind]
-    known = job_fields.names(kind, NEWEST)
+    known = job_fields.names(kind, job_fields.NEWEST)
     if kind == "job_desc" and name in FIELDS:
         return FIELDS[name]
     if name in known or (kind == "job_rec" and name in job_fields.ARRAYS):
-        note = ", which Lua cannot write: it was ignored" if written and name not in job_fields.writable(NEWEST) else ""
+        note = (
+            ", which Lua cannot write: it was ignored"
+            if written and name not in job_fields.writable(job_fields.NEWEST)
+            else ""
+        )
         return f"{view}.{name}{note}"
     old = next((release for release in ((22, 5), (23, 11)) if name in job_fields.names(kind, release)), None)
     if old is not None:

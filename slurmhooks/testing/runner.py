@@ -225,12 +225,11 @@ def _captured(user_messages: list[str], lines: list[str]) -> Iterator[None]:
     def sink(level: int, text: str) -> None:
         lines.append(f"{LEVELS[level]}: {text.removeprefix(PREFIX)}")
 
-    before = log._sink, log._user, log._record
-    log.attach(sink, user_messages.append)
+    before = log.attach(sink, user_messages.append)
     try:
         yield
     finally:
-        log._sink, log._user, log._record = before
+        log.attach(*before)
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import _native
+from slurmhooks.cli import build_record
 from slurmhooks.manifest import COSTLY_CALLBACKS, MOST_ARGUMENTS
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
@@ -268,7 +268,7 @@ def test_a_relative_folder(site: Site, run: Call, monkeypatch: pytest.MonkeyPatc
 
 def test_plugins_of_another_version(site: Site, run: Call) -> None:
     """After an upgrade of the package alone, check says what to do, and compile leaves the manifest as it is."""
-    path = _native.BuildRecord.path_in(site.plugins)
+    path = build_record.BuildRecord.path_in(site.plugins)
     path.write_text(path.read_text().replace(f'"{__version__}"', '"0.0.9"'))
     for result in (site.check(), run("compile", "--sysconfdir", site.etc)):
         assert result.exit_code == 1

@@ -149,21 +149,36 @@ static bool settle(struct slurmhooks_event *event, enum slurmhooks_result result
     return false;
 }
 
+/* Note that a handler is not to run again. On the heap: what a thread of slurmctld once used of its stack stays. */
+static bool leave_out(char (**left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count, const char *handler)
+{
+    char (*longer)[SLURMHOOKS_HANDLER_MAX] = realloc(*left_out, (count + 1) * sizeof(*longer));
+
+    if (!longer)
+        return false;
+    memcpy(longer[count], handler, sizeof(*longer));
+    *left_out = longer;
+    return true;
+}
+
 static int run(struct slurmhooks_event *event, char **err_msg)
 {
-    char left_out[MOST_LEFT_OUT][SLURMHOOKS_HANDLER_MAX];
+    char (*left_out)[SLURMHOOKS_HANDLER_MAX] = NULL;
     int64_t deadline = client ? slurmhooks_client_deadline(client, 0) : 0;
-    int rc;
+    bool again = true;
+    int rc = FAILED;
 
-    for (unsigned count = 0;; count++) {
+    for (unsigned count = 0; again; count++) {
         struct slurmhooks_failure failure = {0};
         struct slurmhooks_buffer request;
         enum slurmhooks_result result = SLURMHOOKS_UNAVAILABLE;
         void *answer = NULL;
         size_t size = 0;
 
-        if (!pack(event, left_out, count, &request))
-            return refuse(event, "the request is larger than a message can be, or there is no memory", err_msg);
+        if (!pack(event, left_out, count, &request)) {
+            rc = refuse(event, "the request is larger than a message can be, or there is no memory", err_msg);
+            break;
+        }
         if (client)
             result = slurmhooks_client_exchange(client, request.data, request.size, deadline, slurmhooks_answer_query,
                                                 event, &answer, &size, &failure);
@@ -171,13 +186,17 @@ static int run(struct slurmhooks_event *event, char **err_msg)
         if (result == SLURMHOOKS_OK) {
             rc = apply(event, answer, size, err_msg);
             free(answer);
-            return rc;
+            break;
         }
         bool in_time = count < MOST_LEFT_OUT && client && slurmhooks_client_left(deadline) > 0;
-        if (!settle(event, result, &failure, in_time, err_msg, &rc))
-            return rc;
-        memcpy(left_out[count], failure.handler, sizeof(left_out[count]));
+        again = settle(event, result, &failure, in_time, err_msg, &rc);
+        if (again && !leave_out(&left_out, count, failure.handler)) {
+            rc = refuse(event, "there is no memory", err_msg);
+            break;
+        }
     }
+    free(left_out);
+    return rc;
 }
 
 static void log_line(enum slurmhooks_level level, const char *line)

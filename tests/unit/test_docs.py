@@ -36,7 +36,7 @@ REFERENCE = generate.pages()
 TEXT = "\n".join(PAGES.values())
 SOURCES = "\n".join(
     path.read_text()
-    for folder in ("slurmhooks", "native", "tests/cluster")
+    for folder in ("slurmhooks", "native", "tests/bench", "tests/cluster")
     for path in (PROJECT / folder).rglob("*")
     if path.suffix in (".py", ".c", ".h")
 )

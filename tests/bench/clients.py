@@ -41,9 +41,9 @@ def _instructions(machine: Machine, name: str, command: str, plugstacks: dict[st
     added = found["slurmhooks"].median - found["no plugin"].median
     return Row(
         GROUP,
-        f"{name}, options registered, no handler needed: instructions added",
+        f"{name} with options registered, no handler needed: instructions added",
         0.15,
-        "M",
+        "million",
         added if added > 0 else None,
         parts={f"{plugin}, million": part for plugin, part in found.items()},
     )
@@ -54,7 +54,7 @@ def _times(machine: Machine, name: str, plugstacks: dict[str, str]) -> Row:
     cases: dict[str, tuple[str | None, str]] = {plugin: (text, f"{name} --help") for plugin, text in plugstacks.items()}
     found = machine.times(ROUNDS, cases)
     parts = {f"{plugin}, ms": spread(values) for plugin, values in found.items()}
-    what = f"{name} --help, the same: wall time added, against spank-lua's"
+    what = f"{name} --help with options registered: wall time added, relative to spank-lua"
     if not machine.spank_lua:
         return Row(GROUP, what, 0.5, "x", None, parts=parts, note=ABSENT)
     # Each against its neighbour in time: the machine may be slow for a while.

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from . import launches
-from .machine import HERE, INSIDE, Machine
+from .machine import INSIDE, TESTS, Machine
 from .rows import Row, number, spread
 
 GROUP = "containers"
@@ -34,7 +34,7 @@ def measure(machine: Machine) -> Iterator[Row]:
         return
     machine.site({"bench.py": HOOKS})
     launches.build_bare(machine, launches.BARE)
-    machine.lab("put", str(HERE.parent / "make_bundle.py"), "/opt/make_bundle.py")
+    machine.lab("put", str(TESTS / "cluster" / "make_bundle.py"), "/opt/make_bundle.py")
     machine.user(f"python3 /opt/make_bundle.py {BUNDLE} /bin/echo running; mkdir -p -m 700 /run/user/2001/scrun")
     machine.lab("put", str(INSIDE / "interleave.py"), "/opt/interleave.py")
     cases = {
@@ -50,7 +50,7 @@ def measure(machine: Machine) -> Iterator[Row]:
     added = times["slurmhooks"].median - times["empty scrun.lua"].median
     yield Row(
         GROUP,
-        "scrun create until the container runs, handlers that do nothing: against an empty scrun.lua",
+        "scrun create until the container runs, handlers that do nothing: time relative to an empty scrun.lua",
         1.15,
         "x",
         times["slurmhooks"].median / times["empty scrun.lua"].median,

@@ -32,7 +32,7 @@ def measure(machine: Machine) -> Iterator[Row]:
             machine.lab("put", str(FILES / script), "/etc/slurm/job_submit.lua")
             machine.lab("restart")
             for mode, thread in submissions.modes(machine).items():
-                row = f"{what}, 2 partitions, {thread}: a call under slurmhooks, against job_submit/lua's"
+                row = f"{what}, 2 partitions, {thread}: time of a call, relative to job_submit/lua"
                 yield submissions.compare(machine, GROUP, row, LIMIT, mode)
     finally:
         machine.put(before, TOML)

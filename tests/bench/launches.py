@@ -91,7 +91,7 @@ def _one_task(machine: Machine) -> Row:
     added = times["slurmhooks"].median - times["no plugin"].median
     return Row(
         GROUP,
-        f"srun true, one task_init handler: wall time added, against that of '{COMMAND}'",
+        f"srun true, one task_init handler: wall time added, relative to '{COMMAND}'",
         1.3,
         "x",
         added / times[COMMAND].median,
@@ -116,8 +116,8 @@ def _script(machine: Machine) -> Iterator[Row]:
     times = {name: spread(values) for name, values in found.items()}
     lupa = [float(line) for line in machine.root(TIME_LUPA).split()]
     parts = {**{f"{name}, ms": part for name, part in times.items()}, "of it, loading lupa, ms": spread(lupa)}
-    what = "srun true, one script's task_init: wall time added, against spank-lua's and a bare interpreter's together"
-    floor = "the floor of that: a bare interpreter that loads lupa and runs the script, nothing else"
+    what = "srun true, task_init of one Lua script: wall time added, relative to spank-lua plus a bare interpreter"
+    floor = "the same with a bare interpreter that only loads lupa and runs the script"
     if not machine.spank_lua:
         yield Row(GROUP, what, 1, "x", None, parts=parts, note=ABSENT)
         return
@@ -147,16 +147,16 @@ def _per_task(machine: Machine) -> Iterator[Row]:
         for name, which in (("no interpreter", "without"), ("bare interpreter", "python"))
     }
     found = machine.times(TASK_ROUNDS, cases | bare)
-    what = f"the same, per further task on the node ({TASKS} tasks): wall time added"
+    what = f"each further task of {TASKS} on a node, one task_init handler: wall time added"
     yield _further(found, what, 0.6, "task", "no plugin", "slurmhooks")
-    what = "that of spank-lua doing the same"
+    what = "the same with spank-lua"
     if machine.spank_lua:
         yield _further(found, what, None, "task", "no plugin", "spank-lua")
     else:
         yield Row(GROUP, what, None, "ms", None, note=ABSENT)
-    what = "the floor of that in slurmstepd: a plugin that calls one function of a bare interpreter in each task"
+    what = "the same with a plugin that calls one function of a bare interpreter in each task"
     yield _further(found, what, None, "task", "no plugin", "bare plugin")
-    what = f"the floor without Slurm: a bare interpreter forked {TASKS} times, one function called in each child"
+    what = f"each further child of {TASKS}, without Slurm: a bare interpreter, one function called in each"
     yield _further(found, what, None, "fork", "no interpreter", "bare interpreter")
 
 
@@ -199,5 +199,5 @@ def _processes(machine: Machine) -> Row:
         assert isinstance(found, list)
         counts[name] = spread(found)
     before, after = (part.median for part in counts.values())
-    what = "processes that slurmd starts for a job, no prolog or epilog handler"
-    return Row(GROUP, what, 0, "more", after - before, parts=counts)
+    what = "processes that slurmd starts for a job, no prolog or epilog handler: added"
+    return Row(GROUP, what, 0, "", after - before, parts=counts)

@@ -49,7 +49,8 @@ def measure(machine: Machine) -> Iterator[Row]:
         ratio = [ours / theirs for theirs, ours in zip(rates["lua"], rates["python"], strict=True)]
         yield Row(
             GROUP,
-            f"a policy that waits 20 ms, {CLIENTS} clients, {WORKERS} workers: rate against job_submit/lua's",
+            f"job_submit policy that waits 20 ms, {CLIENTS} clients, {WORKERS} workers: requests per second,"
+            " relative to job_submit/lua",
             LIMIT,
             "x",
             statistics.median(ratio),
@@ -95,4 +96,4 @@ def memory(machine: Machine) -> Row:
     without, with_plugin = resident.values()
     more = statistics.median(with_plugin) - statistics.median(without)
     parts = {f"JobSubmitPlugins={plugins}, MiB": spread(found) for plugins, found in resident.items()}
-    return Row(GROUP, "slurmctld: resident memory added", MEMORY, "MiB", more, parts=parts)
+    return Row(GROUP, "slurmctld: resident memory added by the plugin", MEMORY, "MiB", more, parts=parts)

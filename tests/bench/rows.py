@@ -88,17 +88,9 @@ def as_text(rows: Iterable[Row], details: bool = True) -> str:
     return "\n".join(lines)
 
 
-def as_markdown(title: str, rows: Iterable[Row]) -> str:
-    """Return a table for docs/speed.md."""
-    lines = [f"| {title}: what | at most | measured | |", "|---|---|---|---|"]
-    for row in rows:
-        bound = "" if row.limit is None else f"{'at least ' if row.at_least else ''}{number(row.limit)} {row.unit}"
-        value = "" if row.value is None else f"{number(row.value)} {row.unit}"
-        lines.append(f"| {row.what} | {bound} | {value} | {row.verdict} |")
-    return "\n".join(lines)
-
-
-def as_json(machine: dict[str, str], found: dict[str, list[Row]]) -> str:
-    """Return everything for programs."""
-    tables = {release: [{**asdict(row), "verdict": row.verdict} for row in rows] for release, rows in found.items()}
-    return json.dumps({"machine": machine, "tables": tables}, indent=2) + "\n"
+def as_json(date: str, machine: dict[str, str], tables: dict[str | None, list[Row]]) -> str:
+    """Return a run as docs/tables.py reads it; `tables` has the rows of each release of Slurm, None: of no release."""
+    rows = [
+        {"release": release, **asdict(row), "verdict": row.verdict} for release, rows in tables.items() for row in rows
+    ]
+    return json.dumps({"date": date, "machine": machine, "rows": rows}, indent=1, ensure_ascii=False) + "\n"

@@ -10,10 +10,12 @@ import sys
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 HERE = Path(__file__).resolve().parent
-RUN = HERE.parent / "run"
-FILES = HERE.parents[1] / "bench"
+TESTS = HERE.parent
+RUN = TESTS / "cluster" / "run"
+FILES = HERE / "files"
 INSIDE = HERE / "inside"
 PREFIX = os.environ.get("SLURMHOOKS_TEST_PREFIX", "")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slurmhooks" / "bench"
@@ -27,6 +29,13 @@ ABSENT = "spank-lua is absent: --spank-lua says where it is"
 
 class BenchError(Exception):
     """What was to be measured cannot be; the text says why."""
+
+
+class Lab(Protocol):
+    """Run a verb of `tests/cluster/run` for one release and return its output."""
+
+    def __call__(self, verb: str, /, *arguments: str, stdin: str | None = None) -> str:
+        """Run the verb; raise an exception if it fails."""
 
 
 class Machine:

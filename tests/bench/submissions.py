@@ -29,7 +29,7 @@ def measure(machine: Machine) -> Iterator[Row]:
         machine.site({"policy.py": policy}, local=f"JobSubmitPlugins=bench\n{lines}", plugstack="")
         machine.lab("put", str(FILES / "policy.lua"), "/etc/slurm/job_submit.lua")
         for mode, words in modes(machine).items():
-            what = f"job_submit policy, {partitions} partitions, {words}: a call, against job_submit/lua's"
+            what = f"job_submit policy, {partitions} partitions, {words}: time of a call, relative to job_submit/lua"
             yield compare(machine, GROUP, what, limit, mode)
 
 

@@ -31,6 +31,8 @@ def measure(machine: Machine) -> Iterator[Row]:
         for mode, words in modes(machine).items():
             what = f"job_submit policy, {partitions} partitions, {words}: time of a call, relative to job_submit/lua"
             yield compare(machine, GROUP, what, limit, mode)
+            floor = f"the floor of that, {partitions} partitions, {words}: a C program that answers at once"
+            yield compare(machine, GROUP, floor, None, mode, "echo")
 
 
 def modes(machine: Machine) -> dict[str, str]:
@@ -38,15 +40,16 @@ def modes(machine: Machine) -> dict[str, str]:
     return {"fresh" if machine.release in OLD else "pool": "slurmctld's threads", "loop": "one thread"}
 
 
-def compare(machine: Machine, group: str, what: str, limit: float, mode: str) -> Row:
-    """Measure calls of slurmhooks and of job_submit/lua in turns, each against its neighbour, and return the row.
+def compare(machine: Machine, group: str, what: str, limit: float | None, mode: str, plugin: str = "python") -> Row:
+    """Measure calls of a plugin and of job_submit/lua in turns, each against its neighbour, and return the row.
 
     A machine may be slow for a while. Lua comes first, as the first calls warm up what both use.
     """
-    turns = [[calls(machine, plugin, mode) for plugin in ("lua", "python")] for _ in range(TURNS)]
-    ratio = spread([statistics.median(python) / statistics.median(lua) for lua, python in turns])
-    lua, python = (spread(list(itertools.chain(*(turn[which] for turn in turns)))) for which in (0, 1))
-    parts = {"job_submit/lua, µs": lua, "slurmhooks, µs": python, "one against the other, by turns": ratio}
+    turns = [[calls(machine, name, mode) for name in ("lua", plugin)] for _ in range(TURNS)]
+    ratio = spread([statistics.median(ours) / statistics.median(lua) for lua, ours in turns])
+    lua, ours = (spread(list(itertools.chain(*(turn[which] for turn in turns)))) for which in (0, 1))
+    name = "slurmhooks" if plugin == "python" else plugin
+    parts = {"job_submit/lua, µs": lua, f"{name}, µs": ours, "one against the other, by turns": ratio}
     return Row(group, what, limit, "x", ratio.median, parts=parts)
 
 

@@ -4,6 +4,7 @@
 import re
 import statistics
 from collections.abc import Iterator
+from typing import cast
 
 from .machine import FILES, BenchError, Machine
 from .rows import Row, spread
@@ -15,6 +16,9 @@ EACH = 40
 TURNS = 4
 WORKERS = 8
 LIMIT = 4.0
+REPLACED = 20.0
+"""Milliseconds until a replaced worker serves."""
+KILLS = 40
 MEMORY = 0.5
 """MiB that slurmctld may have more than without the plugin."""
 POLICY = """\
@@ -33,6 +37,9 @@ function slurm_job_modify(job, record, partitions, uid) return slurm.SUCCESS end
 return slurm.SUCCESS
 """
 PLUGINS = ("lua", "python")
+PASS = "from slurmhooks import hook\n\n@hook.job_submit\ndef ask(job): job.comment = 'x'\n"
+PYTHON = "JobSubmitPlugins=python,require_timelimit\nSlurmctldDebug=error\n"
+"""Handlers pass each request, and Slurm's own plugin refuses it."""
 
 
 def measure(machine: Machine) -> Iterator[Row]:
@@ -59,7 +66,17 @@ def measure(machine: Machine) -> Iterator[Row]:
         )
     finally:
         machine.put(toml, "/etc/slurm/slurmhooks.toml")
+    yield replaced(machine)
     yield memory(machine)
+
+
+def replaced(machine: Machine) -> Row:
+    """Return how much longer a submission takes after its worker was killed."""
+    machine.site({"pass.py": PASS}, local=PYTHON, plugstack="")
+    plain, killed = cast("list[list[float]]", machine.inside("replaced.py", str(KILLS), "/opt/submit", "1", "x"))
+    more = spread([(time - statistics.median(plain)) * 1e3 for time in killed])
+    parts = {"after a kill, ms more": more, "a submission, ms": spread([time * 1e3 for time in plain])}
+    return Row(GROUP, "a replaced worker serves again after", REPLACED, "ms", more.median, parts=parts)
 
 
 def rate(machine: Machine, plugin: str) -> float:
@@ -85,11 +102,7 @@ def memory(machine: Machine) -> Row:
     resident: dict[str, list[float]] = {"require_timelimit": [], "python,require_timelimit": []}
     for _ in range(TURNS):
         for plugins, found in resident.items():
-            machine.site(
-                {"pass.py": "from slurmhooks import hook\n\n@hook.job_submit\ndef ask(job): job.comment = 'x'\n"},
-                local=f"JobSubmitPlugins={plugins}\nSlurmctldDebug=error\n",
-                plugstack="",
-            )
+            machine.site({"pass.py": PASS}, local=f"JobSubmitPlugins={plugins}\nSlurmctldDebug=error\n", plugstack="")
             machine.user("/opt/submit 200 x")
             line = machine.root("grep VmRSS: /proc/$(cat /run/slurmctld.pid)/status")
             found.append(int(line.split()[1]) / 1024)

@@ -5,7 +5,8 @@
  * A submission named "bench:PLUGIN:MODE:COUNT" makes it call job_submit of that plugin COUNT times, each time with the
  * request as it was, and write the nanoseconds of each call to /tmp/bench-PLUGIN-MODE. MODE is "loop" (one thread),
  * "fresh" (a thread of its own for each call, as in slurmctld of 22.05) or "pool" (one thread of many, as in slurmctld
- * of 24.11, which has 64 that take turns as they come).
+ * of 24.11, which has 64 that take turns as they come). PLUGIN may be "echo": no plugin but the least that a process
+ * of its own can cost, a request of usual size to a C program that answers at once.
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -17,7 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 const char plugin_name[] = "measures job_submit plugins";
 const char plugin_type[] = "job_submit/bench";
@@ -92,6 +95,57 @@ static void stop(struct worker *pool)
         have(&pool[i], NULL);
         pthread_join(pool[i].thread, NULL);
     }
+}
+
+/* Bytes of a packed request with 60 variables, and of an answer with four writes. */
+#define REQUEST 3200
+#define ANSWER 200
+
+static int echo_socket = -1;
+
+static int echo(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
+{
+    static const char request[REQUEST];
+    char answer[ANSWER];
+
+    (void)desc;
+    (void)uid;
+    (void)err_msg;
+    if (send(echo_socket, request, sizeof(request), MSG_NOSIGNAL) != sizeof(request) ||
+        recv(echo_socket, answer, sizeof(answer), MSG_WAITALL) != sizeof(answer))
+        return SLURM_ERROR;
+    return SLURM_SUCCESS;
+}
+
+/* The other side; ends with slurmctld. */
+static void echo_serve(int fd)
+{
+    static char request[REQUEST], answer[ANSWER];
+
+    while (recv(fd, request, sizeof(request), MSG_WAITALL) == sizeof(request) &&
+           send(fd, answer, sizeof(answer), MSG_NOSIGNAL) == sizeof(answer))
+        ;
+    _exit(0);
+}
+
+static submit_f start_echo(void)
+{
+    int pair[2];
+
+    if (echo_socket >= 0)
+        return echo;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+        return NULL;
+    pid_t child = fork();
+    if (child == 0) {
+        /* None of slurmctld's descriptors: they would keep its ports busy. */
+        dup2(pair[1], 0);
+        closefrom(1);
+        echo_serve(0);
+    }
+    close(pair[1]);
+    echo_socket = child > 0 ? pair[0] : -1;
+    return child > 0 ? echo : NULL;
 }
 
 static submit_f find(const char *plugin)
@@ -181,7 +235,7 @@ extern int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
 
     if (!desc->name || sscanf(desc->name, "bench:%31[^:]:%15[^:]:%d", plugin, mode, &count) != 3)
         return SLURM_SUCCESS;
-    submit_f submit = find(plugin);
+    submit_f submit = strcmp(plugin, "echo") ? find(plugin) : start_echo();
     int rc = submit ? run(desc, uid, submit, plugin, mode, count) : SLURM_ERROR;
     *err_msg = slurm_xstrdup(rc ? "bench: failed" : "bench: done");
     return SLURM_ERROR;

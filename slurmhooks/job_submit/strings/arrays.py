@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slurmhooks.job_submit.strings.notation import NotationError
+from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 
 LAST_TASK = 4_000_000
 """One less than the largest MaxArraySize of slurm.conf(5)."""
-ARRAY_ITEM = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?", re.ASCII)
+MOST_NAMED = 4 * (LAST_TASK + 1)
+"""Most task ids in a specification, those that several ranges name counted each time: bounds what counting costs."""
+ARRAY_ITEM = re.compile(rf"({NUMBER})(?:-({NUMBER})(?::({NUMBER}))?)?", re.ASCII)
+LIMIT = re.compile(NUMBER, re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class ArraySpec:
         """Read a specification.
 
         Raises:
-            NotationError: it is none.
+            NotationError: it is none, or its ranges name more tasks than :data:`MOST_NAMED`.
         """
         body, percent, limit = text.partition("%")
         ranges = []
@@ -50,7 +53,12 @@ class ArraySpec:
                     code="ESLURM_INVALID_ARRAY",
                 )
             ranges.append(range(int(first), int(last or first) + 1, int(step or 1)))
-        if percent and not limit.isdecimal():
+        if sum(map(len, ranges)) > MOST_NAMED:
+            raise NotationError(
+                f"not an array specification: {text!r}; its ranges name more than {MOST_NAMED} tasks",
+                code="ESLURM_INVALID_ARRAY",
+            )
+        if percent and not LIMIT.fullmatch(limit):
             raise NotationError(
                 f"not an array specification: {text!r}; {limit!r} is no number of tasks", code="ESLURM_INVALID_ARRAY"
             )

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
-from slurmhooks.job_submit.strings.notation import NotationError
+from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 
-MEMORY = re.compile(r"(\d+)(?:([kKmMgGtT])[bB]?)?", re.ASCII)
+MEMORY = re.compile(rf"({NUMBER})(?:([kKmMgGtT])[bB]?)?", re.ASCII)
 MIB = {"m": 1, "g": 1 << 10, "t": 1 << 20}
 
 

@@ -7,54 +7,97 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
-from slurmhooks.job_submit.strings.notation import NotationError
+from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 
 NODE_WORD = re.compile(r"(?:[^\s,\[\]]|\[[^\[\]]*\])+")
 BRACKET = re.compile(r"\[([^\[\]]*)\]")
-RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+RANGE = re.compile(rf"({NUMBER})(?:-({NUMBER}))?", re.ASCII)
 NODE_NAME = re.compile(r"(.*?)(\d{0,18})", re.DOTALL | re.ASCII)
 MOST_NODES = 64 * 1024
 """MAX_SLURM_NODES of slurm.h."""
+LONGEST_NAME = 255
+"""_POSIX_HOST_NAME_MAX of limits.h, in characters."""
 
 
 def expand_nodes(text: str | None) -> list[str]:
     """Return the names of a node list, in the order of ``scontrol show hostnames``: ``n[01-03,7],gpu1``.
 
     Raises:
-        NotationError: it is none, or has more nodes than Slurm can have (65536).
+        NotationError: it is none, it has more nodes than Slurm can have (65536), or a name of more than 255 characters.
     """
     text = text or ""
     if re.search(r"[\[\]]", BRACKET.sub("", text)):
         raise NotationError(f"not a node list: {text!r}; brackets do not match", code="ESLURM_INVALID_NODE_NAME")
-    names = itertools.chain.from_iterable(map(_expand_word, NODE_WORD.findall(text)))
-    found = list(itertools.islice(names, MOST_NODES + 1))
-    if len(found) > MOST_NODES:  # users write them, and slurmctld must not make them all
+    # Users write node lists: everything is counted before a name is made.
+    words = [_Word(word) for word in NODE_WORD.findall(text)]
+    if sum(word.count for word in words) > MOST_NODES:
         raise NotationError(f"more than {MOST_NODES} nodes: {text!r}", code="ESLURM_INVALID_NODE_NAME")
-    return found
+    return [name for word in words for name in word.names()]
 
 
-def _expand_word(word: str) -> Iterator[str]:
-    parts = BRACKET.split(word)
-    fixed, ranges = parts[::2], [_expand_range(body, word) for body in parts[1::2]]
-    if not ranges:
-        yield word
-        return
-    # Slurm counts the last bracket fastest, then the first, the second and so on.
-    *outer, last = ranges
-    for chosen in itertools.product(*reversed(outer)):
-        for number in last:
-            yield "".join(itertools.chain(*itertools.zip_longest(fixed, [*reversed(chosen), number], fillvalue="")))
+class _Word:
+    """A name, or several names in brackets: ``n[01-03,7]-ib``.
+
+    Attributes:
+        count: how many names it has.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Read it, without making the names.
+
+        Raises:
+            NotationError: it is none, has more than 65536 names, or one of more than 255 characters.
+        """
+        fixed = BRACKET.split(text)
+        self._fixed, self._brackets = fixed[::2], [_read_bracket(body, text) for body in fixed[1::2]]
+        longest = sum(map(len, self._fixed)) + sum(max(map(_width, bracket)) for bracket in self._brackets)
+        if longest > LONGEST_NAME:
+            raise NotationError(
+                f"not a node list: {text!r}; a name has more than {LONGEST_NAME} characters",
+                code="ESLURM_INVALID_NODE_NAME",
+            )
+        self.count = 1
+        for bracket in self._brackets:
+            self.count *= sum(last - first + 1 for first, last, _ in bracket)
+            if self.count > MOST_NODES:
+                raise NotationError(f"more than {MOST_NODES} nodes: {text!r}", code="ESLURM_INVALID_NODE_NAME")
+
+    def names(self) -> Iterator[str]:
+        """Make the names."""
+        if not self._brackets:
+            yield self._fixed[0]
+            return
+        # Slurm counts the last bracket fastest, then the first, the second and so on.
+        *outer, last = [_numbers(bracket) for bracket in self._brackets]
+        before, after = self._fixed[:-1], self._fixed[-1]
+        for chosen in itertools.product(*reversed(outer)):
+            start = "".join(itertools.chain(*itertools.zip_longest(before, reversed(chosen), fillvalue="")))
+            for number in last:
+                yield f"{start}{number}{after}"
 
 
-def _expand_range(body: str, word: str) -> list[str]:
-    found = []
+Range = tuple[int, int, int]
+"""First and last number, and the width of the first: shorter numbers have zeros in front."""
+
+
+def _read_bracket(body: str, word: str) -> list[Range]:
+    ranges = []
     for item in body.split(","):
         match = RANGE.fullmatch(item)
         first, last = match.groups() if match else ("", "")
-        if not match or int(last or first) < int(first) or int(last or first) - int(first) >= MOST_NODES:
+        if not match or int(last or first) < int(first):
             raise NotationError(f"not a node list: {word!r}; {item!r} is no range", code="ESLURM_INVALID_NODE_NAME")
-        found += [f"{number:0{len(first)}d}" for number in range(int(first), int(last or first) + 1)]
-    return found
+        ranges.append((int(first), int(last or first), len(first)))
+    return ranges
+
+
+def _width(numbers: Range) -> int:
+    _, last, width = numbers
+    return max(width, len(str(last)))
+
+
+def _numbers(ranges: list[Range]) -> list[str]:
+    return [f"{number:0{width}d}" for first, last, width in ranges for number in range(first, last + 1)]
 
 
 def collapse_nodes(names: Iterable[str]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The error that all parsers of notations raise."""
+"""What all parsers of notations share: their error, and how long a number may be."""
 
 from __future__ import annotations
 
@@ -15,3 +15,7 @@ class NotationError(Reject, ValueError):
     Attributes:
         code: the one that Slurm itself refuses such a text with.
     """
+
+
+NUMBER = r"\d{1,18}"
+"""Pattern of a number: Slurm's have 64 bits, and converting a longer one would take quadratic time."""

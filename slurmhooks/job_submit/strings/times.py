@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 
 from slurmhooks.job_submit import times
-from slurmhooks.job_submit.strings.notation import NotationError
+from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 from slurmhooks.values import UNLIMITED, Unlimited
 
-TIME = re.compile(r"\d+-(?:\d+(?::\d+){0,2})?|\d+(?::\d+){0,2}", re.ASCII)
+TIME = re.compile(rf"{NUMBER}-(?:{NUMBER}(?::{NUMBER}){{0,2}})?|{NUMBER}(?::{NUMBER}){{0,2}}", re.ASCII)
 
 
 def time_str2mins(text: str) -> int | Unlimited:

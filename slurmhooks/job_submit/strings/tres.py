@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from slurmhooks.job_submit.strings.memory import mem_str_to_mib, mib_to_mem_str
-from slurmhooks.job_submit.strings.notation import NotationError
+from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 
 OWN_TRES = frozenset({"billing", "cpu", "energy", "mem", "node", "pages", "vmem"})
 """TRES that are no kind of something: no slash, no type."""
 TRES_WITH_NAMES = frozenset({"bb", "fs", "gres", "ic", "license", "interconnect"})
-COUNT = re.compile(r"(\d+)([kKmMgGtTpP])?([iI]?[bB])?", re.ASCII)
+COUNT = re.compile(rf"({NUMBER})([kKmMgGtTpP])?([iI]?[bB])?", re.ASCII)
 TRES_ITEM = re.compile(r"([^(]*)(?:\(([^()]*)\))?")
 
 

@@ -103,10 +103,17 @@ class Log:
         self._most = LEVELS.index(level)
         self._limit = size
 
+    @property
+    def outlets(
+        self,
+    ) -> tuple[Callable[[int, str], None] | None, Callable[[str], None] | None, Callable[[str], None] | None]:
+        """Return where lines go now, as arguments of :meth:`attach`: None for standard error."""
+        return self._sink, self._user, self._record
+
     def attach(
         self,
-        sink: Callable[[int, str], None],
-        user: Callable[[str], None],
+        sink: Callable[[int, str], None] | None,
+        user: Callable[[str], None] | None,
         record: Callable[[str], None] | None = None,
     ) -> None:
         """Direct the lines to Slurm; for the plugin points.

@@ -25,15 +25,16 @@ No number of a device: overlays, Btrfs and NFS, of which many nodes' root file s
 from __future__ import annotations
 
 from slurmhooks import trusted
-from slurmhooks.hook import CONTEXTS
-from slurmhooks.loader import Source, has_magic, identity, matches, plain_glob
+from slurmhooks.hook_specs import CONTEXTS
+from slurmhooks.loader import Source
 from slurmhooks.log import LEVELS, log
+from slurmhooks.paths import has_magic, identity, matches, plain_glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from slurmhooks.hook import Option
+    from slurmhooks.option import Option
     from slurmhooks.registry import Registry
 
 FILE_NAME = "slurmhooks.manifest"
@@ -106,9 +107,9 @@ class Scrun:
 
 def default_path() -> str:
     """Return where the manifest is: beside slurm.conf."""
-    from slurmhooks import site
+    from slurmhooks import slurm_conf
 
-    return f"{site.directory()}/{FILE_NAME}"
+    return f"{slurm_conf.directory()}/{FILE_NAME}"
 
 
 def render(

@@ -165,7 +165,4 @@ def constant_groups(headers: Headers) -> dict[str, list[str]]:
         "TaskDistFlag": ["SLURM_DIST_PACK_NODES", "SLURM_DIST_NO_PACK_NODES"],
         "WarnFlag": headers.bits("KILL_JOB_BATCH"),
         "X11Flag": headers.prefixed("X11_FORWARD_"),
-        # Constants of the module itself.
-        "": ["CORE_SPEC_THREAD", "MEM_PER_CPU", "NICE_OFFSET"]
-        + [f"{word}{width}" for word in ("INFINITE", "NO_VAL") for width in ("8", "16", "", "64")],
     }

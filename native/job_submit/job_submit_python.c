@@ -11,9 +11,8 @@
 #include <sys/random.h>
 
 #include "build_config.h"
-#include "core/log.h"
 #include "job_submit/queries.h"
-#include "log_bridge.h"
+#include "log.h"
 #include "wire/client.h"
 #include "wire/wire.h"
 

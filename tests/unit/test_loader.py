@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slurmhooks import loader
+from slurmhooks import loader, paths
 from slurmhooks.errors import LoadError
-from slurmhooks.loader import Source, expand, identity
+from slurmhooks.loader import Source, expand
+from slurmhooks.paths import identity
 from slurmhooks.registry import Registry
 
 Write = Callable[..., Path]
@@ -84,7 +85,7 @@ def test_patterns_mean_what_they_mean_in_the_shell(tmp_path: Path, names: list[s
     for name in names:
         (folder / name).touch()
     full = str(folder / pattern)
-    found = loader.matches(full)
+    found = paths.matches(full)
     assert found == (sorted(glob.glob(full)) if glob.has_magic(full) else [full])
 
 
@@ -489,18 +490,6 @@ def test_hook_files_cannot_import_each_other(write: Write, line: str) -> None:
     for order in ([before, helper], [helper, after], [after]):
         (finding,) = findings(*order)
         assert "hook files cannot import each other: put what they share into an installed package" in finding
-
-
-def test_modules_of_a_replaced_load_are_gone(write: Write) -> None:
-    """A load drops the modules of the one it replaces, those of a deleted file too, and leaves all others alone."""
-    a, b, other = (write(f"{name}.py", SUBMIT.format(name="f")) for name in ("a", "b", "other"))
-    load(other)
-    first = load(a, b)
-    kept = sys.modules[f"{loader.PACKAGE}.other"]
-    loader.load([Source(path=str(a))], previous=first)
-    assert f"{loader.PACKAGE}.b" not in sys.modules
-    assert sys.modules[f"{loader.PACKAGE}.a"] is not first.modules[f"{loader.PACKAGE}.a"]
-    assert sys.modules[f"{loader.PACKAGE}.other"] is kept
 
 
 # Policy that would be gone without a word.

@@ -2,7 +2,7 @@
 /* A core library of another build: what a half-finished upgrade leaves beside the stubs. */
 #include <stdlib.h>
 
-#include "core/core.h"
+#include "embed/core.h"
 
 static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments, int count)
 {

@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "embed/core.h"
+
 #include <Python.h>
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core.h"
-#include "interpreter.h"
+#include "embed/event_lock.h"
+#include "embed/fork.h"
+#include "embed/interpreter.h"
 #include "log.h"
-
-/*
- * Events run one at a time: cffi lets go of the GIL around every C call, so the GIL alone would let two
- * threads of slurmd interleave inside one handler. Lock order: Slurm's locks, this one, the GIL.
- * It checks for errors so that an event inside an event is refused instead of waiting for itself.
- */
-static pthread_mutex_t event_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-
-void event_lock_reset(void)
-{
-    static const pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-
-    event_lock = fresh;
-}
 
 #define MOST_ARGUMENTS 16
 
@@ -172,13 +160,13 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
 static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments, int count)
 {
     memset(answer, 0, sizeof(*answer));
-    int rc = pthread_mutex_lock(&event_lock);
+    int rc = event_lock_take();
     if (rc) {
         log_error("%s.%s: an event inside an event is refused (error %d)", entry->module, entry->function, rc);
         return -1;
     }
     rc = call_locked(entry, answer, arguments, count);
-    pthread_mutex_unlock(&event_lock);
+    event_lock_release();
     return rc;
 }
 

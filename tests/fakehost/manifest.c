@@ -6,7 +6,7 @@
 
 #include "command.h"
 #include "output.h"
-#include "manifest/manifest.h"
+#include "manifest/parse.h"
 
 struct kept {
     struct kept *before;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "embed/interpreter.h"
+
 #include <Python.h>
 
 #include <dlfcn.h>
@@ -7,7 +9,9 @@
 #include <unistd.h>
 
 #include "build_config.h"
-#include "interpreter.h"
+#include "embed/arena.h"
+#include "embed/fork.h"
+#include "embed/frozen.h"
 #include "log.h"
 
 /* The directory that holds this library: the compiled views of Slurm's structs lie beside it. */
@@ -196,12 +200,8 @@ static int join_running(const char *directory)
     return rc;
 }
 
+/* Whether it is this library that has started Python, which then runs as long as the process. */
 static int ours;
-
-int interpreter_is_ours(void)
-{
-    return ours;
-}
 
 /*
  * Garbage is looked for only now that slurmhooks is loaded, and among what is made from now on: before, there is none,

@@ -3,11 +3,11 @@
  * slurmstepd forks every task, srun and scrun fork helpers, all after Python has started. The child
  * must find an interpreter whose locks nobody holds.
  */
-#include <Python.h>
+#include "embed/fork.h"
 
 #include <pthread.h>
 
-#include "interpreter.h"
+#include "embed/event_lock.h"
 #include "log.h"
 
 /*

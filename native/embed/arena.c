@@ -3,11 +3,11 @@
  * The first arenas for objects lie side by side where one large page of the kernel can hold them: one page fault fills
  * it, and a fork copies one entry of the table of pages instead of 512.
  */
+#include "embed/arena.h"
+
 #include <Python.h>
 
 #include <sys/mman.h>
-
-#include "interpreter.h"
 
 /* ARENA_SIZE of Objects/obmalloc.c. */
 #define ARENA ((size_t)1024 * 1024)

@@ -7,8 +7,8 @@
  * library (stub/stub.c), which is linked to libpython and holds everything
  * that is true once a process: the interpreter, the event lock, fork handling.
  */
-#ifndef SLURMHOOKS_CORE_H
-#define SLURMHOOKS_CORE_H
+#ifndef SLURMHOOKS_EMBED_CORE_H
+#define SLURMHOOKS_EMBED_CORE_H
 
 #include <stdint.h>
 

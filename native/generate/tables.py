@@ -2,7 +2,7 @@
 """Write the tables of Slurm's structs, as C with offsets and as the text that slurmhooks.wire.tables reads.
 
 Called by meson.build as ``tables.py TIER SOURCE TEXT -- COMPILER ARGS``; TIER is ``public`` or ``source``. The members
-are those that a row of slurmhooks/job_submit/fields.py reads and that the headers of the release declare. Their offsets
+are those that a row of slurmhooks/job_submit/fields reads and that the headers of the release declare. Their offsets
 are left to the compiler, and their sizes are checked by it.
 """
 

@@ -108,7 +108,7 @@ class Run:
         return [text for level, text in self.log if not levels or level in levels]
 
     def said(self, start: str) -> list[str]:
-        """Return what handlers have logged after a word: ``said("seen")`` is ``["x=1"]`` after ``log.info("seen", x=1)``."""
+        """Return what handlers have logged after a word: ``["x=1"]`` for "seen" after ``log.info("seen", x=1)``."""
         prefix = f"slurmhooks: {start}"
         return [text.removeprefix(prefix).strip() for _, text in self.log if text.startswith(prefix)]
 

@@ -69,9 +69,9 @@ class Build:
     def slurm(self) -> int:
         """SLURM_VERSION_NUMBER of the headers."""
         text = (self.include / "slurm" / "slurm_version.h").read_text()
-        found = re.search(r"#define SLURM_VERSION_NUMBER (\w+)", text)
-        assert found
-        return int(found.group(1), 16)
+        match = re.search(r"#define SLURM_VERSION_NUMBER (\w+)", text)
+        assert match
+        return int(match.group(1), 16)
 
 
 def build(flavour: Flavour) -> Build:
@@ -119,9 +119,9 @@ def run(command: list[str], environment: dict[str, str]) -> None:
         BuildError: it fails; the message is the end of its output.
     """
     env = os.environ | {"PATH": tool_path()} | environment
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode:
-        raise BuildError("\n".join([" ".join(command), *done.stdout.splitlines()[-40:]]))
+    process = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if process.returncode:
+        raise BuildError("\n".join([" ".join(command), *process.stdout.splitlines()[-40:]]))
 
 
 def tool_path() -> str:
@@ -131,10 +131,10 @@ def tool_path() -> str:
 
 def ninja() -> str:
     """Return the path of ninja, preferably that of this environment."""
-    found = shutil.which("ninja", path=tool_path())
-    if found is None:
+    path = shutil.which("ninja", path=tool_path())
+    if path is None:
         raise Unavailable("no ninja")
-    return found
+    return path
 
 
 def slurm_include() -> Path:
@@ -176,10 +176,10 @@ def debian_packages(*names: str) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with locked(cache / ".lock"):
         for name in names:
-            done = cache / f".{name}"
-            if not done.exists():
+            stamp = cache / f".{name}"
+            if not stamp.exists():
                 fetch(name, cache)
-                done.touch()
+                stamp.touch()
     return cache
 
 
@@ -204,10 +204,10 @@ def fetch(package: str, folder: Path) -> None:
 def apt(command: list[str], folder: Path) -> str | None:
     """Run apt-get in a folder; if it fails, return the last line of its errors."""
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=APT_SECONDS)
+        process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=APT_SECONDS)
     except subprocess.TimeoutExpired:
         return f"{' '.join(command)} took too long"
-    return (done.stderr.strip().splitlines() or ["no reason given"])[-1] if done.returncode else None
+    return (process.stderr.strip().splitlines() or ["no reason given"])[-1] if process.returncode else None
 
 
 def embeddable_python() -> str:
@@ -227,5 +227,5 @@ def embeddable_python() -> str:
 def python_paths(python: str) -> str:
     """Return the search path of the embedded interpreter, which begins with this checkout."""
     code = "import os, sys; print(os.pathsep.join(filter(None, sys.path[1:])))"
-    done = subprocess.run([python, "-I", "-c", code], stdout=subprocess.PIPE, text=True, check=True)
-    return os.pathsep.join([str(ROOT), *done.stdout.strip().split(os.pathsep)])
+    process = subprocess.run([python, "-I", "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+    return os.pathsep.join([str(ROOT), *process.stdout.strip().split(os.pathsep)])

@@ -140,9 +140,9 @@ def test_what_a_handler_kept_is_not_used_again(each_host: Host) -> None:
     run = each_host.run(f"open js $job_submit\n{lines}balance")
     assert [result.rc for result in run.of("job_submit")] == [0] * len(names), run.log
     assert [result["comment"] for result in run.of("job_submit")] == names
-    kept = [0, 0, 2, 2, 3, 3, 4, 4, 5]
+    counts = [0, 0, 2, 2, 3, 3, 4, 4, 5]
     # argv raises when it is read, as its job does.
-    assert run.said("over") == [f"all=True count={count} again=False" for count in kept]
+    assert run.said("over") == [f"all=True count={count} again=False" for count in counts]
     assert run.one("balance")["alive"] == 0
 
 

@@ -48,8 +48,8 @@ def test_every_type_of_field(each_host: Host) -> None:
         body += f"    assert job.{name} == {literal(member, before)}, ('{name}', job.{name})\n"
         body += f"    job.{name} = {literal(member, after)}\n"
     each_host.site("from slurmhooks import UNLIMITED\n\n@hook.job_submit\ndef submit(job):\n" + body)
-    given = [f"{member}={word(before)}" for member, (before, _) in FIELDS.items() if before is not None]
-    run = each_host.run(f"open js $job_submit\njob_submit js {' '.join(given)}\nbalance")
+    fields = [f"{member}={word(before)}" for member, (before, _) in FIELDS.items() if before is not None]
+    run = each_host.run(f"open js $job_submit\njob_submit js {' '.join(fields)}\nbalance")
     result = run.one("job_submit")
     assert result.rc == 0, run.log
     # In a submission "" means that the user has not given it.
@@ -85,14 +85,14 @@ def test_arrays_keep_their_counters(each_host: Host) -> None:
                 log.info("read", env=dict(job.environment), argv=job.argv)
         """
     )
-    given = "script=x argv=run argv=x environment=A=1 environment=Z=a=b"
+    fields = "script=x argv=run argv=x environment=A=1 environment=Z=a=b"
     run = each_host.run(
         f"""
         open js $job_submit
-        job_submit js name=longer {given}
-        job_submit js name=shorter {given}
-        job_submit js name=empty {given}
-        job_submit js name=read {given}
+        job_submit js name=longer {fields}
+        job_submit js name=shorter {fields}
+        job_submit js name=empty {fields}
+        job_submit js name=read {fields}
         job_submit js script=x name=longer
         balance
         """
@@ -162,12 +162,12 @@ def test_nothing_is_applied_when_a_later_handler_refuses(each_host: Host) -> Non
             raise Reject("no")
         """
     )
-    given = "script=x account=mine time_limit=5 argv=run environment=A=1"
+    fields = "script=x account=mine time_limit=5 argv=run environment=A=1"
     run = each_host.run(
         f"""
         open js $job_submit
-        job_submit js {given}
-        job_submit js name=raise {given}
+        job_submit js {fields}
+        job_submit js name=raise {fields}
         balance
         """
     )

@@ -199,9 +199,9 @@ def test_damage_anywhere(each_host: Host) -> None:
     each_host.site(SITE)
     path = compile_manifest(each_host)
     # A valid copy that watches no files.
-    kept = [row for row in path.read_text().splitlines() if not row.startswith(("file ", "absent "))]
-    (each_host.folder / "copy").write_text("\n".join([*kept, ""]))
-    (each_host.folder / "long").write_text("\n".join([kept[0], "line" + " word" * 200, "end", ""]))
+    rows = [row for row in path.read_text().splitlines() if not row.startswith(("file ", "absent "))]
+    (each_host.folder / "copy").write_text("\n".join([*rows, ""]))
+    (each_host.folder / "long").write_text("\n".join([rows[0], "line" + " word" * 200, "end", ""]))
     result = each_host.run("damage_manifest $dir/copy").one("damage_manifest")
     assert each_host.run("damage_manifest $dir/long").one("damage_manifest")["whole"] == 0
     assert result["whole"] == 1
@@ -319,8 +319,8 @@ def test_a_manifest_of_other_hook_files(host: Host) -> None:
     for place, row in zip(places, reversed(options), strict=True):
         rows[place] = row
     path.write_text("\n".join([*rows, ""]).replace(" flag ", " gone "))
-    given = "option sp plain word\noption sp gone\noption sp number 7"
-    run = launch(host, "remote", f"call sp init\n{given}\ncall sp user_init")
+    calls = "option sp plain word\noption sp gone\noption sp number 7"
+    run = launch(host, "remote", f"call sp init\n{calls}\ncall sp user_init")
     assert run.said("values") == ["number=7 plain='word' flag=None"]
     assert "the option --gone is not taken" in run
 

@@ -36,7 +36,7 @@ class Reader:
     """A second reader of manifests, to compare with.
 
     Attributes:
-        taken: whether the manifest is valid.
+        valid: whether the manifest is valid.
         lines: what it records.
     """
 
@@ -48,7 +48,7 @@ class Reader:
             version: SLURM_VERSION_NUMBER of the build.
         """
         self.lines: Lines = []
-        self.taken = False
+        self.valid = False
         if b"\0" in text or b"\n" not in text.rstrip(b"\0"):
             return
         header, _, rest = text.partition(b"\n")
@@ -63,7 +63,7 @@ class Reader:
                 return
             if words == ["end"]:
                 # A manifest without lines counts as invalid.
-                self.taken = rows[number + 1 :] in ([], [b""]) and bool(self.lines)
+                self.valid = rows[number + 1 :] in ([], [b""]) and bool(self.lines)
                 return
             if not self._take(words):
                 return
@@ -155,12 +155,12 @@ def read(host: Host, texts: list[bytes]) -> Iterator[tuple[bool, Lines]]:
     result: Result | None = next(results)
     while result is not None:
         assert result.command == "read_manifest"
-        taken, lines = result["taken"] == 1, []
+        valid, lines = result["valid"] == 1, []
         while (result := next(results, None)) is not None and result.command == "manifest_line":
             names = ("argv", "calls", "option", "arginfo", "usage", "has_arg", "contexts", "checked")
             scrun = "script" in result.values
             lines.append({"scrun": [result["script"]]} if scrun else {name: result.lists[name] for name in names})
-        yield taken, lines[::-1]
+        yield valid, lines[::-1]
 
 
 # What a manifest is made of, right and wrong.
@@ -244,12 +244,12 @@ def test_reads_as_a_second_reader(each_host: Host) -> None:
     @BOUNDED
     @given(texts(each_host.build.slurm))
     def property_holds(batch: list[bytes]) -> None:
-        for text, (taken, lines) in zip(batch, read(each_host, batch), strict=True):
+        for text, (valid, lines) in zip(batch, read(each_host, batch), strict=True):
             expected = Reader(text, each_host.build.slurm)
-            assert taken == expected.taken, text
-            if taken:
+            assert valid == expected.valid, text
+            if valid:
                 assert lines == expected.lines, text
-            seen.add(taken)
+            seen.add(valid)
 
     property_holds()
     assert seen == {True, False}
@@ -275,8 +275,8 @@ def test_reads_what_python_wrote(host: Host, tmp_path: Path) -> None:
         sources = [Source(path=name) for name in paths]
         line = manifest.Line(args, sources, [], Registry((), options))
         text = manifest.render([line], ["/no/such/file"], host.build.slurm)
-        ((taken, lines),) = read(host, [text.encode("utf-8", "surrogateescape")])
-        assert taken
+        ((valid, lines),) = read(host, [text.encode("utf-8", "surrogateescape")])
+        assert valid
         assert lines[0]["argv"] == args
         assert lines[0]["option"] == [option.name for option in options]
         assert lines[0]["arginfo"] == [option.arginfo for option in options]
@@ -294,4 +294,4 @@ def test_too_many_options(each_host: Host) -> None:
     """A manifest with more options than there are numbers for is invalid."""
     header = f"slurmhooks-manifest 2 {each_host.build.slurm:#x}\nline\n".encode()
     batch = [header + b"option 0 2 0 o a u\n" * count + b"end\n" for count in (MOST_OPTIONS, MOST_OPTIONS + 1)]
-    assert [taken for taken, _ in read(each_host, batch)] == [True, False]
+    assert [valid for valid, _ in read(each_host, batch)] == [True, False]

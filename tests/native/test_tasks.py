@@ -173,11 +173,13 @@ def run(host: Host, body: str, prepared: bool) -> Run:
 def seen(run: Run) -> tuple[object, ...]:
     """Return all results and log lines of a step, without the frames of slurmhooks in tracebacks."""
     lines: list[str] = []
-    ours = False
+    skipping = False
     for line in run.lines():
         text = ERROR_ID.sub("error ID", line)
-        ours = ("File" in text and "hooks.py" not in text) or (ours and text.startswith("slurmhooks: error ID:    "))
-        lines += [] if ours else [text]
+        skipping = ("File" in text and "hooks.py" not in text) or (
+            skipping and text.startswith("slurmhooks: error ID:    ")
+        )
+        lines += [] if skipping else [text]
     results = [result for result in run.results if result.values.get("callback") not in ("init_post_opt", "user_init")]
     return [(result.command, result.values, result.lists) for result in results], lines
 

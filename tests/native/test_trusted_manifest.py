@@ -24,9 +24,9 @@ def write_manifest(host: Host, folder: Path) -> Path:
     """Write a manifest into a folder; with it init does not start Python."""
     host.site("hook.spank.task_exit(lambda spank: None)")
     path = host.folder / "hooks.py"
-    made = compile_manifest(host, path, args=(str(path),))
+    manifest = compile_manifest(host, path, args=(str(path),))
     folder.mkdir(parents=True, exist_ok=True)
-    return made.rename(folder / made.name)
+    return manifest.rename(folder / manifest.name)
 
 
 def launch(host: Host, conf: str, cwd: Path | None = None, wrapper: Sequence[str] = ()) -> Run:
@@ -69,13 +69,13 @@ def test_every_component_is_judged(each_host: Host, component: str, exposure: st
 def test_links_are_judged(each_host: Host) -> None:
     """Relative and absolute links to files and folders are followed if they and their folders belong to root alone."""
     folder = each_host.folder / "site" / "slurm"
-    made = write_manifest(each_host, folder)
+    manifest = write_manifest(each_host, folder)
     links = each_host.folder / "links"
     (links / "file").mkdir(parents=True)
     (links / "relative").symlink_to("../site/./slurm/")
     (links / "absolute").symlink_to(folder)
     (links / "back").symlink_to("absolute/../slurm")
-    (links / "file" / made.name).symlink_to(f"../relative/{made.name}")
+    (links / "file" / manifest.name).symlink_to(f"../relative/{manifest.name}")
     names = ("relative", "absolute", "back", "file")
     for name in names:
         assert is_taken(launch(each_host, str(links / name / "slurm.conf"))), name
@@ -111,23 +111,23 @@ def test_a_relative_slurm_conf(each_host: Host, conf: str, cwd: str) -> None:
 def test_what_is_no_file(host: Host) -> None:
     """A FIFO in place of the manifest does not block, and a file in place of its folder is an error."""
     folder = host.folder / "site"
-    made = write_manifest(host, folder)
-    assert not is_taken(launch(host, str(made / "slurm.conf")))
-    made.unlink()
-    os.mkfifo(made)
+    manifest = write_manifest(host, folder)
+    assert not is_taken(launch(host, str(manifest / "slurm.conf")))
+    manifest.unlink()
+    os.mkfifo(manifest)
     assert not is_taken(launch(host, str(folder / "slurm.conf")))
 
 
 def test_a_process_of_a_user(host: Host) -> None:
     """A process of a user uses a manifest of root in any folder, but none that others can write."""
     folder = host.folder / "site"
-    made = write_manifest(host, folder)
+    manifest = write_manifest(host, folder)
     folder.chmod(0o1777)
     # Only root may search the folders above.
     reading = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
     wrapper = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *reading]
     assert is_taken(launch(host, str(folder / "slurm.conf"), wrapper=wrapper))
-    made.chmod(0o666)
+    manifest.chmod(0o666)
     assert not is_taken(launch(host, str(folder / "slurm.conf"), wrapper=wrapper))
 
 
@@ -146,11 +146,11 @@ def test_folders_that_are_swapped(host: Host) -> None:
     """A user who owns a folder in the path, and exchanges the folders in it, cannot get a manifest of his used."""
     theirs = host.folder / "theirs"
     good, evil = theirs / "slurm", theirs / "evil"
-    made = write_manifest(host, good)
+    manifest = write_manifest(host, good)
     evil.mkdir()
-    (evil / made.name).write_bytes(made.read_bytes())
-    made.unlink()
-    for place in (theirs, evil, evil / made.name):
+    (evil / manifest.name).write_bytes(manifest.read_bytes())
+    manifest.unlink()
+    for place in (theirs, evil, evil / manifest.name):
         os.chown(place, NOBODY, NOBODY)
     process = multiprocessing.get_context("fork").Process(
         target=attack, args=(os.fsencode(good), os.fsencode(evil)), daemon=True

@@ -358,9 +358,9 @@ def test_status(start: Start, tmp_path: Path) -> None:
     for version in (2, 3):
         host.set(version=version, findings=[f"a.py:{version}: wrong", long])
         requests.ask("reload", str(tmp_path), 0, 30)
-        (kept,) = requests.ask("status", str(tmp_path), 0, 30)
-        faults.append(kept["fault"])
-        assert kept == serving | {"fault": faults[-1]}
+        (status,) = requests.ask("status", str(tmp_path), 0, 30)
+        faults.append(status["fault"])
+        assert status == serving | {"fault": faults[-1]}
         assert faults[-1]["findings"] == [f"a.py:{version}: wrong", long]
     assert faults[0]["since"] == faults[1]["since"], "the time is not that of the first failure"
     host.set(version=4)

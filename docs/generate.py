@@ -254,10 +254,11 @@ def type_of(row: rows.Field[Any]) -> str:
 
 def _computed_types() -> dict[str, str]:
     """Return the types of computed fields, which their rows name only for type checkers."""
-    assigned = (node for node in ast.walk(ast.parse(inspect.getsource(fields))) if isinstance(node, ast.Assign))
+    sources = (inspect.getsource(module) for _, module in inspect.getmembers(fields, inspect.ismodule))
+    nodes = (node for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Assign))
     return {
         ast.unparse(node.targets[0]): ast.unparse(node.value.args[0])
-        for node in assigned
+        for node in nodes
         if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "Computed"
     }
 

@@ -16,12 +16,10 @@ from slurmhooks.cli import _sbatch, _trial
 from slurmhooks.cli._findings import shown
 from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run
-from slurmhooks.testing.job_submit import FakeTable, fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.testing.job_submit import MAKERS, FakeTable
 from slurmhooks.values import UNLIMITED
 
 ENVIRONMENTS = ("environment", "spank_job_env")
-TABLES = ("partitions", "reservations", "jobs")
-MAKERS = {"partitions": fake_partitions, "reservations": fake_reservations}
 
 
 @dataclass
@@ -33,7 +31,7 @@ class Request:
         release: of Slurm: decides which fields there are.
         uid: who submits or updates.
         record: fields of the job as slurmctld knows it, for an update; else None.
-        tables: partitions, reservations and jobs.
+        tables: of slurmctld, by their names as arguments of handlers.
         notes: what was left out.
     """
 
@@ -69,12 +67,11 @@ class Request:
         return made
 
     def _table(self, name: str, values: Any) -> FakeTable:
-        if name not in TABLES:
-            raise click.UsageError(f"--tables: no table {name!r}; there are: {', '.join(TABLES)}")
+        if name not in MAKERS:
+            raise click.UsageError(f"--tables: no table {name!r}; there are: {', '.join(MAKERS)}")
         try:
             if name == "jobs":
-                records = [FakeRecord(release=self.release, **fields) for fields in values]
-                return fake_jobs(records, release=self.release)
+                values = [FakeRecord(release=self.release, **fields) for fields in values]
             return MAKERS[name](values, release=self.release)
         except (AttributeError, TypeError, ValueError) as error:
             raise click.UsageError(f"--tables: {name}: {error}") from error
@@ -98,7 +95,7 @@ def _say_what_lacks(registry: Registry, hook: str, given: dict[str, Any], notes:
     """Say what handlers ask for and only slurmctld has."""
     if not registry.handlers(hook):
         notes.append(f"no handler of hook.{hook}: Slurm takes it as it is")
-    for name in TABLES:
+    for name in MAKERS:
         asking = [handler.label for handler in registry.handlers(hook) if name in handler.names]
         if asking and name not in given:
             notes.append(f"{', '.join(asking)} takes {name}, which is empty here: give some with --tables")

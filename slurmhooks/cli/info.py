@@ -11,10 +11,11 @@ from slurmhooks import config, site
 from slurmhooks._version import __version__
 from slurmhooks.cli import _native, _python, _running, _site, _slurm, install
 from slurmhooks.cli._findings import Findings, shown
+from slurmhooks.job_submit.fields import LISTS
 
 WIDTH = 200
 REMEDY = "slurmhooks build --slurm-source DIR adds them"
-PRIVATE = "record, jobs, partitions, reservations"
+PRIVATE = ", ".join(("record", *LISTS))
 
 
 class Report(BaseModel):

@@ -7,6 +7,7 @@ Names are those of job_submit/lua where it has one, else those of the C member; 
 
 from __future__ import annotations
 
+from slurmhooks.job_submit.cluster_fields import AssociationFields, LicenseFields, NodeFields, QosFields
 from slurmhooks.job_submit.constants import (
     AllocHold,
     CpuBind,
@@ -457,7 +458,23 @@ TABLES: dict[str, type] = {
     "record": RecordFields,
     "partition": PartitionFields,
     "reservation": ReservationFields,
+    "node": NodeFields,
+    "license": LicenseFields,
+    "qos": QosFields,
+    "association": AssociationFields,
 }
 """The classes by the names that messages have for their structs; a message refers to them by their places here."""
+LISTS = {
+    "partitions": "partition",
+    "reservations": "reservation",
+    "jobs": "record",
+    "nodes": "node",
+    "licenses": "license",
+    "qos": "qos",
+    "associations": "association",
+}
+"""The mappings of slurmctld's records that handlers may take as arguments, each with the table of its records."""
+KEYS = {"record": "job_id", "association": "id"}
+"""The fields that are the keys of those mappings, by table; of others it is ``name``."""
 COUNTERS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
 """The arrays of texts of a request, each with the member that counts it."""

@@ -26,7 +26,7 @@
 #include "job_submit/records.h"
 #include "job_submit/rows.h"
 
-/* As slurmhooks/job_submit/fields.py has them. */
+/* As slurmhooks/job_submit/fields/reservation.py has them. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
 
 typedef __typeof__(job_list) slurm_list;
@@ -255,7 +255,7 @@ static int association_row(void *visited, slurmhooks_visit *visit, void *argumen
     return rc;
 }
 
-/* All of them: a further table is a row here, and one each in fields.py and tables.py. */
+/* All of them: a further table is a row here, and in native/generate/tables.py. */
 static const struct slurmhooks_records all[] = {
     {.table = "record", .key = "job_id", .size = sizeof(job_record_t), .find = job_with_key, .walk = walk_jobs},
     {

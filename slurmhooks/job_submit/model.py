@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
-from slurmhooks.job_submit.cluster_fields import AssociationFields, LicenseFields, NodeFields, QosFields
-from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
+from slurmhooks.job_submit.fields import (
+    AssociationFields,
+    JobFields,
+    LicenseFields,
+    NodeFields,
+    PartitionFields,
+    QosFields,
+    RecordFields,
+    ReservationFields,
+)
 from slurmhooks.job_submit.rows import Computed, Field
 from slurmhooks.values import text_to_c
 from slurmhooks.view import nearest, stale

@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.binding import bind, conditions_of
 from slurmhooks.job_submit.fields import COUNTERS, KEYS
+from slurmhooks.job_submit.flag_rows import Bit, Enumerated
 from slurmhooks.job_submit.model import VIEWS
+from slurmhooks.job_submit.number_rows import Plain, Real, Time
 from slurmhooks.job_submit.rows import (
     ANY_RELEASE,
-    Bit,
     Computed,
     Field,
     Names,
-    Plain,
-    Real,
     Sluid,
     Status,
     Strings,
     Text,
-    Time,
     Truth,
-    _Enumerated,
     release_of,
     rows,
 )
@@ -325,7 +322,7 @@ def _unset(row: Field[Any]) -> Raw:
         return row.encoder(ANY_RELEASE)([] if isinstance(row, Names) else None)
     if isinstance(row, Strings):
         return []
-    if isinstance(row, (Bit, Truth, Plain, Time, Sluid)) or (isinstance(row, _Enumerated) and not row.optional):
+    if isinstance(row, (Bit, Truth, Plain, Time, Sluid)) or (isinstance(row, Enumerated) and not row.optional):
         return 0
     return NO_VAL[row.bits or 32]
 

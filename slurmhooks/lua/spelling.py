@@ -245,7 +245,7 @@ def _arguments(script: Script, entry: str) -> list[str]:
         "reservations": "reservations" in used,
         "jobs": "jobs" in used,
     }
-    return [argument for argument in HOOKS[hook].arguments if wanted[argument]]
+    return [argument for argument in HOOKS[hook].arguments if wanted.get(argument)]
 
 
 def _notes(script: Script, entry: str) -> Iterable[str]:

@@ -57,8 +57,8 @@ def _bytes(value: Any) -> Any:
     return int(number) * unit
 
 
-class JobSubmit(Section):
-    """``[job_submit]``: for slurmctld."""
+class Workers(Section):
+    """What all sections of slurmctld's plugins have: each has worker processes of its own."""
 
     reload: bool = Field(default=True, description="take up changed hook files without a restart of slurmctld")
     workers: int = Field(
@@ -78,6 +78,11 @@ class JobSubmit(Section):
         ge=64 << 20,
         description='private memory of a worker, and of each program that it starts: bytes, "512MiB" or "unlimited"',
     )
+
+
+class JobSubmit(Workers):
+    """``[job_submit]``: for slurmctld."""
+
     on_unavailable: Literal["reject", "accept"] = Field(
         default="reject", description="what happens to requests when no worker can serve them"
     )

@@ -14,6 +14,7 @@ struct slurmhooks_event {
     bool modify;
     uint32_t uid;   /* who asks */
     uint32_t owner; /* whose job */
+    char **err_msg; /* what the user sees; NULL: this release does not show it */
 };
 
 /* Whose job a record is; a build without Slurm's sources takes it for the sender's. */

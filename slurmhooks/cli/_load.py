@@ -11,9 +11,9 @@ from pathlib import Path
 from slurmhooks import config, loader, manifest, site, trusted
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.job_submit.service import PRIVATE_ARGUMENTS
 from slurmhooks.manifest import MOST_ARGUMENTS, Line, Scrun
 from slurmhooks.registry import Registry
+from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
 from slurmhooks.spank.options import Names, too_many
 
 

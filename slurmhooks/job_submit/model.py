@@ -10,6 +10,7 @@ from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
 from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
 from slurmhooks.job_submit.rows import Computed, Field
+from slurmhooks.slurmctld import NEEDS_SOURCES
 from slurmhooks.values import text_to_c
 from slurmhooks.view import nearest, stale
 
@@ -17,11 +18,6 @@ __all__ = ["Environment", "Job", "Partition", "Record", "Reservation", "Table", 
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.source import Struct
-
-NEEDS_SOURCES = (
-    "this build has only Slurm's public headers; to have them, run 'slurmhooks build --slurm-source DIR' with the"
-    " sources of exactly the installed release, and install the result"
-)
 
 
 class _View:

@@ -18,6 +18,7 @@ TIERS = (
     ("hook", "registry", "config", "log", "slurm_conf", "structured", "trusted", "view"),
     ("loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
+    ("slurmctld",),
     ("spank", "job_submit", "scrun", "lua", "manifest"),
     ("testing",),
     ("cli",),
@@ -146,8 +147,8 @@ def test_c_calls_entry_modules_only() -> None:
 
 
 def test_slurmctld_runs_no_python() -> None:
-    """The plugin of slurmctld does not know CPython's interface."""
-    sources = [path for part in ("job_submit", "wire") for path in (ROOT / "native" / part).glob("*.[ch]")]
+    """The plugins of slurmctld do not know CPython's interface."""
+    sources = [path for part in ("slurmctld", "job_submit", "wire") for path in (ROOT / "native" / part).glob("*.[ch]")]
     assert sources
     for path in sources:
         assert not re.search(r'[<"]Python\.h[>"]|\bPy[A-Z_]\w*\(', path.read_text()), path

@@ -48,8 +48,6 @@ static bool member(struct question *question)
 #include "config.h"
 #include "slurm/slurm.h"
 #include "src/common/slurm_xlator.h"
-#include "src/common/assoc_mgr.h"
-#include "src/common/uid.h"
 #include "src/slurmctld/reservation.h"
 #include "src/slurmctld/slurmctld.h"
 

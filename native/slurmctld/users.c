@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "job_submit/users.h"
+#include "slurmctld/users.h"
 
 #include <stdlib.h>
 #include <string.h>

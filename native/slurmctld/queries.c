@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "job_submit/queries.h"
+#include "slurmctld/queries.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static bool member(struct question *question)
 #include "src/slurmctld/reservation.h"
 #include "src/slurmctld/slurmctld.h"
 
-#include "job_submit/users.h"
+#include "slurmctld/users.h"
 
 /* As slurmhooks/job_submit/fields.py has them. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");

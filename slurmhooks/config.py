@@ -99,6 +99,17 @@ class JobSubmit(Workers):
     )
 
 
+class Priority(Workers):
+    """``[priority]``: for slurmctld, when it computes priorities."""
+
+    timeout: float = Field(
+        default=1.0,
+        ge=0.01,
+        le=60.0,
+        description="seconds that the handlers may take for a new job, or for a batch of 500 waiting jobs",
+    )
+
+
 class Spank(Section):
     """``[spank]``: for srun, sbatch, salloc, slurmd and slurmstepd."""
 
@@ -140,6 +151,7 @@ class Config(Section):
 
     hooks: Hooks = Hooks()
     job_submit: JobSubmit = JobSubmit()
+    priority: Priority = Priority()
     spank: Spank = Spank()
     scrun: Scrun = Scrun()
     lua: Lua = Lua()

@@ -110,6 +110,20 @@ class Priority(Workers):
     )
 
 
+class Prep(Workers):
+    """``[prep]``: for slurmctld, when jobs start and end."""
+
+    timeout: float = Field(
+        default=60.0,
+        ge=0.01,
+        le=3600.0,
+        description="seconds that the handlers may take for a job, waiting for a free worker included",
+    )
+    on_unavailable: Literal["reject", "accept"] = Field(
+        default="reject", description="whether a job starts, or is requeued, when no worker can serve it"
+    )
+
+
 class Spank(Section):
     """``[spank]``: for srun, sbatch, salloc, slurmd and slurmstepd."""
 
@@ -152,6 +166,7 @@ class Config(Section):
     hooks: Hooks = Hooks()
     job_submit: JobSubmit = JobSubmit()
     priority: Priority = Priority()
+    prep: Prep = Prep()
     spank: Spank = Spank()
     scrun: Scrun = Scrun()
     lua: Lua = Lua()

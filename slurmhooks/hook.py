@@ -202,6 +202,8 @@ class Hooks:
         self.job_submit = JobSubmitHook()
         self.job_modify = Decorator("job_modify")
         self.priority = PriorityHook()
+        self.controller_prolog = Decorator("controller_prolog")
+        self.controller_epilog = Decorator("controller_epilog")
         self.spank = SpankHooks()
         self.scrun = ScrunHooks()
 

@@ -54,6 +54,11 @@ static bool member(struct question *question)
 
 #include "slurmctld/users.h"
 
+/* slurmd loads prep_python.so, too, and does not have these. */
+#pragma weak job_list
+#pragma weak part_list
+#pragma weak resv_list
+
 /* As slurmhooks/job_submit/fields.py has them. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
 

@@ -83,7 +83,7 @@ static const char *check_write(const struct slurmhooks_item *item)
 }
 
 /* RET NULL, or what is wrong. OUT verdict */
-static const char *check(const void *answer, size_t size, struct slurmhooks_verdict *verdict)
+static const char *check(const void *answer, size_t size, bool writes, struct slurmhooks_verdict *verdict)
 {
     struct slurmhooks_header header;
     struct slurmhooks_item item;
@@ -94,7 +94,9 @@ static const char *check(const void *answer, size_t size, struct slurmhooks_verd
     *verdict = (struct slurmhooks_verdict){(int32_t)header.first, NULL};
     while (slurmhooks_next(answer, size, &position, &item)) {
         if (item.tag != SLURMHOOKS_TEXT_FOR_USER) {
-            const char *wrong = verdict->code ? "it refuses and writes" : check_write(&item);
+            const char *wrong = "it writes, and there is nothing to write to";
+            if (writes)
+                wrong = verdict->code ? "it refuses and writes" : check_write(&item);
             if (wrong)
                 return wrong;
         } else if (verdict->text || !slurmhooks_is_text(&item)) {
@@ -158,7 +160,7 @@ const char *slurmhooks_apply(const void *answer, size_t size, void *job_desc, st
 {
     size_t position = sizeof(struct slurmhooks_header);
     struct slurmhooks_item item;
-    const char *wrong = check(answer, size, verdict);
+    const char *wrong = check(answer, size, job_desc != NULL, verdict);
 
     while (!wrong && slurmhooks_next(answer, size, &position, &item))
         if (item.tag != SLURMHOOKS_TEXT_FOR_USER)

@@ -29,24 +29,9 @@ from slurmhooks.job_submit.constants import (
     WarnFlag,
     X11Flag,
 )
-from slurmhooks.job_submit.rows import (
-    Bit,
-    Computed,
-    Flag,
-    Gres,
-    Identity,
-    Number,
-    Offset,
-    OneOf,
-    Plain,
-    Sluid,
-    Status,
-    Strings,
-    Tagged,
-    Text,
-    Time,
-    Truth,
-)
+from slurmhooks.job_submit.flag_rows import Bit, Flag, OneOf
+from slurmhooks.job_submit.number_rows import Identity, Number, Offset, Plain, Tagged, Time
+from slurmhooks.job_submit.rows import Computed, Gres, Sluid, Status, Strings, Text, Truth
 
 CRON_JOB = JobFlag.CRON_JOB
 RESV_CTLD_FULL_NODE = 0x4

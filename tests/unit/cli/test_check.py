@@ -168,7 +168,7 @@ def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int)
 
 def test_more_arguments_than_the_stub_reads() -> None:
     """The limit is that of the stub."""
-    source = Path(__file__).parents[3] / "native" / "manifest" / "manifest.c"
+    source = Path(__file__).parents[3] / "native" / "manifest" / "record.h"
     assert f"#define MOST_WORDS {MOST_ARGUMENTS + 1}\n" in source.read_text()
 
 

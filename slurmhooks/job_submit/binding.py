@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes the class of a view for one release of Slurm: a property for each row of fields.py that the release has."""
+"""Makes the class of a view for one release of Slurm: a property for each row in fields that the release has."""
 
 from __future__ import annotations
 

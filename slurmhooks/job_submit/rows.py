@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a row of fields.py means: how a member of a C struct is read and written.
+"""What a row of the package fields means: how a member of a C struct is read and written.
 
 A row is a class attribute, so that type checkers know the field; binding.py makes the properties that a process uses.
 Raw values are those of slurmhooks.wire.message: numbers are ints, a text is bytes, texts are a list of bytes.

@@ -6,6 +6,8 @@
  * slurmctld's (src/common/assoc_mgr.h): they are held for one query, so a record may come or go between two pages.
  * Licenses have a mutex that is static in src/slurmctld/licenses.c; get_all_license_info() takes it.
  */
+#include "slurmctld/records.h"
+
 #include "config.h"
 #include "slurm/slurm.h"
 #include "src/common/slurm_xlator.h"
@@ -23,11 +25,17 @@
 #include "src/common/gres.h"
 #endif
 
-#include "job_submit/records.h"
-#include "job_submit/rows.h"
+#include "slurmctld/rows.h"
 
 /* As slurmhooks/job_submit/fields/reservation.py has them. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
+
+/* slurmd loads prep_python.so, too, and does not have these. */
+#pragma weak accounting_enforce
+#pragma weak acct_db_conn
+#pragma weak job_list
+#pragma weak part_list
+#pragma weak resv_list
 
 typedef __typeof__(job_list) slurm_list;
 
@@ -75,6 +83,8 @@ static bool may_use(const void *record, const struct slurmhooks_event *event)
 {
     const part_record_t *part = record;
 
+    if (event->unasked)
+        return true;
     if (event->owner == 0)
         return !(part->flags & PART_FLAG_NO_ROOT);
     if ((part->flags & PART_FLAG_ROOT_ONLY) && event->uid != 0)

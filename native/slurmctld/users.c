@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "job_submit/users.h"
+#include "slurmctld/users.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,10 @@
 #include "src/common/assoc_mgr.h"
 #include "src/common/uid.h"
 #include "src/slurmctld/slurmctld.h"
+
+/* slurmd loads prep_python.so, too, and does not have these. */
+#pragma weak accounting_enforce
+#pragma weak acct_db_conn
 
 static char *duplicate(const char *text)
 {

@@ -74,12 +74,14 @@ class Service(PointService):
         else:
             views = self._selected(asking, sent, [value for _, value in structs])
         wanted = self._registry.wanted("priority") - {"record"}
-        tables = {name: getattr(self._views, name)(asking) for name in wanted}
+        tables = {name: self._views.table(name, asking) for name in wanted}
         try:
             values = self._values(views, tables, left_out)
         finally:
-            for view in [*views, *tables.values()]:
+            for view in views:
                 view.close()
+            for table in tables.values():
+                table.close()
         answer = [(VALUES, array("I", values).tobytes())]
         if sent is not None:
             answer.append((USED_MEMBERS, array("I", sorted(self._used)).tobytes()))

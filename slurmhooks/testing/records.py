@@ -6,13 +6,14 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.job_submit.fields import LISTS
 from slurmhooks.job_submit.number_rows import NICE_OFFSET
 from slurmhooks.job_submit.source import Views
 from slurmhooks.outcome import Outcome
 from slurmhooks.prep import service as prep
 from slurmhooks.priority import service as priority
 from slurmhooks.testing.job_submit import FakeRecord
-from slurmhooks.testing.slurmctld import TABLES, FakeSlurmctld, table
+from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.message import VARIABLES, Message, Type, decode, read_answer, texts_value
@@ -42,7 +43,7 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Out
     """
     record: FakeRecord = given["record"] if given["record"] is not None else FakeRecord()
     tables = tables_of(record._release)
-    records = {TABLES[name]: table(name, given[name], record._release) for name in TABLES}
+    records = {table: fake_table(name, given[name], record._release) for name, table in LISTS.items()}
     views = _views(tables, record, records["record"])
     query = FakeSlurmctld(tables, records)
     items = [(tables.place("record"), record._struct.data)]

@@ -75,6 +75,10 @@ def run(
     partitions: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     reservations: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     jobs: FakeTable | Iterable[FakeRecord] | None = None,
+    nodes: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    licenses: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    qos: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    associations: FakeTable | Iterable[Mapping[str, object]] | None = None,
     environment: Mapping[str, str] | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
@@ -95,6 +99,10 @@ def run(
         partitions: by name, each a dict of its fields.
         reservations: by name, each a dict of its fields.
         jobs: the jobs that slurmctld knows.
+        nodes: by name, each a dict of its fields.
+        licenses: by name, each a dict of its fields.
+        qos: by name, each a dict of its fields.
+        associations: each a dict of its fields.
         environment: the variables of PrologSlurmctld or EpilogSlurmctld.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
@@ -119,6 +127,10 @@ def run(
         "partitions": partitions,
         "reservations": reservations,
         "jobs": jobs,
+        "nodes": nodes,
+        "licenses": licenses,
+        "qos": qos,
+        "associations": associations,
         "environment": environment,
         "spank": spank,
         "container": container,

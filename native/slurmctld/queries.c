@@ -68,7 +68,7 @@ static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
     /* An update is sent by who changes the job, so only a submission's identity is its owner's. */
-    if (!event->modify && user_id == event->owner)
+    if (event->job_desc && !event->modify && user_id == event->owner)
         return ((job_desc_msg_t *)event->job_desc)->id;
 #else
     (void)event, (void)user_id;

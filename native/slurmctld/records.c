@@ -26,6 +26,7 @@
 #endif
 
 #include "slurmctld/rows.h"
+#include "slurmctld/weak.h"
 
 /* As slurmhooks/job_submit/fields/reservation.py has them. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");

@@ -94,7 +94,7 @@ struct slurmhooks_item {
 /* The tag of a text in a request: the name of a handler that must not run. */
 #define SLURMHOOKS_LEFT_OUT_HANDLER (UINT32_MAX - 1)
 
-/* The tag of the numbers, 32 bits each, of the members that the structs of a message have; without it they have all. */
+/* The tag of the numbers, 32 bits each, of the members that the structs of a message have; none: they have all. */
 #define SLURMHOOKS_MEMBERS (UINT32_MAX - 2)
 /* The tag of the variables, as texts, that scripts of the same event find in their environment. */
 #define SLURMHOOKS_VARIABLES (UINT32_MAX - 3)
@@ -166,7 +166,7 @@ struct slurmhooks_verdict {
 };
 
 /*
- * Check a whole answer, then apply its writes to a job_desc_msg_t if its code is 0. IN job_desc: NULL: it has none.
+ * Check a whole answer, then apply its writes to a job_desc_msg_t. IN job_desc: NULL if there is none to write to.
  *
  * Texts and arrays are replaced with Slurm's allocator, and the counters of arrays are set.
  *

@@ -43,7 +43,7 @@ class HookSpec:
 
 _SUBMIT = ("reject", "accept")
 _FAIL = ("fail", "ignore")
-_LISTS = ("partitions", "reservations", "jobs")
+_LISTS = ("partitions", "reservations", "jobs", "nodes", "licenses", "qos", "associations")
 _ALL_BUT_SCRIPT = ("local", "remote", "allocator", "slurmd")
 _STEP = ("local", "remote", "allocator")
 _REMOTE = ("remote",)

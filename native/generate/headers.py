@@ -127,6 +127,8 @@ class Headers:
         for _ in range(5):
             if name in SCALARS:
                 return SCALARS[name]
+            if re.search(rf"typedef\s+enum\b[^;{{}}]*\{{[^{{}}]*\}}\s*{re.escape(name)}\s*;", self.text):
+                return "unsigned int"
             alias = re.search(rf"typedef\s+([\w ]+?)\s+{re.escape(name)}\s*;", self.text)
             if not alias:
                 return None
@@ -153,11 +155,22 @@ def constant_groups(headers: Headers) -> dict[str, list[str]]:
         "JobStateFlag": headers.bits("JOB_LAUNCH_FAILED"),
         "MailType": headers.prefixed("MAIL_"),
         "MemBind": headers.enum("mem_bind_type"),
+        "NodeState": [name for name in headers.enum("node_states") if name != "NODE_STATE_END"],
+        "NodeStateFlag": [
+            *headers.prefixed("NODE_STATE_", without="_BASE$|_FLAGS$"),
+            *headers.prefixed("NODE_RESUME"),
+        ],
         "OpenMode": headers.prefixed("OPEN_MODE_"),
         "PartitionFlag": headers.prefixed("PART_FLAG_", without="_CLR$"),
         "PartitionState": headers.prefixed("PARTITION_", without="_ENFORCE_|_SUBMIT$|_SCHED$"),
+        "PreemptMode": headers.prefixed("PREEMPT_MODE_"),
         "PowerFlag": headers.prefixed("SLURM_POWER_FLAGS_"),
         "Profile": headers.prefixed("ACCT_GATHER_PROFILE_"),
+        "QosFlag": [
+            name
+            for name in (*headers.prefixed("QOS_FLAG_"), *headers.enumerators("QOS_FLAG_"))
+            if not re.search("_(BASE|NOTSET|ADD|REMOVE|NONE)$", name)
+        ],
         "ReservationFlag": headers.prefixed("RESERVE_FLAG_", "RESERVE_TRES_"),
         "Shared": [*headers.prefixed("JOB_SHARED_"), "SHARED_FORCE"],
         "StateReason": headers.enum("job_state_reason"),

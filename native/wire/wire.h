@@ -55,7 +55,7 @@ struct slurmhooks_table {
     const struct slurmhooks_member *members;
 };
 
-#define SLURMHOOKS_MOST_TABLES 8
+#define SLURMHOOKS_MOST_TABLES 16
 
 struct slurmhooks_tables {
     uint64_t identity; /* of the tables as text, which workers read */

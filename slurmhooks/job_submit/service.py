@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks import dispatch, loader
 from slurmhooks.errors import LoadError
 from slurmhooks.job_submit import source
+from slurmhooks.job_submit.fields import LISTS
 from slurmhooks.job_submit.model import NEEDS_SOURCES
 from slurmhooks.job_submit.source import Asking, Struct, Views
 from slurmhooks.log import log
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
     from slurmhooks.worker.service import Query
 
-PRIVATE_ARGUMENTS = frozenset({"record", "jobs", "partitions", "reservations"})
+PRIVATE_ARGUMENTS = frozenset({"record", *LISTS})
 """What needs slurmctld's private structs, and so a build with Slurm's sources."""
 HOOKS = ("job_submit", "job_modify")
 """Hooks by their numbers in a request."""
@@ -129,7 +130,7 @@ class Service:
 
     def _argument(self, name: str, asking: Asking, structs: list[Struct]) -> Any:
         if name != "record":
-            return getattr(self._views, name)(asking)
+            return self._views.table(name, asking)
         if len(structs) < 2:
             raise MessageError("an update without its record")
         return self._views.record(structs[1])

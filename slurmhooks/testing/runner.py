@@ -73,6 +73,10 @@ def run(
     partitions: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     reservations: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     jobs: FakeTable | Iterable[FakeRecord] | None = None,
+    nodes: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    licenses: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    qos: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    associations: FakeTable | Iterable[Mapping[str, object]] | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
     options: Mapping[str, str | bool] | None = None,
@@ -92,6 +96,10 @@ def run(
         partitions: by name, each a dict of its fields.
         reservations: by name, each a dict of its fields.
         jobs: the jobs that slurmctld knows.
+        nodes: by name, each a dict of its fields.
+        licenses: by name, each a dict of its fields.
+        qos: by name, each a dict of its fields.
+        associations: each a dict of its fields.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
         options: what the user gave to the options of the file, as text; True for an option without an argument.
@@ -115,6 +123,10 @@ def run(
         "partitions": partitions,
         "reservations": reservations,
         "jobs": jobs,
+        "nodes": nodes,
+        "licenses": licenses,
+        "qos": qos,
+        "associations": associations,
         "spank": spank,
         "container": container,
     }

@@ -8,7 +8,7 @@ from tests.native.hosting import Host, Run
 
 pytestmark = pytest.mark.slow
 
-VERSIONS = [version for version in finding.VERSIONS if finding._find(version) is not None]
+VERSIONS = list(filter(finding.is_installed, finding.VERSIONS))
 END = "function slurm_job_modify() return slurm.SUCCESS end\nreturn slurm.SUCCESS\n"
 HOSTS_OWN = "5.1"
 """The version that the host is linked to. With sanitizers no other version can be loaded."""

@@ -6,6 +6,8 @@
  * slurmctld's (src/common/assoc_mgr.h): they are held for one query, so a record may come or go between two pages.
  * Licenses have a mutex that is static in src/slurmctld/licenses.c; get_all_license_info() takes it.
  */
+#include "job_submit/records.h"
+
 #include "config.h"
 #include "slurm/slurm.h"
 #include "src/common/slurm_xlator.h"
@@ -23,7 +25,6 @@
 #include "src/common/gres.h"
 #endif
 
-#include "job_submit/records.h"
 #include "job_submit/rows.h"
 
 /* As slurmhooks/job_submit/fields/reservation.py has them. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "job_submit/queries.h"
+#include "slurmctld/queries.h"
 
 /* A function that gets one record, as Slurm's ListForF. RET a negative number to end the visit. */
 typedef int slurmhooks_visit(void *record, void *argument);
@@ -26,7 +26,7 @@ struct slurmhooks_records {
     void (*walk)(slurmhooks_visit *visit, void *argument);
     /* RET whether the user of a request may know about a record. NULL: about each. */
     bool (*visible)(const void *record, const struct slurmhooks_event *event);
-    /* Visit the row of a record (job_submit/rows.h), which is freed after the visit. NULL: the record is the row. */
+    /* Visit the row of a record (slurmctld/rows.h), which is freed after the visit. NULL: the record is the row. */
     int (*row)(void *record, slurmhooks_visit *visit, void *argument);
     bool accounting; /* the association manager has the records: its locks are needed */
 };

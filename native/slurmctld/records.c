@@ -6,7 +6,7 @@
  * slurmctld's (src/common/assoc_mgr.h). They are held for one question: records may be added or removed between two
  * pages. Licenses have a mutex that is static in src/slurmctld/licenses.c; get_all_license_info() takes it.
  */
-#include "job_submit/records.h"
+#include "slurmctld/records.h"
 
 #include "config.h"
 #include "slurm/slurm.h"
@@ -25,7 +25,8 @@
 #include "src/common/gres.h"
 #endif
 
-#include "job_submit/rows.h"
+#include "slurmctld/rows.h"
+#include "slurmctld/weak.h"
 
 /* slurmhooks/job_submit/fields/reservation.py has these values. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
@@ -76,6 +77,8 @@ static bool may_use(const void *record, const struct slurmhooks_event *event)
 {
     const part_record_t *part = record;
 
+    if (event->unasked)
+        return true;
     if (event->owner == 0)
         return !(part->flags & PART_FLAG_NO_ROOT);
     if ((part->flags & PART_FLAG_ROOT_ONLY) && event->uid != 0)

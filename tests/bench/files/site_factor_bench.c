@@ -5,8 +5,8 @@
  *     cc -O2 -rdynamic -DHAVE_CONFIG_H -I$SOURCE site_factor_bench.c -o bench -ldl -lpthread $LIBSLURMFULL
  *     ./bench /usr/local/lib/slurm/site_factor_python.so 100000
  *
- * The functions and variables of slurmctld that the plugin needs are in here; the handlers are those of slurmhooks.toml,
- * one of which has to return record.priority. Call it as SlurmUser.
+ * The functions and variables of slurmctld that the plugin needs are in here; the handlers are those of
+ * slurmhooks.toml, one of which has to return record.priority. Call it as SlurmUser.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -127,13 +127,15 @@ int main(int argc, char **argv)
     }
     int (*init)(void) = dlsym(plugin, "init");
     int (*fini)(void) = dlsym(plugin, "fini");
+    void (*set)(job_record_t *) = dlsym(plugin, "site_factor_p_set");
     void (*update)(void) = dlsym(plugin, "site_factor_p_update");
     for (uint32_t i = 0; i < count; i++)
         jobs[i]->priority = 1;
     double start = now();
     init();
     wait_for(1);
-    printf("first: %.0f ms after init(), locks held %.1f ms, at most %.2f ms at once\n", now() - start, locked, longest);
+    printf("first: %.0f ms after init(), locks held %.1f ms, at most %.2f ms at once\n", now() - start, locked,
+           longest);
     for (uint32_t round = 2; round < 2 + ROUNDS; round++) {
         for (uint32_t i = 0; i < count; i++)
             jobs[i]->priority = round;
@@ -147,9 +149,13 @@ int main(int argc, char **argv)
         wait_for(round);
         double took = now() - start;
         usleep(20000);
-        printf("%u jobs: %.0f ms, workers %.0f ms, locks held %.1f ms in %u times, at most %.2f ms at once\n", count, took,
-               worker_time() - before, locked, times, longest);
+        printf("%u jobs: %.0f ms, workers %.0f ms, locks held %.1f ms in %u times, at most %.2f ms at once\n", count,
+               took, worker_time() - before, locked, times, longest);
     }
+    start = now();
+    for (uint32_t i = 0; i < 1000; i++)
+        set(jobs[i]);
+    printf("a new job: %.3f ms\n", (now() - start) / 1000);
     fini();
     return 0;
 }

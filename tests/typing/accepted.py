@@ -46,6 +46,25 @@ def modify(job: Job, record: Record, modify_uid: int) -> None:
         raise Reject("only operators may extend a job")
 
 
+@hook.priority
+def points(record: Record, jobs: Mapping[int, Record]) -> int | None:
+    """Rate a job, or not."""
+    return None if record.account is None else len(jobs)
+
+
+@hook.priority(order=1, on_error="ignore", timeout=0.5)
+def more_points(record: Record) -> int:
+    """Rate each job."""
+    return record.job_id or 0
+
+
+@hook.controller_prolog(timeout=20)
+@hook.controller_epilog(on_error="ignore")
+def starts_and_ends(record: Record, environment: Mapping[str, str]) -> None:
+    """Serve two hooks."""
+    log.info("job", user=environment["SLURM_JOB_USER"], nodes=record.nodes)
+
+
 @hook.job_submit.init
 @hook.job_submit.fini(on_error="ignore")
 def start_and_end() -> None:

@@ -18,7 +18,19 @@ if TYPE_CHECKING:
     from slurmhooks.scrun import Container
     from slurmhooks.spank.model import Spank
 
-# Handlers return nothing, and run when they are called.
+# Handlers return nothing, except those of priority, and run when they are called.
+
+
+@hook.priority  # type: ignore[type-var]
+def rates(record: Record) -> str:
+    """Return what is no number."""
+    return "7"
+
+
+@hook.controller_prolog  # type: ignore[type-var]
+def refuses(record: Record) -> int:
+    """Refuse in the way of a script."""
+    return 1
 
 
 @hook.job_submit  # type: ignore[type-var]

@@ -19,13 +19,13 @@ TIERS = (
     ("loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("slurmctld",),
-    ("spank", "job_submit", "scrun", "lua", "manifest"),
+    ("spank", "job_submit", "jobcomp", "scrun", "lua", "manifest"),
     ("testing",),
     ("cli",),
 )
 """A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""
 
-POINTS = ("spank", "job_submit", "scrun")
+POINTS = ("spank", "job_submit", "jobcomp", "scrun")
 ENTRIES = {"slurmhooks.spank.entry", "slurmhooks.scrun.entry"}
 """What C calls, in the processes that run Python inside them."""
 
@@ -148,7 +148,7 @@ def test_c_calls_entry_modules_only() -> None:
 
 def test_slurmctld_runs_no_python() -> None:
     """The plugins of slurmctld do not know CPython's interface."""
-    sources = [path for part in ("slurmctld", "job_submit", "wire") for path in (ROOT / "native" / part).glob("*.[ch]")]
+    sources = [path for part in ("slurmctld", "job_submit", "jobcomp", "wire") for path in (ROOT / "native" / part).glob("*.[ch]")]
     assert sources
     for path in sources:
         assert not re.search(r'[<"]Python\.h[>"]|\bPy[A-Z_]\w*\(', path.read_text()), path

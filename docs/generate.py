@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from slurmhooks import cli, config, scrun, testing
-from slurmhooks.hook import CONTEXTS, HOOKS, HookSpec
+from slurmhooks.hook_specs import CONTEXTS, HOOKS, HookSpec
 from slurmhooks.job_submit import constants, fields, model, rows, strings
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
@@ -386,9 +386,9 @@ def python_page() -> str:
             "module:: slurmhooks",
             *_members("slurmhooks", "Reject", "SlurmhooksError", "SpankError", "StaleHandleError"),
             "autodata:: slurmhooks.values.UNLIMITED",
-            "autoclass:: slurmhooks.hook.Decorator\n   :special-members: __call__",
+            "autoclass:: slurmhooks.decorator.Decorator\n   :special-members: __call__",
             "automethod:: slurmhooks.hook.SpankHooks.option",
-            "autoclass:: slurmhooks.hook.Option\n   :members: value, given, check",
+            "autoclass:: slurmhooks.option.Option\n   :members: value, given, check",
             "autoclass:: slurmhooks.log.Log\n   :members: error, info, verbose, debug, debug2, debug3, user",
         ),
         "## slurmhooks.job_submit\n",

@@ -77,7 +77,7 @@ def render(frozen: list[Module]) -> str:
         members = f'.name = "{module.name}", .code = {symbol}, .size = sizeof({symbol})'
         rows.append(f"    {{{members}, .is_package = {int(module.is_package)}}},\n")
     table = "const struct _frozen slurmhooks_frozen_modules[] = {\n" + "".join(rows) + "    {.name = NULL},\n};\n"
-    return "\n".join(["#include <Python.h>\n", '#include "core/interpreter.h"\n', *arrays, table])
+    return "\n".join(["#include <Python.h>\n", '#include "embed/frozen.h"\n', *arrays, table])
 
 
 def main(output: Path, depfile: Path, package: Path) -> None:

@@ -18,7 +18,7 @@ ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER = range(7)
 DEBUG4 = 7
 """Known to Lua scripts only; Slurm's next level below debug3."""
 LEVELS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
-"""Slurm's names of the levels; their indices are what native/log_bridge.h takes."""
+"""Slurm's names of the levels; their indices are what native/log.h takes."""
 
 PREFIX = "slurmhooks: "
 LIMIT = 4096

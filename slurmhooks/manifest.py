@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hook manifest: what hook files hold, written down for processes that would rather not start Python.
 
-native/manifest/manifest.c reads it too and says what makes it void. One record a line, words apart by blanks, what is
+native/manifest reads it too and says what makes it void. One record a line, words apart by blanks, what is
 unusual in a word as ``%XX``::
 
     slurmhooks-manifest 2 0x160508          version of the format, and Slurm's
@@ -25,21 +25,22 @@ No number of a device: overlays, Btrfs and NFS, of which many nodes' root file s
 from __future__ import annotations
 
 from slurmhooks import trusted
-from slurmhooks.hook import CONTEXTS
-from slurmhooks.loader import Source, has_magic, identity, matches, plain_glob
+from slurmhooks.hook_specs import CONTEXTS
+from slurmhooks.loader import Source
 from slurmhooks.log import LEVELS, log
+from slurmhooks.paths import has_magic, identity, matches, plain_glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from slurmhooks.hook import Option
+    from slurmhooks.option import Option
     from slurmhooks.registry import Registry
 
 FILE_NAME = "slurmhooks.manifest"
 FORMAT = 2
 MOST_ARGUMENTS = 63
-"""Of a line; one less than MOST_WORDS of native/manifest/manifest.c."""
+"""Of a line; one less than MOST_WORDS of native/manifest/record.h."""
 JOB_CALLBACKS = ("job_prolog", "job_epilog")
 """slurmd starts a process for each of these that a plugin exports, and reads only at its start which it exports."""
 TASK_CALLBACKS = ("user_init", "task_post_fork", "task_exit")
@@ -106,9 +107,9 @@ class Scrun:
 
 def default_path() -> str:
     """Return where the manifest is: beside slurm.conf."""
-    from slurmhooks import site
+    from slurmhooks import slurm_conf
 
-    return f"{site.directory()}/{FILE_NAME}"
+    return f"{slurm_conf.directory()}/{FILE_NAME}"
 
 
 def render(

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from slurmhooks.hook import CONTEXTS, HOOKS
+from slurmhooks.hook_specs import CONTEXTS, HOOKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import CodeType, ModuleType
 
-    from slurmhooks.hook import HookSpec, Mark, Option
+    from slurmhooks.decorator import Mark
+    from slurmhooks.hook_specs import HookSpec
+    from slurmhooks.option import Option
 
 _VAR_POSITIONAL = 0x04
 _VAR_KEYWORDS = 0x08

@@ -12,9 +12,9 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from slurmhooks import dispatch, loader, site, trusted
+from slurmhooks import dispatch, loader, paths, site, trusted
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import log
 from slurmhooks.registry import Registry
 from slurmhooks.watch import Watch
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slurmhooks.config import Config
-    from slurmhooks.hook import HookSpec
-    from slurmhooks.loader import Source, State
+    from slurmhooks.hook_specs import HookSpec
+    from slurmhooks.loader import Source
+    from slurmhooks.paths import State
     from slurmhooks.registry import Handler
 
 RETRY = 1.0
@@ -201,7 +202,7 @@ class LiveSite:
             sources = [*self._scripts(read, self._path), *sources]
         watch.add(source.name for source in sources if source.path is not None)
         # Of two names of one file only the first is a source, but the other may be set to another file.
-        watch.add(name for name in site.patterns_of(self._path, read) if not loader.has_magic(name))
+        watch.add(name for name in site.patterns_of(self._path, read) if not paths.has_magic(name))
 
         packages = (*self._packages, *read.hooks.modules)
         imported = {name: sys.modules.pop(name) for name in site.modules_below(packages)}
@@ -302,7 +303,7 @@ def _files(source: str, handlers: Iterable[Handler | Former]) -> set[str]:
 
 def _is_fresh(file: str) -> bool:
     """Tell whether a file was written only just now, so that more of it may come."""
-    state = loader.state(file)
+    state = paths.state(file)
     return not isinstance(state, int) and time.time_ns() - state[3] < SETTLED * 1e9
 
 
@@ -319,7 +320,7 @@ def _accidents(lost: dict[str, list[Handler | Former]], registry: Registry, good
     for name, handlers in lost.items():
         files = _files(name, handlers)
         remedy = f"touch {config}"
-        if name not in registry.contents or any(isinstance(loader.state(file), int) for file in files):
+        if name not in registry.contents or any(isinstance(paths.state(file), int) for file in files):
             what = "is gone, and with it"
         elif any(map(_is_blank, files)):
             what = "is empty, and with it"
@@ -338,7 +339,7 @@ def _refuse_blank(config: str) -> None:
     Raises:
         ConfigError: it is.
     """
-    absent = isinstance(loader.state(config), int) and loader.is_absent(config)
+    absent = isinstance(paths.state(config), int) and paths.is_absent(config)
     if absent or _is_blank(config):
         what = "is gone" if absent else "is empty"
         raise ConfigError([f"{config}: {what}; to remove all hooks on purpose, leave nothing but a comment in it"])

@@ -7,7 +7,7 @@ import posix
 import sys
 from _stat import S_ISREG
 
-from slurmhooks import loader, trusted
+from slurmhooks import loader, paths, slurm_conf, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import DEBUG3, LEVELS, USER, log
 
@@ -37,55 +37,11 @@ _PLAIN: dict[str, dict[str, type]] = {
 """Keys with values that the model of the configuration accepts if they are of that type and not empty."""
 
 
-def directory() -> str:
-    """Return the folder of slurm.conf: of SLURM_CONF's, else the one that the plugins were built for."""
-    conf = environment("SLURM_CONF")
-    if conf:
-        # Slurm, too, starts from the current folder, and daemons leave that later.
-        return (conf if conf.startswith("/") else f"{posix.getcwd()}/{conf}").rpartition("/")[0] or "/"
-    built_for = sys._xoptions.get("slurmhooks_sysconfdir")
-    return built_for if isinstance(built_for, str) else "/etc/slurm"
-
-
-def slurm_user() -> int:
-    """Return the user id of SlurmUser in slurm.conf; 0, which is Slurm's default, if it cannot be told."""
-    import pwd
-
-    name = conf_value("SlurmUser") or "root"
-    try:
-        return int(name) if name.isdecimal() else pwd.getpwnam(name).pw_uid
-    except KeyError:
-        return 0
-
-
-def conf_value(key: str) -> str | None:
-    """Return a value of slurm.conf, None if it is not there."""
-    from slurmhooks import slurm_conf
-
-    return slurm_conf.value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", key)
-
-
-def cluster_name() -> str | None:
-    """Return ClusterName in slurm.conf, in lower case as Slurm takes it; None if it is not there."""
-    name = conf_value("ClusterName")
-    return None if name is None else name.lower()
-
-
 def config_path() -> Path:
     """Return where slurmhooks.toml is: beside slurm.conf."""
     from pathlib import Path
 
-    return Path(directory(), _CONFIG)
-
-
-def environment(name: str) -> str | None:
-    """Return a variable of the environment, without importing os, which takes a millisecond of a launch's ten."""
-    os = sys.modules.get("os")
-    if os is not None:
-        value: str | None = os.environ.get(name)
-        return value
-    raw = posix.environ.get(name.encode())
-    return None if raw is None else raw.decode("utf-8", "surrogateescape")
+    return Path(slurm_conf.directory(), _CONFIG)
 
 
 def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
@@ -152,7 +108,7 @@ def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
         ConfigError: it is wrong, or somebody else could have written it.
         LoadError: a folder that it names exists but cannot be listed.
     """
-    path = path or f"{directory()}/{_CONFIG}"
+    path = path or f"{slurm_conf.directory()}/{_CONFIG}"
     _refuse_hidden(path)
     tables = _plain(path)
     if tables is not None:
@@ -174,11 +130,11 @@ def scrun_script() -> str | None:
     Raises:
         ConfigError: it is wrong, or somebody else could have written it.
     """
-    path = f"{directory()}/{_CONFIG}"
+    path = f"{slurm_conf.directory()}/{_CONFIG}"
     _refuse_hidden(path)
     tables = _plain(path)
     name = read_config(config_path()).scrun.lua if tables is None else tables.get("scrun", {}).get("lua")
-    return None if name is None else name if name.startswith("/") else f"{directory()}/{name}"
+    return None if name is None else name if name.startswith("/") else f"{slurm_conf.directory()}/{name}"
 
 
 def _plain(path: str) -> dict[str, Any] | None:
@@ -233,8 +189,8 @@ def _refuse_hidden(path: str) -> None:
     try:
         mode = posix.stat(path).st_mode
     except OSError as error:
-        if not isinstance(error, FileNotFoundError) or not loader.is_absent(path):
-            raise ConfigError([f"{path}: {loader.unreachable(error)}"]) from error
+        if not isinstance(error, FileNotFoundError) or not paths.is_absent(path):
+            raise ConfigError([f"{path}: {paths.unreachable(error)}"]) from error
         return
     if not S_ISREG(mode):
         # Reading a FIFO would wait for whoever writes to it.
@@ -253,9 +209,9 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
     """
     config, pattern, rest = split_plugstack(args)
     if pattern is not None:
-        return _expand([pattern], directory()), rest, ()
+        return _expand([pattern], slurm_conf.directory()), rest, ()
     if config is not None and not config.startswith("/"):
-        config = f"{directory()}/{config}"
+        config = f"{slurm_conf.directory()}/{config}"
     try:
         found, require = sources(config)
     except ConfigError as error:
@@ -325,11 +281,11 @@ def folders(path: Path, read: Config) -> list[str]:
     import os
 
     found: list[str] = []
-    left = [pattern for pattern in patterns_of(path, read) if loader.has_magic(pattern)]
+    left = [pattern for pattern in patterns_of(path, read) if paths.has_magic(pattern)]
     while left:
         folder = os.path.dirname(left.pop())
-        if loader.has_magic(folder):
-            found += loader.matches(folder)
+        if paths.has_magic(folder):
+            found += paths.matches(folder)
             left.append(folder)
         else:
             found.append(folder)

@@ -7,13 +7,13 @@ import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from slurmhooks import loader
+from slurmhooks import paths
 from slurmhooks.errors import LoadError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from slurmhooks.loader import State
+    from slurmhooks.paths import State
 
 TICK = 20_000_000
 """Nanoseconds within which two changes of a file may bear the same time: the kernel's clock for files is coarse."""
@@ -61,14 +61,14 @@ class Watch:
 
     def unedited(self, path: str) -> bool:
         """Tell whether a file has the content that it had; a change of its mode or owner is no edit."""
-        seen, now = self._seen.get(path), loader.state(path)
+        seen, now = self._seen.get(path), paths.state(path)
         return isinstance(seen, tuple) and isinstance(now, tuple) and seen[:4] == now[:4]
 
     def changed(self) -> bool:
         """Return whether one is not as it was."""
-        if any(loader.state(path) != seen for path, seen in self._seen.items()):
+        if any(paths.state(path) != seen for path, seen in self._seen.items()):
             return True
-        now = {path: loader.state(path) for path in self._folders}
+        now = {path: paths.state(path) for path in self._folders}
         if now == self._folders:
             return False
         # Byte code, an editor's temporary file: a folder changes for many reasons.
@@ -81,10 +81,10 @@ class Watch:
 
 def _steady(path: str) -> State:
     """Return the state of a file; if it has just changed, one that the next change would differ from."""
-    state = loader.state(path)
+    state = paths.state(path)
     for _ in range(3):
         if isinstance(state, int) or not 0 <= time.time_ns() - state[4] < TICK:
             break
         time.sleep(TICK / 1e9)
-        state = loader.state(path)
+        state = paths.state(path)
     return state

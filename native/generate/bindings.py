@@ -26,7 +26,7 @@ def spank(compiler: list[str]) -> tuple[str, str]:
     """Return (cdef, source) of the SPANK view."""
     source = (
         "#include <stdlib.h>\n#include <sys/types.h>\n#include <unistd.h>\n#include <slurm/spank.h>\n"
-        '#include "log_bridge.h"\n#include "spank/items.h"\n'
+        '#include "log.h"\n#include "spank/items.h"\n'
     )
     headers = Headers(compiler, "#include <slurm/spank.h>\n")
     functions = [

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/log.h"
-#include "job_submit/queries.h"
+#include "slurmctld/queries.h"
+#include "log.h"
 #include "slurmctld/point.h"
 #include "wire/wire.h"
 

@@ -41,7 +41,10 @@ struct manifest_option {
     int checked;       /* the value must be checked by Python when it is given */
 };
 
-/* What one line of plugstack.conf comes to; or scrun, which has no line, with argc -1. */
+/* The argc of scrun, which has no line in plugstack.conf. */
+#define MANIFEST_SCRUN (-1)
+
+/* What one line of plugstack.conf comes to, or scrun. */
 struct manifest_line {
     unsigned calls[CALLBACK_COUNT]; /* bit n: there is a handler in spank_context_t n */
     struct manifest_option *options;
@@ -67,14 +70,5 @@ const struct manifest_line *manifest_find(int argc, char *argv[], const char **w
  * RET what is recorded for scrun, or NULL: ask Python
  */
 const struct manifest_line *manifest_find_scrun(const char **why);
-
-/*
- * Read a manifest from memory; for manifest_find() and the tests that feed it nonsense.
- *
- * IN text  the content, written to; must outlive what is returned
- * OUT why  if NULL is returned
- * RET the lines, or NULL if the text is damaged or does not match the files
- */
-struct manifest_line *manifest_parse(char *text, size_t size, const char **why);
 
 #endif

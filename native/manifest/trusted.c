@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trusted.h"
+#include "manifest/trusted.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log_bridge.h"
+#include "log.h"
 #include "scrun/container.h"
 #include "scrun/job.h"
 
@@ -93,7 +93,7 @@ static PyObject *ask(PyObject *self, PyObject *arguments)
     return py_answer;
 }
 
-static PyObject *job_is_over(PyObject *self, PyObject *job_id)
+static PyObject *job_ended(PyObject *self, PyObject *job_id)
 {
     unsigned long job = PyLong_AsUnsignedLong(job_id);
     int over;
@@ -101,7 +101,7 @@ static PyObject *job_is_over(PyObject *self, PyObject *job_id)
     (void)self;
     if (PyErr_Occurred())
         return NULL;
-    Py_BEGIN_ALLOW_THREADS over = slurmhooks_job_is_over((uint32_t)job);
+    Py_BEGIN_ALLOW_THREADS over = job_is_over((uint32_t)job);
     Py_END_ALLOW_THREADS return PyBool_FromLong(over);
 }
 
@@ -134,7 +134,7 @@ static PyMethodDef methods[] = {
     {"job_env", job_env, METH_O, "Return the entries of the job's environment; none in stage_out."},
     {"cancelled", cancelled, METH_O, "Tell whether scrun has given the container up."},
     {"ask", ask, METH_VARARGS, "Call a function of scrun's; return whether it failed, its status and output."},
-    {"job_is_over", job_is_over, METH_O, "Tell whether a job has ended."},
+    {"job_is_over", job_ended, METH_O, "Tell whether a job has ended."},
     {"log", log_line, METH_VARARGS, "Write a line to Slurm's log."},
     {"syslog", syslog_line, METH_O, "Write a line to the system's log."},
     {NULL, NULL, 0, NULL},

@@ -15,12 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "alarm.h"
-#include "container.h"
 #include "manifest/manifest.h"
+#include "scrun/alarm.h"
+#include "scrun/container.h"
+#include "scrun/turns.h"
+#include "scrun/watchdog.h"
 #include "stub/stub.h"
-#include "turns.h"
-#include "watchdog.h"
 
 /* What scrun gets when Python has no answer: the container's job is cancelled. */
 #define FAILED SLURM_ERROR

@@ -10,8 +10,7 @@
 #include <sys/random.h>
 
 #include "build_config.h"
-#include "core/log.h"
-#include "log_bridge.h"
+#include "log.h"
 
 /* Handlers that one request can leave out. */
 #define MOST_LEFT_OUT 16
@@ -125,15 +124,28 @@ static bool pack(const struct slurmhooks_call *call, char (*left_out)[SLURMHOOKS
     return slurmhooks_end(request, call->first, call->second, call->third);
 }
 
+/* Note that a handler is not to run again. On the heap: what a thread of slurmctld once used of its stack stays. */
+static bool leave_out(char (**left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count, const char *handler)
+{
+    char (*longer)[SLURMHOOKS_HANDLER_MAX] = realloc(*left_out, (count + 1) * sizeof(*longer));
+
+    if (!longer)
+        return false;
+    memcpy(longer[count], handler, sizeof(*longer));
+    *left_out = longer;
+    return true;
+}
+
 enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
                                           void **answer, size_t *size)
 {
-    char left_out[MOST_LEFT_OUT][SLURMHOOKS_HANDLER_MAX];
+    char (*left_out)[SLURMHOOKS_HANDLER_MAX] = NULL;
     struct slurmhooks_client *client = point->client;
     int64_t deadline = client ? slurmhooks_client_deadline(client, call->ms) : 0;
-    enum slurmhooks_end end;
+    enum slurmhooks_end end = SLURMHOOKS_FAILED;
+    bool again = true;
 
-    for (unsigned count = 0;; count++) {
+    for (unsigned count = 0; again; count++) {
         struct slurmhooks_failure failure = {0};
         struct slurmhooks_buffer request;
         enum slurmhooks_result result = SLURMHOOKS_UNAVAILABLE;
@@ -141,17 +153,24 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
         if (!pack(call, left_out, count, &request)) {
             slurmhooks_point_report(call, call->failed,
                                     "the request is larger than a message can be, or there is no memory");
-            return SLURMHOOKS_FAILED;
+            break;
         }
         if (client)
             result = slurmhooks_client_exchange(client, request.data, request.size, deadline, call->query,
                                                 call->context, answer, size, &failure);
         free(request.data);
-        if (result == SLURMHOOKS_OK)
-            return SLURMHOOKS_ANSWERED;
+        if (result == SLURMHOOKS_OK) {
+            end = SLURMHOOKS_ANSWERED;
+            break;
+        }
         bool in_time = count < MOST_LEFT_OUT && client && slurmhooks_client_left(deadline) > 0;
-        if (!settle(point, call, result, &failure, in_time, &end))
-            return end;
-        memcpy(left_out[count], failure.handler, sizeof(left_out[count]));
+        again = settle(point, call, result, &failure, in_time, &end);
+        if (again && !leave_out(&left_out, count, failure.handler)) {
+            slurmhooks_point_report(call, call->failed, "there is no memory");
+            end = SLURMHOOKS_FAILED;
+            break;
+        }
     }
+    free(left_out);
+    return end;
 }

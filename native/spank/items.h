@@ -4,13 +4,13 @@
 #define SLURMHOOKS_ITEMS_H
 
 /* One or two results; a second pointer that an item does not take is not read. */
-static int slurmhooks_get_item(struct spank_handle *spank, int item, void *first, void *second)
+static inline int slurmhooks_get_item(struct spank_handle *spank, int item, void *first, void *second)
 {
     return spank_get_item(spank, (spank_item_t)item, first, second);
 }
 
 /* The items that turn a pid or a task id into another. */
-static int slurmhooks_convert(struct spank_handle *spank, int item, uint32_t from, void *to)
+static inline int slurmhooks_convert(struct spank_handle *spank, int item, uint32_t from, void *to)
 {
     return spank_get_item(spank, (spank_item_t)item, from, to);
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lines.h"
+#include "spank/lines.h"
 #include "stub/stub.h"
 
 /* This name is part of what users may type: _SLURM_SPANK_OPTION_python_<option>. */

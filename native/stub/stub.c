@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "stub.h"
+#include "stub/stub.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/log.h"
+#include "log.h"
 
 #define CORE_FILE "slurmhooks/libslurmhooks_core.so"
 

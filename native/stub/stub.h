@@ -2,7 +2,7 @@
 #ifndef SLURMHOOKS_STUB_H
 #define SLURMHOOKS_STUB_H
 
-#include "core/core.h"
+#include "embed/core.h"
 
 /*
  * Call an entry point in Python, opening the core library first if need be.

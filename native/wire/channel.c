@@ -17,8 +17,9 @@ struct header {
     uint32_t kind;
 };
 
-/* Most answers arrive whole in one read. */
-#define START 8192
+/* Most answers arrive whole in one read of this size. It is not taken from the stack: slurmctld has many threads, and
+ * what each has once touched of its stack stays in memory. */
+#define START 4096
 
 int64_t channel_now(void)
 {
@@ -75,11 +76,12 @@ enum channel_result channel_send(int fd, enum channel_kind kind, const void *dat
     return CHANNEL_OK;
 }
 
-/* Receive some bytes. IN parts, count: where to. OUT got: not 0 with CHANNEL_OK. */
+/* Receive some bytes. IN parts, count: where to. OUT got: 0 unless CHANNEL_OK. */
 static enum channel_result receive_some(int fd, struct iovec *parts, int count, int64_t deadline, size_t *got)
 {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
 
+    *got = 0;
     for (;;) {
         ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT);
         if (size > 0) {
@@ -97,32 +99,34 @@ static enum channel_result receive_some(int fd, struct iovec *parts, int count, 
 
 enum channel_result channel_receive(int fd, int64_t deadline, uint32_t *kind, void **data, size_t *length)
 {
+    enum channel_result result = CHANNEL_OK;
     struct header header;
-    char start[START];
+    char *message = malloc(START), *whole;
     size_t done = 0, got;
 
-    while (done < sizeof(header)) {
-        struct iovec parts[2] = {{(char *)&header + done, sizeof(header) - done}, {start, sizeof(start)}};
-        enum channel_result result = receive_some(fd, parts, 2, deadline, &got);
-        if (result != CHANNEL_OK)
-            return result;
-        done += got;
-    }
-    done -= sizeof(header);
-    if (header.length > SLURMHOOKS_MESSAGE_MAX || done > header.length)
-        return CHANNEL_INVALID;
-    char *message = malloc(header.length + 1);
     if (!message)
         return CHANNEL_NO_MEMORY;
-    memcpy(message, start, done);
-    while (done < header.length) {
-        struct iovec part = {message + done, header.length - done};
-        enum channel_result result = receive_some(fd, &part, 1, deadline, &got);
-        if (result != CHANNEL_OK) {
-            free(message);
-            return result;
-        }
+    while (result == CHANNEL_OK && done < sizeof(header)) {
+        struct iovec parts[2] = {{(char *)&header + done, sizeof(header) - done}, {message, START}};
+        result = receive_some(fd, parts, 2, deadline, &got);
         done += got;
+    }
+    if (result == CHANNEL_OK && (header.length > SLURMHOOKS_MESSAGE_MAX || done - sizeof(header) > header.length))
+        result = CHANNEL_INVALID;
+    if (result == CHANNEL_OK && header.length > START) {
+        whole = realloc(message, header.length);
+        if (whole)
+            message = whole;
+        else
+            result = CHANNEL_NO_MEMORY;
+    }
+    for (done -= sizeof(header); result == CHANNEL_OK && done < header.length; done += got) {
+        struct iovec part = {message + done, header.length - done};
+        result = receive_some(fd, &part, 1, deadline, &got);
+    }
+    if (result != CHANNEL_OK) {
+        free(message);
+        return result;
     }
     *kind = header.kind;
     *data = message;

@@ -18,7 +18,7 @@
 
 void lines_start(struct lines *lines, int fd, void (*log)(enum slurmhooks_level level, const char *line))
 {
-    memset(lines, 0, offsetof(struct lines, line));
+    memset(lines, 0, offsetof(struct lines, read));
     pthread_mutex_init(&lines->lock, NULL);
     lines->fd = fd;
     lines->log = log;
@@ -107,14 +107,12 @@ static void take(struct lines *lines, const char *data, size_t size)
 
 void lines_read(struct lines *lines)
 {
-    char data[16384];
-
     pthread_mutex_lock(&lines->lock);
-    for (int left = READ_MAX / (int)sizeof(data); left > 0; left--) {
-        ssize_t size = read(lines->fd, data, sizeof(data));
+    for (int left = READ_MAX / (int)sizeof(lines->read); left > 0; left--) {
+        ssize_t size = read(lines->fd, lines->read, sizeof(lines->read));
         if (size <= 0)
             break;
-        take(lines, data, (size_t)size);
+        take(lines, lines->read, (size_t)size);
     }
     pthread_mutex_unlock(&lines->lock);
 }

@@ -30,6 +30,7 @@ struct lines {
     bool overlong;
     struct allowance marked;   /* lines of slurmhooks.log, which say their level: <1>text */
     struct allowance unmarked; /* all others */
+    char read[16384]; /* what was just read; not on the stacks of slurmctld's many threads, where it would stay */
     char line[LINE_MAX_BYTES + 1];
 };
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from slurmhooks import config, loader, manifest, site, trusted
+from slurmhooks import config, loader, manifest, site, slurm_conf, trusted
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.manifest import MOST_ARGUMENTS, Line, Scrun
+from slurmhooks.paths import has_magic, matches
 from slurmhooks.registry import Registry
 from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
 from slurmhooks.spank.options import Names, too_many
@@ -52,7 +53,7 @@ class Loaded:
         sys.dont_write_bytecode = True
         os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
         path = site.config_path()
-        user = site.slurm_user()
+        user = slurm_conf.slurm_user()
         if os.getuid() in (0, user):
             # slurmctld also takes what is SlurmUser's, slurmd and slurmstepd take only what is root's.
             trusted.guard(user)
@@ -77,7 +78,7 @@ class Loaded:
         for path in map(os.path.abspath, paths):
             if not os.path.isdir(path):
                 patterns.append(path)
-            elif loader.matches(f"{glob.escape(path)}/*.py"):
+            elif matches(f"{glob.escape(path)}/*.py"):
                 patterns.append(f"{glob.escape(path)}/*.py")
             else:
                 self.findings.append(f"{path}: no hook files (*.py) in it")
@@ -125,21 +126,21 @@ class Loaded:
 
     def _watch(self, where: str, patterns: list[str]) -> None:
         self.patterns += patterns
-        self.notes += [f"{where}: no file fits {pattern}" for pattern in patterns if not loader.matches(pattern)]
+        self.notes += [f"{where}: no file fits {pattern}" for pattern in patterns if not matches(pattern)]
 
     def _load_line(self, args: tuple[str, ...], path: Path) -> None:
         name, pattern, rest = site.split_plugstack(args)
         read = None
         files: list[tuple[str, str]] = []
         if pattern is not None:
-            sources = loader.expand([pattern], site.directory())
-            full = os.path.join(site.directory(), pattern)
-            files = [(os.path.dirname(full), "rx")] if loader.has_magic(pattern) else []
-            self._watch(f"plugstack.conf: {' '.join(args)}", [os.path.join(site.directory(), pattern)])
+            sources = loader.expand([pattern], slurm_conf.directory())
+            full = os.path.join(slurm_conf.directory(), pattern)
+            files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
+            self._watch(f"plugstack.conf: {' '.join(args)}", [os.path.join(slurm_conf.directory(), pattern)])
             self.watched += [source.path for source in sources if source.path is not None]
             # A toml that appears or changes does not matter to a line that names its files.
         else:
-            path = path if name is None else Path(site.directory(), name)
+            path = path if name is None else Path(slurm_conf.directory(), name)
             read, sources = self._read_config(path)
         require = read.hooks.require if read is not None else ()
         registry = loader.load([source for source in sources if not source.scripted], require)
@@ -187,7 +188,7 @@ def not_roots(names: list[str]) -> list[str]:
 
     From now on this process trusts only what is root's.
     """
-    user = site.slurm_user()
+    user = slurm_conf.slurm_user()
     trusted.guard(user)
     allowed = [name for name in names if not _is_exposed(name)]
     trusted.guard()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from slurmhooks import site
+from slurmhooks import slurm_conf
 from slurmhooks.cli import _load
 from slurmhooks.manifest import FILE_NAME, Line
 
@@ -37,7 +37,7 @@ USERS = Reader("ordinary users")
 
 def slurm_user() -> Reader:
     """Return SlurmUser of slurm.conf, as whom slurmctld runs."""
-    uid = site.slurm_user()
+    uid = slurm_conf.slurm_user()
     try:
         known = pwd.getpwuid(uid)
     except KeyError:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from slurmhooks import site
+from slurmhooks import slurm_conf
 from slurmhooks.worker import requests
 
 PATIENCE = 5.0
@@ -52,7 +52,7 @@ def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
         return [], [f"{sysconfdir}: no slurmctld with the plugin job_submit/python runs on this machine"]
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     running, notes = [], []
-    for answer in requests.ask("status", str(sysconfdir), site.slurm_user(), PATIENCE):
+    for answer in requests.ask("status", str(sysconfdir), slurm_conf.slurm_user(), PATIENCE):
         if "supervisor" in answer:
             running.append(Running.model_validate(answer))
         else:

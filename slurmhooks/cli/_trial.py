@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from slurmhooks import config, loader, site, trusted
+from slurmhooks import config, loader, site, slurm_conf, trusted
 from slurmhooks.cli import _load
 from slurmhooks.cli._findings import Finding, Findings, shown
 from slurmhooks.errors import ConfigError, LoadError
@@ -38,7 +38,7 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
         if not path.exists():
             raise Finding(f"{path} does not exist: name its folder with --sysconfdir, or hook files with --hooks")
         if os.getuid() == 0:
-            trusted.guard(site.slurm_user())
+            trusted.guard(slurm_conf.slurm_user())
         read, sources = site.of_config(path)
         sources = [*(_lua(read, path) if scripts else ()), *sources]
         if os.getuid() == 0 and (left := _load.not_roots([str(path), *loader.names(sources)])):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from slurmhooks import site
+from slurmhooks import slurm_conf
 from slurmhooks.cli._findings import Finding, Findings
 from slurmhooks.worker import requests
 from slurmhooks.worker.supervisor import LOAD_LIMIT
@@ -23,7 +23,7 @@ def command(sysconfdir: Path) -> None:
     """
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     # Another load may be under way; ours comes after it.
-    answers = requests.ask("reload", site.directory(), site.slurm_user(), 2 * LOAD_LIMIT + 5)
+    answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * LOAD_LIMIT + 5)
     if not answers:
         raise Finding(
             f"no slurmctld with JobSubmitPlugins=python runs on this machine with the configuration in {sysconfdir}"

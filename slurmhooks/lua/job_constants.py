@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks import site
+from slurmhooks import slurm_conf
 from slurmhooks.job_submit import constants, slurmctld
 from slurmhooks.job_submit.rows import Release
 
@@ -66,4 +66,4 @@ def _cluster_name() -> str | None:
     try:
         return slurmctld.cluster_name()
     except NotImplementedError:
-        return site.cluster_name()
+        return slurm_conf.cluster_name()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import loader
 from slurmhooks.errors import LoadError, Reject, SlurmhooksError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.job_submit import slurmctld
 from slurmhooks.job_submit.rows import Release, release_of
 from slurmhooks.log import ERROR, INFO, log

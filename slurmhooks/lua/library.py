@@ -15,7 +15,7 @@ from __future__ import annotations
 import posix
 import sys
 
-from slurmhooks import site
+from slurmhooks import slurm_conf
 from slurmhooks.errors import SlurmhooksError
 
 TYPE_CHECKING = False
@@ -172,8 +172,8 @@ def search_paths(lua: Lua) -> tuple[str, str]:
     suffix = "" if lua.version in ("5.1", "luajit") else "_" + lua.version.replace(".", "_")
     found = []
     for name, default in (("LUA_PATH", lua.path), ("LUA_CPATH", lua.cpath)):
-        wanted = site.environment(name + suffix) if suffix else None
-        wanted = site.environment(name) if wanted is None else wanted
+        wanted = slurm_conf.environment(name + suffix) if suffix else None
+        wanted = slurm_conf.environment(name) if wanted is None else wanted
         if wanted is not None:
             wanted = f";{wanted};".replace(";;;", ";;").replace(";;", f";{default};").strip(";")
         found.append(default if wanted is None else wanted)

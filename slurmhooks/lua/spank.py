@@ -6,9 +6,9 @@ A line of plugstack.conf runs its Python handlers first, then its scripts, the l
 
 from __future__ import annotations
 
-from slurmhooks import loader
+from slurmhooks import paths
 from slurmhooks.errors import LoadError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import ERROR, INFO, VERBOSE, log
 from slurmhooks.lua import spank_handle
 from slurmhooks.lua.conversions import returned
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from slurmhooks.hook import Option
     from slurmhooks.loader import Source
     from slurmhooks.lua.library import Lua
     from slurmhooks.lua.spank_handle import Register, View
     from slurmhooks.lua.spank_options import LuaOption
+    from slurmhooks.option import Option
 
 PREFIX = "slurm_spank_"
 SLURMD_INIT = "slurmd_init"
@@ -253,7 +253,7 @@ def _load(
     for source in reversed(sources):
         path = source.path
         assert path is not None
-        if loader.identity(path) is None:
+        if paths.identity(path) is None:
             log.plain(VERBOSE, f"spank/lua: No files found in {path}")
             continue
         try:

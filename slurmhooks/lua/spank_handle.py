@@ -25,7 +25,7 @@ LEVELS = (ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER)
 """By the number that SPANK._log_msg takes, from -1 on."""
 LOGS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
 CONTROL_PREFIX = b"SPANK_"
-"""See slurmhooks.spank.model."""
+"""See slurmhooks.spank.environments."""
 FIRST_SIZE, LAST_SIZE = 4096, 1 << 26
 """Of the buffers for variables, in bytes."""
 CORE_FLAG = 0x80

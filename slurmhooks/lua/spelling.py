@@ -7,7 +7,7 @@ import keyword
 import re
 from typing import TYPE_CHECKING
 
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.lua import job_fields
 from slurmhooks.lua.source import ENTRIES, Script, Use
 from slurmhooks.spank.fields import ITEMS

@@ -12,7 +12,7 @@ import _slurmhooks_spank as native
 
 from slurmhooks import dispatch
 from slurmhooks.errors import LoadError
-from slurmhooks.hook import CONTEXTS
+from slurmhooks.hook_specs import CONTEXTS
 from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.registry import Registry
 from slurmhooks.spank import CALLBACKS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from slurmhooks.hook import Option
+    from slurmhooks.option import Option
     from slurmhooks.outcome import Outcome
     from slurmhooks.spank.options import Options
 
@@ -356,7 +356,7 @@ def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
         return _finish(dispatch.run(handlers, arguments, view))
 
     def run(handle: int) -> Answer:
-        view._handle = ffi.cast("struct spank_handle *", handle)
+        view.bind(ffi.cast("struct spank_handle *", handle))
         return _answer(what, body)
 
     return run

@@ -4,75 +4,22 @@
 from __future__ import annotations
 
 from slurmhooks.errors import SpankError
-from slurmhooks.spank.fields import ANYWHERE, CONTROL_WRITE, ITEMS, PREPEND, REMOTE, STEP_NAMES
-from slurmhooks.values import ENCODING, ERRORS, strings_from_c, text_from_c, text_to_c, variable_size
-from slurmhooks.view import FunctionMapping, nearest, stale
+from slurmhooks.spank.calls import Calls
+from slurmhooks.spank.environments import ControlEnvironment, Environment, JobEnvironment
+from slurmhooks.spank.fields import ITEMS, PREPEND, STEP_NAMES
+from slurmhooks.values import text_from_c, text_to_c
+from slurmhooks.view import nearest, stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from slurmhooks.spank.fields import Item, Where
+    from slurmhooks.spank.fields import Item
     from slurmhooks.values import ExitStatus
 
 
-CONTROL = "in srun, sbatch and salloc, and for reading in prolog and epilog"
-CONTROL_PREFIX = "SPANK_"
-"""Slurm puts it before the names of the job control environment, for prolog and epilog."""
-LONGEST_VARIABLE = 131071
-"""Bytes of NAME=VALUE and NUL: Linux starts no process with more; Slurm would drop it and answer that all is well."""
-
-
-class Environment(FunctionMapping):
-    """An environment that a process can have."""
-
-    __slots__ = ()
-
-    def _check(self, name: object, value: object = "") -> None:
-        self._living()
-        size = variable_size(name, value)
-        if size > LONGEST_VARIABLE:
-            raise ValueError(
-                f"environment variable {name}: NAME=VALUE and a NUL take {size} bytes; the limit is {LONGEST_VARIABLE}"
-            )
-
-
-class ControlEnvironment(Environment):
-    """The job control environment; it refuses at once what would have no effect."""
-
-    __slots__ = ("_writable",)
-
-    def __init__(
-        self,
-        load: Callable[[str], str | None],
-        names: Callable[[], Iterable[str]],
-        apply: Callable[[str, str | None], None],
-        writable: Callable[[], None],
-    ) -> None:
-        """Take the functions; see FunctionMapping.
-
-        Args:
-            load: see there.
-            names: see there.
-            apply: see there.
-            writable: raises SpankError if nothing can be written.
-        """
-        super().__init__(load, names, apply)
-        self._writable = writable
-
-    def _check(self, name: object, value: object = "") -> None:
-        super()._check(name, value)
-        self._writable()
-
-    def __delitem__(self, name: str) -> None:
-        """Delete a name; KeyError if it is not set."""
-        self._living()
-        self._writable()
-        super().__delitem__(name)
-
-
-_FOR_DISPATCH = frozenset({"savepoint", "rollback", "commit", "close"})
+_FOR_DISPATCH = frozenset({"savepoint", "rollback", "commit", "close", "bind"})
 
 
 class Spank:
@@ -139,20 +86,20 @@ class Spank:
             callback: its name.
             args: see the class.
         """
-        self._ffi = native.ffi
-        self._lib = native.lib
-        self._handle = handle
+        self._calls = calls = Calls(native, handle, context, callback)
+        self._alive = True
         self._prepended: list[bytes] = []
-        if context == "remote":
-            env = Environment(self._getenv, self._env_names, self._setenv)
-        else:
-            env = Environment(self._process_getenv, self._process_env_names, self._process_setenv)
-        job_control_env = ControlEnvironment(
-            self._job_control_getenv, self._job_control_names, self._job_control_setenv, self._job_control_writable
-        )
         self.__dict__.update(
-            context=context, callback=callback, args=tuple(args), env=env, job_control_env=job_control_env
+            context=context,
+            callback=callback,
+            args=tuple(args),
+            env=JobEnvironment(calls) if context == "remote" else Environment(calls),
+            job_control_env=ControlEnvironment(calls),
         )
+
+    def bind(self, handle: Any) -> None:
+        """Use another ``spank_t``; for the entry point, which makes a task's view before the task exists."""
+        self._calls.handle = handle
 
     def __getattr__(self, name: str) -> Any:
         """Explain an attribute that does not exist."""
@@ -191,10 +138,10 @@ class Spank:
         Source: spank.h spank_prepend_task_argv, since 23.11.
         """
         self._living()
-        if not hasattr(self._lib, "spank_prepend_task_argv"):
-            self._raise("spank_prepend_task_argv", "ESPANK_NOT_AVAIL", "in Slurm 23.11 and later")
+        if not hasattr(self._calls.lib, "spank_prepend_task_argv"):
+            self._calls.refuse("spank_prepend_task_argv", "ESPANK_NOT_AVAIL", "in Slurm 23.11 and later")
         if not PREPEND.includes(self.context, self.callback):
-            self._raise("spank_prepend_task_argv", "ESPANK_NOT_TASK", PREPEND.text)
+            self._calls.refuse("spank_prepend_task_argv", "ESPANK_NOT_TASK", PREPEND.text)
         if isinstance(argv, str):
             raise TypeError(f"prepend_task_argv takes a list of str, not {argv!r}")
         self._prepended[:0] = [text_to_c("argv", word) for word in argv]
@@ -205,57 +152,39 @@ class Spank:
         Source: spank.h spank_symbol_supported.
         """
         self._living()
-        return bool(self._lib.spank_symbol_supported(text_to_c("symbol", symbol)) == 1)
+        return bool(self._calls.lib.spank_symbol_supported(text_to_c("symbol", symbol)) == 1)
 
     def _living(self) -> None:
-        if not self.env._alive:
+        if not self._alive:
             raise stale(self)
 
-    def _raise(self, item: str, code: str, where: str) -> Any:
-        raise SpankError(code, item, f"not available in {self.callback} ({self.context}); it works {where}")
-
-    def _code(self, number: int) -> str:
-        """Return the name of an ESPANK code of this release."""
-        for name in dir(self._lib):
-            if name.startswith("ESPANK_") and getattr(self._lib, name) == abs(number):
-                return name
-        return str(number)
-
-    def _get(self, item: str, where: Where, first: Any, second: Any) -> None:
-        self._living()
-        if self.context == "allocator" and where is not ANYWHERE:
-            # Slurm has nothing to tell there, but in exit its answer depends on what lies in a register.
-            self._raise(item, "ESPANK_NOT_AVAIL", where.text)
-        code = self._lib.slurmhooks_get_item(self._handle, getattr(self._lib, item), first, second)
-        if code:
-            self._raise(item, self._code(code), where.text)
-
     def _item(self, item: Item) -> Any:
+        self._living()
         if not item.ctype:
             return _READERS[item.item](self, item)
-        result = self._ffi.new(f"{item.ctype} *")
-        self._get(item.item, item.where, result, self._ffi.NULL)
-        return item.convert(self, self._text(result[0]) if item.ctype == "char *" else result[0])
-
-    def _text(self, pointer: Any) -> str | None:
-        return None if pointer == self._ffi.NULL else text_from_c(self._ffi.string(pointer))
+        ffi = self._calls.ffi
+        result = ffi.new(f"{item.ctype} *")
+        self._calls.get_item(item.item, item.where, result, ffi.NULL)
+        return item.convert(self, self._calls.text(result[0]) if item.ctype == "char *" else result[0])
 
     def _argv(self, item: Item) -> list[str]:
-        count = self._ffi.new("int *")
-        argv = self._ffi.new("char ***")
-        self._get(item.item, item.where, count, argv)
-        return [text_from_c(self._ffi.string(argv[0][index])) for index in range(count[0])]
+        ffi = self._calls.ffi
+        count = ffi.new("int *")
+        argv = ffi.new("char ***")
+        self._calls.get_item(item.item, item.where, count, argv)
+        return [text_from_c(ffi.string(argv[0][index])) for index in range(count[0])]
 
     def _gids(self, item: Item) -> list[int]:
-        gids = self._ffi.new("gid_t **")
-        count = self._ffi.new("int *")
-        self._get(item.item, item.where, gids, count)
+        ffi = self._calls.ffi
+        gids = ffi.new("gid_t **")
+        count = ffi.new("int *")
+        self._calls.get_item(item.item, item.where, gids, count)
         return [int(gids[0][index]) for index in range(count[0])]
 
     def _environment(self, item: Item) -> dict[str, str]:
         if self.context != "remote":
-            # srun's local_user_init says that it worked, and gives a null pointer.
-            self._raise(item.item, "ESPANK_NOT_REMOTE", item.where.text)
+            # In srun's local_user_init Slurm reports success and gives a null pointer.
+            self._calls.refuse(item.item, "ESPANK_NOT_REMOTE", item.where.text)
         return dict(self.env)
 
     def _convert(self, item: Item, value: int) -> Any:
@@ -264,101 +193,18 @@ class Spank:
             raise TypeError(f"{item.argument} takes an int, not {value!r}")
         if not 0 <= value < 1 << 32:
             raise ValueError(f"{item.argument} takes 0 to {(1 << 32) - 1}, not {value}")
-        result = self._ffi.new(f"{item.ctype} *")
+        calls = self._calls
+        result = calls.ffi.new(f"{item.ctype} *")
         if item.argument == "local_id" and self.context == "remote" and value >= self.job_local_task_count:
             # Slurm would look one place behind the end of its tasks.
-            code = self._lib.ESPANK_NOEXIST
+            code = calls.lib.ESPANK_NOEXIST
         else:
-            code = self._lib.slurmhooks_convert(self._handle, getattr(self._lib, item.item), value, result)
+            code = calls.lib.slurmhooks_convert(calls.handle, getattr(calls.lib, item.item), value, result)
         if code and item.where.includes(self.context, self.callback):
-            raise SpankError(self._code(code), item.item, f"no answer for {item.argument} {value}")
+            raise SpankError(calls.code_name(code), item.item, f"no answer for {item.argument} {value}")
         if code:
-            self._raise(item.item, self._code(code), item.where.text)
+            calls.refuse(item.item, calls.code_name(code), item.where.text)
         return item.convert(self, result[0])
-
-    def _read(self, function: Any, name: str, missing: str) -> str | None:
-        """Read a variable of any length."""
-        size = 4096
-        while True:
-            buffer = self._ffi.new("char[]", size)
-            code = function(self._handle, name.encode(ENCODING, ERRORS), buffer, size)
-            if not code:
-                return text_from_c(self._ffi.string(buffer))
-            if code == self._lib.ESPANK_ENV_NOEXIST:
-                return None
-            if code != self._lib.ESPANK_NOSPACE or size > 1 << 26:
-                self._raise(function.__name__ if hasattr(function, "__name__") else missing, self._code(code), missing)
-            size *= 4
-
-    def _write(self, name: str, value: str | None, set_function: Any, unset_function: Any, what: str) -> None:
-        key = name.encode(ENCODING, ERRORS)
-        if value is None:
-            code = unset_function(self._handle, key)
-        else:
-            code = set_function(self._handle, key, value.encode(ENCODING, ERRORS), 1)
-        if code:
-            text = f"cannot write {name} in {self.callback} ({self.context})"
-            raise SpankError(self._code(code), what, text)
-
-    def _getenv(self, name: str) -> str | None:
-        return self._read(self._lib.spank_getenv, name, REMOTE.text)
-
-    def _env_names(self) -> list[str]:
-        return [entry.split("=", 1)[0] for entry in self._strings_of_item()]
-
-    def _strings_of_item(self) -> list[str]:
-        environment = self._ffi.new("char ***")
-        self._get("S_JOB_ENV", REMOTE, environment, self._ffi.NULL)
-        return strings_from_c(self._ffi, environment[0])
-
-    def _setenv(self, name: str, value: str | None) -> None:
-        self._write(name, value, self._lib.spank_setenv, self._lib.spank_unsetenv, "spank_setenv")
-
-    def _process_getenv(self, name: str) -> str | None:
-        pointer = self._lib.getenv(name.encode(ENCODING, ERRORS))
-        return self._text(pointer)
-
-    def _process_env_names(self) -> list[str]:
-        return [entry.split("=", 1)[0] for entry in strings_from_c(self._ffi, self._lib.environ)]
-
-    def _process_setenv(self, name: str, value: str | None) -> None:
-        key = name.encode(ENCODING, ERRORS)
-        if value is None:
-            self._lib.unsetenv(key)
-        else:
-            self._lib.setenv(key, value.encode(ENCODING, ERRORS), 1)
-
-    def _job_control_writable(self) -> None:
-        if not CONTROL_WRITE.includes(self.context, self.callback):
-            code = "ESPANK_NOT_LOCAL" if self.context == "remote" else "ESPANK_NOT_AVAIL"
-            self._raise("spank_job_control_setenv", code, CONTROL_WRITE.text)
-
-    def _job_control_getenv(self, name: str) -> str | None:
-        if self.context == "job_script":
-            return self._process_getenv(CONTROL_PREFIX + name)
-        return self._read(self._lib.spank_job_control_getenv, name, CONTROL)
-
-    def _job_control_names(self) -> list[str]:
-        if self.context == "job_script":
-            return [
-                name.removeprefix(CONTROL_PREFIX)
-                for name in self._process_env_names()
-                if name.startswith(CONTROL_PREFIX)
-            ]
-        raise SpankError(
-            "ESPANK_NOT_AVAIL",
-            "spank_job_control_getenv",
-            "Slurm lists the job control environment only in prolog and epilog",
-        )
-
-    def _job_control_setenv(self, name: str, value: str | None) -> None:
-        self._write(
-            name,
-            value,
-            self._lib.spank_job_control_setenv,
-            self._lib.spank_job_control_unsetenv,
-            "spank_job_control_setenv",
-        )
 
     def savepoint(self) -> object:
         """Return the writes so far; for dispatch."""
@@ -376,14 +222,18 @@ class Spank:
         self.env.commit()
         self.job_control_env.commit()
         if self._prepended:
-            words = [self._ffi.new("char[]", word) for word in self._prepended]
-            argv = self._ffi.new("const char *[]", [*words, self._ffi.NULL])
-            code = self._lib.spank_prepend_task_argv(self._handle, len(words), argv)
+            calls = self._calls
+            words = [calls.ffi.new("char[]", word) for word in self._prepended]
+            argv = calls.ffi.new("const char *[]", [*words, calls.ffi.NULL])
+            code = calls.lib.spank_prepend_task_argv(calls.handle, len(words), argv)
             if code:
-                raise SpankError(self._code(code), "spank_prepend_task_argv", "cannot prepend to the task's command")
+                raise SpankError(
+                    calls.code_name(code), "spank_prepend_task_argv", "cannot prepend to the task's command"
+                )
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""
+        self._alive = False
         self.env.close()
         self.job_control_env.close()
 

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from slurmhooks.hook import Option
+    from slurmhooks.option import Option
     from slurmhooks.registry import Registry
 
 LIMIT = 256

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch, loader
 from slurmhooks.errors import Reject
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import LEVELS, PREFIX, log
 from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry

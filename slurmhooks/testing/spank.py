@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import cffi
 
-from slurmhooks.hook import CONTEXTS, HOOKS
+from slurmhooks.hook_specs import CONTEXTS, HOOKS
+from slurmhooks.spank.environments import CONTROL_PREFIX
 from slurmhooks.spank.fields import ITEMS, LAUNCH, USER
-from slurmhooks.spank.model import CONTROL_PREFIX, Spank
+from slurmhooks.spank.model import Spank
 from slurmhooks.values import NO_VAL, ExitStatus, text_from_c, text_to_c
 from slurmhooks.view import nearest
 

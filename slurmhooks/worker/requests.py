@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any
 
-from slurmhooks import site
+from slurmhooks import slurm_conf
 from slurmhooks.worker import control
 
 PREFIX = "slurmhooks"
@@ -52,7 +52,7 @@ class Requests:
         """Listen."""
         self._asked: list[Asked] = []
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._listening.bind(f"\0{start_of_name(site.directory())}{os.urandom(8).hex()}")
+        self._listening.bind(f"\0{start_of_name(slurm_conf.directory())}{os.urandom(8).hex()}")
         self._listening.listen(MOST)
         self._listening.setblocking(False)
 

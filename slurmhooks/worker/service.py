@@ -8,16 +8,17 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from slurmhooks import loader, site, trusted
+from slurmhooks import paths, site, trusted
 from slurmhooks.errors import LoadError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.reload import Former, LiveSite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from slurmhooks.config import Config, Workers
-    from slurmhooks.loader import Source, State
+    from slurmhooks.loader import Source
+    from slurmhooks.paths import State
     from slurmhooks.registry import Registry
 
 Query = Callable[[bytes], bytes]
@@ -72,7 +73,7 @@ class Watch:
 
     def file(self, path: str) -> None:
         """Watch a file; to be called before it is read."""
-        self.files.setdefault(path, loader.state(path))
+        self.files.setdefault(path, paths.state(path))
 
     def glob(self, pattern: str) -> None:
         """Watch which files there are for a glob; to be called before it is expanded."""
@@ -80,7 +81,7 @@ class Watch:
 
     def changed(self) -> bool:
         """Tell whether anything is not as it was. Costs one stat for each file and one listing for each glob."""
-        return any(loader.state(path) != seen for path, seen in self.files.items()) or any(
+        return any(paths.state(path) != seen for path, seen in self.files.items()) or any(
             _listed(pattern) != seen for pattern, seen in self.globs.items()
         )
 
@@ -105,7 +106,7 @@ class Watch:
 def _listed(pattern: str) -> list[str] | None:
     """Return the files that there are for a glob; None: they cannot be listed."""
     try:
-        return loader.matches(pattern)
+        return paths.matches(pattern)
     except LoadError:
         return None
 
@@ -158,7 +159,7 @@ def load_site(
     try:
         # What is wrong is watched, too, or its repair would go unnoticed.
         for pattern in site.patterns_of(path, site.read_config(path)):
-            if loader.has_magic(pattern):
+            if paths.has_magic(pattern):
                 watch.glob(pattern)
         live.start()
     finally:

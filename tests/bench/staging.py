@@ -1,178 +1,28 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compare staging with ``rsync -a`` on every file system that can be had: ext4, XFS and Btrfs in loop devices, tmpfs.
+"""scrun's staging beside `rsync -a`, on the file systems that can be made here; no cluster has a part in it."""
 
-Usage: staging.py [--files N] [--gigabytes G] [--rounds R] [--json] [KIND...]
-
-Mounts where nobody else sees it, so that whatever ends this ends the mounts. Needs root, rsync, and for each kind its
-mkfs (Debian: e2fsprogs, xfsprogs, btrfs-progs); what is missing is said, and left out. A row is a name, its seconds,
-the ratio to rsync's, the highest ratio that is good enough (1 for copies, a third where hard links or reflinks serve),
-the ratio of processor time, which says more than the first on a busy machine, and the seconds of each round. About 6
-GiB of disk are needed, and of memory for tmpfs: with less than 8 GiB of that, half as much is copied there.
-"""
-
-import argparse
-import contextlib
-import importlib.util
 import json
-import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
 
-PROJECT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(PROJECT))
+from .machine import HERE, BenchError
+from .rows import Row, number, spread
 
-from tests.cluster.lab import namespace  # noqa: E402
-
-KINDS = {
-    "ext4": ["mkfs.ext4", "-q", "-F"],
-    "xfs": ["mkfs.xfs", "-q", "-m", "reflink=1"],
-    "btrfs": ["mkfs.btrfs", "-q"],
-    "tmpfs": [],
-}
-REFLINKS = ("xfs", "btrfs")
-BASE = "rsync -a"
-AS_FAST, THREE_TIMES = 1.0, 1 / 3
-
-MEMORY_FACTOR = 4
-"""Source and target, and as much for all else."""
-
-Row = dict[str, str | float | bool | list[float]]
+GROUP = "staging"
+SIZES = ["--files", "10000", "--gigabytes", "2", "--rounds", "3"]
 
 
-def measuring() -> ModuleType:
-    """Return contrib's comparison of the ways to copy, which sites run on file systems of their own."""
-    spec = importlib.util.spec_from_file_location("staging_ways", PROJECT / "contrib" / "scrun" / "bench.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def missing(kind: str) -> str | None:
-    """Return why a file system cannot be made here, or None."""
-    if os.geteuid() != 0:
-        return "mounting needs root"
-    if shutil.which("rsync") is None:
-        return "rsync is not installed"
-    command = KINDS[kind]
-    if command and shutil.which(command[0]) is None:
-        return f"{command[0]} is not installed"
-    return None
-
-
-@contextlib.contextmanager
-def mounted(kind: str, gigabytes: float) -> Iterator[Path]:
-    """Give a new file system, on a file of its own or in memory.
-
-    Raises:
-        subprocess.CalledProcessError: it cannot be made or mounted here; its output says why.
-    """
-    with tempfile.TemporaryDirectory(prefix="slurmhooks-bench-", dir="/var/tmp") as folder:
-        size = int((2 * gigabytes + 1.5) * 1024)
-        image, place = Path(folder, "image"), Path(folder, "place")
-        place.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", f"size={size}m", "none", str(place)]
-        if KINDS[kind]:
-            with open(image, "wb") as file:
-                file.truncate(size << 20)
-            subprocess.run([*KINDS[kind], str(image)], check=True, capture_output=True)
-            command = ["mount", "-o", "loop,noatime", str(image), str(place)]
-        subprocess.run(command, check=True, capture_output=True)
-        try:
-            yield place
-        finally:
-            # Lazily: when interrupted, threads may still be copying.
-            subprocess.run(["umount", "--lazy", str(place)], check=True)
-
-
-def fitting(kind: str, gigabytes: float) -> float:
-    """Return how much to copy: less in memory if that is short."""
-    if kind != "tmpfs":
-        return gigabytes
-    with open("/proc/meminfo") as file:
-        available = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable:")) / (1 << 20)
-    return gigabytes if available >= MEMORY_FACTOR * gigabytes else gigabytes / 2
-
-
-def goal(kind: str, way: str, big: bool) -> float:
-    """Return the highest ratio to rsync's time that is good enough."""
-    return THREE_TIMES if "hard links" in way or (big and kind in REFLINKS) else AS_FAST
-
-
-def rows(kind: str, files: int, gigabytes: float, rounds: int) -> Iterator[Row]:
-    """Measure on one file system; a row for each way, as soon as it is known."""
-    ways = measuring()
-    with mounted(kind, gigabytes) as place:
-        for big in (False, True):
-            source = place / "source"
-            if big:
-                ways.few_files(source, gigabytes)
-            else:
-                ways.small_files(source, files)
-            what = f"{gigabytes:g} GiB in {ways.FEW} files" if big else f"{files} small files"
-            times = ways.measure(source, rounds)
-            medians = ways.medians(times)
-            base, base_used = medians[BASE]
-            for way, (seconds, used) in medians.items():
-                if way == BASE or "1 worker" in way:
-                    continue
-                ratio, wanted = seconds / base, goal(kind, way, big)
-                name = f"staging, {kind}, {what}: {way}"
-                yield {"name": name, "value": seconds, "unit": "s", "base": base, "ratio": ratio, "goal": wanted,
-                       "met": ratio <= wanted, "processor_ratio": used / base_used,
-                       "values": [wall for wall, _ in times[way]],
-                       "base_values": [wall for wall, _ in times[BASE]]}  # fmt: skip
-            shutil.rmtree(source)
-
-
-def main() -> int:
-    """Measure and print; 1 if a goal is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help="by default all")
-    parser.add_argument("--files", type=int, default=10_000)
-    parser.add_argument("--gigabytes", type=float, default=2.0)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", action="store_true", help="a JSON object a line")
-    options = parser.parse_args()
-    unknown = set(options.kinds) - set(KINDS)
-    if unknown:
-        parser.error(f"no file system {', '.join(sorted(unknown))}: {', '.join(KINDS)}")
-    if os.geteuid() == 0:
-        namespace.private_mounts()
-    good = True
-    for kind in options.kinds or KINDS:
-        why = missing(kind)
-        try:
-            if why is None:
-                for row in rows(kind, options.files, fitting(kind, options.gigabytes), options.rounds):
-                    good = good and bool(row["met"])
-                    show(row, options.json)
-        except subprocess.CalledProcessError as error:
-            why = f"{' '.join(error.cmd)}: {error.stderr.decode(errors='replace').strip()}"
-        if why is not None:
-            sys.stderr.write(f"staging, {kind}: not measured: {why}\n")
-    return 0 if good else 1
-
-
-def show(row: Row, as_json: bool) -> None:
-    """Print a row."""
-    if as_json:
-        sys.stdout.write(json.dumps(row) + "\n")
-    else:
-        said = "" if row["met"] else "  MISSED"
-        sys.stdout.write(
-            f"{row['name']:68} {row['value']:8.3f} s  {row['ratio']:5.2f} of rsync's {row['base']:7.3f} s,"
-            f" goal {row['goal']:.2f}; processor {row['processor_ratio']:.2f}{said}\n"
+def measure() -> Iterator[Row]:
+    """Measure the rows of this group."""
+    command = [sys.executable, str(HERE / "file_systems.py"), "--json", *SIZES]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    if not rows:
+        raise BenchError("tests/bench/file_systems.py measured nothing; see above")
+    for row in rows:
+        parts = {"rsync -a, s": spread(row["base_values"]), "here, s": spread(row["values"])}
+        note = f"processor time: {number(row['processor_ratio'])} of rsync's"
+        yield Row(
+            GROUP, f"{row['name']}: time relative to 'rsync -a'", row["goal"], "x", row["ratio"], parts=parts, note=note
         )
-    sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

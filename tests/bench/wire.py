@@ -17,6 +17,7 @@ from slurmhooks.wire.tables import WIDTHS, parse
 from slurmhooks.worker.service import Settings
 
 HERE = Path(__file__).parent
+FILES = HERE / "files"
 TABLE = HERE.parents[1] / "build" / "native-plain" / "plugins" / "slurmhooks" / "slurmhooks.table"
 READS = (
     *("account", "user_id", "group_id", "name", "work_dir", "script", "reservation", "features", "tres_per_node"),
@@ -47,7 +48,7 @@ def main() -> None:
     values["environment"] = [b"VARIABLE_%d=a value of usual length" % number for number in range(60)] + [b"HOME=/h"]
     request = Message(Type.REQUEST, 0, 5, 5, ((0, pack(job, values)),)).encode(tables)
     views = Views(tables)
-    service = Service(tables, loader.load(loader.expand(["policy.py"], str(HERE))), Settings())
+    service = Service(tables, loader.load(loader.expand(["policy.py"], str(FILES))), Settings())
 
     def read() -> object:
         ((tag, value),) = decode(request, tables).items

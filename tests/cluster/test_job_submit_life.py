@@ -9,6 +9,7 @@ import pytest
 
 from slurmhooks.reload import STAYS
 from tests.bench import memory
+from tests.bench.rows import SHORT
 from tests.cluster.accounting import MAKE_SECONDS
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import CONF, DEFAULT_TOML, FOLDER, HOOKS_D, TOML, UNANSWERED, Site
@@ -604,7 +605,7 @@ def test_memory(site: Site) -> None:
         found = list(memory.measure(lab, 5000))
     finally:
         site.conf(CONF_LINES.format(plugins="python"))
-    assert [row for row in found if row[2] is not None and row[1] > row[2]] == []
+    assert [row for row in found if row.verdict == SHORT] == []
 
 
 CONSTANTS = """

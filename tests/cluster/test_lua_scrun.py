@@ -32,7 +32,7 @@ NEVER = 124
 RACE = "run_command_waitpid_timeout"
 """In stage_out scrun's reaper of children races with allocator_command(), whoever reads the script."""
 ALARM = "killed by signal 14"
-"""An anchor's timer may go off before scrun listens; ours keeps it alive (native/scrun/alarm.h)."""
+"""An anchor's timer may go off before scrun listens; ours keeps it alive (native/scrun/alarm.c)."""
 LIVES = 30
 """On a busy machine the reaper wins more often than not, and a script may run several commands."""
 JSON_MODULES = "/usr/share/lua/5.*/json.lua"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.spank.callbacks import DROPPED, PLACES, ROOT, USER, Place
 from slurmhooks.spank.fields import ITEMS, TASK, Item
 from tests.cluster.spank.runs import ALICE, RUNS, Run, Truth, job_of, step_of

@@ -89,7 +89,7 @@ def build(flavour: Flavour) -> Build:
         python = embeddable_python()
         command = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", str(tree), str(ROOT / "native")]
         command += [f"--prefix={tree / 'plugins'}", f"-Dpython={python}", f"-Dpython_paths={python_paths(python)}"]
-        command += [f"-Dslurm_include={include}", f"-Dlua={lua}", "-Dfakehost=true"]
+        command += [f"-Dslurm_include={include}", f"-Dlua={lua}", "-Dtests=true"]
         command += [f"-Dsysconfdir_slurm={tree / 'etc'}"]
         command += flavour.options
         # Meson caches what it found: changed options mean a fresh start.
@@ -100,9 +100,8 @@ def build(flavour: Flavour) -> Build:
             run(command, environment)
             stamp.write_text(wanted)
         run([ninja(), "-C", str(tree), "install"], environment)
-    fakehost = tree / "fakehost"
-    cores = (fakehost / "libother_core.so", fakehost / "libmalloc_core.so")
-    return Build(flavour, tree / "etc", tree / "plugins", fakehost / "fakehost", *cores, include, lua != "none")
+    cores = (tree / "libother_core.so", tree / "libmalloc_core.so")
+    return Build(flavour, tree / "etc", tree / "plugins", tree / "fakehost", *cores, include, lua != "none")
 
 
 @contextmanager

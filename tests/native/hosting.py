@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs scripts in native/fakehost, and reads what it prints."""
+"""Runs scripts in tests/fakehost, and reads what it prints."""
 
 import os
 import re

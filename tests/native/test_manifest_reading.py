@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from slurmhooks import manifest, spank
-from slurmhooks.hook import HOOKS, Option
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.loader import Source
+from slurmhooks.option import Option
 from slurmhooks.registry import Registry
 from tests.native.building import ROOT
 from tests.native.hosting import Host, Result, Value

@@ -13,8 +13,8 @@ from slurmhooks.testing import FakeContainer, FakeJob, FakeRecord, FakeSpank, Re
 from slurmhooks.values import Unlimited
 
 if TYPE_CHECKING:
-    from slurmhooks.hook import Option
     from slurmhooks.job_submit.model import Environment, Job, Partition, Record, Reservation, Words
+    from slurmhooks.option import Option
     from slurmhooks.scrun import CommandResult, Config, Container
     from slurmhooks.spank.model import Spank
     from slurmhooks.values import ExitStatus

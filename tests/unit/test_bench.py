@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
+from pathlib import Path
 
 import pytest
 
-from tests.cluster.benchmarks import rows
+from docs import tables
+from tests.bench import rows
 
 
 @pytest.mark.parametrize(
@@ -28,13 +30,52 @@ def test_spread() -> None:
 
 
 def test_the_same_row_in_each_form() -> None:
-    """People, the documentation and programs read the same value and verdict."""
+    """People and programs read the same value and verdict."""
     row = rows.Row("group", "what", 0.5, "ms", 0.25, parts={"part": rows.spread([1, 2, 3])}, note="how")
     text = rows.as_text([row])
     assert "at most 0.500 ms" in text
     assert "0.250 ms  pass" in text
     assert "2.00 (1.00 to 3.00, n=3)" in text
-    assert "| what | 0.500 ms | 0.250 ms | pass |" in rows.as_markdown("24.11", [row])
-    read = json.loads(rows.as_json({"processors": "2"}, {"24.11": [row]}))
-    assert read["tables"]["24.11"][0]["verdict"] == "pass"
-    assert read["tables"]["24.11"][0]["parts"]["part"]["median"] == 2
+    (read,) = json.loads(rows.as_json("2026-11-22", {"processors": "2"}, {"24.11": [row]}))["rows"]
+    assert (read["release"], read["verdict"], read["parts"]["part"]["median"]) == ("24.11", "pass", 2)
+
+
+def test_tables_are_up_to_date() -> None:
+    """The tables of the documentation are those that docs/tables.py writes from docs/figures."""
+    known = tables.read()
+    pages = {path: path.read_text() for path in tables.pages()}
+    assert any(tables.TABLE.search(text) for text in pages.values())
+    for path, text in pages.items():
+        assert tables.fill(text, known) == text, f"{path}: run docs/tables.py"
+
+
+def test_all_kept_figures_are_shown() -> None:
+    """Each group that docs/figures has is in a table."""
+    shown = {
+        group
+        for path in tables.pages()
+        for _, groups, _, _ in tables.TABLE.findall(path.read_text())
+        for group in groups.split()
+    }
+    assert {row["group"] for row in tables.read()} == shown
+
+
+def test_a_table(tmp_path: Path) -> None:
+    """A run of the bench becomes a table: a column for each release, the newest run counts, misses are bold."""
+    old = rows.Row("group", "what", 0.5, "ms", 0.25)
+    new = rows.Row("group", "what", 0.5, "ms", 0.7501)
+    (tmp_path / "b.json").write_text(rows.as_json("2026-11-21", {}, {"22.05": [old], "24.11": [old]}))
+    (tmp_path / "a.json").write_text(rows.as_json("2026-11-22", {}, {"24.11": [new]}))
+    page = "before\n<!-- figures: group -->\nold\n<!-- end of figures -->\nafter\n"
+
+    filled = tables.fill(page, tables.read(tmp_path))
+
+    table = "| what | limit | 22.05 | 24.11 |\n| --- | --- | --- | --- |\n| what | ≤ 0.5 ms | 0.25 | **0.75** |\n"
+    assert filled == page.replace("old\n", table)
+
+
+def test_several_runs() -> None:
+    """Several runs are shown as their range, which is bold as soon as one of them is beyond the limit."""
+    row = {"release": None, "limit": 1.15, "at_least": False, "unit": "x", "value": [1.16, 1.12]}
+    assert tables.figure(row, units=False) == "**1.12 to 1.16**"
+    assert tables.figure({**row, "limit": 1, "at_least": True}, units=True) == "1.12 to 1.16 x"

@@ -8,7 +8,7 @@ import pytest
 
 from slurmhooks import dispatch
 from slurmhooks.errors import HandlerError, Reject, SpankError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import log
 from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Handler

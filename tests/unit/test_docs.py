@@ -16,7 +16,7 @@ import pytest
 
 from docs import generate
 from slurmhooks import cli, config, loader
-from slurmhooks.hook import CONTEXTS, HOOKS
+from slurmhooks.hook_specs import CONTEXTS, HOOKS
 from slurmhooks.job_submit import constants, fields, model, rows
 from slurmhooks.spank import callbacks
 from slurmhooks.spank import fields as spank_fields
@@ -36,7 +36,7 @@ REFERENCE = generate.pages()
 TEXT = "\n".join(PAGES.values())
 SOURCES = "\n".join(
     path.read_text()
-    for folder in ("slurmhooks", "native", "tests/cluster")
+    for folder in ("slurmhooks", "native", "tests/bench", "tests/cluster")
     for path in (PROJECT / folder).rglob("*")
     if path.suffix in (".py", ".c", ".h")
 )

@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from slurmhooks.decorator import MARKS, Collection, Decorator, collecting
 from slurmhooks.errors import Reject
-from slurmhooks.hook import CONTEXTS, HOOKS, MARKS, Collection, Decorator, Option, collecting, hook
+from slurmhooks.hook import hook
+from slurmhooks.hook_specs import CONTEXTS, HOOKS
+from slurmhooks.option import Option
 
 SPANK = (
     "init",

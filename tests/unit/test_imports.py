@@ -14,15 +14,21 @@ ROOT = Path(__file__).parents[2]
 
 MAY_BE_IMPORTED = {
     "slurmhooks",
+    "slurmhooks.decorator",
     "slurmhooks.dispatch",
     "slurmhooks.errors",
     "slurmhooks.hook",
+    "slurmhooks.hook_specs",
     "slurmhooks.loader",
     "slurmhooks.log",
+    "slurmhooks.option",
     "slurmhooks.outcome",
+    "slurmhooks.paths",
     "slurmhooks.registry",
     "slurmhooks.spank",
+    "slurmhooks.spank.calls",
     "slurmhooks.spank.entry",
+    "slurmhooks.spank.environments",
     "slurmhooks.spank.fields",
     "slurmhooks.spank.model",
     "slurmhooks.spank.options",
@@ -31,6 +37,7 @@ MAY_BE_IMPORTED = {
     "slurmhooks.view",
     "slurmhooks.manifest",  # a line that it knows; else slurmhooks.site
     "slurmhooks.site",
+    "slurmhooks.slurm_conf",
     "_slurmhooks_spank",  # the compiled view
     "slurmhooks_site",  # the site's files
     "slurmhooks_site.hooks",
@@ -142,8 +149,8 @@ MAY_BE_IMPORTED_FOR_SCRIPTS = {
     name
     for name in MAY_BE_IMPORTED
     # The view of handlers in Python, and what it takes, scripts have in their own way.
-    if name not in ("slurmhooks.spank.fields", "slurmhooks.spank.model", "slurmhooks.spank.options", "slurmhooks.view")
-    and name not in ("_collections_abc", "slurmhooks_site", "slurmhooks_site.hooks")
+    if not name.startswith("slurmhooks.spank.") or name == "slurmhooks.spank.entry"
+    if name not in ("slurmhooks.view", "_collections_abc", "slurmhooks_site", "slurmhooks_site.hooks")
 } | {
     "slurmhooks.lua",
     "slurmhooks.lua.conversions",
@@ -251,7 +258,7 @@ def launch(tmp_path: Path, *arguments: str) -> set[str]:
     """
     script = tmp_path / "launch.py"
     script.write_text(LAUNCH)
-    # As native/core/interpreter.c starts it: isolated, without site.
+    # As native/embed/interpreter.c starts it: isolated, without site.
     command = [sys.executable, "-I", "-S", str(script), str(ROOT), *arguments]
     env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slurmhooks import loader
+from slurmhooks import loader, paths
 from slurmhooks.errors import LoadError
-from slurmhooks.loader import Source, expand, identity
+from slurmhooks.loader import Source, expand
+from slurmhooks.paths import identity
 from slurmhooks.registry import Registry
 
 Write = Callable[..., Path]
@@ -84,7 +85,7 @@ def test_patterns_mean_what_they_mean_in_the_shell(tmp_path: Path, names: list[s
     for name in names:
         (folder / name).touch()
     full = str(folder / pattern)
-    found = loader.matches(full)
+    found = paths.matches(full)
     assert found == (sorted(glob.glob(full)) if glob.has_magic(full) else [full])
 
 

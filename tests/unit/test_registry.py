@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmhooks.hook import HOOKS, Mark, Option
+from slurmhooks.decorator import Mark
+from slurmhooks.hook_specs import HOOKS
+from slurmhooks.option import Option
 from slurmhooks.registry import OPTION_NAME_LIMIT, Handler, Registry, parameters, verify, verify_options
 
 

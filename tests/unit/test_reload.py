@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from slurmhooks import loader, reload
+from slurmhooks import loader, paths, reload
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import log
 from slurmhooks.registry import Handler
 from slurmhooks.reload import LiveSite
@@ -583,10 +583,10 @@ def test_a_fifo_that_comes_at_the_wrong_moment(tmp_path: Path, monkeypatch: pyte
     """A FIFO in the place of a file that was looked at is not waited for: nobody may ever write to it."""
     path = tmp_path / "a.py"
     path.write_text("")
-    before = loader.state(str(path))
+    before = paths.state(str(path))
     path.unlink()
     os.mkfifo(path)
-    monkeypatch.setattr(loader, "state", lambda path: before)
+    monkeypatch.setattr(paths, "state", lambda path: before)
 
     def give_up(number: int, frame: object) -> None:
         raise AssertionError("it waits for the FIFO")

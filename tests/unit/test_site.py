@@ -15,7 +15,7 @@ Write = Callable[..., Path]
 
 
 @pytest.fixture(autouse=True)
-def slurm_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def place_slurm_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have slurm.conf in tmp_path."""
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
 
@@ -167,24 +167,6 @@ def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.Monke
     finally:
         for name in site.modules_below(["watched_package"]):
             del sys.modules[name]
-
-
-@pytest.mark.parametrize(
-    ("conf", "expected"),
-    [
-        ("", 0),
-        ("SlurmUser=daemon\n", 1),
-        ("# SlurmUser=bin\nClusterName=x\nslurmuser = 64030 # 1\n", 64030),
-        ("SlurmdUser=root\nSlurmUser=no_such_user\n", 0),
-        ("include more.conf\n", 12),
-        ("include gone.conf\nSlurmUser=13\n", 13),
-    ],
-)
-def test_slurm_user(write: Write, conf: str, expected: int) -> None:
-    """It is who slurm.conf says, root if it does not say."""
-    write("slurm.conf", conf)
-    write("more.conf", "SlurmUser=12\n")
-    assert site.slurm_user() == expected
 
 
 def test_a_configuration_that_others_may_write(write: Write) -> None:

@@ -22,3 +22,22 @@ def test_as_slurm_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert slurm_conf.value(path, "slurmuser") == "slurm"
         assert slurm_conf.value(path, "PlugStackConfig") is None
     assert slurm_conf.value(str(tmp_path / "none"), "PluginDir") is None
+
+
+@pytest.mark.parametrize(
+    ("conf", "expected"),
+    [
+        ("", 0),
+        ("SlurmUser=daemon\n", 1),
+        ("# SlurmUser=bin\nClusterName=x\nslurmuser = 64030 # 1\n", 64030),
+        ("SlurmdUser=root\nSlurmUser=no_such_user\n", 0),
+        ("include more.conf\n", 12),
+        ("include gone.conf\nSlurmUser=13\n", 13),
+    ],
+)
+def test_slurm_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conf: str, expected: int) -> None:
+    """It is who slurm.conf says, root if it does not say."""
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    (tmp_path / "slurm.conf").write_text(conf)
+    (tmp_path / "more.conf").write_text("SlurmUser=12\n")
+    assert slurm_conf.slurm_user() == expected

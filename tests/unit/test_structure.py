@@ -12,11 +12,11 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
-    ("codes", "slurm_conf", "errors", "_version"),
+    ("codes", "errors", "_version"),
     ("values", "outcome"),
     ("wire",),
-    ("hook", "registry", "config", "log", "slurm_conf", "structured", "trusted", "view"),
-    ("loader", "dispatch", "site", "watch", "reload"),
+    ("hook", "decorator", "hook_specs", "option", "registry", "config", "log", "structured", "trusted", "view"),
+    ("slurm_conf", "paths", "loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("slurmctld",),
     ("spank", "job_submit", "jobcomp", "scrun", "lua", "manifest"),

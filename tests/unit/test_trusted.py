@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import loader, manifest, site, trusted
+from slurmhooks import loader, manifest, site, slurm_conf, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.loader import Source
 
@@ -531,7 +531,7 @@ def test_a_relative_slurm_conf(write: Write, tmp_path: Path, monkeypatch: pytest
     for folder, conf in ((tmp_path, "site/slurm.conf"), (tmp_path / "site", "slurm.conf")):
         monkeypatch.chdir(folder)
         monkeypatch.setenv("SLURM_CONF", conf)
-        assert site.directory() == str(tmp_path / "site")
+        assert slurm_conf.directory() == str(tmp_path / "site")
         assert site.config_path() == tmp_path / "site" / "slurmhooks.toml"
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slurmhooks.decorator import Mark
 from slurmhooks.errors import StaleHandleError
-from slurmhooks.hook import Mark
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.constants import JobState
 from slurmhooks.registry import Registry, verify

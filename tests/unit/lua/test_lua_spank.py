@@ -12,7 +12,7 @@ import pytest
 
 from slurmhooks import loader
 from slurmhooks.errors import LoadError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import LEVELS, log
 from slurmhooks.lua import finding, spank
 from slurmhooks.lua.spank_handle import View

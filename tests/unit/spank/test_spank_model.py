@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.errors import SpankError, StaleHandleError
-from slurmhooks.hook import CONTEXTS, HOOKS
+from slurmhooks.hook_specs import CONTEXTS, HOOKS
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
 from slurmhooks.testing import FakeSpank
@@ -258,8 +258,8 @@ def test_only_a_tasks_start_has_a_command(context: str, callback: str) -> None:
 
 def test_releases_without_it_say_since_when(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before 23.11 there is no such function."""
-    _, spank = view()
-    monkeypatch.delattr(type(spank._lib), "spank_prepend_task_argv")
+    fake, spank = view()
+    monkeypatch.delattr(type(fake._slurm), "spank_prepend_task_argv")
     with pytest.raises(SpankError, match=r"works in Slurm 23\.11 and later \(ESPANK_NOT_AVAIL\)"):
         spank.prepend_task_argv(["time"])
 
@@ -330,7 +330,7 @@ def test_every_use_after_the_call_is_stale(use: Callable[[Any], object]) -> None
     """The handle is Slurm's again, and nothing of Slurm is asked any more."""
     _, spank = view(env={"A": "1"})
     spank.close()
-    spank._lib = spank._handle = None
+    spank._calls = None
     with pytest.raises(StaleHandleError):
         use(spank)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slurmhooks.errors import LoadError, StaleHandleError
-from slurmhooks.hook import HOOKS
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import log
 from slurmhooks.scrun import CommandResult
 from slurmhooks.testing import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks import config, loader, reload
+from slurmhooks import config, paths, reload
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.worker import control, requests
 from slurmhooks.worker.service import Settings, Watch, load_site
@@ -127,7 +127,7 @@ def test_a_folder_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None
         raise LoadError([f"{pattern}: Permission denied"])
 
     with monkeypatch.context() as patched:
-        patched.setattr(loader, "matches", matches)
+        patched.setattr(paths, "matches", matches)
         assert watch.changed()
         watch = Watch()
         watch.glob("/nonexistent/*.py")

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "embed/core.h"
+
+#include <Python.h>
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "embed/event_lock.h"
+#include "embed/fork.h"
+#include "embed/interpreter.h"
+#include "log.h"
+
+#define MOST_ARGUMENTS 16
+
+/* Log the current exception, one record a line, and clear it. */
+static void log_exception(const struct slurmhooks_entry *entry)
+{
+    PyObject *py_type, *py_value, *py_traceback;
+    PyObject *py_module, *py_lines = NULL;
+
+    log_error("%s.%s raised:", entry->module, entry->function);
+    PyErr_Fetch(&py_type, &py_value, &py_traceback);
+    PyErr_NormalizeException(&py_type, &py_value, &py_traceback);
+    py_module = PyImport_ImportModule("traceback");
+    if (py_module)
+        py_lines = PyObject_CallMethod(py_module, "format_exception", "OOO", py_type ? py_type : Py_None,
+                                       py_value ? py_value : Py_None, py_traceback ? py_traceback : Py_None);
+    if (py_lines && PyList_Check(py_lines)) {
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(py_lines); i++) {
+            const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(py_lines, i));
+            while (text && *text) {
+                size_t length = strcspn(text, "\n");
+                log_error("  %.*s", (int)length, text);
+                text += length + (text[length] == '\n');
+            }
+            PyErr_Clear();
+        }
+    } else {
+        PyErr_Clear();
+        PyObject *py_text = py_value ? PyObject_Str(py_value) : NULL;
+        const char *text = py_text ? PyUnicode_AsUTF8(py_text) : NULL;
+        log_error("  %s: %s", py_type ? ((PyTypeObject *)py_type)->tp_name : "?", text ? text : "?");
+        Py_XDECREF(py_text);
+        PyErr_Clear();
+    }
+    Py_XDECREF(py_lines);
+    Py_XDECREF(py_module);
+    Py_XDECREF(py_type);
+    Py_XDECREF(py_value);
+    Py_XDECREF(py_traceback);
+}
+
+/* The Python function of an entry, looked up once a process. RET borrowed, or NULL with an exception. */
+static PyObject *find(struct slurmhooks_entry *entry)
+{
+    if (!entry->cached) {
+        PyObject *py_module = PyImport_ImportModule(entry->module);
+        if (!py_module)
+            return NULL;
+        interpreter_loaded();
+        entry->cached = PyObject_GetAttrString(py_module, entry->function);
+        Py_DECREF(py_module);
+    }
+    return entry->cached;
+}
+
+/* Call a function with numbers. RET new, or NULL with an exception. */
+static PyObject *call_function(PyObject *function, const intptr_t *arguments, int count)
+{
+    PyObject *py_result = NULL;
+    /* One in front for a bound method's self. */
+    PyObject *py_numbers[1 + MOST_ARGUMENTS] = {NULL};
+    int made = 0;
+
+    if (count > MOST_ARGUMENTS) {
+        PyErr_Format(PyExc_TypeError, "%d arguments are more than the %d that an entry point has", count,
+                     MOST_ARGUMENTS);
+        return NULL;
+    }
+    while (made < count && (py_numbers[1 + made] = PyLong_FromSsize_t(arguments[made])))
+        made++;
+    if (made == count)
+        py_result = PyObject_Vectorcall(function, py_numbers + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    while (made)
+        Py_DECREF(py_numbers[made--]);
+    return py_result;
+}
+
+/* Read (rc, message, detail). RET 0, or -1 with an exception. */
+static int unpack(PyObject *py_result, struct slurmhooks_answer *answer)
+{
+    if (!PyTuple_Check(py_result) || PyTuple_GET_SIZE(py_result) != 3) {
+        PyErr_Format(PyExc_TypeError, "an entry point answers (int, bytes or None, int), not %R", py_result);
+        return -1;
+    }
+    PyObject *py_message = PyTuple_GET_ITEM(py_result, 1); /* borrowed */
+    long rc = PyLong_AsLong(PyTuple_GET_ITEM(py_result, 0));
+    if (rc == -1 && PyErr_Occurred())
+        return -1;
+    long detail = PyLong_AsLong(PyTuple_GET_ITEM(py_result, 2));
+    if (detail == -1 && PyErr_Occurred())
+        return -1;
+    if (rc < INT_MIN || rc > INT_MAX) {
+        PyErr_Format(PyExc_OverflowError, "the return code %ld does not fit an int", rc);
+        return -1;
+    }
+    if (py_message != Py_None) {
+        char *bytes;
+        if (PyBytes_AsStringAndSize(py_message, &bytes, NULL))
+            return -1;
+        answer->message = strdup(bytes);
+        if (!answer->message) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    answer->rc = (int)rc;
+    answer->detail = detail;
+    return 0;
+}
+
+static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments,
+                       int count)
+{
+    int rc = -1;
+
+    if (interpreter_start())
+        return -1;
+    unsigned before = fork_generation();
+    PyThreadState *known = PyGILState_GetThisThreadState();
+    PyThreadState *state = known ? known : thread_state_new();
+    if (!state) {
+        log_error("%s.%s: memory is short", entry->module, entry->function);
+        return -1;
+    }
+    PyEval_RestoreThread(state);
+    PyObject *py_function = find(entry); /* borrowed */
+    PyObject *py_result = py_function ? call_function(py_function, arguments, count) : NULL;
+    if (py_result)
+        rc = unpack(py_result, answer);
+    if (rc)
+        log_exception(entry);
+    Py_XDECREF(py_result);
+    if (fork_generation() != before) {
+        /* Back in Slurm it would be a second slurmctld, or a task twice. */
+        log_error("%s.%s: a handler has forked and its child came back, which ends here: have it call os._exit()",
+                  entry->module, entry->function);
+        _exit(1);
+    }
+    if (known)
+        PyEval_SaveThread();
+    else
+        thread_state_drop(state);
+    return rc;
+}
+
+static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments, int count)
+{
+    memset(answer, 0, sizeof(*answer));
+    int rc = event_lock_take();
+    if (rc) {
+        log_error("%s.%s: an event inside an event is refused (error %d)", entry->module, entry->function, rc);
+        return -1;
+    }
+    rc = call_locked(entry, answer, arguments, count);
+    event_lock_release();
+    return rc;
+}
+
+__attribute__((visibility("default"))) const struct slurmhooks_core slurmhooks_core = {
+    .abi = SLURMHOOKS_CORE_ABI,
+    .call = call,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "embed/event_lock.h"
+
+#include <pthread.h>
+
+/* It checks for errors so that an event inside an event is refused instead of waiting for itself. */
+static pthread_mutex_t event_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+int event_lock_take(void)
+{
+    return pthread_mutex_lock(&event_lock);
+}
+
+void event_lock_release(void)
+{
+    pthread_mutex_unlock(&event_lock);
+}
+
+void event_lock_reset(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+    event_lock = fresh;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manifest/inputs.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* file INODE SIZE MTIME_NS PATH: it must be that very file. */
+int input_file(const struct record *record)
+{
+    uint64_t inode, size, mtime;
+    struct stat status;
+
+    if (record->count != 5 || record_number(record->words[1], UINT64_MAX, &inode) ||
+        record_number(record->words[2], UINT64_MAX, &size) || record_number(record->words[3], UINT64_MAX, &mtime))
+        return -1;
+    if (stat(record->words[4], &status))
+        return 1;
+    uint64_t found = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    return status.st_ino != inode || (uint64_t)status.st_size != size || found != mtime;
+}
+
+/* absent PATH: there must still be no such file. */
+int input_absent(const struct record *record)
+{
+    struct stat status;
+
+    if (record->count != 2)
+        return -1;
+    return stat(record->words[1], &status) == 0;
+}
+
+/* Count the entries of a folder as slurmhooks/loader.py does: START*END, hidden ones left out. RET -1 if it cannot. */
+static int64_t count_entries(const char *folder, const char *start, const char *end)
+{
+    DIR *directory = opendir(folder);
+    size_t head = strlen(start), tail = strlen(end);
+    int64_t count = 0;
+
+    if (!directory)
+        return -1;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        size_t length = strlen(entry->d_name);
+        if (entry->d_name[0] != '.' && length >= head + tail && !strncmp(entry->d_name, start, head) &&
+            !strcmp(entry->d_name + length - tail, end))
+            count++;
+    }
+    closedir(directory);
+    return count;
+}
+
+/*
+ * glob INODE SIZE MTIME_NS COUNT FOLDER START END: the folder must be as it was, or at least be the same one
+ * with as many entries that fit. Each of those it had is a file of the manifest by itself, so there is no other among
+ * them.
+ */
+int input_glob(const struct record *record)
+{
+    uint64_t inode, size, mtime, count;
+    struct stat status;
+
+    if (record->count != 8 || record_number(record->words[1], UINT64_MAX, &inode) ||
+        record_number(record->words[2], UINT64_MAX, &size) || record_number(record->words[3], UINT64_MAX, &mtime) ||
+        record_number(record->words[4], INT32_MAX, &count))
+        return -1;
+    if (stat(record->words[5], &status) || status.st_ino != inode)
+        return 1;
+    uint64_t found = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    if ((uint64_t)status.st_size == size && found == mtime)
+        return 0;
+    return count_entries(record->words[5], record->words[6], record->words[7]) != (int64_t)count;
+}

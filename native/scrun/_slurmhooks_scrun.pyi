@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What staging asks of scrun and of Slurm (native/scrun/module.c). An address is that of a ``slurmhooks_container``."""
+
+from typing import Any
+
+def values(address: int, /) -> dict[str, Any]:
+    """Return the texts and numbers of a container, by name; a text is None where scrun gives none."""
+
+def job_env(address: int, /) -> list[str]:
+    """Return the entries of the job's environment; none in stage_out."""
+
+def cancelled(address: int, /) -> bool:
+    """Tell whether scrun has given the container up."""
+
+def ask(address: int, function: str, argument: bytes, /) -> tuple[bool, int, bytes]:
+    """Call a function of scrun's; return whether it failed, its status and output."""
+
+def job_is_over(job_id: int, /) -> bool:
+    """Tell whether a job has ended."""
+
+def log(level: int, line: bytes, /) -> None:
+    """Write a line to Slurm's log."""
+
+def syslog(line: bytes, /) -> None:
+    """Write a line to the system's log."""

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "slurmctld/users.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "slurm/slurm.h"
+#include "src/common/slurm_xlator.h"
+#include "src/common/assoc_mgr.h"
+#include "src/common/uid.h"
+#include "src/slurmctld/slurmctld.h"
+
+static char *duplicate(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+char *slurmhooks_user_name(void *identity, uint32_t user_id)
+{
+    char *found, *copy;
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+    if (identity && ((identity_t *)identity)->pw_name)
+        return duplicate(((identity_t *)identity)->pw_name);
+#else
+    (void)identity;
+#endif
+    found = uid_to_string_or_null(user_id);
+    copy = duplicate(found);
+    xfree(found);
+    return copy;
+}
+
+static void lock_assoc(assoc_mgr_lock_t *locks)
+{
+    *locks = (assoc_mgr_lock_t){.assoc = READ_LOCK, .qos = READ_LOCK, .user = READ_LOCK};
+    assoc_mgr_lock(locks);
+}
+
+/* Find the user's association in the locked records. RET NULL if there is none, or no accounting.
+ */
+static slurmdb_assoc_rec_t *find_assoc(uint32_t user_id, char *account, char *partition)
+{
+    slurmdb_user_rec_t user = {.uid = user_id};
+    slurmdb_assoc_rec_t wanted = {.uid = user_id, .partition = partition, .acct = account};
+    slurmdb_assoc_rec_t *found = NULL;
+
+    if (!assoc_mgr_assoc_list || !assoc_mgr_user_list)
+        return NULL;
+    if (!wanted.acct && assoc_mgr_fill_in_user(acct_db_conn, &user, accounting_enforce, NULL, true) != SLURM_ERROR)
+        wanted.acct = user.default_acct;
+    if (!wanted.acct)
+        return NULL;
+    if (assoc_mgr_fill_in_assoc(acct_db_conn, &wanted, accounting_enforce, &found, true) == SLURM_ERROR)
+        return NULL;
+    return found;
+}
+
+static slurmdb_qos_rec_t *find_qos(uint32_t id, char *name)
+{
+    slurmdb_qos_rec_t wanted = {.id = id, .name = name};
+    slurmdb_qos_rec_t *found = NULL;
+
+    if (!assoc_mgr_qos_list)
+        return NULL;
+    if (assoc_mgr_fill_in_qos(acct_db_conn, &wanted, accounting_enforce, &found, true) == SLURM_ERROR)
+        return NULL;
+    return found;
+}
+
+char *slurmhooks_default_account(uint32_t user_id)
+{
+    slurmdb_user_rec_t user = {.uid = user_id};
+    assoc_mgr_lock_t locks;
+    char *name = NULL;
+
+    lock_assoc(&locks);
+    if (assoc_mgr_user_list &&
+        assoc_mgr_fill_in_user(acct_db_conn, &user, accounting_enforce, NULL, true) != SLURM_ERROR)
+        name = duplicate(user.default_acct);
+    assoc_mgr_unlock(&locks);
+    return name;
+}
+
+char *slurmhooks_default_qos(uint32_t user_id, char *account, char *partition)
+{
+    assoc_mgr_lock_t locks;
+    slurmdb_assoc_rec_t *assoc;
+    slurmdb_qos_rec_t *qos;
+    char *name = NULL;
+
+    lock_assoc(&locks);
+    assoc = find_assoc(user_id, account, partition);
+    if (assoc && assoc->def_qos_id && (qos = find_qos(assoc->def_qos_id, NULL)))
+        name = duplicate(qos->name);
+    assoc_mgr_unlock(&locks);
+    return name;
+}
+
+char *slurmhooks_assoc_comment(uint32_t user_id, char *account, char *partition)
+{
+    char *comment = NULL;
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+    assoc_mgr_lock_t locks;
+    slurmdb_assoc_rec_t *assoc;
+
+    lock_assoc(&locks);
+    if ((assoc = find_assoc(user_id, account, partition)))
+        comment = duplicate(assoc->comment);
+    assoc_mgr_unlock(&locks);
+#else
+    (void)user_id, (void)account, (void)partition;
+#endif
+    return comment;
+}
+
+static int join_qos(void *item, void *argument)
+{
+    char **names = argument;
+    slurmdb_qos_rec_t *qos = find_qos(atoi(item), NULL);
+
+    if (qos && qos->name)
+        xstrfmtcat(*names, "%s%s", *names ? "," : "", qos->name);
+    return 0;
+}
+
+char *slurmhooks_assoc_qos(uint32_t user_id, char *account, char *partition)
+{
+    assoc_mgr_lock_t locks;
+    slurmdb_assoc_rec_t *assoc;
+    char *names = NULL, *copy;
+
+    lock_assoc(&locks);
+    if ((assoc = find_assoc(user_id, account, partition)) && assoc->qos_list)
+        list_for_each(assoc->qos_list, join_qos, &names);
+    assoc_mgr_unlock(&locks);
+    copy = duplicate(names);
+    xfree(names);
+    return copy;
+}
+
+int64_t slurmhooks_qos_priority(char *name)
+{
+    assoc_mgr_lock_t locks;
+    slurmdb_qos_rec_t *qos;
+    int64_t priority = -1;
+
+    lock_assoc(&locks);
+    if ((qos = find_qos(0, name)))
+        priority = qos->priority;
+    assoc_mgr_unlock(&locks);
+    return priority;
+}
+
+const char *slurmhooks_cluster_name(void)
+{
+    return slurm_conf.cluster_name;
+}

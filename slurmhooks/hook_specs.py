@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The hooks that exist: Slurm's functions, and what a handler of each may take."""
+
+from __future__ import annotations
+
+CONTEXTS = ("local", "remote", "allocator", "slurmd", "job_script")
+"""The contexts of spank_context(), by Slurm's names; index + 1 is Slurm's number."""
+
+
+class HookSpec:
+    """One documented function of Slurm that handlers can stand in for.
+
+    Attributes:
+        name: how a site names it below ``hook``.
+        function: Slurm's function.
+        arguments: the names that a handler may take, any subset.
+        contexts: for SPANK, the contexts in which Slurm makes this call.
+        on_error: what a handler's bug may do; the first is the default, the second lets the request pass.
+    """
+
+    __slots__ = ("arguments", "contexts", "function", "name", "on_error")
+
+    @property
+    def has_timeout(self) -> bool:
+        """Whether handlers may have a time limit of their own: they run in worker processes."""
+        return self.name in ("job_submit", "job_modify")
+
+    def __init__(
+        self,
+        name: str,
+        function: str,
+        arguments: tuple[str, ...],
+        on_error: tuple[str, str],
+        contexts: tuple[str, ...] = (),
+    ) -> None:
+        """Keep the description; see the class."""
+        self.name = name
+        self.function = function
+        self.arguments = arguments
+        self.on_error = on_error
+        self.contexts = contexts
+
+
+_SUBMIT = ("reject", "accept")
+_FAIL = ("fail", "ignore")
+_LISTS = ("partitions", "reservations", "jobs")
+_ALL_BUT_SCRIPT = ("local", "remote", "allocator", "slurmd")
+_STEP = ("local", "remote", "allocator")
+_REMOTE = ("remote",)
+
+HOOKS = {
+    spec.name: spec
+    for spec in (
+        HookSpec("job_submit", "job_submit()", ("job", "submit_uid", *_LISTS), _SUBMIT),
+        HookSpec("job_modify", "job_modify()", ("job", "record", "modify_uid", *_LISTS), _SUBMIT),
+        HookSpec("job_submit.init", "init()", (), _FAIL),
+        HookSpec("job_submit.fini", "fini()", (), _FAIL),
+        HookSpec("spank.init", "slurm_spank_init()", ("spank",), _FAIL, _ALL_BUT_SCRIPT),
+        HookSpec("spank.job_prolog", "slurm_spank_job_prolog()", ("spank",), _FAIL, ("job_script",)),
+        HookSpec("spank.init_post_opt", "slurm_spank_init_post_opt()", ("spank",), _FAIL, _STEP),
+        HookSpec("spank.local_user_init", "slurm_spank_local_user_init()", ("spank",), _FAIL, ("local",)),
+        HookSpec("spank.user_init", "slurm_spank_user_init()", ("spank",), _FAIL, _REMOTE),
+        HookSpec("spank.task_init_privileged", "slurm_spank_task_init_privileged()", ("spank",), _FAIL, _REMOTE),
+        HookSpec("spank.task_init", "slurm_spank_task_init()", ("spank",), _FAIL, _REMOTE),
+        HookSpec("spank.task_post_fork", "slurm_spank_task_post_fork()", ("spank",), _FAIL, _REMOTE),
+        HookSpec("spank.task_exit", "slurm_spank_task_exit()", ("spank",), _FAIL, _REMOTE),
+        HookSpec("spank.exit", "slurm_spank_exit()", ("spank",), _FAIL, _STEP),
+        HookSpec("spank.job_epilog", "slurm_spank_job_epilog()", ("spank",), _FAIL, ("job_script",)),
+        HookSpec("spank.slurmd_exit", "slurm_spank_slurmd_exit()", ("spank",), _FAIL, ("slurmd",)),
+        HookSpec("scrun.stage_in", "slurm_scrun_stage_in()", ("container",), _FAIL),
+        HookSpec("scrun.stage_out", "slurm_scrun_stage_out()", ("container",), _FAIL),
+    )
+}
+"""Every hook, by its name below ``hook``. A new one is a row here and an attribute in slurmhooks.hook."""

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Slurm's C functions, called for one SPANK callback."""
+
+from __future__ import annotations
+
+from slurmhooks.errors import SpankError
+from slurmhooks.spank.fields import ANYWHERE
+from slurmhooks.values import ENCODING, ERRORS, strings_from_c, text_from_c
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from slurmhooks.spank.fields import Where
+
+FIRST_BUFFER = 4096
+"""Bytes; four times as many at each further try."""
+LAST_BUFFER = 1 << 28
+
+
+class Calls:
+    """The functions of spank.h, for one callback.
+
+    Attributes:
+        ffi: of the compiled module.
+        lib: of the compiled module.
+        handle: the ``spank_t``.
+        context: the context of the callback.
+        callback: its name, without ``slurm_spank_``.
+    """
+
+    __slots__ = ("callback", "context", "ffi", "handle", "lib")
+
+    def __init__(self, native: Any, handle: Any, context: str, callback: str) -> None:
+        """Keep the arguments; ``native`` is the compiled module."""
+        self.ffi = native.ffi
+        self.lib = native.lib
+        self.handle = handle
+        self.context = context
+        self.callback = callback
+
+    def refuse(self, item: str, code: str, where: str) -> NoReturn:
+        """Raise SpankError for an item or function that does not work in this callback.
+
+        Args:
+            item: its name in spank.h.
+            code: name of an ESPANK code.
+            where: completes "it works ...".
+        """
+        raise SpankError(code, item, f"not available in {self.callback} ({self.context}); it works {where}")
+
+    def code_name(self, code: int) -> str:
+        """Return the name of an ESPANK code in this release of Slurm; its number if it has none."""
+        for name in dir(self.lib):
+            if name.startswith("ESPANK_") and getattr(self.lib, name) == abs(code):
+                return name
+        return str(code)
+
+    def text(self, pointer: Any) -> str | None:
+        """Return the text at a ``char *``; None for a null pointer."""
+        return None if pointer == self.ffi.NULL else text_from_c(self.ffi.string(pointer))
+
+    def get_item(self, item: str, where: Where, first: Any, second: Any) -> None:
+        """Call spank_get_item().
+
+        Args:
+            item: its name in spank.h.
+            where: where Slurm has it.
+            first: pointer to the result.
+            second: pointer to the second result of items that have two; else NULL.
+
+        Raises:
+            SpankError: Slurm does not have it here.
+        """
+        if self.context == "allocator" and where is not ANYWHERE:
+            # Slurm has no items there, but in exit its answer depends on what a register holds.
+            self.refuse(item, "ESPANK_NOT_AVAIL", where.text)
+        code = self.lib.slurmhooks_get_item(self.handle, getattr(self.lib, item), first, second)
+        if code:
+            self.refuse(item, self.code_name(code), where.text)
+
+    def job_environment(self, where: Where) -> list[str]:
+        """Return S_JOB_ENV: ``NAME=VALUE`` of each variable."""
+        environment = self.ffi.new("char ***")
+        self.get_item("S_JOB_ENV", where, environment, self.ffi.NULL)
+        return strings_from_c(self.ffi, environment[0])
+
+    def read_variable(self, function: str, name: str, where: str) -> str | None:
+        """Return a variable of any length; None if it is not set.
+
+        Args:
+            function: spank_getenv or spank_job_control_getenv.
+            name: of the variable.
+            where: completes "it works ...".
+
+        Raises:
+            SpankError: the function does not work here.
+        """
+        size = FIRST_BUFFER
+        while True:
+            buffer = self.ffi.new("char[]", size)
+            code = getattr(self.lib, function)(self.handle, name.encode(ENCODING, ERRORS), buffer, size)
+            if not code:
+                return text_from_c(self.ffi.string(buffer))
+            if code == self.lib.ESPANK_ENV_NOEXIST:
+                return None
+            if code != self.lib.ESPANK_NOSPACE or size >= LAST_BUFFER:
+                self.refuse(function, self.code_name(code), where)
+            size *= 4
+
+    def write_variable(self, function: str, name: str, value: str | None) -> None:
+        """Set a variable, or unset it.
+
+        Args:
+            function: spank_setenv or spank_job_control_setenv; the one that unsets has a similar name.
+            name: of the variable.
+            value: None: unset it.
+
+        Raises:
+            SpankError: Slurm refuses.
+        """
+        key = name.encode(ENCODING, ERRORS)
+        if value is None:
+            code = getattr(self.lib, function.replace("setenv", "unsetenv"))(self.handle, key)
+        else:
+            code = getattr(self.lib, function)(self.handle, key, value.encode(ENCODING, ERRORS), 1)
+        if code:
+            text = f"cannot write {name} in {self.callback} ({self.context})"
+            raise SpankError(self.code_name(code), function, text)
+
+    def process_variable(self, name: str) -> str | None:
+        """Return a variable of this process; None if it is not set."""
+        return self.text(self.lib.getenv(name.encode(ENCODING, ERRORS)))
+
+    def process_environment(self) -> list[str]:
+        """Return ``NAME=VALUE`` of each variable of this process."""
+        return strings_from_c(self.ffi, self.lib.environ)
+
+    def write_process_variable(self, name: str, value: str | None) -> None:
+        """Set a variable of this process, or unset it (None)."""
+        key = name.encode(ENCODING, ERRORS)
+        if value is None:
+            self.lib.unsetenv(key)
+        else:
+            self.lib.setenv(key, value.encode(ENCODING, ERRORS), 1)

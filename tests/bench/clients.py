@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""sbatch, salloc and srun with options registered, and no handler that is needed there."""
+
+import operator
+import statistics
+from collections.abc import Iterator
+
+from . import sites
+from .machine import ABSENT, PLUGSTACK, SPANK_LUA, Machine
+from .rows import Row, number, spread
+
+GROUP = "clients"
+COMMANDS = {"sbatch": "sbatch -H --wrap true", "salloc": "salloc -Q true", "srun": "srun -Q true"}
+MILLION = 1e6
+COUNTS = 8
+ROUNDS = 240
+
+
+def measure(machine: Machine) -> Iterator[Row]:
+    """Measure the rows of this group."""
+    machine.site({"bench.py": sites.QUIET})
+    machine.put(sites.QUIET_LUA, "/etc/slurm/bench.lua")
+    plugstacks = {"no plugin": "", "slurmhooks": PLUGSTACK}
+    if machine.spank_lua:
+        plugstacks["spank-lua"] = f"required {SPANK_LUA} /etc/slurm/bench.lua\n"
+    try:
+        for name, command in COMMANDS.items():
+            yield _instructions(machine, name, command, plugstacks)
+        for name in COMMANDS:
+            yield _times(machine, name, plugstacks)
+    finally:
+        machine.root("scancel --state=PENDING --user=alice")
+
+
+def _instructions(machine: Machine, name: str, command: str, plugstacks: dict[str, str]) -> Row:
+    """Count instructions: of one salloc in twenty Slurm tells the allocation in a message less, so not the fewest."""
+    found = {}
+    for plugin, plugstack in plugstacks.items():
+        machine.put(plugstack, "/etc/slurm/plugstack.conf")
+        found[plugin] = spread([count / MILLION for count in machine.instructions(command, COUNTS)])
+    added = found["slurmhooks"].median - found["no plugin"].median
+    return Row(
+        GROUP,
+        f"{name} with options registered, no handler needed: instructions added",
+        0.15,
+        "million",
+        added if added > 0 else None,
+        parts={f"{plugin}, million": part for plugin, part in found.items()},
+    )
+
+
+def _times(machine: Machine, name: str, plugstacks: dict[str, str]) -> Row:
+    """Time what the client does by itself: --help loads the plugins and asks slurmctld nothing."""
+    cases: dict[str, tuple[str | None, str]] = {plugin: (text, f"{name} --help") for plugin, text in plugstacks.items()}
+    found = machine.times(ROUNDS, cases)
+    parts = {f"{plugin}, ms": spread(values) for plugin, values in found.items()}
+    what = f"{name} --help with options registered: wall time added, relative to spank-lua"
+    if not machine.spank_lua:
+        return Row(GROUP, what, 0.5, "x", None, parts=parts, note=ABSENT)
+    # Each against its neighbour in time: the machine may be slow for a while.
+    without = found["no plugin"]
+    added = {
+        plugin: statistics.median(map(operator.sub, values, without))
+        for plugin, values in found.items()
+        if plugin != "no plugin"
+    }
+    if added["spank-lua"] <= 0 or added["slurmhooks"] < 0:
+        return Row(GROUP, what, 0.5, "x", None, parts=parts, note="lost in noise: use a quiet machine")
+    note = f"by turns: {number(added['slurmhooks'])} ms added, against {number(added['spank-lua'])} ms"
+    return Row(GROUP, what, 0.5, "x", added["slurmhooks"] / added["spank-lua"], parts=parts, note=note)

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""slurmctld under many submissions: the rate at which it takes a burst, and the memory that stays in use."""
+
+from collections.abc import Iterator
+
+from . import burst, memory
+from .machine import Machine
+from .rows import Row
+
+GROUP = "controller"
+
+
+def measure(machine: Machine) -> Iterator[Row]:
+    """Measure the rows of this group."""
+    machine.site({})
+    yield from burst.measure(machine.lab)
+    yield from memory.measure(machine.lab)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The cluster that is measured, what is put into it, and the tools that it needs."""
+
+import hashlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+HERE = Path(__file__).resolve().parent
+TESTS = HERE.parent
+RUN = TESTS / "cluster" / "run"
+FILES = HERE / "files"
+INSIDE = HERE / "inside"
+PREFIX = os.environ.get("SLURMHOOKS_TEST_PREFIX", "")
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slurmhooks" / "bench"
+VALGRIND = "/opt/valgrind"
+SPANK_LUA = "/opt/spank-lua/lua.so"
+WHERE_SPANK_LUA_IS = "SLURMHOOKS_SPANK_LUA"
+"""A variable of the environment: its library, or a folder of its sources."""
+PLUGSTACK = "required spank_python.so\n"
+ABSENT = "spank-lua is absent: --spank-lua says where it is"
+
+
+class BenchError(Exception):
+    """What was to be measured cannot be; the text says why."""
+
+
+class Lab(Protocol):
+    """Run a verb of `tests/cluster/run` for one release and return its output."""
+
+    def __call__(self, verb: str, /, *arguments: str, stdin: str | None = None) -> str:
+        """Run the verb; raise an exception if it fails."""
+
+
+class Machine:
+    """One running cluster with the working tree installed.
+
+    Attributes:
+        release: of Slurm.
+        spank_lua: whether spank-lua is in it.
+    """
+
+    def __init__(self, release: str, spank_lua: Path | None) -> None:
+        self.release = release
+        self.lab("up")
+        self.lab("install")
+        self.spank_lua = spank_lua is not None
+        if spank_lua is not None:
+            self._spank_lua(spank_lua)
+
+    def lab(self, verb: str, *arguments: str, stdin: str | None = None) -> str:
+        """Call a verb of `run`.
+
+        Raises:
+            BenchError: it failed.
+        """
+        env = {**os.environ, "SLURMHOOKS_CLUSTER": f"{PREFIX}bench"}
+        command = [str(RUN), verb, self.release, *arguments]
+        done = subprocess.run(command, env=env, input=stdin, stdout=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise BenchError(f"'run {verb} {self.release} {shlex.join(arguments)}' failed: {done.stdout[-2000:]}")
+        return str(done.stdout)
+
+    def root(self, command: str, stdin: str | None = None) -> str:
+        """Run a shell command as root; return its output."""
+        return self.lab("exec", "--", "sh", "-c", command, stdin=stdin)
+
+    def user(self, command: str) -> str:
+        """Run a shell command as alice; return its output."""
+        return self.lab("as", "alice", "--", "sh", "-c", command)
+
+    def put(self, text: str, path: str) -> None:
+        """Write a file."""
+        self.lab("put", "-", path, stdin=text)
+
+    def inside(self, script: str, *arguments: str, asked: object = None) -> object:
+        """Run a program of the folder `inside` as root; return what it prints, which is JSON."""
+        path = f"/opt/{script}"
+        self.lab("put", str(INSIDE / script), path)
+        return json.loads(self.lab("exec", "--", "python3", path, *arguments, stdin=json.dumps(asked)))
+
+    def site(self, hooks: Mapping[str, str], local: str = "", plugstack: str = PLUGSTACK) -> None:
+        """Make this the whole configuration, compile it, and restart the daemons.
+
+        Args:
+            hooks: hook files by name.
+            local: lines of slurm.conf.
+            plugstack: plugstack.conf.
+        """
+        self.root("rm -rf /etc/slurm/hooks.d/* /etc/slurm/slurmhooks.manifest /etc/slurm/job_submit.lua")
+        for name, text in hooks.items():
+            self.put(text, f"/etc/slurm/hooks.d/{name}")
+        self.put(local, "/etc/slurm/local.conf")
+        self.put(plugstack, "/etc/slurm/plugstack.conf")
+        # A file that has just changed is compiled anew at each load; a site's files are older than that.
+        self.root(
+            "find /etc/slurm/hooks.d -name '*.py' -exec touch -d '-1 hour' {} + ; slurmhooks compile >/dev/null 2>&1"
+        )
+        self.lab("restart")
+
+    def times(self, rounds: int, cases: Mapping[str, tuple[str | None, str]]) -> dict[str, list[float]]:
+        """Time commands of alice's in turns.
+
+        Args:
+            rounds: how often each.
+            cases: a name for each, plugstack.conf (None: as it is) and the command.
+
+        Returns:
+            milliseconds of wall time, by name; the same round at the same index.
+        """
+        asked = {
+            name: {"plugstack": plugstack, "user": "alice", "command": shlex.split(command)}
+            for name, (plugstack, command) in cases.items()
+        }
+        found = self.inside("interleave.py", asked={"rounds": rounds, "cases": asked})
+        assert isinstance(found, dict)
+        return {name: [value / 1e6 for value in values] for name, values in found.items()}
+
+    def instructions(self, command: str, times: int) -> list[int]:
+        """Return how many instructions a command of alice's executes, each time: its own process, not its children."""
+        self._valgrind()
+        # A child that does not exec has a file of its own: the first is the command's.
+        # Slurm's env_array_merge() callocs 256 KiB, and whether that is memory of the heap, to be cleared by 130,000
+        # instructions, depends on all that was allocated before: it is mapped here, always.
+        said = self.user(
+            f"""
+            folder=$(mktemp -d)
+            export MALLOC_MMAP_THRESHOLD_=65536
+            for number in $(seq {times}); do
+                mkdir $folder/$number
+                VALGRIND_LIB={VALGRIND}/usr/libexec/valgrind {VALGRIND}/usr/bin/valgrind --quiet --tool=callgrind \\
+                    --callgrind-out-file=$folder/$number/%p {command} </dev/null >$folder/said 2>&1 ||
+                    {{ cat $folder/said >&2; exit 1; }}
+                first=$(ls $folder/$number | sort -n | head -1)
+                sed -n 's/^\\(totals\\|summary\\): //p' $folder/$number/$first | tail -1
+            done
+            rm -r $folder
+            """
+        )
+        return [int(line.split()[0]) for line in said.splitlines()]
+
+    def _valgrind(self) -> None:
+        """Have valgrind in the cluster: from Debian's archive, without touching the root file system that all share."""
+        if self.root(f"test -x {VALGRIND}/usr/bin/valgrind && echo yes || true").strip():
+            return
+        # The root's package lists say where it is and what it must hash to; only the host reaches the archive.
+        words = self.root("apt-get --print-uris download valgrind").split()
+        address, digest = words[0].strip("'"), words[3].removeprefix("SHA256:")
+        kept = CACHE / self.release / words[1]
+        if not kept.exists():
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            say(f"downloading {address}")
+            try:
+                with urllib.request.urlopen(address, timeout=120) as answer:
+                    data = answer.read()
+            except OSError as error:
+                raise BenchError(f"{address}: {error}") from error
+            if hashlib.sha256(data).hexdigest() != digest:
+                raise BenchError(f"{address}: not what the archive's list says: run 'apt-get update' in the root")
+            partial = kept.with_suffix(".part")
+            partial.write_bytes(data)
+            partial.rename(kept)
+        self.lab("put", str(kept), "/opt/valgrind.deb")
+        self.root(f"dpkg -x /opt/valgrind.deb {VALGRIND} && rm /opt/valgrind.deb")
+
+    def _spank_lua(self, path: Path) -> None:
+        """Put spank-lua in place: a library as it is, or a folder of its sources, compiled with the root's Lua."""
+        folder = os.path.dirname(SPANK_LUA)
+        self.root(f"mkdir -p {folder}/lib")
+        if path.is_file():
+            self.lab("put", str(path), SPANK_LUA)
+            return
+        for name in ("lua.c", "lib/list.c", "lib/list.h"):
+            if not (path / name).is_file():
+                raise BenchError(f"--spank-lua {path}: neither a library nor a folder with {name}")
+            self.lab("put", str(path / name), f"{folder}/{name}")
+        self.root(
+            f"cd {folder} && gcc -O2 -w -fPIC -shared -I. lua.c lib/list.c -o {SPANK_LUA}"
+            " $(pkg-config --cflags --libs lua5.1) -ldl"
+        )
+
+
+def say(text: str) -> None:
+    """Show progress: standard output is the table's."""
+    sys.stderr.write(f"bench: {text}\n")

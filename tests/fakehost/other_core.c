@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A core library of another build: what a half-finished upgrade leaves beside the stubs. */
+#include <stdlib.h>
+
+#include "embed/core.h"
+
+static int call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments, int count)
+{
+    (void)entry;
+    (void)answer;
+    (void)arguments;
+    (void)count;
+    abort();
+}
+
+const struct slurmhooks_core slurmhooks_core = {
+    .abi = SLURMHOOKS_CORE_ABI + 1,
+    .call = call,
+};

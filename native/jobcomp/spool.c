@@ -159,16 +159,17 @@ static bool begin_segment(struct slurmhooks_spool *spool)
     }
 }
 
-/* Write a file whole or not at all. RET false with errno. */
+/* Keep the table beside the messages, whole or not at all. RET false with errno. */
 static bool keep_table(struct slurmhooks_spool *spool)
 {
     size_t size = strlen(spool->config.table);
-    char name[32], new[40];
+    char name[32], new[48];
 
     snprintf(name, sizeof(name), "%016" PRIx64 ".table", spool->config.identity);
     if (!faccessat(spool->folder, name, F_OK, 0))
         return true;
-    snprintf(new, sizeof(new), "%s.new", name);
+    /* While slurmctld is replaced, another one may do the same. */
+    snprintf(new, sizeof(new), "%s.%d", name, (int)getpid());
     int fd = openat(spool->folder, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;

@@ -148,7 +148,8 @@ def test_c_calls_entry_modules_only() -> None:
 
 def test_slurmctld_runs_no_python() -> None:
     """The plugins of slurmctld do not know CPython's interface."""
-    sources = [path for part in ("slurmctld", "job_submit", "jobcomp", "wire") for path in (ROOT / "native" / part).glob("*.[ch]")]
+    folders = ("slurmctld", "job_submit", "jobcomp", "wire")
+    sources = [path for folder in folders for path in (ROOT / "native" / folder).glob("*.[ch]")]
     assert sources
     for path in sources:
         assert not re.search(r'[<"]Python\.h[>"]|\bPy[A-Z_]\w*\(', path.read_text()), path

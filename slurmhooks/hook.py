@@ -174,6 +174,8 @@ class Hooks:
         """Make the decorators."""
         self.job_submit = JobSubmitHook()
         self.job_modify = Decorator("job_modify")
+        self.job_start = Decorator("job_start")
+        self.job_end = Decorator("job_end")
         self.spank = SpankHooks()
         self.scrun = ScrunHooks()
 

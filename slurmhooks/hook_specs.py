@@ -23,7 +23,7 @@ class HookSpec:
     @property
     def has_timeout(self) -> bool:
         """Whether handlers may have a time limit of their own: they run in worker processes."""
-        return self.name in ("job_submit", "job_modify")
+        return self.name in ("job_submit", "job_modify", "job_start", "job_end")
 
     def __init__(
         self,
@@ -55,6 +55,8 @@ HOOKS = {
         HookSpec("job_modify", "job_modify()", ("job", "record", "modify_uid", *_LISTS), _SUBMIT),
         HookSpec("job_submit.init", "init()", (), _FAIL),
         HookSpec("job_submit.fini", "fini()", (), _FAIL),
+        HookSpec("job_start", "jobcomp_p_record_job_start()", ("record", "event"), _FAIL),
+        HookSpec("job_end", "jobcomp_p_record_job_end()", ("record", "event"), _FAIL),
         HookSpec("spank.init", "slurm_spank_init()", ("spank",), _FAIL, _ALL_BUT_SCRIPT),
         HookSpec("spank.job_prolog", "slurm_spank_job_prolog()", ("spank",), _FAIL, ("job_script",)),
         HookSpec("spank.init_post_opt", "slurm_spank_init_post_opt()", ("spank",), _FAIL, _STEP),

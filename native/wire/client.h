@@ -103,6 +103,9 @@ int64_t slurmhooks_client_left(int64_t deadline);
 /* Whether [job_submit] on_unavailable is "accept"; false (reject) until the configuration was read. */
 bool slurmhooks_client_accepts(struct slurmhooks_client *client);
 
+/* End running exchanges, and later ones at once; for threads that are to end before slurmhooks_client_stop(). */
+void slurmhooks_client_interrupt(struct slurmhooks_client *client);
+
 /*
  * End the workers and the supervisor and free the client. Running exchanges end as SLURMHOOKS_UNAVAILABLE or
  * SLURMHOOKS_WORKER_DIED; none may start afterwards. Takes at most a few seconds, usually milliseconds.

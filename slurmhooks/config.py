@@ -136,6 +136,17 @@ class JobEnd(Workers):
     )
 
 
+class Priority(Workers):
+    """``[priority]``: for slurmctld, when it computes priorities."""
+
+    timeout: float = Field(
+        default=1.0,
+        ge=0.01,
+        le=60.0,
+        description="seconds that the handlers may take for a new job, or for a batch of 500 waiting jobs",
+    )
+
+
 class Spank(Section):
     """``[spank]``: for srun, sbatch, salloc, slurmd and slurmstepd."""
 
@@ -178,6 +189,7 @@ class Config(Section):
     hooks: Hooks = Hooks()
     job_submit: JobSubmit = JobSubmit()
     job_end: JobEnd = JobEnd()
+    priority: Priority = Priority()
     spank: Spank = Spank()
     scrun: Scrun = Scrun()
     lua: Lua = Lua()

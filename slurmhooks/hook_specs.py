@@ -22,8 +22,8 @@ class HookSpec:
 
     @property
     def has_timeout(self) -> bool:
-        """Whether handlers may have a time limit of their own: they run in worker processes."""
-        return self.name in ("job_submit", "job_modify", "job_start", "job_end")
+        """Whether handlers may have a time limit of their own: slurmctld's do, which run in worker processes."""
+        return "." not in self.name
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ HOOKS = {
     for spec in (
         HookSpec("job_submit", "job_submit()", ("job", "submit_uid", *_LISTS), _SUBMIT),
         HookSpec("job_modify", "job_modify()", ("job", "record", "modify_uid", *_LISTS), _SUBMIT),
+        HookSpec("priority", "site_factor_p_set()", ("record", *_LISTS), _FAIL),
         HookSpec("job_submit.init", "init()", (), _FAIL),
         HookSpec("job_submit.fini", "fini()", (), _FAIL),
         HookSpec("job_start", "jobcomp_p_record_job_start()", ("record", "event"), _FAIL),

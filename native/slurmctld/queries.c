@@ -48,6 +48,7 @@ static bool member(struct question *question)
 #include "config.h"
 #include "slurm/slurm.h"
 #include "src/common/slurm_xlator.h"
+#include "src/slurmctld/locks.h"
 #include "src/slurmctld/reservation.h"
 #include "src/slurmctld/slurmctld.h"
 
@@ -86,11 +87,15 @@ static bool next_text(const struct question *question, size_t *position, char **
 }
 
 /* The rule of job_submit/lua's part_list: which partitions a user may name. */
-static bool may_use(const part_record_t *part, uint32_t user_id, uint32_t submit_uid)
+static bool may_use(const part_record_t *part, const struct slurmhooks_event *event)
 {
+    uint32_t user_id = event->owner;
+
+    if (event->unasked)
+        return true;
     if (user_id == 0)
         return !(part->flags & PART_FLAG_NO_ROOT);
-    if ((part->flags & PART_FLAG_ROOT_ONLY) && submit_uid != 0)
+    if ((part->flags & PART_FLAG_ROOT_ONLY) && event->uid != 0)
         return false;
     if (!part->allow_uids)
         return true;
@@ -110,7 +115,7 @@ static void *usable_partition(char *name, const struct slurmhooks_event *event)
 {
     part_record_t *part = find_part_record(name);
 
-    return part && may_use(part, event->owner, event->uid) ? part : NULL;
+    return part && may_use(part, event) ? part : NULL;
 }
 
 static bool row(struct question *question)
@@ -155,7 +160,7 @@ static int add_to_page(void *object, void *argument)
         question->next = page->index - 1;
         return -1;
     }
-    if (question->header.second == PARTITION && !may_use(object, question->event->owner, question->event->uid))
+    if (question->header.second == PARTITION && !may_use(object, question->event))
         return 0;
     for (size_t i = 0; i < page->count; i++)
         if (!meets(&page->conditions[i], object))
@@ -203,6 +208,20 @@ uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
 {
     (void)sender;
     return ((const job_record_t *)record)->user_id;
+}
+
+static const slurmctld_lock_t READ_LOCKS = {.conf = READ_LOCK, .job = READ_LOCK, .node = READ_LOCK, .part = READ_LOCK};
+
+static void lock(struct slurmhooks_event *event)
+{
+    lock_slurmctld(READ_LOCKS);
+    event->record = event->job_id ? find_job_record(event->job_id) : NULL;
+}
+
+static void unlock(struct slurmhooks_event *event)
+{
+    event->record = NULL;
+    unlock_slurmctld(READ_LOCKS);
 }
 
 static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
@@ -266,6 +285,16 @@ uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
     return sender;
 }
 
+static void lock(struct slurmhooks_event *event)
+{
+    (void)event;
+}
+
+static void unlock(struct slurmhooks_event *event)
+{
+    (void)event;
+}
+
 static bool row(struct question *question)
 {
     (void)question;
@@ -313,4 +342,12 @@ bool slurmhooks_answer_query(void *context, const void *data, size_t size, void 
     *answer = question.result.data;
     *answer_length = question.result.size;
     return true;
+}
+
+bool slurmhooks_answer_with_locks(void *context, const void *data, size_t size, void **answer, size_t *answer_length)
+{
+    lock(context);
+    bool made_sense = slurmhooks_answer_query(context, data, size, answer, answer_length);
+    unlock(context);
+    return made_sense;
 }

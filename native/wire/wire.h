@@ -90,6 +90,11 @@ struct slurmhooks_item {
 /* The tag of a request's text: the name of a handler that is left out. */
 #define SLURMHOOKS_LEFT_OUT_HANDLER (UINT32_MAX - 1)
 
+/* The tag of the numbers, 32 bits each, of the members that the structs of a message have; none: they have all. */
+#define SLURMHOOKS_MEMBERS (UINT32_MAX - 2)
+/* The tag of the variables, as texts, that scripts of the same event find in their environment. */
+#define SLURMHOOKS_VARIABLES (UINT32_MAX - 3)
+
 /* A text or texts that are there but too long to be sent unasked: the slot of a packed struct. */
 #define SLURMHOOKS_LEFT_OUT UINT64_C(1)
 /* Longest text, and longest sum of texts, that is sent unasked. */
@@ -116,6 +121,11 @@ void slurmhooks_put_text(struct slurmhooks_buffer *buffer, uint32_t tag, const c
 
 /* Append a packed struct. IN table: its number. */
 void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t table, const void *object);
+
+/* Append a packed struct of some members. IN members: their numbers, in the order of the slots; NULL: the first count.
+ */
+void slurmhooks_put_some(struct slurmhooks_buffer *buffer, uint32_t table, const void *object, const uint32_t *members,
+                         uint32_t count);
 
 /* Append one member of a struct, whatever its length. */
 void slurmhooks_put_member(struct slurmhooks_buffer *buffer, uint32_t table, uint32_t member, const void *object);

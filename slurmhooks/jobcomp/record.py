@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks import site
+from slurmhooks import slurm_conf
 from slurmhooks.job_submit.source import Struct, Views
 from slurmhooks.values import text_from_c
 from slurmhooks.wire.message import MessageError, Type, decode
@@ -67,7 +67,7 @@ def _user_name(record: Any) -> str | None:
 
 def _script(record: Any) -> str | None:
     """Return the batch script, as long as slurmctld knows the job: MinJobAge after its end."""
-    folder = site.conf_value("StateSaveLocation")
+    folder = slurm_conf.own_value("StateSaveLocation")
     for job_id in (record.job_id, record.array_job_id):
         path = Path(folder or "/nonexistent", f"hash.{job_id % HASHES}", f"job.{job_id}", "script")
         try:

@@ -74,7 +74,7 @@ def load(watch: Watch) -> Service:
     running = tuple(map(int, tables.release.split(".")[:2]))
     if running < START_SINCE:
         findings = [
-            f"{handler.where}: handler {handler.label}: hook.job_start exists since Slurm 25.05; this is {tables.release}"
+            f"{handler.where}: handler {handler.label}: Slurm calls job_start since 25.05; this is {tables.release}"
             for handler in registry.handlers("job_start")
         ]
         if findings:

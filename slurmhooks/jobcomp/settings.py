@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from slurmhooks import site
+from slurmhooks import site, slurm_conf
 from slurmhooks.errors import ConfigError, LoadError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def spool_folder(section: JobEnd, state_save_location: str | None = None) -> str
     """
     if section.spool is not None:
         return section.spool
-    return f"{state_save_location or site.conf_value('StateSaveLocation') or '/var/spool'}/slurmhooks"
+    return f"{state_save_location or slurm_conf.own_value('StateSaveLocation') or '/var/spool'}/slurmhooks"
 
 
 def lines(section: JobEnd, state_save_location: str) -> list[str]:

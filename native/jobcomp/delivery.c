@@ -13,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "log.h"
 #include "wire/wire.h"
 
 /* Of all handlers of a record together, in milliseconds; the worker bounds each of them. */
 #define DEADLINE_MS (3600 * 1000)
 /* Between two attempts to have a worker, and between two calls of fdatasync(). */
 #define PAUSE_MS 1000
+#define RETRY_MS 100
 #define STACK_SIZE (256 * 1024)
 
 /* Items of a request, as in slurmhooks/jobcomp/service.py. */
@@ -111,7 +111,7 @@ static unsigned deliver(struct slurmhooks_delivery *delivery, struct lane *lane)
     else if (result == SLURMHOOKS_UNAVAILABLE || delivery->stopping)
         *lane->failure.detail = '\0';
     else
-        log_error("delivery of a record: %s", lane->failure.detail);
+        wait = RETRY_MS; /* the worker says when the record is due again */
     free(answer);
     return wait;
 }

@@ -55,6 +55,9 @@ def test_the_hooks_are_those_of_the_contract() -> None:
     assert set(HOOKS) == {
         "job_submit",
         "job_modify",
+        "job_start",
+        "job_end",
+        "priority",
         "job_submit.init",
         "job_submit.fini",
         *(f"spank.{name}" for name in SPANK),
@@ -221,7 +224,7 @@ def test_contexts_of_the_wrong_type() -> None:
 @pytest.mark.parametrize(
     ("find", "message"),
     [
-        (lambda: hook.job_submitt, "hook has no 'job_submitt'; it has: job_modify, job_submit, scrun, spank"),  # type: ignore[attr-defined]
+        (lambda: hook.job_submitt, "hook has no 'job_submitt'; it has: job_end, job_modify"),  # type: ignore[attr-defined]
         (lambda: hook.spank.slurmd_init, "hook.spank has no 'slurmd_init'; it has: exit, init, .*, slurmd_exit, "),  # type: ignore[attr-defined]
         (lambda: hook.scrun.start, "hook.scrun has no 'start'; it has: stage_in, stage_out"),  # type: ignore[attr-defined]
     ],

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pwd
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from slurmhooks.job_submit.model import Record
     from slurmhooks.wire.tables import Tables
 
+_bound: dict[int, Views] = {}
+"""By identity of the tables."""
 HASHES = 10
 """slurmctld keeps scripts in so many folders, by the last digit of the job id."""
 
@@ -50,9 +51,11 @@ def view(message: bytes, tables: Tables) -> Record | None:
     return _views(tables).record(Struct(tables.tables[tag], value, None, fetch))
 
 
-@cache
 def _views(tables: Tables) -> Views:
-    return Views(tables, of_record={"script": _script, "user_name": _user_name})
+    found = _bound.get(tables.identity)
+    if found is None:
+        found = _bound[tables.identity] = Views(tables, of_record={"script": _script, "user_name": _user_name})
+    return found
 
 
 def _user_name(record: Any) -> str | None:

@@ -54,7 +54,12 @@ static bool member(struct question *question)
 
 #include "slurmctld/users.h"
 
-/* As slurmhooks/job_submit/fields.py has them. */
+/* slurmd loads prep_python.so, too, and does not have these. */
+#pragma weak job_list
+#pragma weak part_list
+#pragma weak resv_list
+
+/* As slurmhooks/job_submit/fields/reservation.py has them. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
 
 /* A page ends with the first struct that makes it larger. */

@@ -103,7 +103,7 @@ int64_t slurmhooks_client_left(int64_t deadline);
 /* Whether [job_submit] on_unavailable is "accept"; false (reject) until the configuration was read. */
 bool slurmhooks_client_accepts(struct slurmhooks_client *client);
 
-/* End running exchanges, and later ones at once; for threads that are to end before slurmhooks_client_stop(). */
+/* Have running exchanges end, and all later ones at once, as SLURMHOOKS_UNAVAILABLE or SLURMHOOKS_WORKER_DIED. */
 void slurmhooks_client_interrupt(struct slurmhooks_client *client);
 
 /*

@@ -156,7 +156,7 @@ struct slurmhooks_verdict {
 };
 
 /*
- * Check a whole answer, and apply its writes to a job_desc_msg_t if its code is 0.
+ * Check a whole answer, and apply its writes to a job_desc_msg_t if its code is 0. IN job_desc: NULL: it has none.
  *
  * Texts and arrays change hands in Slurm's allocator; the counter of an array follows it.
  * RET NULL, or what is wrong with the answer: nothing was applied then.

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from slurmhooks.config import Config
     from slurmhooks.outcome import Outcome
     from slurmhooks.registry import Registry
+    from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message, Raw
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Settings, Watch
+    from slurmhooks.worker.service import Query, Settings
 
 HOOKS = ("job_submit", "job_modify")
 """Hooks by their numbers in a request."""

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
 
     from slurmhooks.registry import Handler, Registry
+    from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Settings, Watch
+    from slurmhooks.worker.service import Query, Settings
 
 HOOKS = ("priority",)
 VALUES, USED_MEMBERS = 0, 1

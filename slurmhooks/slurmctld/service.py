@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from slurmhooks.loader import Source
     from slurmhooks.outcome import Outcome
     from slurmhooks.registry import Handler, Registry
+    from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Watch
 
 
 class PointService:

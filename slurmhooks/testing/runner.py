@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from dataclasses import dataclass, field
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks import dispatch, loader
 from slurmhooks.errors import Reject
 from slurmhooks.hook_specs import HOOKS
-from slurmhooks.log import LEVELS, PREFIX, log
 from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.slurmctld import submit
@@ -25,7 +24,7 @@ from slurmhooks.testing.spank import FakeSpank
 from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 
 _BUG = re.compile(r"error: error ([0-9a-f]{8}): .* raised ")
@@ -125,9 +124,8 @@ def run(
     if options and not hook.startswith("spank."):
         raise TypeError(f"options are for SPANK; hook.{hook} has none")
     registry = _registry(source)
-    user_messages: list[str] = []
-    lines: list[str] = []
-    with _captured(user_messages, lines):
+    captured = CapturedLog()
+    with captured.capturing():
         if hook.startswith("spank."):
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
         elif hook.startswith("scrun."):
@@ -143,10 +141,10 @@ def run(
         accepted=outcome.passed,
         code=outcome.code,
         text=outcome.text,
-        user_messages=user_messages,
+        user_messages=captured.user_messages,
         changes=changes,
-        log=lines,
-        error_id=outcome.error_id or next((found[1] for found in map(_BUG.match, lines) if found), None),
+        log=captured.lines,
+        error_id=outcome.error_id or next((match[1] for match in map(_BUG.match, captured.lines) if match), None),
     )
 
 
@@ -216,21 +214,6 @@ def _registry(source: str | os.PathLike[str] | ModuleType | Registry) -> Registr
     if isinstance(source, ModuleType):
         return loader.load([loader.Source(module=source.__name__)])
     return loader.load([loader.Source(path=os.path.realpath(source))])
-
-
-@contextlib.contextmanager
-def _captured(user_messages: list[str], lines: list[str]) -> Iterator[None]:
-    """Direct what handlers log to two lists."""
-
-    def sink(level: int, text: str) -> None:
-        lines.append(f"{LEVELS[level]}: {text.removeprefix(PREFIX)}")
-
-    before = log._sink, log._user, log._record
-    log.attach(sink, user_messages.append)
-    try:
-        yield
-    finally:
-        log._sink, log._user, log._record = before
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,9 @@ from slurmhooks.wire.message import MessageError, Type, answer, decode, read_tex
 if TYPE_CHECKING:
     from slurmhooks.config import JobEnd
     from slurmhooks.registry import Registry
+    from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Settings, Watch
+    from slurmhooks.worker.service import Query, Settings
 
 FOLDER, DETAIL, HANDLER = range(3)
 """Items of a request, as in native/jobcomp/delivery.c."""

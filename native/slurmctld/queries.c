@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/wire.h"
+#include "slurmctld/pages.h"
 
 /* As What and Fact of slurmhooks/wire/message.py. */
 enum what { MEMBER = 1, ROW, PAGE, FACT };
@@ -18,21 +18,12 @@ enum fact {
     CLUSTER_NAME,
     JOB_SCRIPT
 };
-/* As STRUCTS of native/generate/tables.py. */
-enum table { JOB, RECORD, PARTITION, RESERVATION };
+/* As STRUCTS of native/generate/tables.py: what a request may have. */
+enum table { JOB, RECORD };
 /* Statuses of a result. */
 enum status { FOUND, NOTHING };
 
-struct question {
-    const struct slurmhooks_event *event;
-    struct slurmhooks_header header;
-    const void *data;
-    size_t size;
-    struct slurmhooks_buffer result;
-    uint32_t next; /* where the next page begins; 0: there is none */
-};
-
-static bool member(struct question *question)
+static bool member(struct slurmhooks_question *question)
 {
     uint32_t table = question->header.second, number = question->header.third;
     const void *object = table == JOB ? question->event->job_desc : question->event->record;
@@ -49,165 +40,9 @@ static bool member(struct question *question)
 #include "slurm/slurm.h"
 #include "src/common/slurm_xlator.h"
 #include "src/slurmctld/locks.h"
-#include "src/slurmctld/reservation.h"
 #include "src/slurmctld/slurmctld.h"
 
 #include "slurmctld/users.h"
-
-/* slurmd loads prep_python.so, too, and does not have these. */
-#pragma weak job_list
-#pragma weak part_list
-#pragma weak resv_list
-
-/* As slurmhooks/job_submit/fields/reservation.py has them. */
-_Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
-
-/* A page ends with the first struct that makes it larger. */
-#define PAGE_SIZE ((size_t)256 << 10)
-#define MOST_CONDITIONS 8
-
-/* A number, as far as a mask goes, or a text that a member must equal. */
-struct condition {
-    const struct slurmhooks_member *member;
-    uint64_t value, mask;
-    const char *text;
-};
-
-struct page {
-    struct question *question;
-    struct condition conditions[MOST_CONDITIONS];
-    size_t count;
-    uint32_t index; /* of the struct after the present one */
-};
-
-/* The next text among the items. RET false: there is none, or it is none. OUT text: NULL for an empty item */
-static bool next_text(const struct question *question, size_t *position, char **text)
-{
-    struct slurmhooks_item item;
-
-    if (!slurmhooks_next(question->data, question->size, position, &item))
-        return false;
-    *text = item.size ? (char *)item.value : NULL;
-    return !item.size || slurmhooks_is_text(&item);
-}
-
-/* The rule of job_submit/lua's part_list: which partitions a user may name. */
-static bool may_use(const part_record_t *part, const struct slurmhooks_event *event)
-{
-    uint32_t user_id = event->owner;
-
-    if (event->unasked)
-        return true;
-    if (user_id == 0)
-        return !(part->flags & PART_FLAG_NO_ROOT);
-    if ((part->flags & PART_FLAG_ROOT_ONLY) && event->uid != 0)
-        return false;
-    if (!part->allow_uids)
-        return true;
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-    if (!part->allow_uids_cnt)
-        return true;
-    for (int i = 0; i < part->allow_uids_cnt; i++)
-#else
-    for (int i = 0; part->allow_uids[i]; i++)
-#endif
-        if (part->allow_uids[i] == user_id)
-            return true;
-    return false;
-}
-
-static void *usable_partition(char *name, const struct slurmhooks_event *event)
-{
-    part_record_t *part = find_part_record(name);
-
-    return part && may_use(part, event) ? part : NULL;
-}
-
-static bool row(struct question *question)
-{
-    size_t position = sizeof(question->header);
-    const struct slurmhooks_event *event = question->event;
-    uint32_t table = question->header.second;
-    void *found = NULL;
-    char *key = NULL;
-
-    if (table == RECORD)
-        found = find_job_record(question->header.third);
-    else if (!next_text(question, &position, &key) || !key)
-        return false;
-    else if (table == PARTITION)
-        found = usable_partition(key, event);
-    else if (table == RESERVATION)
-        found = find_resv_name(key);
-    else
-        return false;
-    if (found)
-        slurmhooks_put_struct(&question->result, table, found);
-    return true;
-}
-
-static bool meets(const struct condition *condition, const void *object)
-{
-    if (!condition->text)
-        return (slurmhooks_load(condition->member, object) & condition->mask) == condition->value;
-    const char *text = slurmhooks_load_text(condition->member, object);
-    return text && !strcmp(text, condition->text);
-}
-
-static int add_to_page(void *object, void *argument)
-{
-    struct page *page = argument;
-    struct question *question = page->question;
-
-    if (page->index++ < question->header.third)
-        return 0;
-    if (question->result.size > PAGE_SIZE || question->result.failed) {
-        question->next = page->index - 1;
-        return -1;
-    }
-    if (question->header.second == PARTITION && !may_use(object, question->event))
-        return 0;
-    for (size_t i = 0; i < page->count; i++)
-        if (!meets(&page->conditions[i], object))
-            return 0;
-    slurmhooks_put_struct(&question->result, question->header.second, object);
-    return 0;
-}
-
-static bool read_condition(struct condition *condition, uint32_t table, const struct slurmhooks_item *item)
-{
-    if (item->tag >= slurmhooks_tables.table[table].count)
-        return false;
-    *condition = (struct condition){.member = &slurmhooks_tables.table[table].members[item->tag]};
-    if (condition->member->kind == SLURMHOOKS_TEXTS)
-        return false;
-    if (condition->member->kind == SLURMHOOKS_TEXT) {
-        condition->text = item->value;
-        return slurmhooks_is_text(item);
-    }
-    if (item->size != 2 * sizeof(uint64_t))
-        return false;
-    memcpy(&condition->value, item->value, sizeof(condition->value));
-    memcpy(&condition->mask, item->value + sizeof(condition->value), sizeof(condition->mask));
-    return true;
-}
-
-static bool page(struct question *question)
-{
-    struct page page = {.question = question};
-    struct slurmhooks_item item;
-    size_t position = sizeof(question->header);
-    uint32_t table = question->header.second;
-    __typeof__(job_list) lists[] = {NULL, job_list, part_list, resv_list};
-
-    if (table < RECORD || table > RESERVATION)
-        return false;
-    while (slurmhooks_next(question->data, question->size, &position, &item))
-        if (page.count == MOST_CONDITIONS || !read_condition(&page.conditions[page.count++], table, &item))
-            return false;
-    list_for_each(lists[table], add_to_page, &page);
-    return true;
-}
 
 uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
 {
@@ -233,7 +68,7 @@ static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
     /* An update is sent by who changes the job, so only a submission's identity is its owner's. */
-    if (!event->modify && user_id == event->owner)
+    if (event->job_desc && !event->modify && user_id == event->owner)
         return ((job_desc_msg_t *)event->job_desc)->id;
 #else
     (void)event, (void)user_id;
@@ -252,14 +87,14 @@ static char *script_of(uint32_t job_id)
     return text;
 }
 
-static bool fact(struct question *question)
+static bool fact(struct slurmhooks_question *question)
 {
     uint32_t user_id = question->header.third;
     size_t position = sizeof(question->header);
     char *first = NULL, *second = NULL, *text = NULL;
 
-    if (next_text(question, &position, &first))
-        next_text(question, &position, &second);
+    if (slurmhooks_next_text(question, &position, &first))
+        slurmhooks_next_text(question, &position, &second);
     switch (question->header.second) {
     case USER_NAME: text = slurmhooks_user_name(identity_of(question->event, user_id), user_id); break;
     case DEFAULT_ACCOUNT: text = slurmhooks_default_account(user_id); break;
@@ -300,40 +135,24 @@ static void unlock(struct slurmhooks_event *event)
     (void)event;
 }
 
-static bool row(struct question *question)
-{
-    (void)question;
-    return false;
-}
-
-static bool page(struct question *question)
-{
-    (void)question;
-    return false;
-}
-
-static bool fact(struct question *question)
-{
-    (void)question;
-    return false;
-}
-
 #endif
 
-static bool serve(struct question *question)
+static bool serve(struct slurmhooks_question *question)
 {
     switch (question->header.first) {
     case MEMBER: return member(question);
-    case ROW: return row(question);
-    case PAGE: return page(question);
+#ifdef SLURMHOOKS_SOURCE
+    case ROW: return slurmhooks_answer_row(question);
+    case PAGE: return slurmhooks_answer_page(question);
     case FACT: return fact(question);
+#endif
     default: return false;
     }
 }
 
 bool slurmhooks_answer_query(void *context, const void *data, size_t size, void **answer, size_t *answer_length)
 {
-    struct question question = {.event = context, .data = data, .size = size};
+    struct slurmhooks_question question = {.event = context, .data = data, .size = size};
 
     if (!slurmhooks_open(data, size, SLURMHOOKS_QUERY, &question.header))
         return false;

@@ -74,7 +74,7 @@ class Service(PointService):
 
     def _argument(self, name: str, asking: Asking, structs: list[Struct]) -> Any:
         if name != "record":
-            return getattr(self._views, name)(asking)
+            return self._views.table(name, asking)
         if len(structs) < 2:
             raise MessageError("an update without its record")
         return self._views.record(structs[1])

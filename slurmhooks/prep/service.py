@@ -58,7 +58,7 @@ class Service(PointService):
 
     def _argument(self, name: str, asking: Asking, items: list[tuple[int, bytes]]) -> Any:
         if name != "record":
-            return getattr(self._views, name)(asking)
+            return self._views.table(name, asking)
         place = self._tables.place("record")
         value = dict(items).get(place)
         if value is None:

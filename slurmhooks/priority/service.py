@@ -27,6 +27,7 @@ from slurmhooks.wire.tables import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
 
+    from slurmhooks.outcome import Outcome
     from slurmhooks.registry import Handler, Registry
     from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables
@@ -44,7 +45,11 @@ _encode = rows(RecordFields)["site_factor"].encoder((0, 0))  # the same in all r
 
 
 class Service(PointService):
-    """Handlers of priority."""
+    """Handlers of priority.
+
+    Attributes:
+        failure: how a handler last failed; None: none has.
+    """
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
         """Keep the handlers; tests have views of their own."""
@@ -52,6 +57,7 @@ class Service(PointService):
         self._views = Views(tables) if views is None else views
         self._selections: dict[tuple[int, ...], tuple[Table, type[Record]]] = {}
         self._used: set[int] = set()
+        self.failure: Outcome | None = None
 
     def handle(self, request: bytes, query: Query) -> bytes:
         """Return the values of the jobs of a request.
@@ -68,12 +74,14 @@ class Service(PointService):
         else:
             views = self._selected(asking, sent, [value for _, value in structs])
         wanted = self._registry.wanted("priority") - {"record"}
-        tables = {name: getattr(self._views, name)(asking) for name in wanted}
+        tables = {name: self._views.table(name, asking) for name in wanted}
         try:
             values = self._values(views, tables, left_out)
         finally:
-            for view in [*views, *tables.values()]:
+            for view in views:
                 view.close()
+            for table in tables.values():
+                table.close()
         answer = [(VALUES, array("I", values).tobytes())]
         if sent is not None:
             answer.append((USED_MEMBERS, array("I", sorted(self._used)).tobytes()))
@@ -97,6 +105,7 @@ class Service(PointService):
         except IndexError:
             raise MessageError("a member that does not exist") from None
         view = bind(_Selected, table, self._tables.release)
+        view.__name__ = Record.__name__  # as messages call it
         view._ask = self._ask
         return table, view
 
@@ -154,12 +163,15 @@ class Service(PointService):
                     sums[job] = (sums[job] or 0) + value
                 continue
             if not outcome.passed:
+                self.failure = outcome
                 failed.add(job)
             failures += 1
             if failures == MOST_FAILURES:
-                log.error("handler %s failed for %d jobs: the next %d keep their site factors",
-                          handler.label, failures, len(views) - job - 1)  # fmt: skip
-                failed.update(range(job + 1, len(views)))
+                left = len(views) - job - 1
+                text = "handler %s failed for %d jobs: it is not called for the other %d"
+                log.error(text, handler.label, failures, left)
+                if not handler.lenient:
+                    failed.update(range(job + 1, len(views)))
                 return
 
 
@@ -178,6 +190,10 @@ class _Selected(Record):
 
     __slots__ = ()
     _ask: Callable[[Record, str], Any]
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return list(rows(cls))
 
     def _explain(self, name: str) -> Any:
         if name in self._missing:

@@ -67,14 +67,17 @@ def test_the_hooks_are_those_of_the_contract() -> None:
     }
 
 
+LISTS = ("partitions", "reservations", "jobs", "nodes", "licenses", "qos", "associations")
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("job_submit", {"job", "submit_uid", "partitions", "reservations", "jobs"}),
-        ("job_modify", {"job", "record", "modify_uid", "partitions", "reservations", "jobs"}),
-        ("priority", {"record", "partitions", "reservations", "jobs"}),
-        ("controller_prolog", {"record", "environment", "partitions", "reservations", "jobs"}),
-        ("controller_epilog", {"record", "environment", "partitions", "reservations", "jobs"}),
+        ("job_submit", {"job", "submit_uid", *LISTS}),
+        ("job_modify", {"job", "record", "modify_uid", *LISTS}),
+        ("priority", {"record", *LISTS}),
+        ("controller_prolog", {"record", "environment", *LISTS}),
+        ("controller_epilog", {"record", "environment", *LISTS}),
         ("job_submit.init", set()),
         ("job_submit.fini", set()),
         ("scrun.stage_in", {"container"}),

@@ -16,7 +16,7 @@ from slurmhooks.worker.channel import LENIENT
 from slurmhooks.worker.worker import doing
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterable, Iterator
 
     from slurmhooks.config import JobEnd
     from slurmhooks.job_submit.model import Record as View
@@ -35,6 +35,7 @@ class Delivery:
         self._spool = spool
         self._registry = registry
         self._section = section
+        self._settled: set[int] = set()  # lanes in which no handler of a former process counts as running
 
     def turn(self, lane: int, lanes: int, failure: str | None) -> float:
         """Deliver one record, if one is due.
@@ -51,13 +52,17 @@ class Delivery:
             OSError: the spool cannot be read or written.
         """
         self._spool.refresh()
-        own = [record for record in self._spool.records() if record.frame.job_id % lanes == lane]
-        self._settle(own, failure)
-        record, wait = _next(own, time.time())
+        if failure is not None or lane not in self._settled:
+            self._settled.add(lane)
+            self._settle(list(self._own(lane, lanes)), failure)
+        record, wait = _next(self._own(lane, lanes), time.time())
         if record is None:
             return wait
         self._deliver(record)
         return 0.0
+
+    def _own(self, lane: int, lanes: int) -> Iterator[Record]:
+        return (record for record in self._spool.records() if record.frame.job_id % lanes == lane)
 
     def _settle(self, records: list[Record], failure: str | None) -> None:
         """Count what ended with its worker as a failure, unless it ended for slurmctld's sake."""
@@ -151,7 +156,7 @@ def _what(record: Record) -> str:
     return f"{record.frame.hook} record {record.frame.id} of JobId={record.frame.job_id}"
 
 
-def _next(records: list[Record], now: float) -> tuple[Record | None, float]:
+def _next(records: Iterable[Record], now: float) -> tuple[Record | None, float]:
     """Return the first record that is due and not behind another one of its job; and else, how long there is none."""
     waiting: set[int] = set()
     wait = IDLE

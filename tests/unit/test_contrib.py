@@ -182,6 +182,6 @@ def test_finished_jobs_are_reported(status: int, tmp_path: Path) -> None:
         thread.join()
     ((key, job),) = taken
     assert key == "7.1"
-    assert (job["job_id"], job["state"], job["exit_code"], job["tres"]) == (7, "JOB_FAILED", 256, "cpu=4")
+    assert (job["job_id"], job["state"], job["exit_code"], job["tres_fmt_alloc_str"]) == (7, "JOB_FAILED", 256, "cpu=4")
     assert result.accepted == (status == 200)
     assert (result.error_id is not None) == (status == 503)

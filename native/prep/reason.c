@@ -10,11 +10,10 @@
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
+#include "slurmctld/weak.h"
+
 /* It is in another header in each release, and returned a number in 22.05. */
 extern void srun_user_message(job_record_t *job, char *text);
-
-/* slurmd loads this, too, and does not have it. */
-#pragma weak last_job_update
 
 static const slurmctld_lock_t LOCKS = {.job = WRITE_LOCK, .node = READ_LOCK};
 

@@ -26,14 +26,10 @@
 #endif
 
 #include "slurmctld/rows.h"
+#include "slurmctld/weak.h"
 
 /* As slurmhooks/job_submit/fields/reservation.py has them. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
-
-/* slurmd loads prep_python.so, too, and does not have these. */
-#pragma weak job_list
-#pragma weak part_list
-#pragma weak resv_list
 
 typedef __typeof__(job_list) slurm_list;
 

@@ -11,9 +11,7 @@
 #include "src/common/uid.h"
 #include "src/slurmctld/slurmctld.h"
 
-/* slurmd loads prep_python.so, too, and does not have these. */
-#pragma weak accounting_enforce
-#pragma weak acct_db_conn
+#include "slurmctld/weak.h"
 
 static char *duplicate(const char *text)
 {

@@ -14,6 +14,7 @@ from slurmhooks.values import Unlimited
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.model import Environment, Job, Partition, Record, Reservation, Words
+    from slurmhooks.jobcomp.event import Event
     from slurmhooks.option import Option
     from slurmhooks.scrun import CommandResult, Config, Container
     from slurmhooks.spank.model import Spank
@@ -69,6 +70,14 @@ def starts_and_ends(record: Record, environment: Mapping[str, str]) -> None:
 @hook.job_submit.fini(on_error="ignore")
 def start_and_end() -> None:
     """Serve two hooks."""
+
+
+@hook.job_start
+@hook.job_end(timeout=30, on_error="ignore")
+def ended(record: Record, event: Event) -> None:
+    """Take what job start and end have."""
+    assert_type(event.id, str)
+    log.info("%s of job %d", event.name, record.job_id, at=event.time, attempt=event.attempt)
 
 
 @hook.spank.init(contexts="remote")

@@ -37,12 +37,12 @@ class Headers:
             SystemExit: the compiler fails, and has printed its own message.
         """
         command = [*compiler, "-E", "-P", "-x", "c", "-"]
-        done = subprocess.run(command, input=source, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode:
+        process = subprocess.run(command, input=source, stdout=subprocess.PIPE, text=True, check=False)
+        if process.returncode:
             sys.exit(f"the headers do not compile: {' '.join(command)}")
-        self.text = done.stdout
-        done = subprocess.run([*command, "-dD"], input=source, stdout=subprocess.PIPE, text=True, check=True)
-        self.macros = dict(re.findall(r"^#define (\w+) (.+)$", done.stdout, re.MULTILINE))
+        self.text = process.stdout
+        process = subprocess.run([*command, "-dD"], input=source, stdout=subprocess.PIPE, text=True, check=True)
+        self.macros = dict(re.findall(r"^#define (\w+) (.+)$", process.stdout, re.MULTILINE))
         """The macros without arguments and their values, in the order of the headers."""
 
     def has_function(self, name: str) -> bool:
@@ -61,8 +61,8 @@ class Headers:
 
     def enum(self, tag: str) -> list[str]:
         """Return the names of the constants of ``enum tag``, in order; empty if there is no such enum."""
-        found = re.search(rf"\benum\s+{tag}\s*\{{([^{{}}]*)\}}", self.text)
-        names = [item.split("=")[0].strip() for item in found.group(1).split(",")] if found else []
+        body = re.search(rf"\benum\s+{tag}\s*\{{([^{{}}]*)\}}", self.text)
+        names = [item.split("=")[0].strip() for item in body.group(1).split(",")] if body else []
         return [name for name in names if name]
 
     def prefixed(self, *prefixes: str, without: str = "$^") -> list[str]:

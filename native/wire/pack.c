@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writing messages: structs are packed by walking their table. */
+/* Writes messages; packs structs by their tables. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "wire/wire.h"
 
-/* Where the pieces of a text array are in memory. */
+/* An array of texts in a struct. */
 struct texts {
     char *const *items;
     uint32_t count;
 };
 
-/* Room for more bytes at the end. RET NULL: the message has failed. */
+/* RET room for more bytes at the end of a message, or NULL if it has failed. */
 static char *extend(struct slurmhooks_buffer *buffer, size_t size)
 {
     if (buffer->failed || size > SLURMHOOKS_LARGEST - buffer->size) {
@@ -67,7 +67,7 @@ bool slurmhooks_end(struct slurmhooks_buffer *buffer, uint32_t first, uint32_t s
     return true;
 }
 
-/* Begin an item. RET where its value begins. */
+/* Begin an item. RET the position of its value. */
 static size_t open_item(struct slurmhooks_buffer *buffer, uint32_t tag)
 {
     uint32_t head[2] = {tag, 0};
@@ -76,7 +76,7 @@ static size_t open_item(struct slurmhooks_buffer *buffer, uint32_t tag)
     return buffer->size;
 }
 
-/* Note the size of an item whose value began there, and fill up to the next multiple of 8. */
+/* Finish an item whose value begins at `start`: set its size, and pad it to a multiple of 8 bytes. */
 static void close_item(struct slurmhooks_buffer *buffer, size_t start)
 {
     static const char zeros[8];
@@ -101,7 +101,7 @@ void slurmhooks_put_text(struct slurmhooks_buffer *buffer, uint32_t tag, const c
     slurmhooks_put(buffer, tag, text, text ? strlen(text) + 1 : 0);
 }
 
-/* The struct that has the member. RET NULL: the pointer to it is NULL. */
+/* RET the struct that has the member: the object or a nested struct; NULL if the pointer to it is NULL. */
 static const char *base_of(const struct slurmhooks_member *member, const void *object)
 {
     const char *base = object;
@@ -109,6 +109,7 @@ static const char *base_of(const struct slurmhooks_member *member, const void *o
     return member->via == SLURMHOOKS_DIRECT ? base : *(char *const *)(base + member->via);
 }
 
+/* RET the value of a number at its place in a struct. */
 static uint64_t load_at(const struct slurmhooks_member *member, const char *base)
 {
     const char *at = base + member->offset;
@@ -154,7 +155,7 @@ static void append_texts(struct slurmhooks_buffer *buffer, const struct texts *t
             append(buffer, texts->items[i], strlen(texts->items[i]) + 1);
 }
 
-/* Take back what was appended if it is too long to be sent unasked. RET the slot. */
+/* RET the slot of texts that were appended at position `at`. Removes them if they are too long. */
 static uint64_t slot_of(struct slurmhooks_buffer *buffer, size_t start, size_t at)
 {
     size_t size = buffer->size - at;
@@ -166,6 +167,7 @@ static uint64_t slot_of(struct slurmhooks_buffer *buffer, size_t start, size_t a
     return (uint64_t)size << 32 | (at - start);
 }
 
+/* Append a text after the slots. RET its slot. */
 static uint64_t pack_text(struct slurmhooks_buffer *buffer, size_t start, const char *text)
 {
     if (!text)
@@ -177,6 +179,7 @@ static uint64_t pack_text(struct slurmhooks_buffer *buffer, size_t start, const 
     return slot_of(buffer, start, at);
 }
 
+/* Append texts after the slots. RET their slot. */
 static uint64_t pack_texts(struct slurmhooks_buffer *buffer, size_t start, const struct texts *texts)
 {
     size_t at = buffer->size;
@@ -211,7 +214,7 @@ void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t number, co
         }
         if (buffer->failed)
             return;
-        /* Not a pointer kept from above: the buffer may have moved. */
+        /* The buffer may have moved since extend(). */
         ((uint64_t *)(buffer->data + start))[i] = slot;
     }
     close_item(buffer, start);

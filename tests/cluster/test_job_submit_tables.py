@@ -528,3 +528,16 @@ def test_associations(tables: Tables) -> None:
     alice = next(row for row in seen.values() if row["max_jobs"] == 37)
     assert (alice["used_jobs"], alice["used_submit_jobs"], alice["qos"]) == (1, 2, ["full", "high", "low", "normal"])
     assert alice["usage_raw"] >= 2
+
+
+def test_a_build_without_sources_says_so(large_cluster: Cluster) -> None:
+    """A hook file that takes these tables is refused with the way to have them."""
+    if large_cluster.release in accounting.WORKS:
+        pytest.skip("this release has sources")
+    site = Site(large_cluster)
+    large_cluster.put("", "/etc/slurm/plugstack.conf")
+    site.reset()
+    site.hooks("@hook.job_submit\ndef look(job, nodes, licenses, qos, associations): pass\n", reload=False)
+    said = site.reload()
+    assert "takes associations, licenses, nodes, qos: this build has only Slurm's public headers" in said
+    assert "slurmhooks build --slurm-source DIR" in said

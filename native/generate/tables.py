@@ -32,7 +32,7 @@ PUBLIC = (
 SOURCE = (
     '#include "config.h"\n#include "slurm/slurm.h"\n#include "slurm/slurm_errno.h"\n'
     '#include "src/common/slurm_xlator.h"\n#include "src/common/assoc_mgr.h"\n'
-    '#include "src/slurmctld/reservation.h"\n#include "src/slurmctld/slurmctld.h"\n#include "job_submit/rows.h"\n'
+    '#include "src/slurmctld/reservation.h"\n#include "src/slurmctld/slurmctld.h"\n#include "slurmctld/rows.h"\n'
 )
 STRUCTS = {
     "job": "job_desc_msg_t",
@@ -45,7 +45,7 @@ STRUCTS = {
     "association": "struct slurmhooks_association",
 }
 COPY = "record"
-"""The member of the structs of native/job_submit/rows.h that is a copy of Slurm's: its members count as their own."""
+"""The member of the structs of native/slurmctld/rows.h that is a copy of Slurm's: its members count as their own."""
 KINDS = {
     **dict.fromkeys(("bool", "_Bool", "uint8_t"), "u8"),
     "uint16_t": "u16",

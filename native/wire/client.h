@@ -106,6 +106,9 @@ int64_t slurmhooks_client_left(int64_t deadline);
 /* RET whether on_unavailable is "accept"; false until workers have read the configuration. */
 bool slurmhooks_client_accepts(struct slurmhooks_client *client);
 
+/* Have running exchanges end, and all later ones at once, as SLURMHOOKS_UNAVAILABLE or SLURMHOOKS_WORKER_DIED. */
+void slurmhooks_client_interrupt(struct slurmhooks_client *client);
+
 /*
  * End workers, supervisor and monitor thread, and free the client. Running exchanges end as SLURMHOOKS_UNAVAILABLE or
  * SLURMHOOKS_WORKER_DIED; the caller makes sure that no new ones begin. Usually takes milliseconds, at most seconds.

@@ -192,15 +192,15 @@ static uint64_t pack_texts(struct slurmhooks_buffer *buffer, size_t start, const
     return slot_of(buffer, start, at);
 }
 
-void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t number, const void *object)
+void slurmhooks_put_some(struct slurmhooks_buffer *buffer, uint32_t table, const void *object, const uint32_t *members,
+                         uint32_t count)
 {
-    const struct slurmhooks_table *table = &slurmhooks_tables.table[number];
-    size_t start = open_item(buffer, number);
+    size_t start = open_item(buffer, table);
 
-    if (!extend(buffer, table->count * sizeof(uint64_t)))
+    if (!extend(buffer, count * sizeof(uint64_t)))
         return;
-    for (uint32_t i = 0; i < table->count; i++) {
-        const struct slurmhooks_member *member = &table->members[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct slurmhooks_member *member = &slurmhooks_tables.table[table].members[members ? members[i] : i];
         const char *base = base_of(member, object);
         uint64_t slot = 0;
 
@@ -218,6 +218,11 @@ void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t number, co
         ((uint64_t *)(buffer->data + start))[i] = slot;
     }
     close_item(buffer, start);
+}
+
+void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t table, const void *object)
+{
+    slurmhooks_put_some(buffer, table, object, NULL, slurmhooks_tables.table[table].count);
 }
 
 void slurmhooks_put_member(struct slurmhooks_buffer *buffer, uint32_t table, uint32_t number, const void *object)

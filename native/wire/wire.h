@@ -94,6 +94,11 @@ struct slurmhooks_item {
 /* The tag of a text in a request: the name of a handler that must not run. */
 #define SLURMHOOKS_LEFT_OUT_HANDLER (UINT32_MAX - 1)
 
+/* The tag of the numbers, 32 bits each, of the members that the structs of a message have; none: they have all. */
+#define SLURMHOOKS_MEMBERS (UINT32_MAX - 2)
+/* The tag of the variables, as texts, that scripts of the same event find in their environment. */
+#define SLURMHOOKS_VARIABLES (UINT32_MAX - 3)
+
 /* The slot of a text or texts that are too long for a packed struct; workers ask for them. */
 #define SLURMHOOKS_LEFT_OUT UINT64_C(1)
 /* The largest size of a text, or of all texts of a member, in a packed struct. */
@@ -121,6 +126,11 @@ void slurmhooks_put_text(struct slurmhooks_buffer *buffer, uint32_t tag, const c
 
 /* Append a packed struct. IN object: the struct of this table. */
 void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t table, const void *object);
+
+/* Append a packed struct of some members. IN members: their numbers, in the order of the slots; NULL: the first count.
+ */
+void slurmhooks_put_some(struct slurmhooks_buffer *buffer, uint32_t table, const void *object, const uint32_t *members,
+                         uint32_t count);
 
 /* Append one member of a struct, also if it is too long for a packed struct. */
 void slurmhooks_put_member(struct slurmhooks_buffer *buffer, uint32_t table, uint32_t member, const void *object);
@@ -156,7 +166,7 @@ struct slurmhooks_verdict {
 };
 
 /*
- * Check a whole answer, then apply its writes to a job_desc_msg_t.
+ * Check a whole answer, then apply its writes to a job_desc_msg_t. IN job_desc: NULL if there is none to write to.
  *
  * Texts and arrays are replaced with Slurm's allocator, and the counters of arrays are set.
  *

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 View = TypeVar("View")
 MOST_CONDITIONS = 8
-"""As in native/job_submit/queries.c."""
+"""As in native/slurmctld/queries.c."""
 
 
 def bind(view: type[View], table: Table, release: str, computed: Computations | None = None) -> type[View]:

@@ -19,6 +19,7 @@ from slurmhooks.job_submit.fields import (
     ReservationFields,
 )
 from slurmhooks.job_submit.rows import Computed, Field
+from slurmhooks.slurmctld import NEEDS_SOURCES
 from slurmhooks.values import text_to_c
 from slurmhooks.view import nearest, stale
 
@@ -38,11 +39,6 @@ __all__ = [
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.source import Struct
-
-NEEDS_SOURCES = (
-    "this build has only Slurm's public headers; to have them, run 'slurmhooks build --slurm-source DIR' with the"
-    " sources of exactly the installed release, and install the result"
-)
 
 
 class _View:

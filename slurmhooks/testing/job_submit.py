@@ -306,7 +306,7 @@ def _table_of(kind: type[model._View]) -> str:
 
 
 def fulfils(struct: FakeStruct, conditions: Mapping[str, Condition]) -> bool:
-    """Tell whether a struct has what native/job_submit/queries.c would choose it for."""
+    """Tell whether a struct has what native/slurmctld/queries.c would choose it for."""
     for member, condition in conditions.items():
         raw: Any = struct.raw(member)
         if raw != condition if isinstance(condition, bytes) else ((raw or 0) & condition[1]) != condition[0]:

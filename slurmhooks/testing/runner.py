@@ -16,6 +16,7 @@ from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.testing import records
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable
 from slurmhooks.testing.scrun import FakeContainer
@@ -40,7 +41,8 @@ class Result:
         code: of a refusal: the name or number that ``Reject`` was given, None for the hook's general failure.
         text: of a refusal or a bug: what the user reads.
         user_messages: what ``log.user`` showed, one text a call.
-        changes: what the handlers changed, by field; of an environment, the variables, None for one that is gone.
+        changes: what the handlers changed, by field; of an environment, the variables, None for one that is gone. Of
+            hook.priority: the ``site_factor`` that they return.
         log: the lines in Slurm's log, each as ``level: text``.
         error_id: of a bug in a handler, also of one that ``on_error`` lets pass: the id under which its traceback is in
             the log; the first one if there are several.
@@ -77,6 +79,7 @@ def run(
     licenses: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     qos: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     associations: FakeTable | Iterable[Mapping[str, object]] | None = None,
+    environment: Mapping[str, str] | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
     options: Mapping[str, str | bool] | None = None,
@@ -100,6 +103,7 @@ def run(
         licenses: by name, each a dict of its fields.
         qos: by name, each a dict of its fields.
         associations: each a dict of its fields.
+        environment: the variables of PrologSlurmctld or EpilogSlurmctld.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
         options: what the user gave to the options of the file, as text; True for an option without an argument.
@@ -127,6 +131,7 @@ def run(
         "licenses": licenses,
         "qos": qos,
         "associations": associations,
+        "environment": environment,
         "spank": spank,
         "container": container,
     }
@@ -142,6 +147,8 @@ def run(
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
+        elif hook in records.HOOKS:
+            outcome, changes = records.handle(registry, hook, given)
         elif spec.arguments:
             outcome, changes = _job_submit(registry, hook, given)
         else:

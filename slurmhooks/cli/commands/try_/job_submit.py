@@ -25,7 +25,7 @@ from slurmhooks.values import UNLIMITED
 ENVIRONMENTS = ("environment", "spank_job_env")
 
 
-def _release(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+def release_of(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Return a release without its third part, which changes no field."""
     del context, option
     found = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
@@ -41,7 +41,7 @@ def _release(context: click.Context, option: click.Parameter, value: str | None)
 @click.option("--user", help="Who submits, by name.")
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update of the job whose fields this JSON file has.")
 @click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "jobs": [{...}], ...}.')
-@click.option("--release", callback=_release, help="Of Slurm, such as 24.11: decides which fields there are.")
+@click.option("--release", callback=release_of, help="Of Slurm, such as 24.11: decides which fields there are.")
 @common
 def command(
     source: str,

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "job_submit/queries.h"
+#include "slurmctld/queries.h"
 #include "wire/wire.h"
 
 /* A question that is being answered. */

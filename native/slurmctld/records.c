@@ -2,10 +2,13 @@
 /*
  * Locks. slurmctld calls job_submit() and job_modify() with read locks on configuration, jobs, nodes and partitions
  * (job_submit_g_submit() in src/interfaces/job_submit.c asserts them), and waits for the answer meanwhile: jobs, nodes,
- * partitions and reservations do not change. QOS and associations are the association manager's, whose locks come after
- * slurmctld's (src/common/assoc_mgr.h): they are held for one query, so a record may come or go between two pages.
- * Licenses have a mutex that is static in src/slurmctld/licenses.c; get_all_license_info() takes it.
+ * partitions and reservations do not change. For plugins that are called without these locks
+ * slurmhooks_answer_with_locks() takes them, for each query. QOS and associations are the association manager's, whose
+ * locks come after slurmctld's (src/common/assoc_mgr.h): they are held for one query, so a record may come or go
+ * between two pages. Licenses have a mutex that is static in src/slurmctld/licenses.c; get_all_license_info() takes it.
  */
+#include "slurmctld/records.h"
+
 #include "config.h"
 #include "slurm/slurm.h"
 #include "src/common/slurm_xlator.h"
@@ -23,8 +26,8 @@
 #include "src/common/gres.h"
 #endif
 
-#include "job_submit/records.h"
-#include "job_submit/rows.h"
+#include "slurmctld/rows.h"
+#include "slurmctld/weak.h"
 
 /* As slurmhooks/job_submit/fields/reservation.py has them. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
@@ -75,6 +78,8 @@ static bool may_use(const void *record, const struct slurmhooks_event *event)
 {
     const part_record_t *part = record;
 
+    if (event->unasked)
+        return true;
     if (event->owner == 0)
         return !(part->flags & PART_FLAG_NO_ROOT);
     if ((part->flags & PART_FLAG_ROOT_ONLY) && event->uid != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of the tables that have more than Slurm's struct: a copy of it, then what native/job_submit/records.c adds.
+ * Rows of the tables that have more than Slurm's struct: a copy of it, then what native/slurmctld/records.c adds.
  *
  * native/generate/tables.py reads these structs. A member that is added hides one of the same name in the copy. The
  * condition of a query on a member of the copy is checked before a row is built. Include Slurm's headers first.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "job_submit/pages.h"
+#include "slurmctld/pages.h"
 
 #include <string.h>
 
-#include "job_submit/records.h"
+#include "slurmctld/records.h"
 
 /* A page ends with the first row that makes it larger. */
 #define PAGE_SIZE ((size_t)256 << 10)

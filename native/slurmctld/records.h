@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "job_submit/queries.h"
+#include "slurmctld/queries.h"
 
 /* Sees one record. RET negative: the last one. Slurm's ListForF. */
 typedef int slurmhooks_visit(void *record, void *argument);
@@ -26,7 +26,7 @@ struct slurmhooks_records {
     void (*walk)(slurmhooks_visit *visit, void *argument);
     /* Whether the user of a request may know of a record; no function: of all. */
     bool (*visible)(const void *record, const struct slurmhooks_event *event);
-    /* Visit the row of a record (job_submit/rows.h), which lasts as long as the visit; no function: the record is it.
+    /* Visit the row of a record (slurmctld/rows.h), which lasts as long as the visit; no function: the record is it.
      */
     int (*row)(void *record, slurmhooks_visit *visit, void *argument);
     bool accounting; /* the records are the association manager's: its locks are needed */

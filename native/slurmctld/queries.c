@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "job_submit/queries.h"
+#include "slurmctld/queries.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "job_submit/pages.h"
+#include "slurmctld/pages.h"
 
 /* As What and Fact of slurmhooks/wire/message.py. */
 enum what { MEMBER = 1, ROW, PAGE, FACT };
@@ -39,9 +39,10 @@ static bool member(struct slurmhooks_question *question)
 #include "config.h"
 #include "slurm/slurm.h"
 #include "src/common/slurm_xlator.h"
+#include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
-#include "job_submit/users.h"
+#include "slurmctld/users.h"
 
 uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
 {
@@ -49,11 +50,25 @@ uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
     return ((const job_record_t *)record)->user_id;
 }
 
+static const slurmctld_lock_t READ_LOCKS = {.conf = READ_LOCK, .job = READ_LOCK, .node = READ_LOCK, .part = READ_LOCK};
+
+static void lock(struct slurmhooks_event *event)
+{
+    lock_slurmctld(READ_LOCKS);
+    event->record = event->job_id ? find_job_record(event->job_id) : NULL;
+}
+
+static void unlock(struct slurmhooks_event *event)
+{
+    event->record = NULL;
+    unlock_slurmctld(READ_LOCKS);
+}
+
 static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
     /* An update is sent by who changes the job, so only a submission's identity is its owner's. */
-    if (!event->modify && user_id == event->owner)
+    if (event->job_desc && !event->modify && user_id == event->owner)
         return ((job_desc_msg_t *)event->job_desc)->id;
 #else
     (void)event, (void)user_id;
@@ -110,6 +125,16 @@ uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
     return sender;
 }
 
+static void lock(struct slurmhooks_event *event)
+{
+    (void)event;
+}
+
+static void unlock(struct slurmhooks_event *event)
+{
+    (void)event;
+}
+
 #endif
 
 static bool serve(struct slurmhooks_question *question)
@@ -141,4 +166,12 @@ bool slurmhooks_answer_query(void *context, const void *data, size_t size, void 
     *answer = question.result.data;
     *answer_length = question.result.size;
     return true;
+}
+
+bool slurmhooks_answer_with_locks(void *context, const void *data, size_t size, void **answer, size_t *answer_length)
+{
+    lock(context);
+    bool made_sense = slurmhooks_answer_query(context, data, size, answer, answer_length);
+    unlock(context);
+    return made_sense;
 }

@@ -95,20 +95,15 @@ def names(sources: Iterable[Source]) -> list[str]:
 def load(
     sources: Sequence[Source],
     require: Iterable[str] = (),
-    previous: Registry | None = None,
-    accept: Callable[[Registry], None] | None = None,
 ) -> Registry:
     """Import hook files and modules, verify every handler and option, and put them in order.
 
     Args:
         sources: what to load.
         require: labels of handlers that must be among them: ``[hooks] require`` of the configuration.
-        previous: what this load replaces; its hook files leave sys.modules.
-        accept: raises an exception if the handlers must not replace those.
 
     Raises:
         LoadError: with every finding of every file; nothing is registered then.
-        Exception: what ``accept`` raises.
     """
     # A hook file sees no other one while it is loaded, neither of this load nor of an earlier one: whether it can
     # import another must not depend on their order.
@@ -116,13 +111,8 @@ def load(
     modules: dict[str, ModuleType] = {}
     try:
         registry = _load(sources, require, modules)
-        if accept is not None:
-            accept(registry)
-    except BaseException:
+    finally:
         sys.modules.update(others)
-        raise
-    gone = previous.modules if previous is not None else {}
-    sys.modules.update({name: module for name, module in others.items() if gone.get(name) is not module})
     sys.modules.update(modules)
     return registry
 

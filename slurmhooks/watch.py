@@ -1,86 +1,96 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tells whether files have changed since they were read."""
+"""Notes of which files handlers were loaded from, and tells whether these files have changed since."""
 
 from __future__ import annotations
 
 import time
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks import paths
 from slurmhooks.errors import LoadError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from slurmhooks.paths import State
 
 TICK = 20_000_000
 """Nanoseconds within which two changes of a file may bear the same time: the kernel's clock for files is coarse."""
 
 
-class Watch:
-    """Tells whether files have changed, or globs stand for other files, at the cost of one stat a file and folder.
+class LoadedHandler(NamedTuple):
+    """A handler that some process has loaded: enough to see that it is gone.
 
-    The kernel's notifications would be cheaper, but they miss mounts and what other machines write.
+    Attributes:
+        hook: name of its hook.
+        label: ``module:qualname``.
+        path: the file that defines it.
     """
 
-    __slots__ = ("_folders", "_found", "_listing", "_seen")
+    hook: str
+    label: str
+    path: str
 
-    def __init__(self, seen: Mapping[str, State] = MappingProxyType({})) -> None:
-        """Watch nothing yet but files that were seen before."""
-        self._seen = dict(seen)
-        self._folders: dict[str, State] = {}
-        self._listing: Callable[[], object] = list
-        self._found: object = []
 
-    def add(self, paths: Iterable[str]) -> None:
-        """Remember how files are, before they are read; those that are known already stay as they were."""
-        for path in paths:
-            if path not in self._seen:
-                self._seen[path] = _steady(path)
+@dataclass
+class Watch:
+    """The files that a set of handlers depends on; a change of any means that another set has to be loaded.
 
-    def add_folders(self, folders: Iterable[str], listing: Callable[[], object]) -> None:
-        """Remember how folders are, and what is in them.
+    The kernel's notifications would be cheaper, but they miss mounts and what other machines write.
 
-        Args:
-            folders: where files may come and go.
-            listing: returns the files that there are to be loaded; asked now, and when one of the folders changed.
+    Attributes:
+        files: the state of each file, as it was before it was read.
+        globs: the files that each glob matched; None: they could not be listed.
+        handlers: the handlers of each source.
+        before: the set that is in service, if any is.
+    """
 
-        Raises:
-            LoadError: a folder cannot be listed.
-        """
-        self._folders = {path: _steady(path) for path in folders}
-        self._listing = listing
-        self._found = listing()
+    files: dict[str, State] = field(default_factory=dict)
+    globs: dict[str, list[str] | None] = field(default_factory=dict)
+    handlers: dict[str, list[LoadedHandler]] = field(default_factory=dict)
+    before: Watch | None = None
 
-    @property
-    def files(self) -> Mapping[str, State]:
-        """How the files were."""
-        return self._seen
+    def file(self, path: str) -> None:
+        """Watch a file; to be called before it is read. The first call for a file counts."""
+        if path not in self.files:
+            self.files[path] = _steady(path)
+
+    def glob(self, pattern: str) -> None:
+        """Watch which files a glob matches; to be called before it is expanded."""
+        self.globs.setdefault(pattern, _matches(pattern))
+
+    def changed(self) -> bool:
+        """Tell whether a file or a glob has changed. Costs one stat for each file and one listing for each glob."""
+        return any(paths.state(path) != seen for path, seen in self.files.items()) or any(
+            _matches(pattern) != seen for pattern, seen in self.globs.items()
+        )
 
     def unedited(self, path: str) -> bool:
         """Tell whether a file has the content that it had; a change of its mode or owner is no edit."""
-        seen, now = self._seen.get(path), paths.state(path)
+        seen, now = self.files.get(path), paths.state(path)
         return isinstance(seen, tuple) and isinstance(now, tuple) and seen[:4] == now[:4]
 
-    def changed(self) -> bool:
-        """Return whether one is not as it was."""
-        if any(paths.state(path) != seen for path, seen in self._seen.items()):
-            return True
-        now = {path: paths.state(path) for path in self._folders}
-        if now == self._folders:
-            return False
-        # Byte code, an editor's temporary file: a folder changes for many reasons.
-        self._folders = now
-        try:
-            return self._listing() != self._found
-        except LoadError:
-            return True
+    def plain(self) -> dict[str, Any]:
+        """Return everything but ``before`` as values that JSON can hold."""
+        return {"files": self.files, "globs": self.globs, "handlers": self.handlers}
+
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> Watch:
+        """Return the watch from what :meth:`plain` returned, after JSON has turned its tuples into lists."""
+        files = {path: seen if isinstance(seen, int) else tuple(seen) for path, seen in plain["files"].items()}
+        handlers = {name: [LoadedHandler(*each) for each in loaded] for name, loaded in plain["handlers"].items()}
+        return cls(files, plain["globs"], handlers)
+
+
+def _matches(pattern: str) -> list[str] | None:
+    """Return the files that a glob matches; None: they cannot be listed."""
+    try:
+        return paths.matches(pattern)
+    except LoadError:
+        return None
 
 
 def _steady(path: str) -> State:
-    """Return the state of a file; if it has just changed, one that the next change would differ from."""
+    """Return the state of a file; if it has just changed, wait until the next change would make another state."""
     state = paths.state(path)
     for _ in range(3):
         if isinstance(state, int) or not 0 <= time.time_ns() - state[4] < TICK:

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from slurmhooks.config import Config
     from slurmhooks.outcome import Outcome
     from slurmhooks.registry import Handler, Registry
+    from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message, Raw
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Watch
+    from slurmhooks.worker.service import Query
 
 PRIVATE_ARGUMENTS = frozenset({"record", "jobs", "partitions", "reservations"})
 """What needs slurmctld's private structs, and so a build with Slurm's sources."""

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, NoReturn
 from slurmhooks import dispatch
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import log
+from slurmhooks.watch import Watch
 from slurmhooks.worker import control, process, service, worker
 from slurmhooks.worker.channel import HEADER, PAGE
 from slurmhooks.worker.control import Message
 
 if TYPE_CHECKING:
-    from slurmhooks.worker.service import Service, Watch
+    from slurmhooks.worker.service import Service
 
 RETRY = 1.0
 RETRY_MOST = 60.0
@@ -192,7 +193,7 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
         before: what was last in service, if anything was.
     """
     code = 1
-    watch = service.Watch(before=before)
+    watch = Watch(before=before)
     try:
         os.setsid()
         process.die_with(parent)

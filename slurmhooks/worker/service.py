@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Container
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from slurmhooks import paths, site, trusted
-from slurmhooks.errors import LoadError
+from slurmhooks import reload, site, trusted
 from slurmhooks.hook_specs import HOOKS
-from slurmhooks.reload import Former, LiveSite
+from slurmhooks.watch import Watch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from slurmhooks.config import Config
     from slurmhooks.loader import Source
-    from slurmhooks.paths import State
     from slurmhooks.registry import Registry
 
 Query = Callable[[bytes], bytes]
@@ -54,62 +52,6 @@ class Settings:
             accept=section.on_unavailable == "accept",
             reload=section.reload,
         )
-
-
-@dataclass
-class Watch:
-    """From which files a generation was loaded; a change of any means that another one has to be loaded.
-
-    Attributes:
-        files: files as they were before they were read.
-        globs: the files that there were for each glob; None: they cannot be listed.
-        handlers: hook, label and file of each handler, by its source.
-        before: what is in service already, if anything is: nothing of it may get lost by accident.
-    """
-
-    files: dict[str, State] = field(default_factory=dict)
-    globs: dict[str, list[str] | None] = field(default_factory=dict)
-    handlers: dict[str, list[list[str]]] = field(default_factory=dict)
-    before: Watch | None = None
-
-    def file(self, path: str) -> None:
-        """Watch a file; to be called before it is read."""
-        self.files.setdefault(path, paths.state(path))
-
-    def glob(self, pattern: str) -> None:
-        """Watch which files there are for a glob; to be called before it is expanded."""
-        self.globs.setdefault(pattern, _listed(pattern))
-
-    def changed(self) -> bool:
-        """Tell whether anything is not as it was. Costs one stat for each file and one listing for each glob."""
-        return any(paths.state(path) != seen for path, seen in self.files.items()) or any(
-            _listed(pattern) != seen for pattern, seen in self.globs.items()
-        )
-
-    def contents(self) -> dict[str, list[Former]]:
-        """Return the handlers by their source, as slurmhooks.reload has them."""
-        return {
-            name: [Former(HOOKS[hook], label, path) for hook, label, path in found]
-            for name, found in self.handlers.items()
-        }
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as JSON can hold it, without what was before."""
-        return {"files": self.files, "globs": self.globs, "handlers": self.handlers}
-
-    @classmethod
-    def of(cls, plain: dict[str, Any]) -> Watch:
-        """Return what :meth:`plain` returned before JSON made lists of its tuples."""
-        files = {path: seen if isinstance(seen, int) else tuple(seen) for path, seen in plain["files"].items()}
-        return cls(files, plain["globs"], plain["handlers"])
-
-
-def _listed(pattern: str) -> list[str] | None:
-    """Return the files that there are for a glob; None: they cannot be listed."""
-    try:
-        return paths.matches(pattern)
-    except LoadError:
-        return None
 
 
 class Service(Protocol):
@@ -152,25 +94,7 @@ def load_site(
         LoadError: a hook file is, or handlers would get lost.
     """
     trusted.guard()
-    path = site.config_path()
-    live = LiveSite(check, path, scripts, hooks)
-    if watch.before is not None:
-        live.resume(watch.before.contents(), watch.before.files)
-    watch.file(str(path))
-    try:
-        # What is wrong is watched, too, or its repair would go unnoticed.
-        for pattern in site.patterns_of(path, site.read_config(path)):
-            if paths.has_magic(pattern):
-                watch.glob(pattern)
-        live.start()
-    finally:
-        # The first look at a file counts: what has changed since then is to be loaded again.
-        watch.files = {**live.files, **watch.files}
-    watch.handlers = {
-        name: [[handler.spec.name, handler.label, handler.path] for handler in handlers]
-        for name, handlers in live.in_force.items()
-    }
-    return live.config, live.registry
+    return reload.load(site.config_path(), watch, check, scripts, hooks)
 
 
 Load = Callable[[Watch], Service]

@@ -14,10 +14,11 @@ from typing import Any
 
 from slurmhooks.log import log
 from slurmhooks.reload import STAYS, report_change
+from slurmhooks.watch import Watch
 from slurmhooks.worker import control, generation, process
 from slurmhooks.worker.control import Message
 from slurmhooks.worker.requests import Asked, Requests
-from slurmhooks.worker.service import Settings, Watch
+from slurmhooks.worker.service import Settings
 
 POLL = 1.0
 """Seconds between two looks at the files."""
@@ -239,7 +240,7 @@ class Supervisor:
         settings, before = child.settings, self._serving
         self._serving, self._loading, self._accidents = number, None, 0
         if self._good is not None and self._good.plain() != child.watch.plain():
-            report_change(self._good.contents(), child.watch.contents())
+            report_change(self._good.handlers, child.watch.handlers)
         self._good = child.watch
         self._fault = None
         timeout = max(1, round(settings.timeout * 1000))

@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 from slurmhooks.errors import LoadError
+from slurmhooks.watch import LoadedHandler, Watch
 from slurmhooks.worker import worker
-from slurmhooks.worker.service import Query, Settings, Watch
+from slurmhooks.worker.service import Query, Settings
 
 STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
 """A JSON file: ``settings``, ``version``, and what goes wrong."""
@@ -51,7 +52,7 @@ def load(watch: Watch) -> Service:
     watch.file(str(STATE))
     state = json.loads(STATE.read_text()) if STATE.exists() else {}
     exec(str(state.get("load", "")))
-    watch.handlers = {str(STATE): [["job_submit", f"tests:v{state.get('version')}", str(STATE)]]}
+    watch.handlers = {str(STATE): [LoadedHandler("job_submit", f"tests:v{state.get('version')}", str(STATE))]}
     state["before"] = watch.before and watch.before.handlers
     if "findings" in state:
         raise LoadError(state["findings"])

@@ -492,18 +492,6 @@ def test_hook_files_cannot_import_each_other(write: Write, line: str) -> None:
         assert "hook files cannot import each other: put what they share into an installed package" in finding
 
 
-def test_modules_of_a_replaced_load_are_gone(write: Write) -> None:
-    """A load drops the modules of the one it replaces, those of a deleted file too, and leaves all others alone."""
-    a, b, other = (write(f"{name}.py", SUBMIT.format(name="f")) for name in ("a", "b", "other"))
-    load(other)
-    first = load(a, b)
-    kept = sys.modules[f"{loader.PACKAGE}.other"]
-    loader.load([Source(path=str(a))], previous=first)
-    assert f"{loader.PACKAGE}.b" not in sys.modules
-    assert sys.modules[f"{loader.PACKAGE}.a"] is not first.modules[f"{loader.PACKAGE}.a"]
-    assert sys.modules[f"{loader.PACKAGE}.other"] is kept
-
-
 # Policy that would be gone without a word.
 
 

@@ -19,21 +19,9 @@ from slurmhooks.job_submit.constants import (
     WarnFlag,
     X11Flag,
 )
-from slurmhooks.job_submit.rows import (
-    Bit,
-    Computed,
-    Flag,
-    Gres,
-    Identity,
-    Number,
-    Offset,
-    OneOf,
-    Plain,
-    Sluid,
-    Tagged,
-    Text,
-    Time,
-)
+from slurmhooks.job_submit.flag_rows import Bit, Flag, OneOf
+from slurmhooks.job_submit.number_rows import Identity, Number, Offset, Plain, Tagged, Time
+from slurmhooks.job_submit.rows import Computed, Gres, Sluid, Text
 
 CRON_JOB = JobFlag.CRON_JOB
 TASK_DIST_BASE = 0xFFFF

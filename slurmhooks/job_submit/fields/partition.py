@@ -4,15 +4,9 @@
 from __future__ import annotations
 
 from slurmhooks.job_submit.constants import PartitionFlag, PartitionState
-from slurmhooks.job_submit.rows import (
-    Bit,
-    Flag,
-    Number,
-    OneOf,
-    Plain,
-    Tagged,
-    Text,
-)
+from slurmhooks.job_submit.flag_rows import Bit, Flag, OneOf
+from slurmhooks.job_submit.number_rows import Number, Plain, Tagged
+from slurmhooks.job_submit.rows import Text
 
 
 class PartitionFields:

@@ -11,8 +11,9 @@ import pytest
 
 from slurmhooks import config, paths, reload
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.watch import Watch
 from slurmhooks.worker import control, requests
-from slurmhooks.worker.service import Settings, Watch, load_site
+from slurmhooks.worker.service import Settings, load_site
 
 Write = Callable[..., Path]
 HOOK = "from slurmhooks import hook\n@hook.job_submit\ndef check(job): pass\n"

@@ -15,7 +15,7 @@ import click
 
 from slurmhooks import cli, config, scrun, testing
 from slurmhooks.hook_specs import CONTEXTS, HOOKS, HookSpec
-from slurmhooks.job_submit import constants, fields, model, rows, strings
+from slurmhooks.job_submit import constants, fields, flag_rows, model, number_rows, rows, strings
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank import model as spank_model
@@ -235,20 +235,20 @@ def type_of(row: rows.Field[Any]) -> str:
         return "str or None"
     if isinstance(row, rows.Strings):
         return "list of str"
-    if isinstance(row, rows.Bit | rows.Truth):
+    if isinstance(row, flag_rows.Bit | rows.Truth):
         return "bool"
     if isinstance(row, rows.Status):
         return "ExitStatus or None"
-    if isinstance(row, rows.Number):
+    if isinstance(row, number_rows.Number):
         return f"int ({row.bits} bits), `UNLIMITED` or None"
-    if isinstance(row, rows.Tagged | rows.Offset | rows.Identity):
+    if isinstance(row, number_rows.Tagged | number_rows.Offset | number_rows.Identity):
         return f"int ({row.bits} bits) or None"
-    if isinstance(row, rows._Enumerated):
+    if isinstance(row, flag_rows.Enumerated):
         name = f"[`{row.kind.__name__}`](constants.md#{row.kind.__name__.lower()})"
         return f"{name} or None" if row.optional else name
     if isinstance(row, rows.Computed):
         return "dict" if COMPUTED[row.name] == "dict" else "str or None"
-    assert isinstance(row, rows.Plain | rows.Time)
+    assert isinstance(row, number_rows.Plain | number_rows.Time)
     return f"int ({row.bits} bits)"
 
 

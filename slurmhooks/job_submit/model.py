@@ -24,8 +24,10 @@ NEEDS_SOURCES = (
 )
 
 
-class _View:
+class View:
     """A view of one struct of Slurm's; see binding.py.
+
+    Public names belong to fields, so all else begins with an underscore, also what other modules of slurmhooks use.
 
     Attributes:
         _struct: what slurmctld sent.
@@ -55,7 +57,7 @@ class _View:
 
     def _explain(self, name: str) -> Any:
         """Raise what there is to say of an attribute that does not exist."""
-        if name in _View.__slots__:
+        if name in View.__slots__:
             raise stale(self)
         what = type(self).__name__.lower()
         row = self._missing.get(name)
@@ -95,11 +97,11 @@ class _View:
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""
-        for name in _View.__slots__:
+        for name in View.__slots__:
             object.__delattr__(self, name)
 
 
-class Job(JobFields, _View):
+class Job(JobFields, View):
     """``job``: the request that slurmctld is about to take; what handlers write is applied once all have passed.
 
     Attributes:
@@ -222,19 +224,25 @@ class Job(JobFields, _View):
         super().close()
 
 
-class Record(RecordFields, _View):
+def owner_of(job: Job) -> int | None:
+    """Return whose job a request is about; the user of an update is who sent it, or nobody."""
+    owner: int | None = job.user_id if job._owner is None else job._owner
+    return owner
+
+
+class Record(RecordFields, View):
     """``record``: the job as slurmctld knows it; read-only."""
 
     __slots__ = ()
 
 
-class Partition(PartitionFields, _View):
+class Partition(PartitionFields, View):
     """A partition that the user may use; read-only."""
 
     __slots__ = ()
 
 
-class Reservation(ReservationFields, _View):
+class Reservation(ReservationFields, View):
     """A reservation; read-only."""
 
     __slots__ = ()
@@ -247,15 +255,15 @@ class Table(Mapping[Any, Any]):
 
     def __init__(
         self,
-        find: Callable[[Any], _View | None],
-        everything: Callable[[], dict[Any, _View]],
+        find: Callable[[Any], View | None],
+        everything: Callable[[], dict[Any, View]],
         select: Callable[[dict[str, Any]], list[Any]],
     ) -> None:
         """Take the three ways to look records up: by key, all, and by the values of fields."""
         self._find = find
         self._all = everything
         self._select = select
-        self._made: list[_View] = []
+        self._made: list[View] = []
         self._alive = True
 
     def __getitem__(self, key: Any) -> Any:
@@ -317,7 +325,7 @@ class Table(Mapping[Any, Any]):
         """Return the jobs of a user: ``where(user_id=user_id)``."""
         return self.where(user_id=user_id)
 
-    def _everything(self) -> dict[Any, _View]:
+    def _everything(self) -> dict[Any, View]:
         found = self._all()
         self._made += found.values()
         return found

@@ -8,11 +8,7 @@ import os
 import pwd
 from typing import Any
 
-
-def owner_of(job: Any) -> int | None:
-    """Return whose job a request is about; the user of an update is who sent it, or nobody."""
-    found: int | None = job.user_id if job._owner is None else job._owner
-    return found
+from slurmhooks.job_submit.model import owner_of
 
 
 class Users:

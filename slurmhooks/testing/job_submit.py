@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Table
 
-    View = TypeVar("View", bound=model._View)
+    View = TypeVar("View", bound=model.View)
 
 RELEASE = "26.05"
 """The newest release that slurmhooks was written against."""
-VIEWS: dict[str, type[model._View]] = {
+VIEWS: dict[str, type[model.View]] = {
     "job": model.Job,
     "record": model.Record,
     "partition": model.Partition,
@@ -46,7 +46,7 @@ class FakeStruct(Struct):
 
     __slots__ = ("facts", "raws")
 
-    def __init__(self, table: Table, kind: type[model._View]) -> None:
+    def __init__(self, table: Table, kind: type[model.View]) -> None:
         """Make one in which nothing is set."""
         self.facts: dict[str, Any] = {"groups": {}}
         self.raws: dict[str, Raw] = {}
@@ -86,33 +86,51 @@ class FakeJob(model.Job):
 
     def __new__(cls, *, release: str = RELEASE, **fields: object) -> FakeJob:
         """Make a job of the class of a release."""
-        made: FakeJob = object.__new__(_bound(cls, release))
+        made: FakeJob = object.__new__(bound_to(cls, release))
         return made
 
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
         """Fill it; see the class."""
-        super().__init__(_struct(type(self)))
+        super().__init__(new_struct(type(self)))
         self._set(_given=frozenset(fields))
         _fill(self, {"user_id": 1000, "group_id": 1000, **fields})
 
-    def _request(self, hook: str) -> FakeStruct:
-        """Return what slurmctld sends of a job, for :func:`run`."""
-        self.commit()
-        struct = self._struct
-        assert isinstance(struct, FakeStruct)
-        struct.settle()
-        if hook == "job_modify":
-            struct.put({name: NO_VAL[32] for name in ("user_id", "group_id") if name not in self._given})
-        return struct
 
-    def _state(self) -> dict[str, Any]:
-        """Return all fields, for :func:`run`."""
-        model.Job.__init__(self, self._struct)  # forget what was staged and read before
-        found = {name: getattr(self, name) for name in rows(type(self)) if name not in self._missing}
-        for name in ("environment", "spank_job_env"):
-            found[name] = dict(getattr(self, name))
-        found["argv"] = list(self.argv)
-        return found
+def request_of(job: FakeJob, hook: str) -> FakeStruct:
+    """Return what slurmctld sends of a job to the handlers of a hook; applies what was written to the job."""
+    job.commit()
+    struct = struct_of(job)
+    struct.settle()
+    if hook == "job_modify":
+        struct.put({name: NO_VAL[32] for name in ("user_id", "group_id") if name not in job._given})
+    return struct
+
+
+def fields_of(job: FakeJob) -> dict[str, Any]:
+    """Return the values of all fields of a job; forgets writes that were not committed."""
+    model.Job.__init__(job, job._struct)
+    values = {name: getattr(job, name) for name in rows(type(job)) if name not in job._missing}
+    for name in ("environment", "spank_job_env"):
+        values[name] = dict(getattr(job, name))
+    values["argv"] = list(job.argv)
+    return values
+
+
+def struct_of(view: model.View) -> FakeStruct:
+    """Return the struct of a stand-in, with the values that it was given."""
+    struct = view._struct
+    assert isinstance(struct, FakeStruct)
+    return struct
+
+
+def release_of_view(view: model.View) -> str:
+    """Return the release of Slurm that a stand-in is of."""
+    return view._release
+
+
+def missing_fields(release: str) -> set[str]:
+    """Return the fields of a job that a release of Slurm does not have."""
+    return set(bound_to(model.Job, release)._missing)
 
 
 class FakeRecord(model.Record):
@@ -127,12 +145,12 @@ class FakeRecord(model.Record):
 
     def __new__(cls, *, release: str = RELEASE, **fields: object) -> FakeRecord:
         """Make a record of the class of a release."""
-        made: FakeRecord = object.__new__(_bound(cls, release))
+        made: FakeRecord = object.__new__(bound_to(cls, release))
         return made
 
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
         """Fill it; see the class."""
-        super().__init__(_struct(type(self)))
+        super().__init__(new_struct(type(self)))
         _fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
 
 
@@ -149,23 +167,23 @@ class FakeTable(model.Table):
 
     __slots__ = ("_kind", "structs")
 
-    def __init__(self, kind: type[model._View], structs: Mapping[Any, Any]) -> None:
+    def __init__(self, kind: type[model.View], structs: Mapping[Any, Any]) -> None:
         """Hold records by their keys."""
         self._kind = kind
         self.structs = structs
         super().__init__(self._find_one, self._find_all, self._find_some)
 
-    def _find_one(self, key: Any) -> model._View | None:
+    def _find_one(self, key: Any) -> model.View | None:
         if isinstance(key, str) and key.isdecimal() and issubclass(self._kind, model.Record):
             key = int(key)
         return self._kind(self.structs[key]) if key in self.structs else None
 
-    def _find_some(self, fields: dict[str, Any]) -> list[model._View]:
+    def _find_some(self, fields: dict[str, Any]) -> list[model.View]:
         view: Any = self._kind
         conditions = conditions_of(view, tables_of(view._release)[_table_of(self._kind)], fields)
         return [self._kind(struct) for struct in self.structs.values() if fulfils(struct, conditions)]
 
-    def _find_all(self) -> dict[Any, model._View]:
+    def _find_all(self) -> dict[Any, model.View]:
         return {key: self._kind(struct) for key, struct in self.structs.items()}
 
     def packed(self, key: Any, conditions: Mapping[str, Condition] = {}) -> list[bytes]:
@@ -202,14 +220,14 @@ def fake_jobs(jobs: Iterable[FakeRecord], *, release: str = RELEASE) -> FakeTabl
         jobs: each with another ``job_id``.
         release: of Slurm: decides which fields there are.
     """
-    return FakeTable(_bound(model.Record, release), {job.job_id: job._struct for job in jobs})
+    return FakeTable(bound_to(model.Record, release), {job.job_id: job._struct for job in jobs})
 
 
-def _table(kind: type[model._View], records: Mapping[str, Mapping[str, object]], release: str) -> FakeTable:
-    bound = _bound(kind, release)
+def _table(kind: type[model.View], records: Mapping[str, Mapping[str, object]], release: str) -> FakeTable:
+    bound = bound_to(kind, release)
     structs = {}
     for name, fields in records.items():
-        structs[name] = _struct(bound)
+        structs[name] = new_struct(bound)
         _fill(bound(structs[name]), {"name": name, **fields})
     return FakeTable(bound, structs)
 
@@ -217,7 +235,7 @@ def _table(kind: type[model._View], records: Mapping[str, Mapping[str, object]],
 _classes: dict[tuple[object, str], Any] = {}
 
 
-def _bound(view: type[View], release: str) -> type[View]:
+def bound_to(view: type[View], release: str) -> type[View]:
     """Return the class of a view for a release.
 
     Raises:
@@ -243,12 +261,12 @@ def _given(name: str) -> Callable[[Any], Any]:
     return get
 
 
-def _struct(kind: type[model._View]) -> FakeStruct:
+def new_struct(kind: type[model.View]) -> FakeStruct:
     """Return a struct in which nothing is set."""
     return FakeStruct(tables_of(kind._release)[_table_of(kind)], kind)
 
 
-def _table_of(kind: type[model._View]) -> str:
+def _table_of(kind: type[model.View]) -> str:
     """Return the name that messages have for the table of a view."""
     return next(name for name, known in VIEWS.items() if issubclass(kind, known))
 
@@ -273,7 +291,7 @@ def _unset(row: Field[Any]) -> Raw:
     return NO_VAL[row.bits or 32]
 
 
-def _fill(view: model._View, fields: Mapping[str, object]) -> None:
+def _fill(view: model.View, fields: Mapping[str, object]) -> None:
     """Set fields as Slurm would have them, writable or not."""
     struct, known = view._struct, rows(type(view))
     assert isinstance(struct, FakeStruct)

@@ -16,8 +16,10 @@ from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.testing import scrun as scrun_side
+from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
-from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable, fields_of
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.slurmctld import submit
 from slurmhooks.testing.spank import FakeSpank
@@ -152,14 +154,14 @@ def _job_submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tupl
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
     outcome, before, assigned = submit(registry, hook, {**given, "job": job})
     written = {*assigned, "argv", "environment", "spank_job_env"}
-    return outcome, _changes(before, {name: value for name, value in job._state().items() if name in written})
+    return outcome, _changes(before, {name: value for name, value in fields_of(job).items() if name in written})
 
 
 def _spank(
     registry: Registry, hook: str, spank: FakeSpank, options: Mapping[str, str | bool]
 ) -> tuple[Outcome, dict[str, Any]]:
-    view = spank._view(hook.removeprefix("spank."))
-    before = spank._state()
+    view = spank_side.view_for(spank, hook.removeprefix("spank."))
+    before = spank_side.state_of(spank)
     try:
         refused = _give(registry, options, view.context)
         if refused is not None:
@@ -169,7 +171,7 @@ def _spank(
     finally:
         for option in registry.options:
             option.reset()
-    return outcome, _changes(before, spank._state())
+    return outcome, _changes(before, spank_side.state_of(spank))
 
 
 def _give(registry: Registry, options: Mapping[str, str | bool], context: str) -> Outcome | None:
@@ -196,8 +198,8 @@ def _give(registry: Registry, options: Mapping[str, str | bool], context: str) -
 
 
 def _scrun(registry: Registry, hook: str, container: FakeContainer) -> tuple[Outcome, dict[str, Any]]:
-    view = container._view()
-    before = container._state()
+    view = scrun_side.view_of(container)
+    before = scrun_side.state_of(container)
     cancel.attach(lambda: container.cancelled)
     try:
         outcome = dispatch.run(registry.handlers(hook), {"container": view}, view)
@@ -205,7 +207,7 @@ def _scrun(registry: Registry, hook: str, container: FakeContainer) -> tuple[Out
         outcome = Outcome(passed=False, text=error.text)
     finally:
         cancel.attach(None)
-    return outcome, _changes(before, container._state())
+    return outcome, _changes(before, scrun_side.state_of(container))
 
 
 def _registry(source: str | os.PathLike[str] | ModuleType | Registry) -> Registry:

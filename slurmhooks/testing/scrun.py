@@ -99,16 +99,18 @@ class FakeContainer(_Recorded):
         """Whether scrun gave the container up."""
         return bool(self.__dict__["_cancelled"])
 
-    def _view(self) -> Container:
-        """Return what the handlers of a staging function get, for :func:`run`."""
-        self.commit()
-        self._writes.clear()
-        return _Recorded(*self.__dict__["_given"])
 
-    def _state(self) -> dict[str, Any]:
-        """Return all that handlers can change, for :func:`run`."""
-        values, env, _ = self.__dict__["_given"]
-        return {name: values[name] for name in self.WRITABLE} | {"job_env": dict(env)}
+def view_of(container: FakeContainer) -> Container:
+    """Return what the handlers of a staging function get; applies what was written to the stand-in."""
+    container.commit()
+    container._writes.clear()
+    return _Recorded(*container.__dict__["_given"])
+
+
+def state_of(container: FakeContainer) -> dict[str, Any]:
+    """Return all that handlers can change."""
+    values, env, _ = container.__dict__["_given"]
+    return {name: values[name] for name in container.WRITABLE} | {"job_env": dict(env)}
 
 
 class Scrun:

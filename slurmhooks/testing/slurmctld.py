@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.job_submit.service import HOOKS, Service
 from slurmhooks.job_submit.source import Facts, Views
 from slurmhooks.outcome import Outcome
-from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable, fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.testing.job_submit import (
+    FakeJob,
+    FakeRecord,
+    FakeTable,
+    fake_jobs,
+    fake_partitions,
+    fake_reservations,
+    fields_of,
+    release_of_view,
+    request_of,
+    struct_of,
+)
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_number, read_text
 from slurmhooks.worker.service import Settings
@@ -75,14 +86,15 @@ def submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Out
         what happened; the fields before it; and those that handlers assigned. The job holds what they wrote.
     """
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
-    record: FakeRecord = given["record"] if given["record"] is not None else FakeRecord(release=job._release)
-    tables = tables_of(job._release)
-    records = {TABLES[name]: table(name, given[name], job._release) for name in TABLES}
+    release = release_of_view(job)
+    record: FakeRecord = given["record"] if given["record"] is not None else FakeRecord(release=release)
+    tables = tables_of(release)
+    records = {TABLES[name]: table(name, given[name], release) for name in TABLES}
     update = hook == "job_modify"
     owner = (record.user_id if update else job.user_id) or 0
     sender = given["modify_uid" if update else "submit_uid"]
-    struct = job._request(hook)
-    before = job._state()
+    struct = request_of(job, hook)
+    before = fields_of(job)
     items = [(0, struct.data)]
     if update:
         items.append((tables.place("record"), _moved(record, tables)))
@@ -107,10 +119,10 @@ def table(name: str, given: Any, release: str) -> FakeTable:
 
 def _moved(record: FakeRecord, tables: Tables) -> bytes:
     """Return the packed record in the tables of the request."""
-    struct: Any = record._struct
-    if record._release == tables.release:
-        return bytes(struct.data)
-    raise ValueError(f"the record is of Slurm {record._release}, the job of {tables.release}")
+    release = release_of_view(record)
+    if release == tables.release:
+        return bytes(struct_of(record).data)
+    raise ValueError(f"the record is of Slurm {release}, the job of {tables.release}")
 
 
 def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable, assigned: set[str]) -> Views:
@@ -124,7 +136,7 @@ def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable,
         assigned: is told each field that a handler assigns.
     """
     known: dict[Any, dict[str, Any]] = {key: struct.facts for key, struct in jobs.structs.items()}
-    known.setdefault(record.job_id, record._struct.facts)  # type: ignore[attr-defined]
+    known.setdefault(record.job_id, struct_of(record).facts)
     of_job = {name: (lambda view, name=name: job.facts.get(name)) for name in dir(Facts) if not name.startswith("_")}
     of_record = {name: (lambda view, name=name: known[view.job_id].get(name)) for name in ("script", "user_name")}
     views = Views(tables, of_job, of_record)

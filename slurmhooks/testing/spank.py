@@ -118,23 +118,25 @@ class FakeSpank(Spank):
         """What handlers put before the task's command."""
         return list(self._slurm.prepended)
 
-    def _view(self, callback: str) -> Spank:
-        """Return what the handlers of a callback get, for :func:`run`."""
-        contexts = _contexts(callback)
-        context = self._given_context or contexts[0]
-        if context not in contexts:
-            raise ValueError(f"Slurm calls {callback} in {', '.join(contexts)}, not in {context}")
-        self.commit()
-        self._slurm.context = context
-        return Spank(self._slurm, (context, callback), context, callback, self.args)
 
-    def _state(self) -> dict[str, Any]:
-        """Return all that handlers can change, for :func:`run`."""
-        return {
-            "env": dict(self._slurm.env),
-            "job_control_env": dict(self._slurm.job_control_env),
-            "prepended_task_argv": self.prepended_task_argv,
-        }
+def view_for(spank: FakeSpank, callback: str) -> Spank:
+    """Return what the handlers of a callback get; applies what was written to the stand-in."""
+    contexts = _contexts(callback)
+    context = spank._given_context or contexts[0]
+    if context not in contexts:
+        raise ValueError(f"Slurm calls {callback} in {', '.join(contexts)}, not in {context}")
+    spank.commit()
+    spank._slurm.context = context
+    return Spank(spank._slurm, (context, callback), context, callback, spank.args)
+
+
+def state_of(spank: FakeSpank) -> dict[str, Any]:
+    """Return all that handlers can change."""
+    return {
+        "env": dict(spank._slurm.env),
+        "job_control_env": dict(spank._slurm.job_control_env),
+        "prepended_task_argv": spank.prepended_task_argv,
+    }
 
 
 class Slurm:

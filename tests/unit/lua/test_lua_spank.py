@@ -105,10 +105,10 @@ class Site:
 def site(tmp_path: Path) -> Iterator[Site]:
     """A folder, and a log."""
     lines: Lines = []
-    before = log._sink, log._user, log._record
+    before = log.outlets
     log.attach(lambda level, text: lines.append((LEVELS[level], text)), lambda text: lines.append(("user", text)))
     yield Site(tmp_path, lines)
-    log._sink, log._user, log._record = before
+    log.attach(*before)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

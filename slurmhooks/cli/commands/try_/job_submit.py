@@ -19,7 +19,14 @@ from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
 from slurmhooks.cli.findings import shown
 from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run, sbatch
-from slurmhooks.testing.job_submit import RELEASE, FakeTable, fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.testing.job_submit import (
+    RELEASE,
+    FakeTable,
+    fake_jobs,
+    fake_partitions,
+    fake_reservations,
+    missing_fields,
+)
 from slurmhooks.values import UNLIMITED
 
 ENVIRONMENTS = ("environment", "spank_job_env")
@@ -196,8 +203,7 @@ def read_source(name: str, text: str, words: Sequence[str], release: str, notes:
             return fields
     except sbatch.SbatchError as error:
         raise click.UsageError(str(error)) from error
-    kind = type(FakeJob(release=release))
-    for missing in [key for key in fields if key in kind._missing]:
+    for missing in sorted(missing_fields(release).intersection(fields)):
         notes.append(f"Slurm {release} has no {missing}: left out")
         del fields[missing]
     return fields

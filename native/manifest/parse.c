@@ -9,6 +9,7 @@
 #include "manifest/inputs.h"
 #include "manifest/record.h"
 
+/* RET the callback of that name, or -1. */
 static int callback_of(const char *name)
 {
 #define NAME(name) #name,
@@ -20,19 +21,19 @@ static int callback_of(const char *name)
     return -1;
 }
 
-/* scrun: what follows is scrun's. RET NULL if it is damaged, or memory is short. */
-static struct manifest_line *add_scrun(const struct record *record, struct manifest_line *before)
+/* scrun: the records that follow belong to scrun. RET the new head of the list, or NULL on error. */
+static struct manifest_line *add_scrun(const struct record *record, struct manifest_line *next)
 {
     struct manifest_line *line = record->count == 1 ? calloc(1, sizeof(*line)) : NULL;
 
     if (!line)
         return NULL;
     line->argc = MANIFEST_SCRUN;
-    line->next = before;
+    line->next = next;
     return line;
 }
 
-/* script PATH */
+/* script PATH: the site's own scrun.lua. RET 0 or -1. */
 static int set_script(const struct record *record, struct manifest_line *line)
 {
     if (record->count != 2 || line->script)
@@ -41,7 +42,8 @@ static int set_script(const struct record *record, struct manifest_line *line)
     return 0;
 }
 
-static struct manifest_line *add_line(const struct record *record, struct manifest_line *before)
+/* line ARGS...: the records that follow belong to a line of plugstack.conf. RET as add_scrun(). */
+static struct manifest_line *add_line(const struct record *record, struct manifest_line *next)
 {
     struct manifest_line *line = calloc(1, sizeof(*line) + (size_t)record->count * sizeof(*line->argv));
 
@@ -50,11 +52,11 @@ static struct manifest_line *add_line(const struct record *record, struct manife
     line->argc = record->count - 1;
     for (int i = 0; i < line->argc; i++)
         line->argv[i] = record->words[i + 1];
-    line->next = before;
+    line->next = next;
     return line;
 }
 
-/* call CALLBACK CONTEXTS */
+/* call CALLBACK CONTEXTS: there is a handler. RET 0 or -1. */
 static int add_call(const struct record *record, struct manifest_line *line)
 {
     uint64_t contexts;
@@ -68,7 +70,7 @@ static int add_call(const struct record *record, struct manifest_line *line)
     return 0;
 }
 
-/* option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE; ARGINFO is empty where there is none */
+/* option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE: ARGINFO is empty for a flag. RET 0 or -1. */
 static int add_option(const struct record *record, struct manifest_line *line)
 {
     uint64_t has_arg, contexts, checked;
@@ -102,41 +104,41 @@ static void free_lines(struct manifest_line *lines)
     }
 }
 
-/* Take one record. RET 0; 1 if it says that the manifest does not match; -1 if it is damaged. */
-static int take(const struct record *record, struct manifest_line **lines)
+/* Read one record. RET 0; 1 if a file has changed since it was written; -1 if it is damaged. */
+static int read_record(const struct record *record, struct manifest_line **lines)
 {
-    const char *what = record->words[0];
+    const char *kind = record->words[0];
 
-    if (!strcmp(what, "file"))
+    if (!strcmp(kind, "file"))
         return input_file(record);
-    if (!strcmp(what, "absent"))
+    if (!strcmp(kind, "absent"))
         return input_absent(record);
-    if (!strcmp(what, "glob"))
+    if (!strcmp(kind, "glob"))
         return input_glob(record);
-    if (!strcmp(what, "line") || !strcmp(what, "scrun")) {
-        struct manifest_line *added = *what == 'l' ? add_line(record, *lines) : add_scrun(record, *lines);
-        if (!added)
+    if (!strcmp(kind, "line") || !strcmp(kind, "scrun")) {
+        struct manifest_line *head = *kind == 'l' ? add_line(record, *lines) : add_scrun(record, *lines);
+        if (!head)
             return -1;
-        *lines = added;
+        *lines = head;
         return 0;
     }
     if (!*lines)
         return -1;
     int scrun = (*lines)->argc == MANIFEST_SCRUN;
-    if (!scrun && !strcmp(what, "call"))
+    if (!scrun && !strcmp(kind, "call"))
         return add_call(record, *lines);
-    if (!scrun && !strcmp(what, "option"))
+    if (!scrun && !strcmp(kind, "option"))
         return add_option(record, *lines);
-    if (scrun && !strcmp(what, "script"))
+    if (scrun && !strcmp(kind, "script"))
         return set_script(record, *lines);
-    /* What Python needs to load the line; see slurmhooks/manifest.py. */
-    return !strcmp(what, "source") || !strcmp(what, "module") || !strcmp(what, "log") ||
-                   (!scrun && !strcmp(what, "lua"))
+    /* These are for Python, which loads the line: see slurmhooks/manifest.py. */
+    return !strcmp(kind, "source") || !strcmp(kind, "module") || !strcmp(kind, "log") ||
+                   (!scrun && !strcmp(kind, "lua"))
                ? 0
                : -1;
 }
 
-/* slurmhooks-manifest 2 0xVERSION, of this very Slurm */
+/* slurmhooks-manifest 2 0xVERSION: this format, and the release of Slurm of this build. RET 0 or -1. */
 static int check_header(const struct record *record)
 {
     unsigned version;
@@ -159,7 +161,7 @@ struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
     if (record_next(&rest, &record) || !*rest)
         return NULL;
     if (check_header(&record)) {
-        *why = "it is of another version of slurmhooks or Slurm";
+        *why = "it was written by another version of slurmhooks, or for another release of Slurm";
         return NULL;
     }
     while (*rest && !ended && !rc) {
@@ -175,15 +177,15 @@ struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
         if (record.count == 1 && !strcmp(record.words[0], "end"))
             ended = 1;
         else
-            rc = take(&record, &lines);
+            rc = read_record(&record, &lines);
     }
     if (rc > 0)
-        *why = "a file that it was made from has changed";
-    /* Nothing may follow the end, and a NUL within ends the text too early. */
+        *why = "a file that it was made from has changed since";
+    /* Nothing may follow the record "end", and no NUL may stand before it. */
     if (rc || !ended || rest != text + size) {
         free_lines(lines);
         return NULL;
     }
-    *why = "it has no such line of plugstack.conf";
+    *why = "it does not have this line of plugstack.conf";
     return lines;
 }

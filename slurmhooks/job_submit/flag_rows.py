@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rows of fields.py whose members are numbers with names, or bits; see rows.py."""
+"""Rows of ``fields`` whose members are numbers with names, or bits; see rows.py."""
 
 from __future__ import annotations
 

@@ -48,7 +48,8 @@ def test_public_tier_says_what_is_lacking(run: Run, machine: Machine, healthy: P
     record.model_copy(update={"tiers": build_record.Tiers(private=False)}).save(healthy)
     result = run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
-    assert "no record, jobs, partitions, reservations: add them with slurmhooks build --slurm-source DIR" in result.stdout
+    wanted = "no record, jobs, partitions, reservations: add them with slurmhooks build --slurm-source DIR"
+    assert wanted in result.stdout
 
 
 def test_installation_is_found_by_plugin_dir(run: Run, machine: Machine, healthy: Path) -> None:

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from slurmhooks.job_submit.strings import NotationError
 from slurmhooks.testing.sbatch.options import ARGUMENT, FLAG, OPTIONS, SHORT, Fields, Setter
 from slurmhooks.testing.sbatch.values import SbatchError
 
@@ -103,7 +104,7 @@ def _short(letters: str, left: list[str], fields: Fields, notes: list[str]) -> N
 def _take(option: str, take: Setter, value: str, fields: Fields) -> None:
     try:
         take(fields, value)
-    except SbatchError as error:
+    except (NotationError, SbatchError) as error:
         raise SbatchError(f"{option}: {error}") from error
 
 

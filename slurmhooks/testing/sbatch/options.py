@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from slurmhooks.job_submit.constants import MailType, OpenMode, Profile, Shared, TaskDist, TaskDistFlag, WarnFlag
-from slurmhooks.testing.sbatch.values import SbatchError, mib, minutes, moment, number, seconds
+from slurmhooks.job_submit.strings import mem_str_to_mib, time_str2mins
+from slurmhooks.job_submit.strings.times import read_seconds
+from slurmhooks.testing.sbatch.values import SbatchError, moment, number
 
 Fields = dict[str, Any]
 Setter = Callable[[Fields, str], None]
@@ -77,6 +79,11 @@ def tres(field: str, prefix: str = "") -> Setter:
     return take
 
 
+def memory_per_gpu(fields: Fields, text: str) -> None:
+    """``--mem-per-gpu``."""
+    tres("mem_per_tres", "gres/gpu:")(fields, str(mem_str_to_mib(text)))
+
+
 def generic_resources(fields: Fields, text: str) -> None:
     """``--gres``."""
     if text.lower() != "none":
@@ -114,7 +121,7 @@ def switches(fields: Fields, text: str) -> None:
     count, _, wait = text.partition("@")
     fields["req_switch"] = number(count)
     if wait:
-        fields["wait4switch"] = seconds(wait)
+        fields["wait4switch"] = read_seconds(wait)
 
 
 def distribution(fields: Fields, text: str) -> None:
@@ -210,7 +217,7 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "cpus-per-gpu": ("", ARGUMENT, tres("cpus_per_tres", "gres/gpu:")),
     "cpus-per-task": ("c", ARGUMENT, value_of("cpus_per_task", number)),
     "deadline": ("", ARGUMENT, value_of("deadline", moment)),
-    "delay-boot": ("", ARGUMENT, value_of("delay_boot", seconds)),
+    "delay-boot": ("", ARGUMENT, value_of("delay_boot", read_seconds)),
     "dependency": ("d", ARGUMENT, text_of("dependency")),
     "distribution": ("m", ARGUMENT, distribution),
     "error": ("e", ARGUMENT, text_of("std_err")),
@@ -234,9 +241,13 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "mail-type": ("", ARGUMENT, names_of("mail_type", MAIL)),
     "mail-user": ("", ARGUMENT, text_of("mail_user")),
     "mcs-label": ("", ARGUMENT, text_of("mcs_label")),
-    "mem": ("", ARGUMENT, value_of("min_mem_per_node", mib)),
-    "mem-per-cpu": ("", ARGUMENT, value_of("min_mem_per_cpu", mib)),
-    "mem-per-gpu": ("", ARGUMENT, lambda fields, text: tres("mem_per_tres", "gres/gpu:")(fields, str(mib(text)))),
+    "mem": ("", ARGUMENT, value_of("min_mem_per_node", mem_str_to_mib)),
+    "mem-per-cpu": ("", ARGUMENT, value_of("min_mem_per_cpu", mem_str_to_mib)),
+    "mem-per-gpu": (
+        "",
+        ARGUMENT,
+        memory_per_gpu,
+    ),
     "mincpus": ("", ARGUMENT, value_of("pn_min_cpus", number)),
     "network": ("", ARGUMENT, text_of("network")),
     "nice": ("", OPTIONAL, value_of("nice", lambda text: number(text or "100"))),
@@ -273,9 +284,9 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "test-only": ("", FLAG, nothing),
     "thread-spec": ("", ARGUMENT, value_of("thread_spec", number)),
     "threads-per-core": ("", ARGUMENT, value_of("threads_per_core", number)),
-    "time": ("t", ARGUMENT, value_of("time_limit", minutes)),
-    "time-min": ("", ARGUMENT, value_of("time_min", minutes)),
-    "tmp": ("", ARGUMENT, value_of("pn_min_tmp_disk", mib)),
+    "time": ("t", ARGUMENT, value_of("time_limit", time_str2mins)),
+    "time-min": ("", ARGUMENT, value_of("time_min", time_str2mins)),
+    "tmp": ("", ARGUMENT, value_of("pn_min_tmp_disk", mem_str_to_mib)),
     "tres-bind": ("", ARGUMENT, text_of("tres_bind")),
     "tres-per-task": ("", ARGUMENT, tres("tres_per_task")),
     "uid": ("", ARGUMENT, identity("user_id", "user")),

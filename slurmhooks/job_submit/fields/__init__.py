@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One row a field of what job_submit handlers see; a new one is a row here.
+"""The fields of the views that job_submit handlers get: one class for each struct, one row for each field.
 
-Names are those of job_submit/lua where it has one, else those of the C member; an alias is a row with the same member.
-``None`` is unset. Within each group rows are in alphabetical order.
+A field has the name that job_submit/lua gives it, or else the name of the C member. An alias is another row with the
+same member. ``None`` means unset. Within each group the rows are in alphabetical order.
 """
 
 from __future__ import annotations
@@ -20,6 +20,6 @@ TABLES: dict[str, type] = {
     "partition": PartitionFields,
     "reservation": ReservationFields,
 }
-"""The classes by the names that messages have for their structs; a message refers to them by their places here."""
+"""The classes by the names of their structs in messages; a message refers to a struct by its position here."""
 COUNTERS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
-"""The arrays of texts of a request, each with the member that counts it."""
+"""The arrays of texts of a request, each with the member that has its length."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Time limits."""
+"""Convert time limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def time_str2mins(text: str) -> int | Unlimited:
             ``days-hours:minutes:seconds``; or ``UNLIMITED``, ``INFINITE``, ``-1``.
 
     Raises:
-        NotationError: it is none of these.
+        NotationError: the text is not a time.
     """
     seconds = read_seconds(text)
     return seconds if isinstance(seconds, Unlimited) else -(-seconds // 60)

@@ -24,9 +24,10 @@ class Fault(BaseModel):
 
 
 class Running(BaseModel):
-    """What the worker processes of one slurmctld have in force.
+    """What the worker processes of one plugin of a slurmctld have in force.
 
     Attributes:
+        point: the plugin point, such as job_submit.
         supervisor: process id.
         generation: number of the generation in force; None: no hooks are in force.
         workers: process ids.
@@ -34,6 +35,7 @@ class Running(BaseModel):
         fault: why the present files are not in force; None: they are.
     """
 
+    point: str
     supervisor: int
     generation: int | None
     workers: list[int]
@@ -51,7 +53,7 @@ def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
         the answers, and notes on missing answers.
     """
     if not requests.names(str(sysconfdir)):
-        return [], [f"{sysconfdir}: no slurmctld with the plugin job_submit/python runs on this machine"]
+        return [], [f"{sysconfdir}: no slurmctld with a plugin of slurmhooks runs on this machine"]
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     running, notes = [], []
     for answer in requests.ask("status", str(sysconfdir), slurm_conf.slurm_user(), PATIENCE):
@@ -67,7 +69,8 @@ def lines(running: list[Running]) -> list[str]:
     text = []
     for each in running:
         workers = ", ".join(map(str, each.workers)) or "none"
-        text.append(f"slurmctld: generation {each.generation}, supervisor {each.supervisor}, workers {workers}")
+        processes = f"generation {each.generation}, supervisor {each.supervisor}, workers {workers}"
+        text.append(f"slurmctld, {each.point}: {processes}")
         text += [f"in force: {hook} handler {label} ({file})" for hook, label, file in each.handlers]
     return text
 
@@ -79,5 +82,7 @@ def findings(running: list[Running]) -> list[str]:
         if each.fault is not None:
             since = each.fault.since.astimezone().strftime("%Y-%m-%d %H:%M:%S")
             state = "no hooks are in force" if each.generation is None else "keeps the hooks from before in force"
-            reasons += [f"slurmctld, since {since}: {state}: {finding}" for finding in each.fault.findings]
+            reasons += [
+                f"slurmctld, {each.point}, since {since}: {state}: {finding}" for finding in each.fault.findings
+            ]
     return reasons

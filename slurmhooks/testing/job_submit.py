@@ -10,10 +10,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.binding import bind, conditions_of
-from slurmhooks.job_submit.fields import COUNTERS
+from slurmhooks.job_submit.fields import COUNTERS, KEYS
 from slurmhooks.job_submit.flag_rows import Bit, Enumerated
-from slurmhooks.job_submit.number_rows import Plain, Time
-from slurmhooks.job_submit.rows import Computed, Field, Sluid, Status, Strings, Text, Truth, release_of, rows
+from slurmhooks.job_submit.model import VIEWS
+from slurmhooks.job_submit.number_rows import Plain, Real, Time
+from slurmhooks.job_submit.rows import (
+    ANY_RELEASE,
+    Computed,
+    Field,
+    Names,
+    Sluid,
+    Status,
+    Strings,
+    Text,
+    Truth,
+    release_of,
+    rows,
+)
 from slurmhooks.job_submit.source import Struct
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.values import NO_VAL, text_to_c
@@ -30,13 +43,6 @@ if TYPE_CHECKING:
 
 RELEASE = "26.05"
 """The newest release that slurmhooks supports."""
-VIEWS: dict[str, type[model.View]] = {
-    "job": model.Job,
-    "record": model.Record,
-    "partition": model.Partition,
-    "reservation": model.Reservation,
-}
-"""The classes of views, by the names of the tables in messages."""
 
 
 class FakeStruct(Struct):
@@ -166,16 +172,8 @@ class FakeRecord(model.Record):
         _fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
 
 
-class _Partition(model.Partition):
-    __slots__ = ()
-
-
-class _Reservation(model.Reservation):
-    __slots__ = ()
-
-
 class FakeTable(model.Table):
-    """``partitions``, ``reservations`` or ``jobs`` without slurmctld; the functions below make them."""
+    """A table of slurmctld without slurmctld, such as ``partitions``; the functions below make them."""
 
     __slots__ = ("_kind", "structs")
 
@@ -191,7 +189,7 @@ class FakeTable(model.Table):
         super().__init__(self._find_one, self._find_all, self._find_some)
 
     def _find_one(self, key: Any) -> model.View | None:
-        if isinstance(key, str) and key.isdecimal() and issubclass(self._kind, model.Record):
+        if isinstance(key, str) and key.isdecimal() and _table_of(self._kind) in KEYS:
             key = int(key)
         return self._kind(self.structs[key]) if key in self.structs else None
 
@@ -240,12 +238,66 @@ def fake_jobs(jobs: Iterable[FakeRecord], *, release: str = RELEASE) -> FakeTabl
     return FakeTable(bound_to(model.Record, release), {job.job_id: job._struct for job in jobs})
 
 
-def _table(kind: type[model.View], records: Mapping[str, Mapping[str, object]], release: str) -> FakeTable:
+def fake_nodes(nodes: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
+    """Make a table ``nodes``.
+
+    Args:
+        nodes: the fields of each node, by its name: ``{"n1": {"cpus": 64, "partitions": ["debug"]}}``.
+        release: release of Slurm; decides which fields exist.
+    """
+    return _table(model.Node, nodes, release)
+
+
+def fake_licenses(licenses: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
+    """Make a table ``licenses``.
+
+    Args:
+        licenses: the fields of each license, by its name.
+        release: release of Slurm; decides which fields exist.
+    """
+    return _table(model.License, licenses, release)
+
+
+def fake_qos(qos: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
+    """Make a table ``qos``.
+
+    Args:
+        qos: the fields of each QOS, by its name.
+        release: release of Slurm; decides which fields exist.
+    """
+    return _table(model.Qos, qos, release)
+
+
+def fake_associations(associations: Iterable[Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
+    """Make a table ``associations``.
+
+    Args:
+        associations: the fields of each association; without an ``id`` they are numbered from 1.
+        release: release of Slurm; decides which fields exist.
+    """
+    numbered = [{"id": number, **fields} for number, fields in enumerate(associations, 1)]
+    return _table(model.Association, {fields["id"]: fields for fields in numbered}, release)
+
+
+MAKERS: dict[str, Callable[..., FakeTable]] = {
+    "partitions": fake_partitions,
+    "reservations": fake_reservations,
+    "jobs": fake_jobs,
+    "nodes": fake_nodes,
+    "licenses": fake_licenses,
+    "qos": fake_qos,
+    "associations": fake_associations,
+}
+"""The functions that make the tables, by the names of handlers' arguments."""
+
+
+def _table(kind: type[model.View], records: Mapping[Any, Mapping[str, object]], release: str) -> FakeTable:
     bound = bound_to(kind, release)
+    field = KEYS.get(_table_of(bound), "name")
     structs = {}
-    for name, fields in records.items():
-        structs[name] = new_struct(bound)
-        _fill(bound(structs[name]), {"name": name, **fields})
+    for key, fields in records.items():
+        structs[key] = new_struct(bound)
+        _fill(bound(structs[key]), {field: key, **fields})
     return FakeTable(bound, structs)
 
 
@@ -295,7 +347,7 @@ def _table_of(kind: type[model.View]) -> str:
 
 
 def fulfils(struct: FakeStruct, conditions: Mapping[str, Condition]) -> bool:
-    """Tell whether a struct fulfils conditions, as native/job_submit/queries.c does."""
+    """Tell whether a struct fulfils conditions, as native/slurmctld/queries.c does."""
     for member, condition in conditions.items():
         raw: Any = struct.raw(member)
         if raw != condition if isinstance(condition, bytes) else ((raw or 0) & condition[1]) != condition[0]:
@@ -307,6 +359,8 @@ def _unset(row: Field[Any]) -> Raw:
     """Return the raw value of an unset field."""
     if isinstance(row, (Text, Computed)):
         return None
+    if isinstance(row, (Names, Real)):
+        return row.encoder(ANY_RELEASE)([] if isinstance(row, Names) else None)
     if isinstance(row, Strings):
         return []
     if isinstance(row, (Bit, Truth, Plain, Time, Sluid)) or (isinstance(row, Enumerated) and not row.optional):

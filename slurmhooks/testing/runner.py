@@ -16,6 +16,7 @@ from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.testing import records
 from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
@@ -43,7 +44,7 @@ class Result:
         text: what the user reads about a refusal or a bug; None if all handlers passed.
         user_messages: texts of ``log.user``, one for each call.
         changes: fields that the handlers changed, with their new values; of an environment, the changed variables,
-            None for a removed one.
+            None for a removed one. For hook.priority, the ``site_factor`` that the handlers return.
         log: lines in Slurm's log, each as ``level: text``.
         error_id: the id of the first bug in a handler, also if ``on_error`` lets it pass; the log has the traceback
             under this id. None: no bug.
@@ -76,6 +77,11 @@ def run(
     partitions: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     reservations: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     jobs: FakeTable | Iterable[FakeRecord] | None = None,
+    nodes: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    licenses: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    qos: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    associations: FakeTable | Iterable[Mapping[str, object]] | None = None,
+    environment: Mapping[str, str] | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
     options: Mapping[str, str | bool] | None = None,
@@ -92,6 +98,11 @@ def run(
         partitions: the fields of each partition, by its name.
         reservations: the fields of each reservation, by its name.
         jobs: the jobs that slurmctld knows.
+        nodes: the fields of each node, by its name.
+        licenses: the fields of each license, by its name.
+        qos: the fields of each QOS, by its name.
+        associations: the fields of each association.
+        environment: the variables of PrologSlurmctld or EpilogSlurmctld.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
         options: arguments of the options of SPANK that the file registers, by their names; True for an option without
@@ -117,6 +128,11 @@ def run(
         "partitions": partitions,
         "reservations": reservations,
         "jobs": jobs,
+        "nodes": nodes,
+        "licenses": licenses,
+        "qos": qos,
+        "associations": associations,
+        "environment": environment,
         "spank": spank,
         "container": container,
     }
@@ -132,6 +148,8 @@ def run(
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
+        elif hook in records.HOOKS:
+            outcome, changes = records.handle(registry, hook, given)
         elif spec.arguments:
             outcome, changes = _job_submit(registry, hook, given)
         else:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from slurmhooks.cli import build_record, configuration, loading, scrun_lua
+from slurmhooks.cli.checks import plugins
 from slurmhooks.registry import Handler
 
 POINTS = {"job_submit": "job_submit_python.so", "spank": "spank_python.so", "scrun": "scrun_python.so"}
@@ -31,6 +32,7 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
         "scrun": _count(by_point["scrun"], "hook.scrun"),
     }
     findings = _missing_settings(waiting, sysconfdir, folder)
+    findings += plugins.never_called(loaded.registry, sysconfdir, folder)
     if folder is not None:
         findings += [
             f"{folder / POINTS[point]}: missing, so Slurm never calls {what}: run 'slurmhooks install' again"

@@ -7,19 +7,52 @@ same member. ``None`` means unset. Within each group the rows are in alphabetica
 
 from __future__ import annotations
 
+from slurmhooks.job_submit.fields.association import AssociationFields
 from slurmhooks.job_submit.fields.job import JobFields
+from slurmhooks.job_submit.fields.license import LicenseFields
+from slurmhooks.job_submit.fields.node import NodeFields
 from slurmhooks.job_submit.fields.partition import PartitionFields
+from slurmhooks.job_submit.fields.qos import QosFields
 from slurmhooks.job_submit.fields.record import RecordFields
 from slurmhooks.job_submit.fields.reservation import ReservationFields
 
-__all__ = ["COUNTERS", "TABLES", "JobFields", "PartitionFields", "RecordFields", "ReservationFields"]
+__all__ = [
+    "COUNTERS",
+    "KEYS",
+    "LISTS",
+    "TABLES",
+    "AssociationFields",
+    "JobFields",
+    "LicenseFields",
+    "NodeFields",
+    "PartitionFields",
+    "QosFields",
+    "RecordFields",
+    "ReservationFields",
+]
 
 TABLES: dict[str, type] = {
     "job": JobFields,
     "record": RecordFields,
     "partition": PartitionFields,
     "reservation": ReservationFields,
+    "node": NodeFields,
+    "license": LicenseFields,
+    "qos": QosFields,
+    "association": AssociationFields,
 }
 """The classes by the names of their structs in messages; a message refers to a struct by its position here."""
+LISTS = {
+    "partitions": "partition",
+    "reservations": "reservation",
+    "jobs": "record",
+    "nodes": "node",
+    "licenses": "license",
+    "qos": "qos",
+    "associations": "association",
+}
+"""The tables of slurmctld that handlers may take as arguments, with the names of their structs."""
+KEYS = {"record": "job_id", "association": "id"}
+"""The field that is the key of a table, by the name of its struct; ``name`` for others."""
 COUNTERS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
 """The arrays of texts of a request, each with the member that has its length."""

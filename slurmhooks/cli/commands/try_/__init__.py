@@ -3,7 +3,7 @@
 
 import click
 
-from slurmhooks.cli.commands.try_ import job_submit, scrun
+from slurmhooks.cli.commands.try_ import job_submit, record, scrun
 
 
 @click.group("try")
@@ -16,3 +16,5 @@ def command() -> None:
 
 command.add_command(job_submit.command)
 command.add_command(scrun.command)
+for made in record.COMMANDS:
+    command.add_command(made)

@@ -19,22 +19,13 @@ from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
 from slurmhooks.cli.findings import shown
 from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run, sbatch
-from slurmhooks.testing.job_submit import (
-    RELEASE,
-    FakeTable,
-    fake_jobs,
-    fake_partitions,
-    fake_reservations,
-    missing_fields,
-)
+from slurmhooks.testing.job_submit import MAKERS, RELEASE, FakeTable, missing_fields
 from slurmhooks.values import UNLIMITED
 
 ENVIRONMENTS = ("environment", "spank_job_env")
-TABLES = ("partitions", "reservations", "jobs")
-MAKERS = {"partitions": fake_partitions, "reservations": fake_reservations}
 
 
-def _release(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+def release_of(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Return a release without its third part: micro releases have the same fields."""
     del context, option
     match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
@@ -50,7 +41,7 @@ def _release(context: click.Context, option: click.Parameter, value: str | None)
 @click.option("--user", help="Name of the submitter.")
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update; this JSON file has the fields of the job.")
 @click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "reservations": ..., "jobs": [{...}]}.')
-@click.option("--release", callback=_release, help="Release of Slurm, such as 24.11: decides which fields exist.")
+@click.option("--release", callback=release_of, help="Release of Slurm, such as 24.11: decides which fields exist.")
 @common
 def command(
     source: str,
@@ -110,7 +101,7 @@ class Request:
         release: release of Slurm: decides which fields exist.
         uid: user id of the submitter.
         record: fields of the job as slurmctld knows it, for an update; None for a submission.
-        tables: partitions, reservations and jobs.
+        tables: tables of slurmctld, by the names of the arguments of handlers.
         notes: what was ignored, for the user.
     """
 
@@ -146,12 +137,11 @@ class Request:
         return made
 
     def _table(self, name: str, values: Any) -> FakeTable:
-        if name not in TABLES:
-            raise click.UsageError(f"--tables: no table {name!r}; there are: {', '.join(TABLES)}")
+        if name not in MAKERS:
+            raise click.UsageError(f"--tables: no table {name!r}; there are: {', '.join(MAKERS)}")
         try:
             if name == "jobs":
-                records = [FakeRecord(release=self.release, **fields) for fields in values]
-                return fake_jobs(records, release=self.release)
+                values = [FakeRecord(release=self.release, **fields) for fields in values]
             return MAKERS[name](values, release=self.release)
         except (AttributeError, TypeError, ValueError) as error:
             raise click.UsageError(f"--tables: {name}: {error}") from error
@@ -175,7 +165,7 @@ def _note_missing_data(registry: Registry, hook: str, given: dict[str, Any], not
     """Add notes about handlers that do not run, or get no data."""
     if not registry.handlers(hook):
         notes.append(f"no handler of hook.{hook}: Slurm accepts the request unchanged")
-    for name in TABLES:
+    for name in MAKERS:
         asking = [handler.label for handler in registry.handlers(hook) if name in handler.names]
         if asking and name not in given:
             notes.append(f"{', '.join(asking)} takes {name}, which is empty here: fill it with --tables")

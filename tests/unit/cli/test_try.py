@@ -152,7 +152,7 @@ def test_a_field_of_another_release(run: Run, hooks: Path, script: Path) -> None
     result = run(
         "try", "job_submit", script, "--hooks", hooks / "hooks.py", "--release", "22.05", "--", "--container-id=x"
     )
-    assert "Slurm 22.05 has no container_id: left out" in result.stderr
+    assert "Slurm 22.05 has no container_id: ignored" in result.stderr
     assert result.exit_code == 0
 
 
@@ -163,7 +163,7 @@ def test_a_field_of_another_release(run: Run, hooks: Path, script: Path) -> None
         ('{"tme_limit": 5}', (), "nearest: time_limit"),
         ('{"time_limit": "x"}', (), "time_limit"),
         ("echo", (), "begins with #!"),
-        ("#!/bin/sh\n", ("--user", "no such user"), "no user"),
+        ("#!/bin/sh\n", ("--user", "no such user"), "does not exist here"),
         ("#!/bin/sh\n", ("--user", "root", "--uid", "0"), "exclude each other"),
         ("#!/bin/sh\n", ("--", "--time=soon"), "--time"),
     ],
@@ -196,7 +196,7 @@ def test_stage_in(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
     assert f"bundle: {tmp_path / 'staged'}\nroot path: {tmp_path / 'staged' / 'rootfs'}\n" in result.stdout
     assert '+  "hostname": "ship"' in result.stdout
     assert "  staged\n" in result.stdout
-    assert f"stays: {tmp_path / 'staged'}" in result.stderr
+    assert f"remains: {tmp_path / 'staged'}" in result.stderr
     assert (bundle / "config.json").read_text() == before
 
 

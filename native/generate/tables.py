@@ -216,6 +216,8 @@ def main() -> None:
     lines.append(f"    0x{tables.identity:016x}ULL,\n    {len(places)},\n    {{\n")
     lines += [f'        {{"{name}", {len(items)}, {name}_members}},\n' for name, items in places.items()]
     lines.append("    },\n};\n")
+    text_lines = "\n".join(f'    "{line}\\n"' for line in tables.text.splitlines())
+    lines.append(f"\nconst char slurmhooks_tables_text[] =\n{text_lines};\n")
     Path(source).write_text("".join(lines))
     Path(text).write_text(tables.text)
 

@@ -2,9 +2,10 @@
 /*
  * Locks: slurmctld holds read locks on configuration, jobs, nodes and partitions while it calls job_submit() and
  * job_modify() (job_submit_g_submit() in src/interfaces/job_submit.c asserts that), so that jobs, nodes, partitions and
- * reservations do not change. QOS and associations have the locks of the association manager, which come after
- * slurmctld's (src/common/assoc_mgr.h). They are held for one question: records may be added or removed between two
- * pages. Licenses have a mutex that is static in src/slurmctld/licenses.c; get_all_license_info() takes it.
+ * reservations do not change. For plugins that are called without these locks slurmhooks_answer_with_locks() takes
+ * them, for each question. QOS and associations have the locks of the association manager, which come after slurmctld's
+ * (src/common/assoc_mgr.h). They are held for one question: records may be added or removed between two pages. Licenses
+ * have a mutex that is static in src/slurmctld/licenses.c; get_all_license_info() takes it.
  */
 #include "slurmctld/records.h"
 

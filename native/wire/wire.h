@@ -64,6 +64,8 @@ struct slurmhooks_tables {
 };
 
 extern const struct slurmhooks_tables slurmhooks_tables;
+/* That text: messages that are kept can be read as long as it is kept, too. */
+extern const char slurmhooks_tables_text[];
 
 /* Messages */
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
@@ -311,7 +311,11 @@ VIEWS: dict[str, type[View]] = {
 """What handlers see, by the names of the tables."""
 
 
-class Table(Mapping[Any, Any]):
+Key = TypeVar("Key")
+Row = TypeVar("Row", covariant=True)
+
+
+class Table(Mapping[Key, Row]):
     """A table of slurmctld: a read-only mapping of keys to records, which are looked up when they are used."""
 
     __slots__ = ("_alive", "_all", "_find", "_made", "_select")
@@ -335,9 +339,9 @@ class Table(Mapping[Any, Any]):
         self._made: list[View] = []
         self._alive = True
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Row:
         """Return a record; raise KeyError if it does not exist."""
-        record = self.get(key)
+        record: Row | None = self.get(key)
         if record is None:
             raise KeyError(key)
         return record
@@ -356,7 +360,7 @@ class Table(Mapping[Any, Any]):
         """Return whether a record exists."""
         return self.get(key) is not None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Key]:
         """Iterate over the keys of all records."""
         self._living()
         return iter(self._everything())
@@ -366,17 +370,17 @@ class Table(Mapping[Any, Any]):
         self._living()
         return len(self._everything())
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[Key, Row]:
         """Return keys and records, with one look-up."""
         self._living()
         return self._everything().items()
 
-    def values(self) -> Any:
+    def values(self) -> ValuesView[Row]:
         """Return the records, with one look-up."""
         self._living()
         return self._everything().values()
 
-    def where(self, **fields: Any) -> list[Any]:
+    def where(self, **fields: Any) -> list[Row]:
         """Return the records whose fields have certain values; slurmctld sends only these.
 
         Args:
@@ -392,11 +396,11 @@ class Table(Mapping[Any, Any]):
         self._made += records
         return records
 
-    def of_user(self, user_id: int) -> list[Any]:
+    def of_user(self, user_id: int) -> list[Row]:
         """Return the jobs, or the associations, of a user: ``where(user_id=user_id)``."""
         return self.where(user_id=user_id)
 
-    def _everything(self) -> dict[Any, View]:
+    def _everything(self) -> dict[Any, Any]:
         records = self._all()
         self._made += records.values()
         return records

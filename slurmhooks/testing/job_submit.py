@@ -172,7 +172,7 @@ class FakeRecord(model.Record):
         _fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
 
 
-class FakeTable(model.Table):
+class FakeTable(model.Table[Any, Any]):
     """A table of slurmctld without slurmctld, such as ``partitions``; the functions below make them."""
 
     __slots__ = ("_kind", "structs")

@@ -10,13 +10,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch, loader
+from slurmhooks.dispatch import Outcome
 from slurmhooks.errors import Reject
 from slurmhooks.hook_specs import HOOKS
-from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
-from slurmhooks.testing import records
+from slurmhooks.testing import jobcomp, records
 from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
@@ -28,6 +28,8 @@ from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from slurmhooks.jobcomp.event import Event
 
 
 _BUG = re.compile(r"error: error ([0-9a-f]{8}): .* raised ")
@@ -82,6 +84,7 @@ def run(
     qos: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     associations: FakeTable | Iterable[Mapping[str, object]] | None = None,
     environment: Mapping[str, str] | None = None,
+    event: Event | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
     options: Mapping[str, str | bool] | None = None,
@@ -103,6 +106,7 @@ def run(
         qos: the fields of each QOS, by its name.
         associations: the fields of each association.
         environment: the variables of PrologSlurmctld or EpilogSlurmctld.
+        event: the event of job_start or job_end; by default ``FakeEvent()``.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
         options: arguments of the options of SPANK that the file registers, by their names; True for an option without
@@ -133,6 +137,7 @@ def run(
         "qos": qos,
         "associations": associations,
         "environment": environment,
+        "event": event,
         "spank": spank,
         "container": container,
     }
@@ -148,6 +153,8 @@ def run(
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
+        elif hook in jobcomp.HOOKS:
+            outcome, changes = jobcomp.handle(registry, hook, given), {}
         elif hook in records.HOOKS:
             outcome, changes = records.handle(registry, hook, given)
         elif spec.arguments:

@@ -40,7 +40,7 @@ def release_of(context: click.Context, option: click.Parameter, value: str | Non
 @click.option("--uid", type=click.IntRange(0), help="User id of the submitter. Default: yours.")
 @click.option("--user", help="Name of the submitter.")
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update; this JSON file has the fields of the job.")
-@click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "reservations": ..., "jobs": [{...}]}.')
+@click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "jobs": [{...}], ...}.')
 @click.option("--release", callback=release_of, help="Release of Slurm, such as 24.11: decides which fields exist.")
 @common
 def command(

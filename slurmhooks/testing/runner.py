@@ -106,7 +106,7 @@ def run(
         qos: the fields of each QOS, by its name.
         associations: the fields of each association.
         environment: the variables of PrologSlurmctld or EpilogSlurmctld.
-        event: of job_start and job_end; by default ``FakeEvent()``.
+        event: the event of job_start or job_end; by default ``FakeEvent()``.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
         options: arguments of the options of SPANK that the file registers, by their names; True for an option without

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""nodes, licenses, qos and associations in a slurmctld with a real slurmdbd, beside what scontrol and sacctmgr show."""
+"""nodes, licenses, qos and associations in a slurmctld with a real slurmdbd, compared with scontrol and sacctmgr."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -118,10 +118,10 @@ def look(job, nodes, licenses, qos, associations):
 
 
 class Tables:
-    """A site whose handler looks at everything.
+    """A site whose handler reads everything.
 
     Attributes:
-        seen: what it saw: fields, by table and key, and more.
+        seen: its records: fields, by table and key, and more.
     """
 
     def __init__(self, site: Site) -> None:
@@ -129,30 +129,30 @@ class Tables:
         self.seen: dict[str, Any] = {}
 
     def look(self) -> None:
-        """Have the handler look."""
+        """Let the handler read."""
         done = self.site.run("sbatch", "--test-only", "--job-name=look", "--wrap=true")
         assert done.returncode == 0, done.stderr + self.site.logged()[-3000:]
         (self.seen,) = self.site.told()
 
     def listed(self, what: str, names: str) -> list[dict[str, str]]:
-        """Return what sacctmgr lists, by the names of its columns."""
+        """Return the rows that sacctmgr lists, by the names of its columns."""
         said = self.site.cluster.root("sacctmgr", "-nP", "show", *what.split(), f"format={names}", check=True).stdout
         return [dict(zip(names.split(","), line.split("|"), strict=True)) for line in said.splitlines()]
 
     def scontrol(self, *what: str) -> list[dict[str, str]]:
-        """Return what scontrol shows, line by line."""
+        """Return the lines that scontrol shows."""
         lines = self.site.cluster.root("scontrol", "-o", "-d", "show", *what, check=True).stdout.splitlines()
         return [shown(line) for line in lines if "=" in line]
 
 
 def fields_of(table: type, release: tuple[int, ...]) -> set[str]:
-    """Return the names of the fields that a table has in a release."""
+    """Return the names of the fields of a table in a release."""
     return {name for name, row in rows(table).items() if row.since is None or release_of(row.since) <= release}
 
 
 @pytest.fixture(scope="module")
 def module_tables(large_cluster: Cluster) -> Tables:
-    """Accounts, QOS and licenses of all sorts, a node with GPUs, jobs that use them; first, all without accounting."""
+    """A site with many kinds of accounts, QOS and licenses, a node with GPUs and jobs; at first without accounting."""
     site = Site(large_cluster)
     if site.release >= (26, 0):
         pytest.skip(NO_SOURCES)
@@ -179,13 +179,13 @@ def module_tables(large_cluster: Cluster) -> Tables:
 
 @pytest.fixture
 def tables(module_tables: Tables) -> Tables:
-    """The same, looked at again."""
+    """The same, read again."""
     module_tables.look()
     return module_tables
 
 
 def test_rows_are_chosen_by_slurmctld(tables: Tables) -> None:
-    """What slurmctld sends for values of fields is what a handler would find by looking at all."""
+    """slurmctld sends the same records for values of fields that a handler would select from all records."""
     counts = [count for count, same in tables.seen["chosen"] if same]
     assert len(counts) == len(tables.seen["chosen"]), tables.seen["chosen"]
     assert all(counts[:-1]), counts
@@ -195,13 +195,13 @@ def test_rows_are_chosen_by_slurmctld(tables: Tables) -> None:
 
 
 def test_what_is_not_there_is_missing(tables: Tables) -> None:
-    """A name or number that no record has, and a host name, find nothing."""
+    """A name or number without a record, and a host name, have no entry."""
     assert all(tables.seen["missing"]), tables.seen["missing"]
     assert tables.seen["found"] == ["n2", "local", "full", 2, 2]
 
 
 def test_tables_end_with_the_call(tables: Tables) -> None:
-    """Tables and records that a handler keeps are stale in its next call."""
+    """Tables and records that a handler keeps are stale in the next call."""
     tables.look()
     assert set(tables.seen["stale"]) == {"stale"}
 
@@ -252,7 +252,7 @@ NODE: dict[str, tuple[str, Callable[[Any], str]]] = {
     "version": ("Version", _text),
     "weight": ("Weight", _text),
 }
-"""What scontrol shows of a field, and how; it leaves some out that are not set."""
+"""Fields in scontrol's output, and their format; some unset fields are missing there."""
 NODE_STATES = {
     NodeState.NODE_STATE_IDLE: {"IDLE"},
     NodeState.NODE_STATE_ALLOCATED: {"ALLOCATED", "MIXED"},
@@ -261,11 +261,11 @@ NODE_ELSE = {
     "comp_job_cnt", "gpu_spec", "instance_id", "instance_type", "last_response", "no_share_job_cnt", "reason",
     "reason_time", "reason_uid", "res_cores_per_gpu", "run_job_cnt", "state", "state_flags", "sus_job_cnt", "tot_cores",
 }  # fmt: skip
-"""Fields that the test compares in other ways."""
+"""Fields that the test compares in another way."""
 
 
 def test_nodes(tables: Tables) -> None:
-    """Every field of every node is what scontrol shows."""
+    """Every field of every node is the same as in scontrol."""
     release = tables.site.release
     assert set(tables.seen["node"]["n1"]) == fields_of(NodeFields, release)
     assert fields_of(NodeFields, release) - set(NODE) == {
@@ -315,7 +315,7 @@ LICENSE: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 
 def test_licenses(tables: Tables) -> None:
-    """Every field of every license is what scontrol shows: also of a job's, a reservation's and accounting's own."""
+    """Every field of every license is the same as in scontrol, also for jobs, reservations and remote licenses."""
     assert set(LICENSE) == set(rows(LicenseFields))
     lines = {line["LicenseName"]: line for line in tables.scontrol("license")}
     seen = tables.seen["license"]
@@ -401,23 +401,23 @@ GROUP = {
     "grp_used_jobs": "GrpJobs",
     "grp_used_submit_jobs": "GrpSubmitJobs",
 }
-"""What is in use, as "scontrol show assoc_mgr" shows it: in parentheses behind the limit."""
+"""Usage in the format of "scontrol show assoc_mgr": in parentheses after the limit."""
 
 
 def _as_listed(row: Mapping[str, Any], columns: Mapping[str, tuple[str, Callable[[str], Any]]]) -> dict[str, Any]:
-    """Return the fields that sacctmgr lists, names sorted as it sorts them."""
+    """Return the fields that sacctmgr lists, with names in its order."""
     return {name: sorted(row[name]) if isinstance(row[name], list) else row[name] for name in columns}
 
 
 def _used(text: str, label: str) -> str:
-    """Return what is in use of something that is limited."""
+    """Return the usage of a limited resource."""
     found = re.search(rf"\b{label}=[^ (]*\(([\d.]+)\)", text)
     assert found, f"{label} in {text}"
     return found[1]
 
 
 def _used_tres(text: str) -> set[str]:
-    """Return TRES in use, as name=count."""
+    """Return the used TRES as name=count."""
     found = re.search(r"\bGrpTRES=(\S*)", text)
     assert found, text
     pairs = re.findall(r"([\w/]+)=\w+\((\d+)\)", found[1])
@@ -429,7 +429,7 @@ def _split(text: str | None) -> set[str]:
 
 
 def test_qos(tables: Tables) -> None:
-    """Every field of every QOS is what sacctmgr lists, and its usage what slurmctld shows of it."""
+    """Every field of every QOS is the same as in sacctmgr, and its usage as in slurmctld."""
     release = tables.site.release
     usage = {*GROUP, "grp_used_tres", "grp_used_wall", "usage_raw"}
     assert fields_of(QosFields, release) == {*QOS_COLUMNS, *usage}
@@ -482,11 +482,11 @@ ASSOCIATION_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
 ASSOCIATION_GROUP = {"accrue_cnt": "GrpJobsAccrue", "used_jobs": "GrpJobs", "used_submit_jobs": "GrpSubmitJobs"}
 SHARES = {"shares_norm": 1, "fs_factor": 3}
 USAGE = {"usage_raw": 0, "usage_norm": 1, "usage_efctv": 2}
-"""Places of what slurmctld shows with slashes between."""
+"""Positions of values that slurmctld shows separated by slashes."""
 
 
 def test_associations(tables: Tables) -> None:
-    """Every field of every association is what sacctmgr lists, and its usage what slurmctld shows of it."""
+    """Every field of every association is the same as in sacctmgr, and its usage as in slurmctld."""
     release = tables.site.release
     elsewhere = {*ASSOCIATION_GROUP, *SHARES, *USAGE, "grp_used_tres", "grp_used_wall", "is_default", "user_id"}
     elsewhere |= {"min_prio_thresh", *fields_of(AssociationFields, release).intersection({"comment", "lineage"})}
@@ -531,7 +531,7 @@ def test_associations(tables: Tables) -> None:
 
 
 def test_a_build_without_sources_says_so(large_cluster: Cluster) -> None:
-    """A hook file that takes these tables is refused with the way to have them."""
+    """A hook file that takes these tables is refused, with instructions how to get them."""
     if large_cluster.release in accounting.WORKS:
         pytest.skip("this release has sources")
     site = Site(large_cluster)

@@ -27,12 +27,14 @@ from slurmhooks.testing.job_submit import (
     fake_qos,
     fake_reservations,
 )
+from slurmhooks.testing.jobcomp import FakeEvent
 from slurmhooks.testing.runner import Result, run
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.spank import FakeSpank
 
 __all__ = [
     "FakeContainer",
+    "FakeEvent",
     "FakeJob",
     "FakeRecord",
     "FakeSpank",

@@ -16,7 +16,7 @@ from slurmhooks.hook_specs import HOOKS
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
-from slurmhooks.testing import records
+from slurmhooks.testing import jobcomp, records
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable
 from slurmhooks.testing.scrun import FakeContainer
@@ -26,6 +26,8 @@ from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from slurmhooks.jobcomp.event import Event
 
 
 _BUG = re.compile(r"error: error ([0-9a-f]{8}): .* raised ")
@@ -80,6 +82,7 @@ def run(
     qos: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     associations: FakeTable | Iterable[Mapping[str, object]] | None = None,
     environment: Mapping[str, str] | None = None,
+    event: Event | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
     options: Mapping[str, str | bool] | None = None,
@@ -104,6 +107,7 @@ def run(
         qos: by name, each a dict of its fields.
         associations: each a dict of its fields.
         environment: the variables of PrologSlurmctld or EpilogSlurmctld.
+        event: of job_start and job_end; by default ``FakeEvent()``.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
         options: what the user gave to the options of the file, as text; True for an option without an argument.
@@ -132,6 +136,7 @@ def run(
         "qos": qos,
         "associations": associations,
         "environment": environment,
+        "event": event,
         "spank": spank,
         "container": container,
     }
@@ -147,6 +152,8 @@ def run(
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
+        elif hook in jobcomp.HOOKS:
+            outcome, changes = jobcomp.handle(registry, hook, given), {}
         elif hook in records.HOOKS:
             outcome, changes = records.handle(registry, hook, given)
         elif spec.arguments:

@@ -162,6 +162,7 @@ class Host:
         """Write a script to a file."""
         names = {
             "job_submit": self.plugins / "job_submit_python.so",
+            "jobcomp": self.plugins / "jobcomp_python.so",
             "spank": self.plugins / "spank_python.so",
             "lua": self.folder / "scrun.lua",
             "dir": self.folder,
@@ -259,5 +260,15 @@ def _commands() -> list[str]:
     return [
         *("peek", "open", "load", "init", "fini", "close", "call", "option", "show", "job_submit", "job_modify"),
         *("lua", "stage_in", "stage_out", "fork", "clone", "repeat", "getenv", "balance", "mapped", "faults"),
-        *("damage_manifest", "read_manifest", "manifest_line", "time_pack", "apply", "damage_answer"),
+        *(
+            "job_end",
+            "set_location",
+            "get_jobs",
+            "damage_manifest",
+            "read_manifest",
+            "manifest_line",
+            "time_pack",
+            "apply",
+            "damage_answer",
+        ),
     ]

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from slurmhooks import loader
-from slurmhooks.testing import FakeContainer, FakeJob, FakeRecord, FakeSpank, run
+from slurmhooks.job_submit.constants import JobState
+from slurmhooks.testing import FakeContainer, FakeEvent, FakeJob, FakeRecord, FakeSpank, run
 
 EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 FIRST_LIGHT = Path(__file__).parents[2] / "contrib" / "first_light" / "hooks.py"
@@ -152,3 +153,35 @@ def test_a_job_waits_for_the_licence_server(monkeypatch: pytest.MonkeyPatch) -> 
     assert run(hooks, "controller_prolog", record=FakeRecord()).accepted
     ended = run(hooks, "controller_epilog", record=job)
     assert ended.log == ["info: job gave its licences back job=7 licenses='matlab:2'"]
+
+
+@pytest.mark.parametrize("status", [200, 422, 503])
+def test_finished_jobs_are_reported(status: int, tmp_path: Path) -> None:
+    """The service gets each ended job with the record's key; what it refuses is not sent again, other failures are."""
+    taken: list[tuple[str | None, dict[str, Any]]] = []
+
+    class Billing(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            taken.append((self.headers["Idempotency-Key"], json.loads(body)))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in the base class
+            """Say nothing."""
+
+    record = FakeRecord(job_id=7, name="sim", job_state=JobState.JOB_FAILED, exit_code=256, tres_fmt_alloc_str="cpu=4")
+    with http.server.HTTPServer(("127.0.0.1", 0), Billing) as server:
+        path = tmp_path / "finished_jobs.py"
+        text = (EXAMPLES / "finished_jobs.py").read_text()
+        path.write_text(text.replace("http://localhost:8080", f"http://127.0.0.1:{server.server_port}"))
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        result = run(path, "job_end", record=record, event=FakeEvent(id="7.1"))
+        server.shutdown()
+        thread.join()
+    ((key, job),) = taken
+    assert key == "7.1"
+    assert (job["job_id"], job["state"], job["exit_code"], job["tres_fmt_alloc_str"]) == (7, "JOB_FAILED", 256, "cpu=4")
+    assert result.accepted == (status == 200)
+    assert (result.error_id is not None) == (status == 503)

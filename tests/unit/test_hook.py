@@ -54,6 +54,8 @@ def test_the_hooks_are_those_of_the_contract() -> None:
     assert set(HOOKS) == {
         "job_submit",
         "job_modify",
+        "job_start",
+        "job_end",
         "priority",
         "controller_prolog",
         "controller_epilog",

@@ -19,13 +19,13 @@ TIERS = (
     ("plugstack", "slurm_conf", "paths", "loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("slurmctld",),
-    ("spank", "job_submit", "priority", "prep", "scrun", "lua", "manifest"),
+    ("spank", "job_submit", "priority", "prep", "jobcomp", "scrun", "lua", "manifest"),
     ("testing",),
     ("cli",),
 )
 """A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""
 
-POINTS = ("spank", "job_submit", "scrun", "priority", "prep")
+POINTS = ("spank", "job_submit", "scrun", "priority", "prep", "jobcomp")
 RECORDS = {f"slurmhooks.job_submit.{name}" for name in ("binding", "fields", "model", "rows", "source")}
 """What the views of slurmctld's structs are made of, which all of its plugin points have."""
 ENTRIES = {"slurmhooks.spank.entry", "slurmhooks.scrun.entry"}
@@ -150,11 +150,8 @@ def test_c_calls_entry_modules_only() -> None:
 
 def test_slurmctld_runs_no_python() -> None:
     """The plugins of slurmctld do not use the C API of CPython."""
-    sources = [
-        path
-        for part in ("slurmctld", "job_submit", "site_factor", "prep", "wire")
-        for path in (ROOT / "native" / part).glob("*.[ch]")
-    ]
+    folders = ("slurmctld", "job_submit", "jobcomp", "site_factor", "prep", "wire")
+    sources = [path for folder in folders for path in (ROOT / "native" / folder).glob("*.[ch]")]
     assert sources
     for path in sources:
         assert not re.search(r'[<"]Python\.h[>"]|\bPy[A-Z_]\w*\(', path.read_text()), path

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from slurmhooks.job_submit.source import Struct
 
 
-class _View:
+class View:
     """A view of one struct of Slurm's; see binding.py.
 
     Attributes:
@@ -72,7 +72,7 @@ class _View:
 
     def _explain(self, name: str) -> Any:
         """Raise what there is to say of an attribute that does not exist."""
-        if name in _View.__slots__:
+        if name in View.__slots__:
             raise stale(self)
         what = type(self).__name__.lower()
         row = self._missing.get(name)
@@ -112,11 +112,11 @@ class _View:
 
     def close(self) -> None:
         """Refuse every later use; for dispatch."""
-        for name in _View.__slots__:
+        for name in View.__slots__:
             object.__delattr__(self, name)
 
 
-class Job(JobFields, _View):
+class Job(JobFields, View):
     """``job``: the request that slurmctld is about to take; what handlers write is applied once all have passed.
 
     Attributes:
@@ -239,43 +239,43 @@ class Job(JobFields, _View):
         super().close()
 
 
-class Record(RecordFields, _View):
+class Record(RecordFields, View):
     """``record``: the job as slurmctld knows it; read-only."""
 
     __slots__ = ()
 
 
-class Partition(PartitionFields, _View):
+class Partition(PartitionFields, View):
     """A partition that the user may use; read-only."""
 
     __slots__ = ()
 
 
-class Reservation(ReservationFields, _View):
+class Reservation(ReservationFields, View):
     """A reservation; read-only."""
 
     __slots__ = ()
 
 
-class Node(NodeFields, _View):
+class Node(NodeFields, View):
     """A node; read-only."""
 
     __slots__ = ()
 
 
-class License(LicenseFields, _View):
+class License(LicenseFields, View):
     """A license; read-only."""
 
     __slots__ = ()
 
 
-class Qos(QosFields, _View):
+class Qos(QosFields, View):
     """A QOS; read-only."""
 
     __slots__ = ()
 
 
-class Association(AssociationFields, _View):
+class Association(AssociationFields, View):
     """An account, or a user with an account; read-only."""
 
     __slots__ = ()
@@ -288,7 +288,7 @@ class Association(AssociationFields, _View):
             return "<Association>"
 
 
-VIEWS: dict[str, type[_View]] = {
+VIEWS: dict[str, type[View]] = {
     "job": Job,
     "record": Record,
     "partition": Partition,
@@ -312,15 +312,15 @@ class Table(Mapping[Key, Row]):
 
     def __init__(
         self,
-        find: Callable[[Any], _View | None],
-        everything: Callable[[], dict[Any, _View]],
+        find: Callable[[Any], View | None],
+        everything: Callable[[], dict[Any, View]],
         select: Callable[[dict[str, Any]], list[Any]],
     ) -> None:
         """Take the three ways to look records up: by key, all, and by the values of fields."""
         self._find = find
         self._all = everything
         self._select = select
-        self._made: list[_View] = []
+        self._made: list[View] = []
         self._alive = True
 
     def __getitem__(self, key: Any) -> Row:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Table
 
-    View = TypeVar("View", bound=model._View)
+    View = TypeVar("View", bound=model.View)
 
 RELEASE = "26.05"
 """The newest release that slurmhooks was written against."""
@@ -52,7 +52,7 @@ class FakeStruct(Struct):
 
     __slots__ = ("facts", "raws")
 
-    def __init__(self, table: Table, kind: type[model._View]) -> None:
+    def __init__(self, table: Table, kind: type[model.View]) -> None:
         """Make one in which nothing is set."""
         self.facts: dict[str, Any] = {"groups": {}}
         self.raws: dict[str, Raw] = {}
@@ -147,23 +147,23 @@ class FakeTable(model.Table[Any, Any]):
 
     __slots__ = ("_kind", "structs")
 
-    def __init__(self, kind: type[model._View], structs: Mapping[Any, Any]) -> None:
+    def __init__(self, kind: type[model.View], structs: Mapping[Any, Any]) -> None:
         """Hold records by their keys."""
         self._kind = kind
         self.structs = structs
         super().__init__(self._find_one, self._find_all, self._find_some)
 
-    def _find_one(self, key: Any) -> model._View | None:
+    def _find_one(self, key: Any) -> model.View | None:
         if isinstance(key, str) and key.isdecimal() and _table_of(self._kind) in KEYS:
             key = int(key)
         return self._kind(self.structs[key]) if key in self.structs else None
 
-    def _find_some(self, fields: dict[str, Any]) -> list[model._View]:
+    def _find_some(self, fields: dict[str, Any]) -> list[model.View]:
         view: Any = self._kind
         conditions = conditions_of(view, tables_of(view._release)[_table_of(self._kind)], fields)
         return [self._kind(struct) for struct in self.structs.values() if fulfils(struct, conditions)]
 
-    def _find_all(self) -> dict[Any, model._View]:
+    def _find_all(self) -> dict[Any, model.View]:
         return {key: self._kind(struct) for key, struct in self.structs.items()}
 
     def packed(self, key: Any, conditions: Mapping[str, Condition] = {}) -> list[bytes]:
@@ -256,7 +256,7 @@ MAKERS: dict[str, Callable[..., FakeTable]] = {
 """What makes each table that handlers may take."""
 
 
-def _table(kind: type[model._View], records: Mapping[Any, Mapping[str, object]], release: str) -> FakeTable:
+def _table(kind: type[model.View], records: Mapping[Any, Mapping[str, object]], release: str) -> FakeTable:
     bound = _bound(kind, release)
     field = KEYS.get(_table_of(bound), "name")
     structs = {}
@@ -295,12 +295,12 @@ def _given(name: str) -> Callable[[Any], Any]:
     return get
 
 
-def _struct(kind: type[model._View]) -> FakeStruct:
+def _struct(kind: type[model.View]) -> FakeStruct:
     """Return a struct in which nothing is set."""
     return FakeStruct(tables_of(kind._release)[_table_of(kind)], kind)
 
 
-def _table_of(kind: type[model._View]) -> str:
+def _table_of(kind: type[model.View]) -> str:
     """Return the name that messages have for the table of a view."""
     return next(name for name, known in VIEWS.items() if issubclass(kind, known))
 
@@ -327,7 +327,7 @@ def _unset(row: Field[Any]) -> Raw:
     return NO_VAL[row.bits or 32]
 
 
-def _fill(view: model._View, fields: Mapping[str, object]) -> None:
+def _fill(view: model.View, fields: Mapping[str, object]) -> None:
     """Set fields as Slurm would have them, writable or not."""
     struct, known = view._struct, rows(type(view))
     assert isinstance(struct, FakeStruct)

@@ -166,6 +166,29 @@ def test_only_entry_modules_need_compiled_code() -> None:
                 assert not compiled or name in ENTRIES, f"{name} imports {compiled}"
 
 
+def private(path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """Yield the private names of other modules that a file uses."""
+    aliases = set()
+    for statement in statements(parsed(path)):
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("slurmhooks"):
+            for alias in statement.names:
+                if f"{statement.module}.{alias.name}" in known:
+                    aliases.add(alias.asname or alias.name)
+                elif alias.name.startswith("_") and not alias.name.startswith("__"):
+                    yield f"{statement.module}.{alias.name}"
+    attributes = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.Attribute))
+    for node in attributes:
+        is_private = node.attr.startswith("_") and not node.attr.startswith("__")
+        if is_private and isinstance(node.value, ast.Name) and node.value.id in aliases:
+            yield f"{node.value.id}.{node.attr}"
+
+
+def test_private_names_stay_in_their_modules() -> None:
+    """No module uses a name of another one that starts with an underscore."""
+    known = modules()
+    assert [f"{name} uses {used}" for name, path in known.items() for used in private(path, known)] == []
+
+
 def broad(path: Path) -> list[int]:
     """Return the lines of ``except`` clauses that catch all exceptions and do not raise them again."""
     lines = []

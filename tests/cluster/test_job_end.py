@@ -12,6 +12,8 @@ FOLDER = "/var/lib/slurm/delivered"
 HAS_RECORDS = ("22.05", "24.11")
 """Releases whose sources are there, so that handlers can take the record."""
 TELLS_START = ("26.05",)
+LONG = "long" * 8000
+"""More than is sent unasked to workers of job_submit: a record has all of it."""
 START = """
 import json, os, time
 from slurmhooks import hook
@@ -100,7 +102,7 @@ def test_each_end_is_delivered(site: Cluster) -> None:
     """Each job's end comes once, with what slurmctld knew of the job; what a handler keeps of it stays."""
     ids = [
         job(site, "--job-name=first", "--comment=c", wrap="exit 3"),
-        job(site, "--job-name=second", "-n2"),
+        job(site, "--job-name=second", "-n2", f"--comment={LONG}"),
     ]
     site.wait(lambda: len(delivered(site)) >= 2, what="delivery")
     found = delivered(site)
@@ -119,6 +121,7 @@ def test_each_end_is_delivered(site: Cluster) -> None:
     assert "cpu=2" in second["tres"]
     assert second["nodes"].startswith("n")
     assert "exit 3" in first["script"]
+    assert second["comment"] == LONG
     assert first["times"] == sorted(first["times"])
     assert second["first"] == found[0]["job_name"]
 

@@ -153,6 +153,12 @@ class JobEnd(Workers):
 class Priority(Workers):
     """``[priority]``: for slurmctld, when it computes priorities."""
 
+    workers: int = Field(
+        default=2,
+        ge=2,
+        le=64,
+        description="processes that run handlers: one for waiting jobs, so that new jobs always find a free one",
+    )
     timeout: float = Field(
         default=1.0,
         ge=0.01,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from slurmhooks import config, loader, site, slurm_conf, trusted
+from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
 from slurmhooks.cli import configuration
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.manifest import Line, Scrun
@@ -128,7 +128,7 @@ class Loaded:
         self.notes += [f"{where}: no file fits {pattern}" for pattern in patterns if not matches(pattern)]
 
     def _load_line(self, args: tuple[str, ...], path: Path) -> None:
-        name, pattern, rest = site.split_plugstack(args)
+        name, pattern, rest = plugstack.split(args)
         read = None
         files: list[tuple[str, str]] = []
         if pattern is not None:
@@ -169,7 +169,7 @@ class Loaded:
         except library.NoLuaError as error:
             raise LoadError([f"{scripts[0].path}: {error}"]) from error
         self.watched.append(found.file)
-        extended = lua.extend(registry, scripts, site.fails_on_error(args), found, self.disabled.append)
+        extended = lua.extend(registry, scripts, plugstack.fails_on_error(args), found, self.disabled.append)
         return found.words, extended
 
     def all_registries(self) -> list[Registry]:

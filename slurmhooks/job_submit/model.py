@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
@@ -301,7 +301,11 @@ VIEWS: dict[str, type[_View]] = {
 """What handlers see, by the names of the tables."""
 
 
-class Table(Mapping[Any, Any]):
+Key = TypeVar("Key")
+Row = TypeVar("Row", covariant=True)
+
+
+class Table(Mapping[Key, Row]):
     """A read-only mapping of slurmctld's records, which looks nothing up before it is asked."""
 
     __slots__ = ("_alive", "_all", "_find", "_made", "_select")
@@ -319,9 +323,9 @@ class Table(Mapping[Any, Any]):
         self._made: list[_View] = []
         self._alive = True
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Row:
         """Return a record; KeyError if there is none."""
-        found = self.get(key)
+        found: Row | None = self.get(key)
         if found is None:
             raise KeyError(key)
         return found
@@ -340,7 +344,7 @@ class Table(Mapping[Any, Any]):
         """Tell whether there is a record."""
         return self.get(key) is not None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Key]:
         """Return the keys."""
         self._living()
         return iter(self._everything())
@@ -350,17 +354,17 @@ class Table(Mapping[Any, Any]):
         self._living()
         return len(self._everything())
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[Key, Row]:
         """Return keys and records, looked up once."""
         self._living()
         return self._everything().items()
 
-    def values(self) -> Any:
+    def values(self) -> ValuesView[Row]:
         """Return the records, looked up once."""
         self._living()
         return self._everything().values()
 
-    def where(self, **fields: Any) -> list[Any]:
+    def where(self, **fields: Any) -> list[Row]:
         """Return the records whose fields have these values; slurmctld sends no others.
 
         ``jobs.where(partition="debug", job_state=JobState.JOB_PENDING)``; at most eight fields.
@@ -374,11 +378,11 @@ class Table(Mapping[Any, Any]):
         self._made += found
         return found
 
-    def of_user(self, user_id: int) -> list[Any]:
+    def of_user(self, user_id: int) -> list[Row]:
         """Return the jobs, or the associations, of a user: ``where(user_id=user_id)``."""
         return self.where(user_id=user_id)
 
-    def _everything(self) -> dict[Any, _View]:
+    def _everything(self) -> dict[Any, Any]:
         found = self._all()
         self._made += found.values()
         return found

@@ -231,7 +231,7 @@ class Views:
         view: model.Record = self._classes["record"](struct)
         return view
 
-    def table(self, name: str, asking: Asking) -> model.Table:
+    def table(self, name: str, asking: Asking) -> model.Table[Any, Any]:
         """Return a mapping of slurmctld's records by its name as an argument of handlers.
 
         Keys are texts or numbers; ``jobs["123"]`` is ``jobs[123]``, as in Lua.

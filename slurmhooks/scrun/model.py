@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from slurmhooks.scrun.commands import CommandResult
+    from slurmhooks.scrun.job_env import JobEnv
     from slurmhooks.scrun.oci import Config
-    from slurmhooks.view import FunctionMapping
 
     Ask = Callable[[str, bytes], tuple[int, bytes]]
     """Calls a function of scrun's ``slurm`` table with a string; returns its status and output. See entry, trial."""
@@ -121,12 +121,14 @@ class Container:
         return f"<Container {self.__dict__['_values'].get('id')!r}>"
 
     @property
-    def job_env(self) -> FunctionMapping:
+    def job_env(self) -> JobEnv:
         """The job's environment; see the class."""
         self._living()
         if self._job_env is None:
-            self.__dict__["_job_env"] = _staged(self._base_env)
-        mapping: FunctionMapping = self._job_env
+            from slurmhooks.scrun.job_env import JobEnv
+
+            self.__dict__["_job_env"] = JobEnv(self._base_env)
+        mapping: JobEnv = self._job_env
         return mapping
 
     @property
@@ -252,18 +254,6 @@ class Container:
         if self._job_env is not None:
             self._job_env.close()
         self.__dict__["_alive"] = False
-
-
-def _staged(job_env: dict[str, str]) -> FunctionMapping:
-    """Return a mapping whose writes reach a dictionary once all handlers have passed."""
-    from slurmhooks.view import FunctionMapping
-
-    def apply(name: str, value: str | None) -> None:
-        job_env.pop(name, None)
-        if value is not None:
-            job_env[name] = value
-
-    return FunctionMapping(job_env.get, lambda: job_env, apply)
 
 
 def shell_text(command: str | Sequence[str]) -> bytes:

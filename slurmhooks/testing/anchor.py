@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from slurmhooks import dispatch
+from slurmhooks.dispatch import Outcome
 from slurmhooks.log import log
-from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import commands
 from slurmhooks.scrun.errors import StagingError

@@ -142,7 +142,7 @@ class FakeRecord(model.Record):
         _fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
 
 
-class FakeTable(model.Table):
+class FakeTable(model.Table[Any, Any]):
     """``partitions``, ``jobs`` and the like without slurmctld; see the functions below."""
 
     __slots__ = ("_kind", "structs")

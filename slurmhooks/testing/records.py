@@ -6,10 +6,10 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.dispatch import Outcome
 from slurmhooks.job_submit.fields import LISTS
 from slurmhooks.job_submit.number_rows import NICE_OFFSET
 from slurmhooks.job_submit.source import Views
-from slurmhooks.outcome import Outcome
 from slurmhooks.prep import service as prep
 from slurmhooks.priority import service as priority
 from slurmhooks.testing.job_submit import FakeRecord

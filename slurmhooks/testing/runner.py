@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch, loader
+from slurmhooks.dispatch import Outcome
 from slurmhooks.errors import Reject
 from slurmhooks.hook_specs import HOOKS
-from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError

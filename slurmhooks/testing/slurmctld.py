@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.dispatch import Outcome
 from slurmhooks.job_submit.fields import LISTS
 from slurmhooks.job_submit.service import HOOKS, Service
 from slurmhooks.job_submit.source import Facts, Views
-from slurmhooks.outcome import Outcome
 from slurmhooks.testing.job_submit import MAKERS, FakeJob, FakeRecord, FakeTable
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_number, read_text

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """nodes, licenses, qos and associations in a slurmctld with a real slurmdbd, beside what scontrol and sacctmgr show."""
 
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from slurmhooks.job_submit.constants import NodeState, NodeStateFlag, PreemptMode, QosFlag
+from slurmhooks.job_submit.fields import AssociationFields, LicenseFields, NodeFields, QosFields
 from slurmhooks.job_submit.rows import release_of, rows
+from slurmhooks.job_submit.strings import time_str2mins
 from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site, shown
@@ -29,8 +35,8 @@ QOS = (
     " PreemptExemptTime=00:00:50 Flags=DenyOnLimit,NoDecay UsageFactor=2.5 UsageThreshold=0.25 LimitFactor=1.5"
     " MinPrioThres=9 GrpTRES=cpu=101,gres/gpu=2,mem=1000 GrpTRESMins=cpu=102 GrpTRESRunMins=cpu=103 GrpJobs=11"
     " GrpJobsAccrue=12 GrpSubmitJobs=13 GrpWall=14 MaxTRESMinsPerJob=cpu=104 MaxTRESPerAccount=cpu=105"
-    " MaxTRESPerJob=cpu=106 MaxTRESPerNode=cpu=107 MaxTRESPerUser=cpu=108 MaxTRESRunMinsPerAccount=cpu=109"
-    " MaxTRESRunMinsPerUser=cpu=110 MinTRESPerJob=cpu=1 MaxJobsAccruePerAccount=21 MaxJobsAccruePerUser=22"
+    " MaxTRESPerJob=cpu=106 MaxTRESPerNode=cpu=107 MaxTRESPerUser=cpu=108 MaxTRESRunMinsPA=cpu=109"
+    " MaxTRESRunMinsPU=cpu=110 MinTRESPerJob=cpu=1 MaxJobsAccruePerAccount=21 MaxJobsAccruePerUser=22"
     " MaxJobsPerAccount=23 MaxJobsPerUser=24 MaxSubmitJobsPerAccount=25 MaxSubmitJobsPerUser=26 MaxWall=27"
 )
 ASSOCIATION = (
@@ -43,10 +49,11 @@ RESOURCE = "add resource name=matlab server=flex count=20 type=license percental
 JOBS = """
 sbatch --output=/dev/null --job-name=gpu -q full --gres=gpu:1 --licenses=local:3 --mem=100 --time=5 \\
     --account=physics --wrap 'sleep 1000'
+sbatch --output=/dev/null --job-name=ended -q full --account=physics --mem=10 --time=5 --wrap 'sleep 2'
 sbatch --output=/dev/null --job-name=waits --hold -q full --account=physics --mem=10 --time=5 --wrap true
 """
 RESERVED = "scontrol create reservation reservationname=held start=now duration=90 nodes=n3 users=bob licenses=local:2"
-NODE = "scontrol update nodename=n2 state=drain reason=broken comment=old extra=x=1"
+UPDATE = "scontrol update nodename=n2 state=drain reason=broken comment=old extra=x=1"
 
 PYTHON = """
 from slurmhooks import StaleHandleError, UNLIMITED
@@ -88,7 +95,7 @@ def look(job, nodes, licenses, qos, associations):
             chosen(nodes, name="n1"),
             chosen(nodes, gres="gpu:tesla:2"),
             chosen(nodes, cpus=8, state=constants.NodeState.NODE_STATE_IDLE),
-            chosen(nodes, state=constants.NodeState.NODE_STATE_IDLE, state_flags=constants.NodeStateFlag(0)),
+            chosen(nodes, state=constants.NODE_STATE_IDLE, state_flags=constants.NODE_STATE_DRAIN),
             chosen(licenses, remote=True),
             chosen(licenses, name="local", used=3),
             chosen(qos, priority=78),
@@ -138,8 +145,8 @@ class Tables:
         return [shown(line) for line in lines if "=" in line]
 
 
-def read(table: type, release: tuple[int, int]) -> set[str]:
-    """Return the fields that a table has in a release."""
+def fields_of(table: type, release: tuple[int, ...]) -> set[str]:
+    """Return the names of the fields that a table has in a release."""
     return {name for name, row in rows(table).items() if row.since is None or release_of(row.since) <= release}
 
 
@@ -162,9 +169,10 @@ def module_tables(large_cluster: Cluster) -> Tables:
     accounting.start(large_cluster, *accounting.ACCOUNTS, RESOURCE, more=LINES)
     large_cluster.root("sh", "-ec", f"sacctmgr -i {QOS}; sacctmgr -i {ASSOCIATION}", check=True)
     large_cluster.wait(lambda: "QOS=full" in site.said("scontrol", "show", "assoc_mgr", "flags=qos"), what="the QOS")
-    site.shell(f"{RESERVED}\n{NODE}", user="root")
+    site.shell(f"{RESERVED}\n{UPDATE}", user="root")
     site.shell(JOBS)
     large_cluster.wait(lambda: "gpu RUNNING" in site.said("squeue", "-h", "-o", "%j %T"), what="running job")
+    large_cluster.wait(lambda: "ended" not in site.said("squeue", "-h", "-o", "%j"), what="end of a job")
     site.hooks(PYTHON)
     return tables
 
@@ -196,3 +204,340 @@ def test_tables_end_with_the_call(tables: Tables) -> None:
     """Tables and records that a handler keeps are stale in its next call."""
     tables.look()
     assert set(tables.seen["stale"]) == {"stale"}
+
+
+def _text(value: Any) -> str:
+    return "(null)" if value is None else str(value)
+
+
+def _time(value: int) -> str:
+    return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+NODE: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "arch": ("Arch", _text),
+    "boards": ("Boards", _text),
+    "boot_time": ("BootTime", _time),
+    "comm_name": ("NodeAddr", _text),
+    "comment": ("Comment", _text),
+    "core_spec_cnt": ("CoreSpecCount", _text),
+    "cores": ("CoresPerSocket", _text),
+    "cpu_load": ("CPULoad", lambda value: "N/A" if value is None else f"{value / 100:.2f}"),
+    "cpu_spec_list": ("CPUSpecList", _text),
+    "cpus": ("CPUTot", _text),
+    "cpus_efctv": ("CPUEfctv", _text),
+    "extra": ("Extra", _text),
+    "features": ("AvailableFeatures", _text),
+    "features_act": ("ActiveFeatures", _text),
+    "free_mem": ("FreeMem", lambda value: "N/A" if value is None else str(value)),
+    "gres": ("Gres", _text),
+    "gres_used": ("GresUsed", _text),
+    "last_busy": ("LastBusyTime", _time),
+    "mcs_label": ("MCS_label", lambda value: value or "N/A"),
+    "mem_spec_limit": ("MemSpecLimit", _text),
+    "name": ("NodeName", _text),
+    "node_hostname": ("NodeHostName", _text),
+    "os": ("OS", _text),
+    "owner": ("Owner", lambda value: "N/A" if value is None else str(value)),
+    "partitions": ("Partitions", ",".join),
+    "port": ("Port", _text),
+    "real_memory": ("RealMemory", _text),
+    "resume_after": ("ResumeAfterTime", lambda value: _time(value) if value else "None"),
+    "resv_name": ("ReservationName", _text),
+    "slurmd_start_time": ("SlurmdStartTime", _time),
+    "threads": ("ThreadsPerCore", _text),
+    "tmp_disk": ("TmpDisk", _text),
+    "tot_sockets": ("Sockets", _text),
+    "tres_fmt_str": ("CfgTRES", _text),
+    "version": ("Version", _text),
+    "weight": ("Weight", _text),
+}
+"""What scontrol shows of a field, and how; it leaves some out that are not set."""
+NODE_STATES = {
+    NodeState.NODE_STATE_IDLE: {"IDLE"},
+    NodeState.NODE_STATE_ALLOCATED: {"ALLOCATED", "MIXED"},
+}
+NODE_ELSE = {
+    "comp_job_cnt", "gpu_spec", "instance_id", "instance_type", "last_response", "no_share_job_cnt", "reason",
+    "reason_time", "reason_uid", "res_cores_per_gpu", "run_job_cnt", "state", "state_flags", "sus_job_cnt", "tot_cores",
+}  # fmt: skip
+"""Fields that the test compares in other ways."""
+
+
+def test_nodes(tables: Tables) -> None:
+    """Every field of every node is what scontrol shows."""
+    release = tables.site.release
+    assert set(tables.seen["node"]["n1"]) == fields_of(NodeFields, release)
+    assert fields_of(NodeFields, release) - set(NODE) == {
+        name for name in NODE_ELSE if name in fields_of(NodeFields, release)
+    }
+    before = {line["NodeName"]: line for line in tables.scontrol("node")}
+    tables.look()
+    after = {line["NodeName"]: line for line in tables.scontrol("node")}
+    assert set(tables.seen["node"]) == set(after)
+    wrong = []
+    for key, node in tables.seen["node"].items():
+        for name, (label, convert) in NODE.items():
+            if name not in node or (label not in after[key] and not node[name]):
+                continue
+            if convert(node[name]) not in (before[key].get(label), after[key].get(label)):
+                wrong.append(f"{key}.{name}: {node[name]!r}, scontrol shows {after[key].get(label)!r}")
+        state, *flags = after[key]["State"].split("+")
+        if state not in NODE_STATES[NodeState(node["state"])]:
+            wrong.append(f"{key}: {node['state']}, not {state}")
+        if ("DRAIN" in flags) != (NodeStateFlag.NODE_STATE_DRAIN in NodeStateFlag(node["state_flags"])):
+            wrong.append(f"{key}: {node['state_flags']}, not {flags}")
+        if node["tot_cores"] != node["cores"] * node["tot_sockets"]:
+            wrong.append(f"{key}: {node['tot_cores']} cores")
+    assert wrong == []
+    n1, n2, n3 = (tables.seen["node"][name] for name in ("n1", "n2", "n3"))
+    assert f"{n2['reason']} [root@{_time(n2['reason_time'])}]" == after["n2"]["Reason"]
+    assert [node["reason_uid"] for node in (n1, n2, n3)] == [None, 0, None]
+    assert [node["run_job_cnt"] for node in (n1, n2, n3)] == [1, 0, 0]
+    assert (n1["gres"], n1["cpus_efctv"], n1["weight"]) == ("gpu:tesla:2", 7, 7)
+    assert n1["gres_used"].startswith("gpu:tesla:1(")
+    for name in ("comp_job_cnt", "sus_job_cnt", "no_share_job_cnt"):
+        assert [node[name] for node in (n1, n2, n3)] == [0, 0, 0]
+    assert all(node["last_response"] >= node["slurmd_start_time"] for node in (n1, n2, n3))
+
+
+LICENSE: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "available": ("Free", _text),
+    "last_consumed": ("LastConsumed", _text),
+    "last_deficit": ("LastDeficit", _text),
+    "last_update": ("LastUpdate", _time),
+    "name": ("LicenseName", _text),
+    "remote": ("Remote", lambda value: "yes" if value else "no"),
+    "reserved": ("Reserved", _text),
+    "total": ("Total", _text),
+    "used": ("Used", _text),
+}
+
+
+def test_licenses(tables: Tables) -> None:
+    """Every field of every license is what scontrol shows: also of a job's, a reservation's and accounting's own."""
+    assert set(LICENSE) == set(rows(LicenseFields))
+    lines = {line["LicenseName"]: line for line in tables.scontrol("license")}
+    seen = tables.seen["license"]
+    assert set(seen) == set(lines) == {"local", "matlab@flex"}
+    for key, line in lines.items():
+        assert set(seen[key]) == fields_of(LicenseFields, tables.site.release)
+        shown_fields = {name: label for name, (label, _) in LICENSE.items() if label in line}
+        assert {name: LICENSE[name][1](seen[key][name]) for name in shown_fields} == {
+            name: line[label] for name, label in shown_fields.items()
+        }
+    local = seen["local"]
+    assert (local["total"], local["used"], local["reserved"]) == (10, 3, 2)
+
+
+def _number(text: str) -> Any:
+    return int(text) if text else "UNLIMITED"
+
+
+def _real(text: str) -> Any:
+    return float(text) if text else "UNLIMITED"
+
+
+def _minutes(text: str) -> Any:
+    return time_str2mins(text) if text else "UNLIMITED"
+
+
+def _seconds(text: str) -> Any:
+    if not text:
+        return "UNLIMITED"
+    hours, minutes, seconds = map(int, text.split(":"))
+    return hours * 3600 + minutes * 60 + seconds
+
+
+def _names(text: str) -> list[str]:
+    return sorted(text.split(",")) if text else []
+
+
+def _or_none(text: str) -> str | None:
+    return text or None
+
+
+QOS_FLAGS = {"DenyOnLimit": QosFlag.QOS_FLAG_DENY_LIMIT, "NoDecay": QosFlag.QOS_FLAG_NO_DECAY}
+PREEMPT_MODES = {"cluster": PreemptMode.PREEMPT_MODE_OFF, "cancel": PreemptMode.PREEMPT_MODE_CANCEL}
+QOS_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "description": ("Description", str),
+    "flags": ("Flags", lambda text: int(sum(QOS_FLAGS[name] for name in _names(text)))),
+    "grace_time": ("GraceTime", _seconds),
+    "grp_jobs": ("GrpJobs", _number),
+    "grp_jobs_accrue": ("GrpJobsAccrue", _number),
+    "grp_submit_jobs": ("GrpSubmit", _number),
+    "grp_tres": ("GrpTRES", _or_none),
+    "grp_tres_mins": ("GrpTRESMins", _or_none),
+    "grp_tres_run_mins": ("GrpTRESRunMins", _or_none),
+    "grp_wall": ("GrpWall", _minutes),
+    "id": ("ID", int),
+    "limit_factor": ("LimitFactor", _real),
+    "max_jobs_accrue_pa": ("MaxJobsAccruePA", _number),
+    "max_jobs_accrue_pu": ("MaxJobsAccruePU", _number),
+    "max_jobs_pa": ("MaxJobsPA", _number),
+    "max_jobs_pu": ("MaxJobsPU", _number),
+    "max_submit_jobs_pa": ("MaxSubmitPA", _number),
+    "max_submit_jobs_pu": ("MaxSubmitPU", _number),
+    "max_tres_mins_pj": ("MaxTRESMins", _or_none),
+    "max_tres_pa": ("MaxTRESPA", _or_none),
+    "max_tres_pj": ("MaxTRES", _or_none),
+    "max_tres_pn": ("MaxTRESPerNode", _or_none),
+    "max_tres_pu": ("MaxTRESPU", _or_none),
+    "max_tres_run_mins_pa": ("MaxTRESRunMinsPA", _or_none),
+    "max_tres_run_mins_pu": ("MaxTRESRunMinsPU", _or_none),
+    "max_wall_pj": ("MaxWall", _minutes),
+    "min_prio_thresh": ("MinPrioThres", _number),
+    "min_tres_pj": ("MinTRES", _or_none),
+    "name": ("Name", str),
+    "preempt": ("Preempt", _names),
+    "preempt_exempt_time": ("PreemptExemptTime", _seconds),
+    "preempt_mode": ("PreemptMode", lambda text: int(PREEMPT_MODES[text])),
+    "priority": ("Priority", int),
+    "usage_factor": ("UsageFactor", float),
+    "usage_thres": ("UsageThres", _real),
+}
+GROUP = {
+    "accrue_cnt": "GrpJobsAccrue",
+    "grp_used_jobs": "GrpJobs",
+    "grp_used_submit_jobs": "GrpSubmitJobs",
+}
+"""What is in use, as "scontrol show assoc_mgr" shows it: in parentheses behind the limit."""
+
+
+def _as_listed(row: Mapping[str, Any], columns: Mapping[str, tuple[str, Callable[[str], Any]]]) -> dict[str, Any]:
+    """Return the fields that sacctmgr lists, names sorted as it sorts them."""
+    return {name: sorted(row[name]) if isinstance(row[name], list) else row[name] for name in columns}
+
+
+def _used(text: str, label: str) -> str:
+    """Return what is in use of something that is limited."""
+    found = re.search(rf"\b{label}=[^ (]*\(([\d.]+)\)", text)
+    assert found, f"{label} in {text}"
+    return found[1]
+
+
+def _used_tres(text: str) -> set[str]:
+    """Return TRES in use, as name=count."""
+    found = re.search(r"\bGrpTRES=(\S*)", text)
+    assert found, text
+    pairs = re.findall(r"([\w/]+)=\w+\((\d+)\)", found[1])
+    return {f"{name}={count}" + ("M" if name == "mem" else "") for name, count in pairs if count != "0"}
+
+
+def _split(text: str | None) -> set[str]:
+    return set(text.split(",")) if text else set()
+
+
+def test_qos(tables: Tables) -> None:
+    """Every field of every QOS is what sacctmgr lists, and its usage what slurmctld shows of it."""
+    release = tables.site.release
+    usage = {*GROUP, "grp_used_tres", "grp_used_wall", "usage_raw"}
+    assert fields_of(QosFields, release) == {*QOS_COLUMNS, *usage}
+    listed = tables.listed("qos", ",".join(label for label, _ in QOS_COLUMNS.values()))
+    wanted = {
+        line["Name"]: {name: convert(line[label]) for name, (label, convert) in QOS_COLUMNS.items()} for line in listed
+    }
+    assert {key: _as_listed(row, QOS_COLUMNS) for key, row in tables.seen["qos"].items()} == wanted
+    for line in tables.site.said("scontrol", "-o", "show", "assoc_mgr", "flags=qos").splitlines():
+        if not (found := re.match(r"QOS=(\w+)\(", line)):
+            continue
+        row = tables.seen["qos"][found[1]]
+        assert {name: str(row[name]) for name in GROUP} == {name: _used(line, label) for name, label in GROUP.items()}
+        assert _split(row["grp_used_tres"]) == _used_tres(line)
+        assert f"UsageRaw={row['usage_raw']:f}" in line
+        assert f"{row['grp_used_wall'] / 60:.2f}" == _used(line, "GrpWall")
+    full = tables.seen["qos"]["full"]
+    assert full["grp_used_jobs"] == 1
+    assert full["usage_raw"] >= 2 * 2.5
+    assert full["grp_used_wall"] >= 2
+
+
+ASSOCIATION_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "account": ("Account", str),
+    "cluster": ("Cluster", str),
+    "default_qos": ("DefaultQOS", _or_none),
+    "grp_jobs": ("GrpJobs", _number),
+    "grp_jobs_accrue": ("GrpJobsAccrue", _number),
+    "grp_submit_jobs": ("GrpSubmit", _number),
+    "grp_tres": ("GrpTRES", _or_none),
+    "grp_tres_mins": ("GrpTRESMins", _or_none),
+    "grp_tres_run_mins": ("GrpTRESRunMins", _or_none),
+    "grp_wall": ("GrpWall", _minutes),
+    "id": ("ID", int),
+    "max_jobs": ("MaxJobs", _number),
+    "max_jobs_accrue": ("MaxJobsAccrue", _number),
+    "max_submit_jobs": ("MaxSubmit", _number),
+    "max_tres_mins_pj": ("MaxTRESMins", _or_none),
+    "max_tres_pj": ("MaxTRES", _or_none),
+    "max_tres_pn": ("MaxTRESPerNode", _or_none),
+    "max_wall_pj": ("MaxWall", _minutes),
+    "parent_account": ("ParentName", _or_none),
+    "parent_id": ("ParentID", lambda text: int(text or 0)),
+    "partition": ("Partition", _or_none),
+    "priority": ("Priority", lambda text: int(text or 0)),
+    "qos": ("QOS", _names),
+    "shares_raw": ("Share", int),
+    "user": ("User", _or_none),
+}
+ASSOCIATION_GROUP = {"accrue_cnt": "GrpJobsAccrue", "used_jobs": "GrpJobs", "used_submit_jobs": "GrpSubmitJobs"}
+SHARES = {"shares_norm": 1, "fs_factor": 3}
+USAGE = {"usage_raw": 0, "usage_norm": 1, "usage_efctv": 2}
+"""Places of what slurmctld shows with slashes between."""
+
+
+def test_associations(tables: Tables) -> None:
+    """Every field of every association is what sacctmgr lists, and its usage what slurmctld shows of it."""
+    release = tables.site.release
+    elsewhere = {*ASSOCIATION_GROUP, *SHARES, *USAGE, "grp_used_tres", "grp_used_wall", "is_default", "user_id"}
+    elsewhere |= {"min_prio_thresh", *fields_of(AssociationFields, release).intersection({"comment", "lineage"})}
+    assert fields_of(AssociationFields, release) == {*ASSOCIATION_COLUMNS, *elsewhere}
+    seen = tables.seen["association"]
+    listed = tables.listed("assoc", ",".join(label for label, _ in ASSOCIATION_COLUMNS.values()))
+    wanted = {
+        line["ID"]: {name: convert(line[label]) for name, (label, convert) in ASSOCIATION_COLUMNS.items()}
+        for line in listed
+    }
+    for row in wanted.values():
+        if row["user"] is None:
+            row["qos"] = []
+    assert {key: _as_listed(row, ASSOCIATION_COLUMNS) for key, row in seen.items()} == wanted
+    shown_ids = set()
+    for line in tables.site.said("scontrol", "-o", "show", "assoc_mgr", "flags=assoc").splitlines():
+        if not (found := re.search(r"\bID=(\d+) SharesRaw/Norm/Level/Factor=(\S+) UsageRaw/Norm/Efctv=(\S+)", line)):
+            continue
+        number, shares, usage = found.groups()
+        shown_ids.add(number)
+        row = seen[number]
+        assert {name: str(row[name]) for name in ASSOCIATION_GROUP} == {
+            name: _used(line, label) for name, label in ASSOCIATION_GROUP.items()
+        }
+        assert _split(row["grp_used_tres"]) == _used_tres(line)
+        assert f"{row['grp_used_wall'] / 60:.2f}" == _used(line, "GrpWall")
+        for places, text in ((SHARES, shares), (USAGE, usage)):
+            for name, place in places.items():
+                assert row[name] is None or f"{row[name]:.2f}" == text.split("/")[place], (name, line)
+        assert f" DefAssoc={'Yes' if row['is_default'] else 'No'} " in line
+        owner = re.search(r"UserName=\w*(?:\((\d+)\))?", line)
+        assert owner is not None
+        assert row["user_id"] == (int(owner[1]) if owner[1] else None)
+        if "lineage" in row:
+            assert f" Lineage={row['lineage']} " in line
+        assert row.get("comment") is None
+        assert row["min_prio_thresh"] == "UNLIMITED"
+    assert shown_ids == set(seen)
+    alice = next(row for row in seen.values() if row["max_jobs"] == 37)
+    assert (alice["used_jobs"], alice["used_submit_jobs"], alice["qos"]) == (1, 2, ["full", "high", "low", "normal"])
+    assert alice["usage_raw"] >= 2
+
+
+def test_a_build_without_sources_says_so(large_cluster: Cluster) -> None:
+    """A hook file that takes these tables is refused with the way to have them."""
+    if large_cluster.release in accounting.WORKS:
+        pytest.skip("this release has sources")
+    site = Site(large_cluster)
+    large_cluster.put("", "/etc/slurm/plugstack.conf")
+    site.reset()
+    site.hooks("@hook.job_submit\ndef look(job, nodes, licenses, qos, associations): pass\n", reload=False)
+    said = site.reload()
+    assert "takes associations, licenses, nodes, qos: this build has only Slurm's public headers" in said
+    assert "slurmhooks build --slurm-source DIR" in said

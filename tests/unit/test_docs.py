@@ -18,6 +18,7 @@ from docs import generate
 from slurmhooks import cli, config, loader
 from slurmhooks.hook_specs import CONTEXTS, HOOKS
 from slurmhooks.job_submit import constants, fields, model, rows
+from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
 from slurmhooks.spank import callbacks
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank.model import Spank
@@ -246,15 +247,7 @@ def test_reference_has_all_of_spank_h() -> None:
     assert "| `slurm_spank_init_failure_mode` | `init_failure_mode= in plugstack.conf` | 25.05 |" in text
 
 
-@pytest.mark.parametrize(
-    ("name", "view"),
-    [
-        ("job", fields.JobFields),
-        ("record", fields.RecordFields),
-        ("partition", fields.PartitionFields),
-        ("reservation", fields.ReservationFields),
-    ],
-)
+@pytest.mark.parametrize(("name", "view"), fields.TABLES.items())
 def test_reference_has_every_field(name: str, view: type) -> None:
     """Each field of each view has a row that says what it is."""
     section = REFERENCE["job-fields"].split(f"\n## {name}\n")[1].split("\n## ")[0]
@@ -369,6 +362,64 @@ def test_gpu_partition_reads_what_slurm_reads() -> None:
     result = run(example("gpu_partition"), "job_submit", job=FakeJob(tres_per_node="gres/gpu:("))
     assert (result.accepted, result.code) == (False, "ESLURM_INVALID_TRES")
     assert result.text == "not a list of TRES: 'gres/gpu:('; parentheses do not match"
+
+
+ASSOCIATIONS = (
+    {"user_id": 1000, "account": "physics", "is_default": True, "qos": ["normal", "high"]},
+    {"user_id": 1000, "account": "physics", "partition": "gpu", "qos": ["long"]},
+    {"user_id": 1000, "account": "maths", "qos": ["normal"]},
+    {"user_id": 1001, "account": "physics", "is_default": True, "qos": ["secret"]},
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "allowed"),
+    [
+        ({}, None),
+        ({"qos": "high"}, None),
+        ({"qos": "high", "account": "maths"}, "normal"),
+        ({"qos": "long"}, "high, normal"),
+        ({"qos": "long", "partition": "debug,gpu"}, None),
+        ({"qos": "secret"}, "high, normal"),
+        ({"qos": "secret", "user_id": 1001}, None),
+        ({"qos": "secret", "account": "nobodys"}, None),
+    ],
+)
+def test_allowed_qos(asked: dict[str, Any], allowed: str | None) -> None:
+    """A QOS of another account, partition or user is refused with a list; what Slurm refuses anyway is left to it."""
+    result = run(example("allowed_qos"), "job_submit", job=FakeJob(**asked), associations=ASSOCIATIONS)
+    assert result.accepted == (allowed is None)
+    assert result.code == (None if allowed is None else "ESLURM_INVALID_QOS")
+    assert allowed is None or (result.text or "").endswith(f"you may use: {allowed}")
+
+
+IDLE = NodeState.NODE_STATE_IDLE
+BROKEN = {"state": NodeState.NODE_STATE_DOWN}
+DRAINED = {"state": IDLE, "state_flags": NodeStateFlag.NODE_STATE_DRAIN}
+
+
+@pytest.mark.parametrize(
+    ("large", "gres_used", "partition", "wanted"),
+    [
+        ({"state": IDLE}, None, None, "gpu_large"),
+        ({"state": IDLE}, "gpu:a100:3(IDX:0-2)", None, "gpu_small"),
+        (BROKEN, None, None, "gpu_small"),
+        (DRAINED, None, None, "gpu_small"),
+        ({"state": IDLE}, None, "debug", "debug"),
+    ],
+)
+def test_free_gpus(large: dict[str, Any], gres_used: str | None, partition: str | None, wanted: str) -> None:
+    """Free GPUs of nodes in service decide; what the user names stays."""
+    nodes = {
+        "n1": {"state": IDLE, "gres": "gpu:2(S:0)", "partitions": ["debug", "gpu_small"]},
+        "n2": {"gres": "gpu:a100:4", "gres_used": gres_used, "partitions": ["gpu_large"], **large},
+    }
+    job = FakeJob(partition=partition, tres_per_node="gres/gpu:1")
+    assert run(example("free_gpus"), "job_submit", job=job, nodes=nodes).accepted
+    assert job.partition == wanted
+    job = FakeJob()
+    assert run(example("free_gpus"), "job_submit", job=job, nodes=nodes).accepted
+    assert job.partition is None
 
 
 def test_no_interactive() -> None:

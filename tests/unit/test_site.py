@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from slurmhooks import site
+from slurmhooks import plugstack, site
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.loader import Source
 from slurmhooks.log import log
@@ -146,7 +146,7 @@ def test_a_wrong_configuration_is_a_load_error(write: Write) -> None:
 )
 def test_a_line_taken_apart(line: str, expected: tuple[str | None, str | None, list[str]]) -> None:
     """slurmhooks takes its own words up to the first that is not one; all after the glob is for handlers."""
-    assert site.split_plugstack(line.split()) == expected
+    assert plugstack.split(line.split()) == expected
 
 
 def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,10 @@ PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
     ("codes", "errors", "_version"),
-    ("values", "outcome"),
+    ("values",),
     ("wire",),
     ("hook", "decorator", "hook_specs", "option", "registry", "config", "log", "structured", "trusted", "view"),
-    ("slurm_conf", "paths", "loader", "dispatch", "site", "watch", "reload"),
+    ("plugstack", "slurm_conf", "paths", "loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("slurmctld",),
     ("spank", "job_submit", "priority", "prep", "jobcomp", "scrun", "lua", "manifest"),

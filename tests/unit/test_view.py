@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 import pytest
@@ -8,11 +8,33 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from slurmhooks.errors import SlurmhooksError, StaleHandleError
-from slurmhooks.view import FunctionMapping, nearest, stale
+from slurmhooks.view import StagedMapping, nearest, stale
 
 BAD_NAMES = ["", "A=B", "A\0B", "\ud800"]
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0="), min_size=1)
 values = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+
+
+class FunctionMapping(StagedMapping):
+    """A staged mapping whose base is three functions."""
+
+    def __init__(
+        self,
+        load: Callable[[str], str | None],
+        names: Callable[[], Iterable[str]],
+        apply: Callable[[str, str | None], None],
+    ) -> None:
+        super().__init__()
+        self._functions = load, names, apply
+
+    def _load(self, name: str) -> str | None:
+        return self._functions[0](name)
+
+    def _names(self) -> Iterable[str]:
+        return self._functions[1]()
+
+    def _apply(self, name: str, value: str | None) -> None:
+        self._functions[2](name, value)
 
 
 def over(base: dict[str, str]) -> FunctionMapping:

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from slurmhooks import loader, manifest, site
+from slurmhooks import loader, manifest, plugstack
 from slurmhooks.cli import build_record, compiled
 from slurmhooks.manifest import MOST_ARGUMENTS, Line
 from slurmhooks.registry import Registry
@@ -30,7 +30,7 @@ def ignored_modes(lines: list[Line], record: build_record.BuildRecord) -> list[s
         f"plugstack.conf: {word} is ignored: it takes Slurm 25.05 or later"
         for line in lines
         for word in line.args[: len(line.args) - len(line.rest)]
-        if word.startswith(site.MODE)
+        if word.startswith(plugstack.MODE)
     ]
 
 

@@ -27,6 +27,6 @@ def raw(view: Any, member: str) -> Any:
     return struct_of(view).raw(member)
 
 
-def table_of(table: FakeTable) -> model.Table:
+def table_of(table: FakeTable) -> model.Table[Any, Any]:
     """Return what handlers get of a table."""
     return model.Table(table._find_one, table._find_all, table._find_some)

@@ -40,7 +40,7 @@ def release_of(context: click.Context, option: click.Parameter, value: str | Non
 @click.option("--uid", type=click.IntRange(0), help="Who submits, by number. Default: you.")
 @click.option("--user", help="Who submits, by name.")
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update of the job whose fields this JSON file has.")
-@click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "reservations": ..., "jobs": [{...}]}.')
+@click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "jobs": [{...}], ...}.')
 @click.option("--release", callback=release_of, help="Of Slurm, such as 24.11: decides which fields there are.")
 @common
 def command(

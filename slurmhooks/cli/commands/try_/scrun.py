@@ -14,7 +14,7 @@ import click
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_.site_handlers import common, load
 from slurmhooks.cli.findings import Finding, shown
-from slurmhooks.outcome import Outcome
+from slurmhooks.dispatch import Outcome
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.testing.anchor import FakeAnchor
 from slurmhooks.testing.capture import CapturedLog

@@ -13,10 +13,11 @@ unusual in a word as ``%XX``::
     module NAME                             an installed module to load
     lua VERSION MODULE FILE PATH CPATH      the Lua that its scripts run on, see slurmhooks.lua.library
     log LEVEL LIMIT                         as [log] of the configuration
-    call CALLBACK CONTEXTS                  there are handlers; bit n of CONTEXTS: spank_context_t n
+    call FUNCTION CONTEXTS                  there are handlers; bit n of CONTEXTS: spank_context_t n
     option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
     scrun                                   what follows is scrun's: source, module and log as above
     script PATH                             the site's own scrun.lua
+    cli_filter                              likewise, with lua and call; bit n of CONTEXTS: number n of COMMANDS
     end
 
 No number of a device: overlays, Btrfs and NFS, of which many nodes' root file systems are, get another at each mount.
@@ -25,7 +26,7 @@ No number of a device: overlays, Btrfs and NFS, of which many nodes' root file s
 from __future__ import annotations
 
 from slurmhooks import trusted
-from slurmhooks.hook_specs import CONTEXTS
+from slurmhooks.hook_specs import COMMANDS, CONTEXTS
 from slurmhooks.loader import Source
 from slurmhooks.log import LEVELS, log
 from slurmhooks.paths import has_magic, identity, matches, plain_glob
@@ -87,22 +88,40 @@ class Line:
         self.log = tuple(log)
 
 
-class Scrun:
-    """What scrun takes from the configuration.
+POINTS = ("scrun", "cli_filter")
+"""The plugin points that take their hook files from slurmhooks.toml alone, as the manifest names them."""
+
+
+class Point:
+    """What one of :data:`POINTS` takes from the configuration.
 
     Attributes:
+        name: of the point.
         sources: the hook files and modules.
         log: level and limit of the configuration, as words.
-        script: the path of the site's own scrun.lua, or None.
+        script: for scrun, the path of the site's own scrun.lua, or None.
+        registry: the handlers; for scrun, C does not ask.
+        lua: the words of the Lua that its scripts run on; empty if it has none.
     """
 
-    __slots__ = ("log", "script", "sources")
+    __slots__ = ("log", "lua", "name", "registry", "script", "sources")
 
-    def __init__(self, sources: Sequence[Source], log: Sequence[str], script: str | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        sources: Sequence[Source],
+        log: Sequence[str],
+        script: str | None = None,
+        registry: Registry | None = None,
+        lua: Sequence[str] = (),
+    ) -> None:
         """Keep what was found; see the class."""
+        self.name = name
         self.sources = list(sources)
         self.log = tuple(log)
         self.script = script
+        self.registry = registry
+        self.lua = tuple(lua)
 
 
 def default_path() -> str:
@@ -117,7 +136,7 @@ def render(
     watched: Iterable[str],
     slurm_version: int,
     patterns: Iterable[str] = (),
-    scrun: Scrun | None = None,
+    points: Iterable[Point] = (),
 ) -> str:
     """Return the text of a manifest.
 
@@ -126,7 +145,7 @@ def render(
         watched: the files and folders whose change makes it void.
         slurm_version: SLURM_VERSION_NUMBER of the installed plugin.
         patterns: absolute names and globs of hook files; the manifest is invalid once they match other files.
-        scrun: what scrun needs; None: scrun reads the configuration.
+        points: what the points without lines need; one that is not there reads the configuration.
     """
     rows = [f"slurmhooks-manifest {FORMAT} {slurm_version:#x}", "# made by 'slurmhooks compile'; safe to delete"]
     rows += list(dict.fromkeys([*map(_watch, sorted(set(watched))), *map(_pattern, sorted(set(patterns)))]))
@@ -135,11 +154,13 @@ def render(
         rows += _sources(line.sources)
         rows += [_row("lua", *line.lua)] if line.lua else []
         rows += [_row("log", *line.log)] if line.log else []
-        rows += [_row("call", name, str(contexts)) for name, contexts in calls(line.registry).items()]
+        rows += _calls(line.registry, "spank")
         rows += [_option(option) for option in line.registry.options]
-    if scrun is not None:
-        rows += ["scrun", *_sources(scrun.sources), _row("log", *scrun.log)]
-        rows += [_row("script", scrun.script)] if scrun.script is not None else []
+    for point in points:
+        rows += [point.name, *_sources(point.sources), _row("log", *point.log)]
+        rows += [_row("script", point.script)] if point.script is not None else []
+        rows += [_row("lua", *point.lua)] if point.lua else []
+        rows += _calls(point.registry, point.name) if point.registry is not None else []
     return "\n".join([*rows, "end", ""])
 
 
@@ -147,12 +168,16 @@ def _sources(sources: Iterable[Source]) -> list[str]:
     return [_row("source", source.path) if source.path else _row("module", source.module or "") for source in sources]
 
 
-def calls(registry: Registry) -> dict[str, int]:
-    """Return the SPANK callbacks that have handlers, each with the contexts as bits."""
+def _calls(registry: Registry, point: str) -> list[str]:
+    return [_row("call", name, str(contexts)) for name, contexts in calls(registry, point).items()]
+
+
+def calls(registry: Registry, point: str = "spank") -> dict[str, int]:
+    """Return the functions of a plugin point that have handlers, each with the contexts as bits."""
     found: dict[str, int] = {}
     for handler in registry.all_handlers():
-        point, _, name = handler.spec.name.partition(".")
-        if point == "spank":
+        of, _, name = handler.spec.name.partition(".")
+        if of == point:
             found[name] = found.get(name, 0) | _bits(handler.contexts)
     return found
 
@@ -184,11 +209,12 @@ def never_called(registry: Registry, missing: Iterable[str]) -> list[str]:
     ]
 
 
-def read(args: Sequence[str] | None, path: str | None = None) -> list[list[str]] | None:
-    """Return the records of a line, None if it is not there.
+def read(args: Sequence[str], path: str | None = None, point: str | None = None) -> list[list[str]] | None:
+    """Return the records of a line or of a plugin point, None if they are not there.
 
     Args:
-        args: the arguments on the line of plugstack.conf; None for scrun's records.
+        args: the arguments on the line of plugstack.conf.
+        point: one of :data:`POINTS`, in place of a line.
         path: the manifest; by default the one beside slurm.conf.
 
     Raises:
@@ -202,8 +228,8 @@ def read(args: Sequence[str] | None, path: str | None = None) -> list[list[str]]
     inside = False
     for row in rows:
         words = [_decode(word) for word in row.split(" ")]
-        if words[0] in ("line", "scrun"):
-            inside = words == ["scrun"] if args is None else words == ["line", *args]
+        if words[0] == "line" or words[0] in POINTS:
+            inside = words == ([point] if point is not None else ["line", *args])
             if inside:
                 found = found or []
         elif inside and found is not None:
@@ -215,7 +241,7 @@ def sources(rows: Sequence[Sequence[str]]) -> list[Source]:
     """Return what to load according to the manifest, and limit the log as it says.
 
     Args:
-        rows: the records of a line or of scrun, see :func:`read`.
+        rows: the records of a line or of a plugin point, see :func:`read`.
     """
     for words in rows:
         if words[0] == "log" and len(words) == 3 and words[1] in LEVELS:
@@ -303,8 +329,8 @@ def _option(option: Option) -> str:
 
 
 def _bits(contexts: Iterable[str]) -> int:
-    """Return contexts as bits; Slurm counts them from 1."""
-    return sum(1 << (CONTEXTS.index(context) + 1) for context in contexts)
+    """Return contexts as bits; Slurm counts those of SPANK from 1."""
+    return sum(1 << (COMMANDS.index(name) if name in COMMANDS else CONTEXTS.index(name) + 1) for name in contexts)
 
 
 def _row(*words: str) -> str:

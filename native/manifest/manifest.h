@@ -28,6 +28,15 @@
 #define SLURMHOOKS_ENUMERATOR(name) CALLBACK_##name,
 enum callback { SLURMHOOKS_CALLBACKS(SLURMHOOKS_ENUMERATOR) CALLBACK_COUNT };
 
+/* The functions of a cli_filter plugin, the same for them. */
+#define SLURMHOOKS_FILTERS(X) \
+    X(setup_defaults)         \
+    X(pre_submit)             \
+    X(post_submit)
+
+#define SLURMHOOKS_FILTER_ENUMERATOR(name) FILTER_##name,
+enum filter { SLURMHOOKS_FILTERS(SLURMHOOKS_FILTER_ENUMERATOR) FILTER_COUNT };
+
 /* Of one line of plugstack.conf; Slurm knows an option by a number, which has to name the line too. */
 #define MOST_OPTIONS 256
 
@@ -41,12 +50,12 @@ struct manifest_option {
     int checked;       /* the value must be checked by Python when it is given */
 };
 
-/* The argc of scrun, which has no line in plugstack.conf. */
-#define MANIFEST_SCRUN (-1)
+/* The argc of plugin points that have no line in plugstack.conf. */
+enum manifest_point { MANIFEST_SCRUN = -1, MANIFEST_CLI_FILTER = -2 };
 
-/* What one line of plugstack.conf comes to, or scrun. */
+/* What is recorded for one line of plugstack.conf, or for another plugin point. */
 struct manifest_line {
-    unsigned calls[CALLBACK_COUNT]; /* bit n: there is a handler in spank_context_t n */
+    unsigned calls[CALLBACK_COUNT]; /* bit n: there is a handler in spank_context_t n, or for command n of cli_filter */
     struct manifest_option *options;
     int option_count;
     char *script; /* of scrun: the site's own scrun.lua, or NULL */
@@ -64,11 +73,11 @@ struct manifest_line {
 const struct manifest_line *manifest_find(int argc, char *argv[], const char **why);
 
 /*
- * Find what scrun needs in the manifest of this machine, which is read once a process.
+ * Find what a plugin point without lines needs in the manifest of this machine, which is read once a process.
  *
  * OUT why  if NULL is returned: why there is none, for the log
- * RET what is recorded for scrun, or NULL: ask Python
+ * RET what is recorded for the point, or NULL: ask Python
  */
-const struct manifest_line *manifest_find_scrun(const char **why);
+const struct manifest_line *manifest_find_point(enum manifest_point point, const char **why);
 
 #endif

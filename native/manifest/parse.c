@@ -9,25 +9,40 @@
 #include "manifest/inputs.h"
 #include "manifest/record.h"
 
-static int callback_of(const char *name)
+static int index_of(const char *name, const char *const *names, int count)
 {
-#define NAME(name) #name,
-    static const char *const names[] = {SLURMHOOKS_CALLBACKS(NAME)};
-
-    for (int i = 0; i < CALLBACK_COUNT; i++)
+    for (int i = 0; i < count; i++)
         if (!strcmp(name, names[i]))
             return i;
     return -1;
 }
 
-/* scrun: what follows is scrun's. RET NULL if it is damaged, or memory is short. */
-static struct manifest_line *add_scrun(const struct record *record, struct manifest_line *before)
+/* RET the index in manifest_line.calls of a function, or -1 if the plugin point has no such one. */
+static int call_of(const struct manifest_line *line, const char *name)
+{
+#define NAME(name) #name,
+    static const char *const callbacks[] = {SLURMHOOKS_CALLBACKS(NAME)};
+    static const char *const filters[] = {SLURMHOOKS_FILTERS(NAME)};
+
+    if (line->argc == MANIFEST_CLI_FILTER)
+        return index_of(name, filters, FILTER_COUNT);
+    return line->argc < 0 ? -1 : index_of(name, callbacks, CALLBACK_COUNT);
+}
+
+/* RET the plugin point that a record begins, or 0. */
+static int point_of(const char *what)
+{
+    return !strcmp(what, "scrun") ? MANIFEST_SCRUN : !strcmp(what, "cli_filter") ? MANIFEST_CLI_FILTER : 0;
+}
+
+/* POINT: what follows is of that plugin point. RET NULL if it is damaged, or memory is short. */
+static struct manifest_line *add_point(const struct record *record, struct manifest_line *before)
 {
     struct manifest_line *line = record->count == 1 ? calloc(1, sizeof(*line)) : NULL;
 
     if (!line)
         return NULL;
-    line->argc = MANIFEST_SCRUN;
+    line->argc = point_of(record->words[0]);
     line->next = before;
     return line;
 }
@@ -54,17 +69,17 @@ static struct manifest_line *add_line(const struct record *record, struct manife
     return line;
 }
 
-/* call CALLBACK CONTEXTS */
+/* call FUNCTION CONTEXTS */
 static int add_call(const struct record *record, struct manifest_line *line)
 {
     uint64_t contexts;
 
     if (record->count != 3 || record_number(record->words[2], 63, &contexts))
         return -1;
-    int callback = callback_of(record->words[1]);
-    if (callback < 0)
+    int call = call_of(line, record->words[1]);
+    if (call < 0)
         return -1;
-    line->calls[callback] |= (unsigned)contexts;
+    line->calls[call] |= (unsigned)contexts;
     return 0;
 }
 
@@ -113,8 +128,8 @@ static int take(const struct record *record, struct manifest_line **lines)
         return input_absent(record);
     if (!strcmp(what, "glob"))
         return input_glob(record);
-    if (!strcmp(what, "line") || !strcmp(what, "scrun")) {
-        struct manifest_line *added = *what == 'l' ? add_line(record, *lines) : add_scrun(record, *lines);
+    if (!strcmp(what, "line") || point_of(what)) {
+        struct manifest_line *added = point_of(what) ? add_point(record, *lines) : add_line(record, *lines);
         if (!added)
             return -1;
         *lines = added;
@@ -123,9 +138,9 @@ static int take(const struct record *record, struct manifest_line **lines)
     if (!*lines)
         return -1;
     int scrun = (*lines)->argc == MANIFEST_SCRUN;
-    if (!scrun && !strcmp(what, "call"))
+    if (!strcmp(what, "call"))
         return add_call(record, *lines);
-    if (!scrun && !strcmp(what, "option"))
+    if ((*lines)->argc >= 0 && !strcmp(what, "option"))
         return add_option(record, *lines);
     if (scrun && !strcmp(what, "script"))
         return set_script(record, *lines);

@@ -12,7 +12,7 @@ from slurmhooks import config, loader, manifest, site, slurm_conf, trusted
 from slurmhooks.cli import _native, _site
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit.service import PRIVATE_ARGUMENTS
-from slurmhooks.manifest import MOST_ARGUMENTS, Line, Scrun
+from slurmhooks.manifest import MOST_ARGUMENTS, Line, Point
 from slurmhooks.paths import has_magic, matches
 from slurmhooks.registry import Registry
 from slurmhooks.spank.options import Names, too_many
@@ -22,9 +22,9 @@ class Loaded:
     """All that the daemons of a site would load.
 
     Attributes:
-        registry: the handlers that the configuration names, for job_submit and scrun.
+        registry: the handlers that the configuration names, for all points but SPANK.
         lines: the lines of plugstack.conf, for SPANK.
-        scrun: what scrun takes from the configuration; None if that is wrong.
+        points: what scrun and cli_filter take from the configuration; none if that is wrong.
         config_files: what must be read for the handlers of the configuration: names, each with the access, r for a
             file and rx for a folder that is listed.
         line_files: the same for each of the lines.
@@ -39,7 +39,7 @@ class Loaded:
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
-        self.scrun: Scrun | None = None
+        self.points: list[Point] = []
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
         self.findings: list[str] = []
@@ -60,8 +60,7 @@ class Loaded:
         self._guard(partial(self._load_config, path))
         if os.getuid() == 0:
             trusted.guard(user)
-            own = None if self.scrun is None else self.scrun.script
-            for script in (str(path.with_name("scrun.lua")), own):
+            for script in (str(path.with_name("scrun.lua")), *(point.script for point in self.points)):
                 if script is not None and os.path.lexists(script):
                     self._guard(partial(trusted.check, script))
             trusted.guard()
@@ -98,7 +97,10 @@ class Loaded:
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
-        self.scrun = Scrun(sources, _log_words(read), script)
+        self.points = [
+            Point("scrun", sources, _log_words(read), script),
+            Point("cli_filter", sources, _log_words(read)),
+        ]
         if read.job_submit.lua is not None:
             from slurmhooks.lua import job_submit
 
@@ -109,6 +111,7 @@ class Loaded:
             if left:
                 return
         self.registry = loader.load(sources, read.hooks.require)
+        self.points[1].registry = self.registry
         self.notes += self.registry.notes
         self._watch_config(path, read, sources)
         self.config_files = _files(path, read, sources)

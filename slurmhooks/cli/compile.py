@@ -57,7 +57,7 @@ def text_of(loaded: _load.Loaded, record: _native.BuildRecord, folder: Path) -> 
     """
     # Another build may read hook files in another way.
     watched = [*loaded.watched, str(folder / _native.CORE)]
-    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.scrun)
+    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.points)
 
 
 def slurm_number(version: str) -> int:

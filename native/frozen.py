@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 ENCODINGS = ("encodings", "encodings.aliases", "encodings.utf_8")
 """CPython itself freezes the other modules of its start."""
-FOLDERS = (".", "spank", "scrun", "lua")
+FOLDERS = (".", "spank", "cli_filter", "scrun", "lua")
 """The parts of slurmhooks that processes with an embedded interpreter import."""
 WITHOUT_DOCSTRINGS = 2
 """For compile(): launches read no docstrings; also leaves out assertions."""

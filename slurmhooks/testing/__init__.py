@@ -10,11 +10,13 @@
 
 :func:`run` loads the file, runs the handlers of one hook and tells what happened. Loading, the checks of names and
 values, the order of handlers, staged writes and what a bug does are those that run in Slurm; only what Slurm itself
-does is a stand-in: :class:`FakeJob`, :class:`FakeRecord`, :class:`FakeSpank`, :class:`FakeContainer`, and tables.
+does is a stand-in: :class:`FakeJob`, :class:`FakeRecord`, :class:`FakeSpank`, :class:`FakeOptions`,
+:class:`FakeContainer`, and tables.
 
 A handler is a plain function, so a test may also import the file and call it with a stand-in.
 """
 
+from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.job_submit import (
     FakeJob,
     FakeRecord,
@@ -30,6 +32,7 @@ from slurmhooks.testing.spank import FakeSpank
 __all__ = [
     "FakeContainer",
     "FakeJob",
+    "FakeOptions",
     "FakeRecord",
     "FakeSpank",
     "FakeTable",

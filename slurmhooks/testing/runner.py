@@ -18,6 +18,7 @@ from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.slurmctld import submit
@@ -76,7 +77,10 @@ def run(
     jobs: FakeTable | Iterable[FakeRecord] | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
-    options: Mapping[str, str | bool] | None = None,
+    options: Mapping[str, str | bool] | FakeOptions | None = None,
+    offset: int | None = None,
+    job_id: int | None = None,
+    step_id: int | None = None,
 ) -> Result:
     """Run the handlers of one hook, in order, and apply what they wrote if all passed.
 
@@ -95,7 +99,11 @@ def run(
         jobs: the jobs that slurmctld knows.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
-        options: what the user gave to the options of the file, as text; True for an option without an argument.
+        options: for SPANK, what the user gave to the options of the file, as text; True for an option without an
+            argument. For cli_filter, the options of the command; by default ``FakeOptions()``.
+        offset: for cli_filter, which component of a heterogeneous job; by default 0.
+        job_id: the number of the job that was made.
+        step_id: the number of the step that was made.
 
     Returns:
         what happened. The ``job``, ``spank`` or ``container`` then holds what the handlers wrote.
@@ -118,25 +126,38 @@ def run(
         "jobs": jobs,
         "spank": spank,
         "container": container,
+        "offset": offset,
+        "job_id": job_id,
+        "step_id": step_id,
     }
     for name, value in given.items():
         if value is not None and name not in spec.arguments:
             raise TypeError(f"hook.{hook} has no argument {name!r}; it has: {', '.join(spec.arguments) or 'none'}")
-    if options and not hook.startswith("spank."):
-        raise TypeError(f"options are for SPANK; hook.{hook} has none")
+    if options is not None and "options" not in spec.arguments and not hook.startswith("spank."):
+        raise TypeError(f"options are for SPANK and cli_filter; hook.{hook} has none")
     registry = _registry(source)
     user_messages: list[str] = []
     lines: list[str] = []
     with _captured(user_messages, lines):
         if hook.startswith("spank."):
+            if isinstance(options, FakeOptions):
+                raise TypeError("FakeOptions are for cli_filter; SPANK's options are a dict")
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
+        elif hook.startswith("cli_filter."):
+            if job is not None or (options is not None and not isinstance(options, FakeOptions)):
+                raise TypeError(f"hook.{hook} takes options=FakeOptions(), which are its job, too")
+            outcome, changes = _cli_filter(registry, hook, options if options is not None else FakeOptions(), given)
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
         elif spec.arguments:
             outcome, changes = _job_submit(registry, hook, given)
         else:
             outcome, changes = dispatch.run(registry.handlers(hook), {}), {}
-    if not isinstance(source, Registry) and not options and not registry.handlers(hook):
+    if (
+        not isinstance(source, Registry)
+        and (not options or isinstance(options, FakeOptions))
+        and not registry.handlers(hook)
+    ):
         others = dict.fromkeys(handler.spec.name for handler in registry.all_handlers())
         raise ValueError(f"no handler of hook.{hook} in {source}; it has handlers of: {', '.join(others) or 'nothing'}")
     return Result(
@@ -195,6 +216,28 @@ def _give(registry: Registry, options: Mapping[str, str | bool], context: str) -
         if context in option.contexts:
             option.accept(value)
     return None
+
+
+def _cli_filter(
+    registry: Registry, hook: str, options: FakeOptions, given: Mapping[str, Any]
+) -> tuple[Outcome, dict[str, Any]]:
+    view = options._view()
+    before = options._state()
+    handlers = [handler for handler in registry.handlers(hook) if options.command in handler.contexts]
+    arguments = {
+        "options": view,
+        "job": view,
+        "early": options._early,
+        "offset": given["offset"] or 0,
+        "job_id": given["job_id"],
+        "step_id": given["step_id"],
+    }
+    savepoint = view.savepoint()
+    outcome = dispatch.run(handlers, arguments, view)
+    if not outcome.passed:  # in Slurm the command is over
+        view.rollback(savepoint)
+    after = options._state()
+    return outcome, _changes({**dict.fromkeys(after), **before}, {**dict.fromkeys(before), **after})
 
 
 def _scrun(registry: Registry, hook: str, container: FakeContainer) -> tuple[Outcome, dict[str, Any]]:

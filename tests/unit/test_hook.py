@@ -51,13 +51,14 @@ def test_every_hook_has_a_decorator_of_its_name() -> None:
 
 
 def test_the_hooks_are_those_of_the_contract() -> None:
-    """All documented functions of Slurm's three plugin points can be handled, and no others."""
+    """All documented functions of Slurm's four plugin points can be handled, and no others."""
     assert set(HOOKS) == {
         "job_submit",
         "job_modify",
         "job_submit.init",
         "job_submit.fini",
         *(f"spank.{name}" for name in SPANK),
+        *(f"cli_filter.{name}" for name in ("setup_defaults", "pre_submit", "post_submit")),
         "scrun.stage_in",
         "scrun.stage_out",
     }
@@ -221,7 +222,7 @@ def test_contexts_of_the_wrong_type() -> None:
 @pytest.mark.parametrize(
     ("find", "message"),
     [
-        (lambda: hook.job_submitt, "hook has no 'job_submitt'; it has: job_modify, job_submit, scrun, spank"),  # type: ignore[attr-defined]
+        (lambda: hook.job_submitt, "hook has no 'job_submitt'; it has: cli_filter, job_modify, job_submit, "),  # type: ignore[attr-defined]
         (lambda: hook.spank.slurmd_init, "hook.spank has no 'slurmd_init'; it has: exit, init, .*, slurmd_exit, "),  # type: ignore[attr-defined]
         (lambda: hook.scrun.start, "hook.scrun has no 'start'; it has: stage_in, stage_out"),  # type: ignore[attr-defined]
     ],

@@ -18,14 +18,14 @@ TIERS = (
     ("hook", "decorator", "hook_specs", "option", "registry", "config", "log", "structured", "trusted", "view"),
     ("slurm_conf", "paths", "loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
-    ("spank", "job_submit", "scrun", "lua", "manifest"),
+    ("spank", "job_submit", "scrun", "cli_filter", "lua", "manifest", "embedded"),
     ("testing",),
     ("cli",),
 )
 """A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""
 
-POINTS = ("spank", "job_submit", "scrun")
-ENTRIES = {"slurmhooks.spank.entry", "slurmhooks.scrun.entry"}
+POINTS = ("spank", "job_submit", "scrun", "cli_filter")
+ENTRIES = {"slurmhooks.spank.entry", "slurmhooks.scrun.entry", "slurmhooks.cli_filter.entry"}
 """What C calls, in the processes that run Python inside them."""
 
 BROAD = {
@@ -123,7 +123,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 
 
 def test_plugin_points_do_not_know_each_other() -> None:
-    """SPANK, job_submit and scrun each work without the other two; what they share is the core's."""
+    """Each works without the others; what they share is the core's."""
     known = modules()
     wrong = [
         f"{name} imports {other}"

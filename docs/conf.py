@@ -26,7 +26,7 @@ html_copy_source = False
 # Headings are targets, so that a page can link to a part of another.
 myst_heading_anchors = 3
 
-# The summary of a class stands in its docstring, its arguments in "Args:" there or in that of __init__.
+# The docstring of a class has its summary, and "Args:" there or in __init__ has its arguments.
 autoclass_content = "class"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -36,7 +36,7 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 
-# Docstrings name what stands beside them in their module; on a page of another module Sphinx does not find it.
+# Docstrings name their neighbours without the module; on a page of another module Sphinx does not find them.
 nitpick_ignore = [
     ("py:attr", "bundle"),
     ("py:attr", "config"),
@@ -48,7 +48,7 @@ nitpick_ignore = [
 
 
 def keep_colons(app: Any, what: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
-    """Keep napoleon from taking what is before a colon in the docstring of a property for its type."""
+    """Keep napoleon from reading the words before a colon in a property's docstring as its type."""
     if what in ("attribute", "data", "property") and lines:
         lines[0] = f": {lines[0]}"  # a type of no letters
 

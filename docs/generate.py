@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the pages below reference/ from the code: one row a hook, item, field, key and option.
+"""Write the pages below reference/ from the code: one row for each hook, item, field, key and option.
 
-Needs slurmhooks alone, so that tests can look at the pages without Sphinx.
+Imports only slurmhooks, so that tests can read the pages without Sphinx.
 """
 
 import ast
@@ -16,7 +16,7 @@ import click
 from slurmhooks import cli, config, scrun, testing
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS, HookSpec
-from slurmhooks.job_submit import constants, fields, model, rows, strings
+from slurmhooks.job_submit import constants, fields, flag_rows, model, number_rows, rows, strings
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank import model as spank_model
@@ -26,15 +26,15 @@ FOLDER = Path(__file__).resolve().parent / "reference"
 
 VIEWS = {
     "job": (model.Job, "The request, `job_desc_msg_t` of `slurm.h`."),
-    "record": (model.Record, "A job as slurmctld knows it, `job_record_t` and what it points to."),
-    "partition": (model.Partition, "What `partitions[name]` holds, `part_record_t`."),
-    "reservation": (model.Reservation, "What `reservations[name]` holds, `slurmctld_resv_t`."),
+    "record": (model.Record, "A job as slurmctld knows it: `job_record_t` and the structs that it points to."),
+    "partition": (model.Partition, "A value of `partitions`, `part_record_t`."),
+    "reservation": (model.Reservation, "A value of `reservations`, `slurmctld_resv_t`."),
 }
-"""Each with the class whose rows are its fields."""
+"""The views by name, each with the class whose rows are its fields and its description."""
 
 
 def main() -> None:
-    """Write the pages; one that is as it should be is left alone, so that Sphinx builds only what has changed."""
+    """Write the pages that have changed; Sphinx builds only those."""
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages().items():
         path = FOLDER / f"{name}.md"
@@ -59,9 +59,9 @@ def pages() -> dict[str, str]:
 
 
 def table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Return a table of Markdown."""
-    found = [titles, ["---"] * len(titles), *lines]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in found)
+    """Return a table in Markdown."""
+    rows_ = [titles, ["---"] * len(titles), *lines]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows_)
 
 
 def code(words: Iterable[str], empty: str = "") -> str:
@@ -70,13 +70,13 @@ def code(words: Iterable[str], empty: str = "") -> str:
 
 
 def doc(thing: object) -> str:
-    """Return the first paragraph of a docstring as one line, its literals in Markdown's spelling."""
+    """Return the first paragraph of a docstring as one line of Markdown."""
     return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split()).replace("``", "`")
 
 
 def page(*parts: str) -> str:
-    """Return a page of several parts."""
-    return "\n".join(["% Made by docs/generate.py.\n", *parts])
+    """Return a page that consists of some parts."""
+    return "\n".join(["% Written by docs/generate.py.\n", *parts])
 
 
 # Hooks
@@ -87,7 +87,7 @@ def hooks_page() -> str:
     plain = [spec for spec in HOOKS.values() if not spec.contexts]
     spank = [spec for spec in HOOKS.values() if spec.name.startswith("spank.")]
     filters = [spec for spec in HOOKS.values() if spec.name.startswith("cli_filter.")]
-    on_error = "What `on_error` may be stands with its default first."
+    on_error = "The first value of `on_error` is the default."
     return page(
         "# Hooks\n",
         f"A handler takes any subset of a hook's arguments, by their names.\n{on_error}\n",
@@ -97,15 +97,15 @@ def hooks_page() -> str:
         f"`contexts=` chooses among the commands: {code(COMMANDS)}.\n",
         table(("decorator", "Slurm's function", "arguments", "`on_error`"), map(_hook, filters)),
         "## SPANK\n",
-        "Every one takes the argument `spank`, and `contexts=` to choose among the contexts in the table.\n",
+        "Each takes the argument `spank`, and `contexts=` to choose among the contexts in the table.\n",
         table(
             ("decorator", "Slurm's function", "contexts", "`on_error`"),
             ([*_hook(spec)[:2], code(spec.contexts), _hook(spec)[3]] for spec in spank),
         ),
-        "## SPANK: who runs it, when, and what a failure does\n",
+        "## SPANK: process, user, time and effect of a failure\n",
         'A failure is a `Reject`, or a bug with `on_error="fail"`, on a `required` line of `plugstack.conf`.\n',
         table(
-            ("callback", "context", "in", "as", "when", "a failure"),
+            ("callback", "context", "process", "user", "when", "effect of a failure"),
             (
                 (f"`{it.callback}`", f"`{it.context}`", it.program, it.user, it.when, it.failure)
                 for it in callbacks.PLACES
@@ -139,12 +139,12 @@ def options_page() -> str:
         ),
         "## Long options\n",
         '`options["name"]` reads and sets any option of the command, as text.\n'
-        "Which there are depends on the release of Slurm; these are those of 22.05, 24.11 and 26.05.\n",
+        "Which options exist depends on the release of Slurm; these are those of 22.05, 24.11 and 26.05.\n",
         table(
             ("command", "options"),
             [
                 ["all", code(everywhere)],
-                *([f"{name}, too", code(it for it in own if it not in everywhere)] for name, own in NAMES.items()),
+                *([f"also {name}", code(it for it in own if it not in everywhere)] for name, own in NAMES.items()),
             ],
         ),
     )
@@ -154,14 +154,14 @@ def options_page() -> str:
 
 
 def spank_page() -> str:
-    """Return the page of what a SPANK handler can read."""
+    """Return the page of the items that a SPANK handler can read."""
     types = _annotations(inspect.getsource(spank_model.Spank))
     return page(
         "# SPANK items\n",
         "Attributes of `spank`; those with parentheses are methods.\n"
         "Reading one where Slurm does not offer it raises `SpankError`, which says where it is offered.\n",
         table(("name", "type", "what", "where", "spank.h"), (_item(item, types) for item in spank_fields.ITEMS)),
-        "## Of slurmhooks' own\n",
+        "## Other attributes\n",
         "```{eval-rst}\n"
         ".. autoclass:: slurmhooks.spank.model.Spank\n"
         "   :members: step_name, prepend_task_argv, symbol_supported\n"
@@ -180,13 +180,13 @@ def _item(item: spank_fields.Item, types: dict[str, str]) -> list[str]:
 
 
 def spank_releases_page() -> str:
-    """Return the page of all that spank.h has: since when, and in which contexts it works."""
+    """Return the page that says since when, and in which contexts, each part of spank.h works."""
     contexts = [f"`{context}`" for context in CONTEXTS]
     titles = ("in spank.h", "in Python", "since", *contexts)
     return page(
         "# SPANK: releases and contexts\n",
-        f"What {functions.SINCE} has is as old as that or older.\n"
-        "A cell names the callbacks of a context where it works in some of them only.\n",
+        f"{functions.SINCE} is the oldest release that was examined: what it has may be older.\n"
+        "If something works only in some callbacks of a context, the cell names these callbacks.\n",
         "## Callbacks\n",
         table(titles, (_callback(name) for name in dict.fromkeys(place.callback for place in callbacks.PLACES))),
         "## Items\n",
@@ -220,11 +220,11 @@ def _cells(where: spank_fields.Where) -> list[str]:
 
 
 def _annotations(source: str) -> dict[str, str]:
-    """Return the annotations that a class has for type checkers, in words."""
-    found = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.AnnAssign))
+    """Return the annotations of a class for type checkers, in words."""
+    annotated = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.AnnAssign))
     return {
         node.target.id: ast.unparse(node.annotation).replace(" | ", " or ")
-        for node in found
+        for node in annotated
         if isinstance(node.target, ast.Name)
     }
 
@@ -237,21 +237,21 @@ def fields_page() -> str:
     return page(
         "# Fields of job_submit\n",
         "`None` is unset; see [](../values.md).\n"
-        "`UNLIMITED` stands above every number.\n"
-        "Where a column says *from* or *until*, other releases of Slurm lack the field; reading it there says so.\n",
+        "`UNLIMITED` is greater than every number.\n"
+        "The last column says in which releases a field exists, if not in all; reading it elsewhere raises an error.\n",
         *(part for name in VIEWS for part in _view(name)),
     )
 
 
 def _view(name: str) -> Iterator[str]:
     view, what = VIEWS[name]
-    read_only = "" if name == "job" else "\nAll of it is read-only, and needs a build with Slurm's sources."
+    read_only = "" if name == "job" else "\nIt is read-only, and needs a build with Slurm's sources."
     yield f"## {name}\n\n{what}{read_only}\n"
     titles = ("field", "type", "unit", "what", "access", "releases")
     yield table(titles, (_field(row, name) for row in sorted(rows.rows(view).values(), key=lambda row: row.name)))
     if view is model.Job:
         own = {key: value for key, value in vars(model.Job).items() if isinstance(value, property)}
-        yield "and, not members of one value:\n"
+        yield "Also, though they are not single values:\n"
         yield table(("field", "what"), ((f"`{key}`", doc(value)) for key, value in own.items() if key[0] != "_"))
 
 
@@ -269,29 +269,30 @@ def type_of(row: rows.Field[Any]) -> str:
         return "str or None"
     if isinstance(row, rows.Strings):
         return "list of str"
-    if isinstance(row, rows.Bit | rows.Truth):
+    if isinstance(row, flag_rows.Bit | rows.Truth):
         return "bool"
     if isinstance(row, rows.Status):
         return "ExitStatus or None"
-    if isinstance(row, rows.Number):
+    if isinstance(row, number_rows.Number):
         return f"int ({row.bits} bits), `UNLIMITED` or None"
-    if isinstance(row, rows.Tagged | rows.Offset | rows.Identity):
+    if isinstance(row, number_rows.Tagged | number_rows.Offset | number_rows.Identity):
         return f"int ({row.bits} bits) or None"
-    if isinstance(row, rows._Enumerated):
+    if isinstance(row, flag_rows.Enumerated):
         name = f"[`{row.kind.__name__}`](constants.md#{row.kind.__name__.lower()})"
         return f"{name} or None" if row.optional else name
     if isinstance(row, rows.Computed):
         return "dict" if COMPUTED[row.name] == "dict" else "str or None"
-    assert isinstance(row, rows.Plain | rows.Time)
+    assert isinstance(row, number_rows.Plain | number_rows.Time)
     return f"int ({row.bits} bits)"
 
 
 def _computed_types() -> dict[str, str]:
-    """Return the types of computed fields, which their rows name for type checkers alone."""
-    found = (node for node in ast.walk(ast.parse(inspect.getsource(fields))) if isinstance(node, ast.Assign))
+    """Return the types of computed fields, which their rows name only for type checkers."""
+    sources = (inspect.getsource(module) for _, module in inspect.getmembers(fields, inspect.ismodule))
+    nodes = (node for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Assign))
     return {
         ast.unparse(node.targets[0]): ast.unparse(node.value.args[0])
-        for node in found
+        for node in nodes
         if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "Computed"
     }
 
@@ -309,11 +310,11 @@ def constants_page() -> str:
         )
     return page(
         "# Constants\n",
-        "From `slurmhooks.job_submit.constants`, in groups or one by one: `constants.MailType.MAIL_JOB_END` is\n"
-        "`constants.MAIL_JOB_END`.\n"
-        "In slurmctld, names and numbers are those of the running release, read from its headers when the plugin was\n"
-        "built; the ones below hold elsewhere.\n"
-        "Error codes are there too: `constants.ESLURM_INVALID_ACCOUNT`; `Reject` takes their names as text.\n",
+        "`slurmhooks.job_submit.constants` has each constant under its group and under its own name:\n"
+        "`constants.MailType.MAIL_JOB_END` is `constants.MAIL_JOB_END`.\n"
+        "In slurmctld's workers, names and numbers are those of the installed release, whose headers the build read;\n"
+        "elsewhere they are those below.\n"
+        "Error codes are constants too: `constants.ESLURM_INVALID_ACCOUNT`; `Reject` takes their names as text.\n",
         *parts,
     )
 
@@ -333,11 +334,11 @@ def configuration_page() -> str:
             (f"`{key}`", _type(field.annotation), f"`{_default(field.default)}`", field.description or "")
             for key, field in kind.model_fields.items()
         ]
-        parts.append(table(("key", "type", "default", "what"), lines) if lines else "It has no keys yet.\n")
+        parts.append(table(("key", "type", "default", "meaning"), lines) if lines else "It has no keys yet.\n")
     return page(
         f"# Keys of {config.FILE_NAME}\n",
-        "The file stands beside `slurm.conf`.\n"
-        "An unknown key, or a value of another type, is an error that names the key.\n",
+        "The file is in the folder of `slurm.conf`.\n"
+        "An unknown key, or a value of a wrong type, is an error that names the key.\n",
         *parts,
     )
 
@@ -364,7 +365,7 @@ def _default(value: Any) -> str:
 
 
 def commands(group: click.Group = cli.main, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Return all verbs, each before those inside it, by the words that follow the command's name."""
+    """Yield all verbs with the words that call them, such as ``try scrun``, each before its own verbs."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -387,11 +388,11 @@ def command_line_page() -> str:
             for argument in command.params
             if isinstance(argument, click.Argument)
         ]
-        parts.append(table(("option", "what", "default"), lines) if lines else "It has no options.\n")
+        parts.append(table(("option", "meaning", "default"), lines) if lines else "It has no options.\n")
     return page(
         "# The command slurmhooks\n",
         inspect.cleandoc(cli.main.help or "") + "\n",
-        "Every verb knows `--help`, and the command `--version`.\n",
+        "Every verb has `--help`, and the command has `--version`.\n",
         *parts,
     )
 
@@ -426,7 +427,7 @@ def python_page() -> str:
             "autoclass:: slurmhooks.log.Log\n   :members: error, info, verbose, debug, debug2, debug3, user",
         ),
         "## slurmhooks.job_submit\n",
-        "`job` and the read-only views; their fields stand in [](job-fields.md).\n",
+        "`job` and the read-only views; [](job-fields.md) lists their fields.\n",
         _rst(
             "autoclass:: slurmhooks.job_submit.model.Job",
             "autoclass:: slurmhooks.job_submit.model.Record",
@@ -439,9 +440,7 @@ def python_page() -> str:
         ),
         "## slurmhooks.cli_filter\n",
         "`options`; its properties stand in [](options.md).\n",
-        _rst(
-            "autoclass:: slurmhooks.cli_filter.model.Options\n   :members: given, argv, script, spank",
-        ),
+        _rst("autoclass:: slurmhooks.cli_filter.model.Options\n   :members: given, argv, script, spank"),
         "## slurmhooks.scrun\n",
         _rst("automodule:: slurmhooks.scrun", *_members("slurmhooks.scrun", *sorted(scrun.__all__))),
     )
@@ -457,14 +456,14 @@ def testing_page() -> str:
 
 MEMBERS = {"Container": "save_config, allocator_command, remote_command", "FakeSpank": "prepended_task_argv"}
 BARE = {"Config", "FakeContainer", "FakeJob", "FakeRecord", "FakeTable"}
-"""Classes whose members stand in tables, or come from what they stand in for."""
+"""Classes whose members are in tables, or are those of the class that they replace."""
 
 
 def _members(module: str, *names: str) -> Iterator[str]:
     """Return the directives that document some names of a module."""
     for name in names:
         thing = getattr(sys.modules[module], name)
-        # Views and models have their fields in tables, or by the hundred.
+        # The fields of views are in tables, and models have hundreds.
         if not inspect.isclass(thing):
             yield f"autofunction:: {module}.{name}"
         elif name in MEMBERS:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write, as C for ``PyImport_FrozenModules``, the modules that a launch imports.
+"""Write the modules that a launch imports as C source, for ``PyImport_FrozenModules``.
 
-Usage: frozen.py OUTPUT DEPFILE PACKAGE, with the Python that the plugins embed; PACKAGE is the folder of slurmhooks
-that this Python imports.
+Usage: frozen.py OUTPUT DEPFILE PACKAGE. Must run in the Python that the plugins embed. PACKAGE is the folder of
+slurmhooks that this Python imports.
 
-The C library and the Python modules of one build are one file then, and no launch looks for modules on disk.
+The C code and the Python modules of a build then are in one file, and launches do not search the disk for modules.
 """
 
 import ast
@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 ENCODINGS = ("encodings", "encodings.aliases", "encodings.utf_8")
-"""CPython itself freezes the other modules of its start."""
+"""Modules that CPython imports when it starts; it has frozen the others itself."""
 FOLDERS = (".", "spank", "cli_filter", "scrun", "lua")
-"""The parts of slurmhooks that processes with an embedded interpreter import."""
+"""The packages of slurmhooks that an embedded interpreter imports."""
 WITHOUT_DOCSTRINGS = 2
-"""For compile(): launches read no docstrings; also leaves out assertions."""
+"""For ``compile()``: without docstrings and assertions."""
 COLUMNS = 24
 
 
@@ -50,7 +50,7 @@ def modules(package: Path) -> Iterator[Module]:
 def code_of(module: Module) -> bytes:
     """Return the marshalled code of a module.
 
-    CPython would set ``__file__`` and ``__path__`` of any frozen module as if it were part of the standard library.
+    The code sets ``__file__`` and ``__path__``: CPython would set them as if the module were in the standard library.
     """
     tree = ast.parse(module.path.read_bytes(), module.path)
     places = f"__file__ = {str(module.path)!r}\n"
@@ -62,12 +62,12 @@ def code_of(module: Module) -> bytes:
 
 
 def is_leading(node: ast.stmt) -> bool:
-    """Tell whether a statement must stay at the start of a module: its docstring, and features that it asks for."""
+    """Tell whether a statement must stay at the start of a module: the docstring, or an import from ``__future__``."""
     return isinstance(node, ast.Expr) or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
 
 
 def render(frozen: list[Module]) -> str:
-    """Return the C source: one array for each module, and the table."""
+    """Return the C source: an array for each module, and the table of modules."""
     arrays, rows = [], []
     for module in frozen:
         code = code_of(module)
@@ -81,7 +81,7 @@ def render(frozen: list[Module]) -> str:
 
 
 def main(output: Path, depfile: Path, package: Path) -> None:
-    """Write the C source, and what it depends on for ninja."""
+    """Write the C source, and its dependencies for ninja."""
     frozen = list(modules(package))
     output.write_text(render(frozen))
     depfile.write_text(f"{output}: {' '.join(str(module.path) for module in frozen)}\n")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes to Slurm's log. These functions are found in the process that loads us, as for every Slurm plugin. */
+/* Writes to Slurm's log. The program that loads the plugin has these functions, as for every plugin of Slurm. */
 #ifndef SLURMHOOKS_LOG_H
 #define SLURMHOOKS_LOG_H
 
@@ -15,10 +15,10 @@ extern void slurm_debug3(const char *format, ...) SLURMHOOKS_PRINTF;
 extern void slurm_debug4(const char *format, ...) SLURMHOOKS_PRINTF;
 extern void slurm_spank_log(const char *format, ...) SLURMHOOKS_PRINTF;
 
-/* Log one line at level error, with our prefix. */
+/* Log one line at level error. */
 #define log_error(format, ...) slurm_error("slurmhooks: " format, ##__VA_ARGS__)
 
-/* Log one line of Python's. IN level: an index into slurmhooks.log.LEVELS. */
+/* Log one line for Python. IN level: an index into slurmhooks.log.LEVELS. */
 static inline void slurmhooks_log(int level, const char *text)
 {
     switch (level) {
@@ -33,7 +33,7 @@ static inline void slurmhooks_log(int level, const char *text)
     }
 }
 
-/* Log one line in the system's log, for processes whose Slurm log is the user's terminal. */
+/* Write one line to the system's log, in processes where Slurm's log is the user's terminal. */
 static inline void slurmhooks_syslog(const char *text)
 {
     syslog(LOG_USER | LOG_ERR, "%s", text);

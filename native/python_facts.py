@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Print what the embedding library must know of this Python, one fact a line, for meson.build."""
+"""Print what meson.build has to know about the Python that runs this, one fact per line.
+
+Usage: python_facts.py PATHS, where PATHS is the search path of the embedded interpreter; if empty, that of this Python.
+"""
 
 import json
 import os
@@ -8,7 +11,7 @@ import sysconfig
 
 
 def libpython_directory() -> str:
-    """Return the folder that holds the shared libpython (Debian keeps it one below LIBDIR)."""
+    """Return the folder of the shared libpython; Debian has it in a folder below LIBDIR."""
     libdir = sysconfig.get_config_var("LIBDIR")
     soname = sysconfig.get_config_var("INSTSONAME")
     multiarch = sysconfig.get_config_var("MULTIARCH") or ""
@@ -19,7 +22,7 @@ def libpython_directory() -> str:
 
 
 def main() -> None:
-    """Print the executable, prefix, base prefix, search path as C strings, folders of libpython, stdlib, slurmhooks."""
+    """Print executable, prefix, base prefix, search path (C strings), and folders of libpython, stdlib, slurmhooks."""
     paths = [entry for entry in (sys.argv[1].split(os.pathsep) if sys.argv[1] else sys.path[1:]) if entry]
     print(sys.executable)
     print(sys.prefix)
@@ -30,9 +33,7 @@ def main() -> None:
     packages = (os.path.join(entry, "slurmhooks") for entry in paths)
     package = next((folder for folder in packages if os.path.exists(os.path.join(folder, "hook.py"))), None)
     if package is None:
-        sys.exit(
-            f"{sys.executable} cannot import slurmhooks: python_paths of native/meson.options has no folder with it"
-        )
+        sys.exit(f"{sys.executable} cannot import slurmhooks: no folder of the build option python_paths has it")
     print(package)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Python at the plugin points of Slurm: SPANK, job_submit and scrun.
+"""Python functions at the plugin points of Slurm: SPANK, job_submit and scrun.
 
-A site writes a file of decorated functions, each called a handler:
+A site writes hook files. A decorated function in one of them is a handler:
 
     from slurmhooks import Reject, hook
 
@@ -10,8 +10,8 @@ A site writes a file of decorated functions, each called a handler:
         if job.account is None:
             raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
 
-Importing this package needs neither Slurm nor compiled code, and is cheap: it happens in every srun and slurmstepd
-that has a handler.
+Importing this package needs neither Slurm nor compiled code. It is cheap, because every srun and slurmstepd with a
+handler does it.
 """
 
 from slurmhooks.hook import hook
@@ -27,7 +27,7 @@ __all__ = ["UNLIMITED", "Reject", "SlurmhooksError", "SpankError", "StaleHandleE
 
 
 def __getattr__(name: str) -> object:
-    """Import the rest when it is asked for: few launches get as far as an exception, and none to the version."""
+    """Import the exceptions and the version on first use: few launches need the former, and none the latter."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "__version__":
@@ -36,6 +36,6 @@ def __getattr__(name: str) -> object:
         return __version__
     from slurmhooks import errors
 
-    found: object = getattr(errors, name)
-    globals()[name] = found
-    return found
+    exception: object = getattr(errors, name)
+    globals()[name] = exception
+    return exception

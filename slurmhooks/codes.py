@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The names of Slurm's error codes: those of slurm_errno.h in 22.05, 24.11 and 26.05 together.
+"""The names of Slurm's error codes: all those of slurm_errno.h in 22.05, 24.11 and 26.05.
 
-Imported where a handler names a code; the numbers are those of the running release.
+The numbers are those of the running release. Imported only when a handler uses a code.
 """
 
 from __future__ import annotations
@@ -136,11 +136,11 @@ NAMES = frozenset(_TEXT.split())
 
 
 _LONGEST = 64
-"""Characters of a name that are compared with others: more than any has, and few enough to be quick."""
+"""Characters of an unknown name that are compared with the known ones, so that a long one does not take long."""
 
 
 def fault(code: object) -> str | None:
-    """Return what is wrong with the code of a ``Reject``, and which names may be meant; None: nothing."""
+    """Describe the error in the code of a ``Reject``, with similar names; return None if the code is valid."""
     if isinstance(code, int):
         return None if -(1 << 31) <= code < 1 << 31 else "no code of Slurm is that large"
     if not isinstance(code, str):
@@ -150,19 +150,19 @@ def fault(code: object) -> str | None:
 
 
 def unknown(name: str) -> str | None:
-    """Return the names most like that of a code, as ``"; nearest: a, b"`` or ""; None if there is such a code.
+    """Return similar names for an unknown code, as ``"; nearest: a, b"`` or ""; None if the code exists.
 
-    A code that is newer than this list is known where the plugin was compiled for a release that has it.
+    A code that is newer than this list exists if the plugin was compiled for a release that has it.
     """
     if name in NAMES:
         return None
     if name.startswith(("ESLURM", "ESPANK")):
-        # Asked of what the process has loaded already: a launch must not import for this.
+        # Only modules that are already loaded are asked: a launch must not import any for this.
         spank, tables = (sys.modules.get(module) for module in ("_slurmhooks_spank", "slurmhooks.wire.tables"))
         if hasattr(getattr(spank, "lib", None), name):
             return None
-        found = None if tables is None else tables.installed()
-        if found is not None and name in found.constants["ESLURM"]:
+        installed = None if tables is None else tables.installed()
+        if installed is not None and name in installed.constants["ESLURM"]:
             return None
     import difflib
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The model of slurmhooks.toml.
 
-Imports pydantic: a process that lives for one launch reads no configuration unless it has to.
+It needs pydantic, which takes long to import, so that launches avoid this module where they can.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class Section(BaseModel):
-    """A table of the file: unknown keys are refused, and nothing is converted silently."""
+    """A table of the file. Unknown keys are refused, and nothing is converted implicitly."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Hooks(Section):
-    """``[hooks]``: where the handlers are."""
+    """``[hooks]``: the sources of handlers."""
 
     paths: tuple[Name, ...] = Field(default=(), strict=False, description="hook files, as globs; relative to this file")
     modules: tuple[Name, ...] = Field(
-        default=(), strict=False, description="import names of installed packages that hold handlers"
+        default=(), strict=False, description="import names of installed packages that contain handlers"
     )
     require: tuple[Name, ...] = Field(
         default=(),
         strict=False,
-        description='handlers of the above without which nothing is accepted, as in ["limits:require_account"]',
+        description='handlers without which no configuration goes into service, as in ["limits:require_account"]',
     )
 
 
@@ -46,7 +46,7 @@ UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def _bytes(value: Any) -> Any:
-    """Return the bytes of a size such as ``"512MiB"``; None: unlimited. Numbers are for the model to check."""
+    """Convert a size such as ``"512MiB"`` to bytes, and "unlimited" to None; leave other values to the model."""
     if not isinstance(value, str):
         return value
     if value == "unlimited":
@@ -60,18 +60,18 @@ def _bytes(value: Any) -> Any:
 class JobSubmit(Section):
     """``[job_submit]``: for slurmctld."""
 
-    reload: bool = Field(default=True, description="take up changed hook files without a restart of slurmctld")
+    reload: bool = Field(default=True, description="load changed hook files without a restart of slurmctld")
     workers: int = Field(
         default=1,
         ge=1,
         le=64,
-        description="how many requests are served at the same time, each by its own process",
+        description="number of requests that are served at the same time, each by a process",
     )
     timeout: float = Field(
         default=2.0,
         ge=0.01,
         le=60.0,
-        description="seconds that a request may take, waiting for a free worker included; then the worker is killed",
+        description="seconds that a request may take, including the wait for a free worker; then the worker is killed",
     )
     memory_limit: Annotated[int | None, BeforeValidator(_bytes)] = Field(
         default=1 << 30,
@@ -79,18 +79,18 @@ class JobSubmit(Section):
         description='private memory of a worker, and of each program that it starts: bytes, "512MiB" or "unlimited"',
     )
     on_unavailable: Literal["reject", "accept"] = Field(
-        default="reject", description="what happens to requests when no worker can serve them"
+        default="reject", description="what happens to requests while no worker can serve them"
     )
     lua: str | None = Field(
-        default=None, min_length=1, description="a job_submit.lua to run beside the hook files; relative to this file"
+        default=None, min_length=1, description="a job_submit.lua to run besides the hook files; relative to this file"
     )
     lua_on_error: Literal["accept", "reject"] | None = Field(
         default=None,
-        description="what an error in its functions does to the request; by default as in Slurm: accept before 26.05",
+        description="effect of an error in its functions on the request; by default as in Slurm: accept before 26.05",
     )
     lua_order: int = Field(
         default=50,
-        description="when it runs among the handlers, low first; before those of hook files of the same order",
+        description="its place among the handlers: low orders run first, and it runs before handlers of the same order",
     )
 
 
@@ -120,21 +120,21 @@ class Lua(Section):
     """``[lua]``: for Lua scripts."""
 
     version: Literal["5.1", "5.2", "5.3", "5.4", "5.5", "luajit", "luajit2.0", "luajit2.1"] | None = Field(
-        default=None, description="which Lua runs them; by default that of Slurm's own Lua plugins"
+        default=None, description="the Lua version that runs them; by default that of Slurm's own Lua plugins"
     )
 
 
 class Log(Section):
-    """``[log]``: what goes to Slurm's log."""
+    """``[log]``: what is written to Slurm's log."""
 
     level: Literal["error", "info", "verbose", "debug", "debug2", "debug3"] = Field(
-        default="debug3", description="the lowest level that handlers' lines are handed to Slurm with"
+        default="debug3", description="the lowest level of handlers' lines that are passed on to Slurm"
     )
     limit: int = Field(
         default=LIMIT,
         ge=256,
         le=1 << 20,
-        description="most bytes of a record, and of a message to the user; what is longer is cut",
+        description="maximal size in bytes of a record, and of a message to the user; longer ones are cut",
     )
 
 
@@ -151,13 +151,13 @@ class Config(Section):
 
 
 def read(path: Path) -> Config:
-    """Read and validate the file; one that does not exist is an empty one.
+    """Read and validate the file; return an empty configuration if it does not exist.
 
     Args:
-        path: the file.
+        path: path of the file.
 
     Raises:
-        ConfigError: with one finding for each thing that is wrong, each naming the file and the key.
+        ConfigError: with a finding for each error, which names the file and the key.
     """
     try:
         text = trusted.read(str(path)).decode("utf-8-sig")
@@ -181,15 +181,15 @@ def read(path: Path) -> Config:
         raise ConfigError(findings) from error
 
 
-def _explain(kind: str, message: str, given: Any) -> str:
-    """Return what is wrong with a value, in the words of TOML."""
+def _explain(kind: str, message: str, value: Any) -> str:
+    """Describe an error of pydantic, in the terms of TOML."""
     if kind == "extra_forbidden":
         return "unknown key"
     expected = _EXPECTED.get(kind)
     if expected is None:
         message = message.removeprefix("Value error, ").replace("Input should be", "must be")
-        return f"{message}, not {given!r}"
-    return f"must be {expected}, not {given!r}"
+        return f"{message}, not {value!r}"
+    return f"must be {expected}, not {value!r}"
 
 
 _EXPECTED = {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The decorator that marks a function as a handler, and the collection of what a file has marked.
+"""The decorator that marks functions as handlers.
 
-A decorator changes nothing about the function. Files are loaded by slurmhooks.loader, which finds the marks; what a
-mark means is checked by slurmhooks.registry.
+A decorator returns its function unchanged and only adds a mark to it. slurmhooks.loader collects the marks of the files
+that it loads, and slurmhooks.registry checks them.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     Context = Literal["local", "remote", "allocator", "slurmd", "job_script", "salloc", "sbatch", "srun", "scrontab"]
 
 MARKS = "__slurmhooks__"
-"""The attribute under which a function carries its marks."""
+"""Name of the function attribute that holds the marks."""
 
 
 class Mark:
-    """What a decorator wrote on a function.
+    """The arguments of one use of a decorator.
 
     Attributes:
         function: the decorated function.
         hook: name of the hook.
-        order: low runs first.
-        on_error: as given, or None for the hook's default.
-        contexts: as given, or None for all.
-        timeout: as given, or None.
-        sequence: counts marks in the order of definition.
-        owner: name of the module that made it, see :func:`running_module`.
+        order: handlers with a lower order run first.
+        on_error: None for the hook's default.
+        contexts: None for all contexts of the hook.
+        timeout: in seconds; None for no limit of its own.
+        sequence: number in the order of definition.
+        owner: name of the module whose top level ran, see :func:`running_module`.
     """
 
     __slots__ = ("contexts", "function", "hook", "on_error", "order", "owner", "sequence", "timeout")
@@ -52,7 +52,7 @@ class Mark:
         owner: str,
         timeout: float | None = None,
     ) -> None:
-        """Keep what was given; see the class."""
+        """Store the arguments; see the class."""
         self.function = function
         self.hook = hook
         self.order = order
@@ -64,7 +64,7 @@ class Mark:
 
 
 class Collection:
-    """The marks and options that were made while one file was loaded."""
+    """The marks and options that are defined in a ``with`` block."""
 
     __slots__ = ("marks", "options")
 
@@ -73,36 +73,37 @@ class Collection:
         self.marks: list[Mark] = []
         self.options: list[Option] = []
 
+    def __enter__(self) -> None:
+        """Add new marks and options to this collection from now on."""
+        _collections.append(self)
+
+    def __exit__(self, *exception: object) -> None:
+        """Stop doing so."""
+        _collections.pop()
+
 
 _collections: list[Collection] = []
 _sequence = 0
 
 
-def collecting(collection: Collection | None) -> None:
-    """Record marks and options in a collection from now on; None ends the innermost one. For the loader."""
-    if collection is None:
-        _collections.pop()
-    else:
-        _collections.append(collection)
-
-
 def collect(option: Option) -> None:
-    """Record an option in the innermost collection, if there is one."""
+    """Add an option to the innermost collection, if any."""
     if _collections:
         _collections[-1].options.append(option)
 
 
 def next_sequence() -> int:
-    """Return a number that is higher than those of all earlier marks and options."""
+    """Return the next number for a mark or an option."""
     global _sequence
     _sequence += 1
     return _sequence
 
 
 def running_module() -> str:
-    """Return the name of the module whose top level runs; empty if none does.
+    """Return the name of the module whose top level is running; empty if there is none.
 
-    Not that of the function which calls: a helper of another module may make a handler for the file that calls it.
+    It may differ from the module of the caller: a helper function of another module can define a handler for the file
+    that calls it.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_name != "<module>":
@@ -111,16 +112,16 @@ def running_module() -> str:
 
 
 class Decorator:
-    """A decorator that works bare or with keywords."""
+    """A decorator that can be used with or without arguments."""
 
     __slots__ = ("_hook",)
 
     def __init__(self, hook: str) -> None:
-        """Mark functions for the hook of that name."""
+        """Store the name of the hook."""
         self._hook = hook
 
     def __repr__(self) -> str:
-        """Return how a site spells it."""
+        """Return the decorator as a hook file spells it."""
         return f"hook.{self._hook}"
 
     if TYPE_CHECKING:
@@ -152,18 +153,19 @@ class Decorator:
         """Mark a function as a handler and return it unchanged.
 
         Args:
-            function: the function, when used without keywords.
-            order: low runs first; ties run in file order, then in definition order.
-            on_error: what a bug in the handler does: "reject" (default) or "accept" for job_submit and job_modify,
+            function: the function, if the decorator is used without arguments.
+            order: handlers with a lower order run first; with the same order, in file order, then in definition order.
+            on_error: the effect of a bug in the handler: "reject" (default) or "accept" for job_submit and job_modify,
                 "fail" (default) or "ignore" for SPANK and scrun.
-            contexts: SPANK only: any of "local", "remote", "allocator", "slurmd", "job_script"; default all in which
-                Slurm makes the call.
-            timeout: job_submit and job_modify only: seconds that the handler may take, on top of what ``[job_submit]
-                timeout`` bounds for all of them together. A handler that takes longer is ended with its worker process,
-                as a bug of it.
+            contexts: SPANK only: any of "local", "remote", "allocator", "slurmd", "job_script"; by default, all in
+                which Slurm makes the call.
+            timeout: job_submit and job_modify only: seconds that the handler may take. ``[job_submit] timeout`` limits
+                all handlers together in any case. A handler that exceeds its limit is killed with its worker process,
+                which counts as a bug in it.
 
         Raises:
-            TypeError: a keyword has the wrong type. (Wrong values are found when the file is loaded, all at once.)
+            TypeError: an argument has the wrong type. (Invalid values are reported when the file is loaded, all at
+                once.)
         """
         if isinstance(order, bool) or not isinstance(order, int):
             raise TypeError(f"{self!r}: order takes an int, not {order!r}")
@@ -172,7 +174,7 @@ class Decorator:
         if isinstance(contexts, str):
             contexts = (contexts,)
         try:
-            given = None if contexts is None else tuple(contexts)
+            checked = None if contexts is None else tuple(contexts)
         except TypeError:
             raise TypeError(f"{self!r}: contexts takes a text or several, not {contexts!r}") from None
 
@@ -182,12 +184,13 @@ class Decorator:
             if not hasattr(function, "__dict__") or hasattr(function, "__self__"):
                 raise TypeError(f"{self!r} decorates a function, not {function!r}: write a function that calls it")
             owner = running_module()
-            made = Mark(function, self._hook, order, on_error, given, next_sequence(), owner, timeout)
-            now = _collections[-1].marks if _collections else []
-            # A function of a module that stays may be marked by a file that is loaded again: that replaces its marks.
-            earlier = [mark for mark in getattr(function, MARKS, ()) if mark.owner != owner or mark in now]
-            setattr(function, MARKS, [*earlier, made])
-            now.append(made)
+            new = Mark(function, self._hook, order, on_error, checked, next_sequence(), owner, timeout)
+            current = _collections[-1].marks if _collections else []
+            # An installed module stays imported when a hook file that marks its functions is loaded a second time. The
+            # new marks of that file replace those of the first load.
+            kept = [mark for mark in getattr(function, MARKS, ()) if mark.owner != owner or mark in current]
+            setattr(function, MARKS, [*kept, new])
+            current.append(new)
             return function
 
         return mark if function is None else mark(function)

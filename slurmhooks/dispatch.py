@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the handlers of one event. Holds the one broad ``except`` of slurmhooks."""
+"""Runs the handlers of one event, and turns their exceptions into outcomes."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ if TYPE_CHECKING:
     from slurmhooks.registry import Handler
 
     class View(Protocol):
-        """What handlers read and write: staged until all have passed."""
+        """What handlers read and write. Writes are staged until all handlers have passed."""
 
         def savepoint(self) -> object:
-            """Return what :meth:`rollback` needs to undo later writes."""
+            """Return an object for :meth:`rollback`."""
 
         def rollback(self, savepoint: object, /) -> None:
-            """Undo the writes since a savepoint."""
+            """Discard the writes since a savepoint."""
 
         def commit(self) -> None:
-            """Apply what was written."""
+            """Apply the staged writes."""
 
         def close(self) -> None:
-            """Make every later use raise StaleHandleError."""
+            """Let every later use raise StaleHandleError."""
 
 
 PASSED = Outcome(passed=True)
 
 
 def run(handlers: Iterable[Handler], arguments: dict[str, object], view: View | None = None) -> Outcome:
-    """Run handlers one after the other, until one refuses, and apply what they wrote if none did.
+    """Run handlers one after the other until one refuses or fails; if none does, apply their writes.
 
     Args:
-        handlers: in the order in which they run.
-        arguments: by the names of the hook.
-        view: what they may write to, or None.
+        handlers: the handlers, in order.
+        arguments: the arguments of the hook by name.
+        view: the argument that handlers can write to, if there is one.
 
     Returns:
         the outcome, whatever a handler raises.
 
     Raises:
-        SlurmhooksError: Slurm does not take what the handlers wrote; see the view's ``commit``.
+        SlurmhooksError: Slurm refused a write; see the view's ``commit``.
     """
     try:
         for handler in handlers:
             savepoint = view.savepoint() if handler.lenient and view is not None else None
             try:
                 result = handler.call(arguments)
-            except BaseException as error:  # noqa: BLE001 - whatever it is, SystemExit too, it must not end a daemon
+            except BaseException as error:  # noqa: BLE001 - nothing may end a daemon, not even SystemExit
                 outcome = judge(handler, error, view, savepoint)
             else:
                 outcome = None if result is None else judge(handler, returned(result), view, savepoint)
@@ -67,16 +67,16 @@ def run(handlers: Iterable[Handler], arguments: dict[str, object], view: View | 
 
 
 def judge(handler: Handler, error: BaseException, view: View | None = None, savepoint: object = None) -> Outcome | None:
-    """Say what a handler's exception comes to.
+    """Return the effect of an exception that a handler raised.
 
     Args:
-        handler: that raised.
-        error: what it raised.
-        view: what it may have written to, or None.
-        savepoint: what the view was before it, for one whose bugs let the request pass.
+        handler: the handler.
+        error: the exception.
+        view: the argument that it can write to, if there is one.
+        savepoint: of the view, from before the handler; for a handler whose bugs let the request pass.
 
     Returns:
-        the outcome of the event, or None: it goes on with the next handler.
+        the outcome of the event; None if the next handler is to run.
     """
     if isinstance(error, Reject):
         code = code_of(error, f"{handler.spec.name} handler {handler.label} ({handler.where})", handler)
@@ -91,30 +91,30 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
 
 
 def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | int | None:
-    """Return the code of a refusal; None, the hook's general failure, for one that no release of Slurm has.
+    """Return the code of a refusal; None, the hook's general failure code, if the code is invalid.
 
-    That is a bug, but not one that ``on_error="accept"`` may let pass: a handler that means to refuse refuses.
+    An invalid code is a bug, but ``on_error="accept"`` does not apply to it: the handler wanted to refuse.
 
     Args:
         error: the refusal.
-        what: describes what raised it, for the log.
-        handler: that raised it; its bug is logged only once. None: log it each time.
+        what: describes for the log what raised it.
+        handler: the handler that raised it; its bug is logged only once. None: log each time.
     """
     if error.code is None:
         return None
     try:
         from slurmhooks.codes import fault
-    except ImportError:  # a task that has left this root file system: the entry point looks the number up
+    except ImportError:  # a task whose root file system has no slurmhooks; the entry point checks the name
         return error.code
-    wrong = fault(error.code)
-    if wrong is None:
+    reason = fault(error.code)
+    if reason is None:
         return error.code
     if handler is None or not handler.told:
         import os
 
         call = f"Reject(code={_shown(error.code)})"
         log.record(
-            f"{what} raised {call}: {wrong}; the request is refused without it", f"error {os.urandom(4).hex()}: "
+            f"{what} raised {call}: {reason}; the request is refused without it", f"error {os.urandom(4).hex()}: "
         )
     if handler is not None:
         handler.told = True
@@ -122,41 +122,41 @@ def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | i
 
 
 def returned(result: object) -> HandlerError:
-    """Return the error for what a handler returned that is not None."""
+    """Return the error for a handler that returned something other than None."""
     return HandlerError(f"a handler returns nothing; this one returned {_shown(result)}. To refuse, raise Reject(text)")
 
 
 def _shown(value: object) -> str:
-    """Return how a value looks; a class of the site's own is not asked."""
+    """Return the repr() of a value, without calling code of the site."""
     return repr(value) if type(value).__module__ == "builtins" else object.__repr__(value)
 
 
 def guarded(
     what: str, function: Callable[[], tuple[int, bytes | None, int]], failed: int
 ) -> tuple[int, bytes | None, int]:
-    """Run the body of an entry point so that it never raises.
+    """Run the body of an entry point; never raise.
 
     Args:
-        what: describes it, for the log.
+        what: describes the entry point for the log.
         function: the body.
-        failed: the return code for Slurm if it raises.
+        failed: the result for Slurm if the body raises.
 
     Returns:
-        what the body returned, or the failure with one line for the user.
+        the result of the body; if it raises, ``failed`` and a line for the user.
     """
     try:
         return function()
-    except BaseException as error:  # noqa: BLE001 - a bug of slurmhooks itself: fail closed, and say so
+    except BaseException as error:  # noqa: BLE001 - a bug in slurmhooks itself must fail the call
         return bug(what, error, failed)
 
 
 def bug(what: str, error: BaseException, failed: int) -> tuple[int, bytes, int]:
-    """Return the answer of an entry point whose body raised: the failure, with one line for the user."""
+    """Return the result of an entry point whose body raised: the failure, and a line for the user."""
     return failed, report_bug(what, error)[0].encode(), 0
 
 
 def report(handler: Handler, error: BaseException) -> tuple[str, str]:
-    """Log the traceback of a handler's bug; see :func:`report_bug`."""
+    """Log the traceback of a bug in a handler; see :func:`report_bug`."""
     return report_bug(f"{handler.spec.name} handler {handler.label} ({handler.where})", error, handler.path)
 
 
@@ -166,10 +166,10 @@ def report_bug(what: str, error: BaseException, path: str | None = None) -> tupl
     Args:
         what: describes what raised.
         error: the exception.
-        path: leave out the frames above this file.
+        path: omit the frames above the first one in this file.
 
     Returns:
-        the one line for the user, and the id.
+        the line for the user, and the id.
     """
     import os
 
@@ -180,14 +180,14 @@ def report_bug(what: str, error: BaseException, path: str | None = None) -> tupl
 
 
 def report_findings(findings: Iterable[str], consequence: str = "no hook runs until this is fixed") -> str:
-    """Log what is wrong with the hook files or the configuration, under a new id.
+    """Log the errors in hook files or the configuration under a new id.
 
     Args:
-        findings: each may have several lines.
-        consequence: what it means for now.
+        findings: the errors; each may have several lines.
+        consequence: the state until they are corrected.
 
     Returns:
-        the one line for the user.
+        the line for the user.
     """
     import os
 
@@ -198,12 +198,12 @@ def report_findings(findings: Iterable[str], consequence: str = "no hook runs un
 
 
 def for_user(what: str, error_id: str) -> str:
-    """Return the one line that a user sees of a fault that is not theirs."""
+    """Return the line that a user sees for a fault that is not theirs."""
     return log.message(f"slurmhooks: {what} (error {error_id}); please tell your administrators")
 
 
 def format_traceback(error: BaseException, path: str | None = None) -> list[str]:
-    """Return the lines of a traceback, beginning at the first frame in ``path`` if there is one."""
+    """Return the lines of a traceback, from the first frame in ``path`` on, if it has one."""
     import traceback
 
     trace = error.__traceback__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The exceptions of slurmhooks; imports nothing, so that everything may import it."""
+"""The exceptions of slurmhooks. Imports nothing, so that every module can import it."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ if TYPE_CHECKING:
 
 
 class SlurmhooksError(Exception):
-    """Base of the errors that slurmhooks itself raises."""
+    """Base class of the errors that slurmhooks raises."""
 
 
 class Reject(Exception):  # noqa: N818 - the contract's name: a decision, not an error
-    """Refuse the request at hand, with a text for the user.
+    """Raised by a handler to refuse the request, with a text for the user.
 
     Args:
         text: what the user reads, one or more lines.
-        code: an ``ESLURM_*`` or ``ESPANK_*`` name, or a number; None for the hook's general failure. Whatever else it
-            is, a misspelled name or one of another release than the running one, the request is refused with the
-            general failure, and the log says so.
+        code: an ``ESLURM_*`` or ``ESPANK_*`` name, or a number; None for the hook's general failure code. If the code
+            is invalid, for example misspelled or unknown to the running release, the request is refused with the
+            general failure code, and the log says so.
     """
 
     text = ""
     code: str | int | None = None
 
     def __init__(self, text: str = "", *, code: str | int | None = None) -> None:
-        """Keep text and code; see the class."""
+        """Store text and code; see the class."""
         super().__init__(text)
-        # Another exception, for instance: what it says is for the user.
+        # The text may be another exception: the user reads its message.
         self.text = str(text) if text else ""
         self.code = code
 
@@ -38,7 +38,7 @@ class StaleHandleError(SlurmhooksError):
 
 
 class HandlerError(SlurmhooksError):
-    """A handler broke the rules of its hook, for instance by returning a value."""
+    """A handler broke a rule of its hook, for example by returning a value."""
 
 
 class SpankError(SlurmhooksError):
@@ -51,33 +51,33 @@ class SpankError(SlurmhooksError):
     """
 
     def __init__(self, code: str, item: str, text: str) -> None:
-        """Keep code, item and text; see the class."""
+        """Store code, item and text; see the class."""
         super().__init__(f"{item}: {text} ({code})")
         self.code = code
         self.item = item
 
 
 class ConfigError(SlurmhooksError):
-    """The configuration is wrong; one finding for each thing that is.
+    """The configuration is invalid.
 
     Args:
-        findings: each names file, key and what to do.
+        findings: one for each error; it names the file, the key and the remedy.
     """
 
     def __init__(self, findings: Sequence[str]) -> None:
-        """Keep the findings; see the class."""
+        """Store the findings; see the class."""
         super().__init__("\n".join(findings))
         self.findings = list(findings)
 
 
 class LoadError(SlurmhooksError):
-    """Hook files could not be loaded; one finding for each thing that is wrong.
+    """Hook files could not be loaded.
 
     Args:
-        findings: each names file, line and cause, with the traceback in further lines where there is one.
+        findings: one for each error; it names the file, the line and the cause. A traceback follows in further lines.
     """
 
     def __init__(self, findings: Sequence[str]) -> None:
-        """Keep the findings; see the class."""
+        """Store the findings; see the class."""
         super().__init__("\n".join(findings))
         self.findings = list(findings)

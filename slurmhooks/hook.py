@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a site imports: ``hook``, and below it a decorator for each hook."""
+"""``hook``, which hook files import: it has a decorator for each hook."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 
 
 def _unknown(group: object, name: str, below: str) -> AttributeError:
-    """Return the error for a hook that does not exist."""
-    names = ", ".join(known for known in sorted(vars(group)) if not known.startswith("_"))
+    """Return an error that lists the existing hooks."""
+    names = ", ".join(attribute for attribute in sorted(vars(group)) if not attribute.startswith("_"))
     return AttributeError(f"{below} has no {name!r}; it has: {names}")
 
 
 class JobSubmitHook(Decorator):
-    """``hook.job_submit``, and below it the plugin's own start and end."""
+    """``hook.job_submit``; ``init`` and ``fini`` are called at the start and the end of a worker process."""
 
     __slots__ = ("fini", "init")
 
     def __init__(self) -> None:
-        """Make the three decorators."""
+        """Create the three decorators."""
         super().__init__("job_submit")
         self.init = Decorator("job_submit.init")
         self.fini = Decorator("job_submit.fini")
 
 
 class SpankHooks:
-    """``hook.spank``: one decorator a callback of spank(7), and options."""
+    """``hook.spank``: a decorator for each callback of spank(7), and options."""
 
     def __init__(self) -> None:
-        """Make the decorators."""
+        """Create the decorators."""
         self.init = Decorator("spank.init")
         self.job_prolog = Decorator("spank.job_prolog")
         self.init_post_opt = Decorator("spank.init_post_opt")
@@ -56,7 +56,7 @@ class SpankHooks:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            """Explain a hook that does not exist."""
+            """Raise an error that lists the existing hooks."""
             raise _unknown(self, name, "hook.spank")
 
     if TYPE_CHECKING:
@@ -130,24 +130,24 @@ class SpankHooks:
 
         Args:
             name: without the dashes, at most 75 bytes.
-            arginfo: one word that stands for the argument in ``--help``; None: a flag that takes no argument.
+            arginfo: one word that names the argument in ``--help``; None for a flag, which takes no argument.
             usage: the help text.
-            optional: the argument may be left out (``--name`` or ``--name=ARG``); the value is then True.
-            type: turns the argument's text into a value; a ValueError refuses it.
-            contexts: where it is known; "local" is srun, "allocator" sbatch and salloc.
+            optional: the argument may be omitted (``--name`` or ``--name=ARG``); the value is then True.
+            type: converts the text of the argument; a ValueError that it raises refuses the text.
+            contexts: where the option exists; "local" is srun, "allocator" is sbatch and salloc.
 
         Returns:
-            an object whose ``.value`` reads the same in every context.
+            an object whose ``.value`` is the same in every context.
 
         Raises:
-            TypeError: there is no usage. (What else is wrong is found when the file is loaded, all at once.)
+            TypeError: usage is missing. (Other errors are reported when the file is loaded, all at once.)
         """
         if usage is None:
             raise TypeError(f"hook.spank.option({name!r}) needs usage=, the text for --help")
-        given = (contexts,) if isinstance(contexts, str) else tuple(contexts)
+        places = (contexts,) if isinstance(contexts, str) else tuple(contexts)
         caller = sys._getframe(1)
         where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
-        option = Option(name, arginfo, usage, optional, type, given, next_sequence(), running_module(), where)
+        option = Option(name, arginfo, usage, optional, type, places, next_sequence(), running_module(), where)
         collect(option)
         return option
 
@@ -172,22 +172,22 @@ class ScrunHooks:
     """``hook.scrun``: the staging functions of scrun.lua(5)."""
 
     def __init__(self) -> None:
-        """Make the decorators."""
+        """Create the decorators."""
         self.stage_in = Decorator("scrun.stage_in")
         self.stage_out = Decorator("scrun.stage_out")
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            """Explain a hook that does not exist."""
+            """Raise an error that lists the existing hooks."""
             raise _unknown(self, name, "hook.scrun")
 
 
 class Hooks:
-    """The root of all decorators."""
+    """The type of ``hook``."""
 
     def __init__(self) -> None:
-        """Make the decorators."""
+        """Create the decorators."""
         self.job_submit = JobSubmitHook()
         self.job_modify = Decorator("job_modify")
         self.spank = SpankHooks()
@@ -197,9 +197,9 @@ class Hooks:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            """Explain a hook that does not exist."""
+            """Raise an error that lists the existing hooks."""
             raise _unknown(self, name, "hook")
 
 
 hook = Hooks()
-"""What a hook file imports."""
+"""The object that hook files import."""

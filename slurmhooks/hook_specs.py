@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hooks that exist: Slurm's functions, and what a handler of each may take."""
+"""The table of hooks: Slurm's functions, and the arguments of their handlers."""
 
 from __future__ import annotations
 
 CONTEXTS = ("local", "remote", "allocator", "slurmd", "job_script")
-"""The contexts of spank_context(), by Slurm's names; index + 1 is Slurm's number."""
+"""The results of spank_context(), by Slurm's names; Slurm's number is the index + 1."""
 
 COMMANDS = ("salloc", "sbatch", "srun", "scrontab")
 """The contexts of cli_filter: the commands, in the order of native/cli_filter/cli_filter_python.c."""
 
 
 class HookSpec:
-    """One documented function of Slurm that handlers can stand in for.
+    """One documented function of Slurm for which handlers can be written.
 
     Attributes:
-        name: how a site names it below ``hook``.
+        name: its name below ``hook``.
         function: Slurm's function.
-        arguments: the names that a handler may take, any subset.
-        contexts: for SPANK and cli_filter, the contexts in which Slurm makes this call.
-        on_error: what a handler's bug may do; the first is the default, the second lets the request pass.
+        arguments: the names of the arguments; a handler takes any subset.
+        contexts: for SPANK and cli_filter, the contexts in which Slurm calls the function.
+        on_error: the values of ``on_error``: the first is the default, the second lets the request pass.
     """
 
     __slots__ = ("arguments", "contexts", "function", "name", "on_error")
 
     @property
     def has_timeout(self) -> bool:
-        """Whether handlers may have a time limit of their own: they run in worker processes."""
+        """Whether a handler may have its own time limit: only worker processes can be killed."""
         return self.name in ("job_submit", "job_modify")
 
     def __init__(
@@ -36,7 +36,7 @@ class HookSpec:
         on_error: tuple[str, str],
         contexts: tuple[str, ...] = (),
     ) -> None:
-        """Keep the description; see the class."""
+        """Store the description; see the class."""
         self.name = name
         self.function = function
         self.arguments = arguments
@@ -79,4 +79,4 @@ HOOKS = {
         HookSpec("scrun.stage_out", "slurm_scrun_stage_out()", ("container",), _FAIL),
     )
 }
-"""Every hook, by its name below ``hook``. A new one is a row here and an attribute in slurmhooks.hook."""
+"""All hooks, by their names below ``hook``. A new hook is a row here and an attribute in slurmhooks.hook."""

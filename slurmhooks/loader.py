@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Imports a site's hook files: all or nothing, every error at once."""
+"""Loads hook files: all of them or none, and reports all errors at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import posix
 import sys
 
 from slurmhooks import trusted
-from slurmhooks.decorator import MARKS, Collection, collecting
+from slurmhooks.decorator import MARKS, Collection
 from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
 from slurmhooks.log import visible
@@ -17,26 +17,26 @@ from slurmhooks.registry import Registry, layers, missing, verify, verify_option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
     from types import ModuleType
 
     from slurmhooks.decorator import Mark
     from slurmhooks.registry import Handler
 
 PACKAGE = "slurmhooks_site"
-"""Hook files are modules of this name, a dot and their stem, so that a site's files never shadow anything."""
+"""Hook files are modules below this package, so that they cannot shadow any other module."""
 
 LUA = ".lua"
 
 
 class Source:
-    """One thing to load: a hook file or an installed module.
+    """A hook file or an installed module.
 
     Attributes:
-        path: of a file, without links.
-        name: the name that the file was found by; it stays the same when a link is set to another file.
-        module: of an installed module.
-        read: for a file in another language, returns its handlers or raises LoadError.
+        path: of a file, with symbolic links resolved.
+        name: the path of the file before links were resolved; it stays the same when a link is changed.
+        module: name of an installed module.
+        read: for a file in another language, the function that returns its handlers or raises LoadError.
     """
 
     __slots__ = ("module", "name", "path", "read")
@@ -49,7 +49,7 @@ class Source:
         read: Callable[[str], list[Handler]] | None = None,
         name: str | None = None,
     ) -> None:
-        """Give a path or a module; the name is that of either unless it is given."""
+        """Store a path or a module; by default, that is the name."""
         self.path = path
         self.module = module
         self.read = read
@@ -57,21 +57,22 @@ class Source:
 
     @property
     def scripted(self) -> bool:
-        """Whether it is a Lua script, for slurmhooks.lua."""
+        """Whether it is a Lua script."""
         return self.path is not None and self.path.endswith(LUA)
 
 
 def expand(patterns: Iterable[str], base: str) -> list[Source]:
-    """Return the hook files that patterns name, sorted within each pattern, each file once.
+    """Return the files that patterns match, sorted within each pattern, and each file once.
 
     Args:
-        patterns: file names and globs; a plain name that does not exist is returned too, for :func:`load` to find.
-        base: the folder that relative ones start from.
+        patterns: file names and globs. A file name is returned even if the file does not exist, and :func:`load` then
+            reports it.
+        base: the folder of relative patterns.
 
     Raises:
-        LoadError: a folder exists but cannot be listed, or a pattern cannot be used; with a finding for each.
+        LoadError: folders exist but cannot be listed, or patterns are invalid.
     """
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     findings: list[str] = []
     for pattern in patterns:
         try:
@@ -80,111 +81,119 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
             findings += error.findings
             continue
         for name in names:
-            # A Lua script by the name that it is called in its messages.
-            found.setdefault(name if name.endswith(LUA) else real(name), name)
+            # Lua shows the path of a script in messages, where users expect the configured one.
+            files.setdefault(name if name.endswith(LUA) else real(name), name)
     if findings:
         raise LoadError(findings)
-    return [Source(path=path, name=name) for path, name in found.items()]
+    return [Source(path=path, name=name) for path, name in files.items()]
 
 
 def names(sources: Iterable[Source]) -> list[str]:
-    """Return the files among some sources."""
+    """Return the paths of those sources that are files."""
     return [source.path for source in sources if source.path is not None]
 
 
-def load(
-    sources: Sequence[Source],
-    require: Iterable[str] = (),
-) -> Registry:
-    """Import hook files and modules, verify every handler and option, and put them in order.
+def load(sources: Iterable[Source], require: Iterable[str] = ()) -> Registry:
+    """Load hook files and modules, and verify all handlers and options.
 
     Args:
-        sources: what to load.
+        sources: what to load, in order.
         require: labels of handlers that must be among them: ``[hooks] require`` of the configuration.
 
     Raises:
-        LoadError: with every finding of every file; nothing is registered then.
+        LoadError: with all findings of all files; nothing is registered then.
     """
-    # A hook file sees no other one while it is loaded, neither of this load nor of an earlier one: whether it can
-    # import another must not depend on their order.
+    # No hook file can import another one, of this load or of an earlier one: it would depend on the order of loading.
     others = {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith(f"{PACKAGE}.")}
-    modules: dict[str, ModuleType] = {}
+    loading = _Loading()
     try:
-        registry = _load(sources, require, modules)
+        for source in sources:
+            loading.add(source)
     finally:
         sys.modules.update(others)
-    sys.modules.update(modules)
-    return registry
-
-
-def _load(sources: Sequence[Source], require: Iterable[str], modules: dict[str, ModuleType]) -> Registry:
-    """Do as :func:`load`; the modules of hook files are put into ``modules``."""
-    handlers: list[Handler] = []
-    options: list[Option] = []
-    findings: list[str] = []
-    notes: list[str] = []
-    contents: dict[str, list[Handler]] = {}
-    seen: set[int] = set()
-    made = Collection()
-    for source in sources:
-        reason = unfit(source.path) if source.path is not None else None
-        if reason is not None:
-            findings.append(reason)
-            continue
-        own = contents.setdefault(source.name, [])
-        if source.path is not None and source.read is not None:
-            try:
-                own += source.read(source.path)
-            except LoadError as error:
-                findings += error.findings
-            handlers += own
-            continue
-        collection = Collection()
-        collecting(collection)
-        try:
-            if source.path is not None:
-                module = _run_file(source.path)
-                modules[module.__name__] = sys.modules.pop(module.__name__, module)
-                label = _stem(source.path)
-            else:
-                assert source.module is not None
-                module = _import(source.module)
-                label = source.module
-        except BaseException as error:  # noqa: BLE001 - a site's file may raise anything, SystemExit too
-            findings.append(_describe(source, error))
-            continue
-        finally:
-            collecting(None)
-        made.marks += collection.marks
-        made.options += collection.options
-        marks = _marks(made, module)
-        for mark, function in marks:
-            if mark.sequence in seen:
-                continue
-            seen.add(mark.sequence)
-            handler, wrong = verify(mark, function, label)
-            findings += wrong or _replaced(mark, function, module)
-            if handler is not None:
-                own.append(handler)
-        handlers += own
-        new_options = _options(made, module, options)
-        options += new_options
-        if not marks and not new_options:
-            notes.append(f"{source.name}: no handler and no option in it; handlers need a decorator: @hook.job_submit")
     if "structlog" in sys.modules or "logging" in sys.modules:
         from slurmhooks import structured
 
         structured.attach()
-    findings += verify_options(options)
-    if not findings:
-        findings += missing(require, handlers)
-    if findings:
-        raise LoadError(findings)
-    return Registry(handlers, options, contents, notes, modules)
+    registry = loading.registry(require)
+    sys.modules.update(registry.modules)
+    return registry
+
+
+class _Loading:
+    """The handlers and options that have been loaded so far, and the findings."""
+
+    def __init__(self) -> None:
+        self._handlers: list[Handler] = []
+        self._options: list[Option] = []
+        self._findings: list[str] = []
+        self._notes: list[str] = []
+        self._contents: dict[str, list[Handler]] = {}
+        self._modules: dict[str, ModuleType] = {}
+        self._defined = Collection()
+        self._sequences: set[int] = set()
+
+    def registry(self, require: Iterable[str]) -> Registry:
+        """Return the result; raise as :func:`load`."""
+        findings = [*self._findings, *verify_options(self._options)] or missing(require, self._handlers)
+        if findings:
+            raise LoadError(findings)
+        return Registry(self._handlers, self._options, self._contents, self._notes, self._modules)
+
+    def add(self, source: Source) -> None:
+        """Load a source; note what is wrong with it."""
+        reason = unfit(source.path) if source.path is not None else None
+        if reason is not None:
+            self._findings.append(reason)
+            return
+        handlers = self._contents.setdefault(source.name, [])
+        if source.path is not None and source.read is not None:
+            try:
+                handlers += source.read(source.path)
+            except LoadError as error:
+                self._findings += error.findings
+        else:
+            self._add_python(source, handlers)
+        self._handlers += handlers
+
+    def _add_python(self, source: Source, handlers: list[Handler]) -> None:
+        collection = Collection()
+        try:
+            with collection:
+                module, label = self._run(source)
+        except BaseException as error:  # noqa: BLE001 - code of the site may raise anything, even SystemExit
+            self._findings.append(_describe(source, error))
+            return
+        self._defined.marks += collection.marks
+        self._defined.options += collection.options
+        marks = _marks(self._defined, module)
+        for mark, function in marks:
+            if mark.sequence in self._sequences:
+                continue
+            self._sequences.add(mark.sequence)
+            handler, findings = verify(mark, function, label)
+            self._findings += findings or _replaced(mark, function, module)
+            if handler is not None:
+                handlers.append(handler)
+        options = _options(self._defined, module, self._options)
+        self._options += options
+        if not marks and not options:
+            self._notes.append(
+                f"{source.name}: no handler and no option in it; handlers need a decorator: @hook.job_submit"
+            )
+
+    def _run(self, source: Source) -> tuple[ModuleType, str]:
+        """Run a hook file or import a module; return it and its name in labels."""
+        if source.path is None:
+            assert source.module is not None
+            return _import(source.module), source.module
+        module = _run_file(source.path)
+        self._modules[module.__name__] = module
+        return module, _stem(source.path)
 
 
 def unfit(path: str) -> str | None:
-    """Return why a hook file must not be run, or None."""
+    """Return why a file cannot be run as a hook file; None if it can."""
     try:
         posix.close(trusted.open_file(path))
     except LoadError as error:
@@ -199,53 +208,49 @@ def unfit(path: str) -> str | None:
 
 
 def _stem(path: str) -> str:
-    """Return the name of a hook file, without folder and ending."""
+    """Return the name of a hook file without its folder and suffix."""
     return path.rpartition("/")[2].removesuffix(".py")
 
 
 def _run_file(path: str) -> ModuleType:
-    """Run a hook file as a module.
+    """Run a hook file as a module, which is not in sys.modules afterwards.
 
-    It is compiled each time, in less than a millisecond: byte code in __pycache__ could be somebody else's.
+    The file is compiled each time, in less than a millisecond: another user could have written the byte code in
+    __pycache__.
     """
-    # importlib.machinery, without the imports of the package importlib.
+    # These are in importlib.machinery, too, which imports the whole package importlib.
     from _frozen_importlib import ModuleSpec
     from _frozen_importlib_external import SourceFileLoader
 
-    stem = _stem(path)
     if PACKAGE not in sys.modules:
         sys.modules[PACKAGE] = type(sys)(PACKAGE)
-    name = f"{PACKAGE}.{stem}"
+    name = f"{PACKAGE}.{_stem(path)}"
     loader = SourceFileLoader(name, path)
     code = loader.source_to_code(trusted.read(path), path)
     module = type(sys)(name)
     module.__file__ = path
     module.__loader__ = loader
     module.__spec__ = ModuleSpec(name, loader, origin=path)
-    before = sys.modules.get(name)
     sys.modules[name] = module
     try:
         exec(code, module.__dict__)
-    except BaseException:
-        if before is None:
-            del sys.modules[name]
-        else:
-            sys.modules[name] = before
-        raise
+    finally:
+        # A module may have put another object in its place.
+        module = sys.modules.pop(name, module)
     return module
 
 
 def _import(name: str) -> ModuleType:
-    """Import an installed module of a site.
+    """Import an installed module.
 
     Raises:
-        LoadError: somebody else could have written it, or a package that it is in.
+        LoadError: another user could have written it, or a package that contains it.
     """
     from _frozen_importlib import _find_spec  # type: ignore[attr-defined]
 
     package, _, _ = name.rpartition(".")
     if name not in sys.modules and trusted.guarded():
-        # What a package imports from its own folders is as safe as they are; docs/security.md says so.
+        # Further imports of a package are as safe as its folders; see docs/security.md.
         spec = _find_spec(name, _import(package).__path__ if package else None)
         for file in (spec.origin, spec.cached) if spec is not None and spec.has_location else ():
             trusted.check(file)
@@ -253,45 +258,46 @@ def _import(name: str) -> ModuleType:
     return sys.modules[name]
 
 
-def _marks(made: Collection, module: ModuleType) -> list[tuple[Mark, Callable[..., object]]]:
-    """Return the marks of a module, each with what to call, in the order of definition.
+def _marks(defined: Collection, module: ModuleType) -> list[tuple[Mark, Callable[..., object]]]:
+    """Return the marks of a module in the order of definition, each with the function to call.
 
-    Those that it made are all taken: of two functions of one name the first would be lost otherwise. What stands in its
-    namespace wins: it may be a wrapper around the marked function, or a handler imported from elsewhere. What other
-    modules made on being imported is not taken: it would be gone when hook files are loaded again.
+    These are the marks that the module has defined, all of them: of two functions with one name, both run. The
+    namespace of the module adds handlers that it has imported, and replaces a marked function by the wrapper that has
+    its name. What other modules defined while they were imported does not count: it would be missing in the next load,
+    as Python does not run them again.
 
     Args:
-        made: all that was made in this load.
+        defined: everything that was defined in this load.
         module: the module.
     """
-    found: dict[int, tuple[Mark, Callable[..., object]]] = {
-        mark.sequence: (mark, mark.function) for mark in made.marks if _belongs(mark.owner, module)
+    functions: dict[int, tuple[Mark, Callable[..., object]]] = {
+        mark.sequence: (mark, mark.function) for mark in defined.marks if _belongs(mark.owner, module)
     }
     for value in list(vars(module).values()):
         marks = getattr(value, MARKS, None) if callable(value) and not isinstance(value, type) else None
         if isinstance(marks, list):
             for mark in marks:
-                # Marks that a hook file made in an earlier load are over.
-                if mark in made.marks or not mark.owner.startswith(f"{PACKAGE}."):
-                    found[mark.sequence] = (mark, value)
-    return [found[sequence] for sequence in sorted(found)]
+                # Marks that a hook file set in an earlier load do not count.
+                if mark in defined.marks or not mark.owner.startswith(f"{PACKAGE}."):
+                    functions[mark.sequence] = (mark, value)
+    return [functions[sequence] for sequence in sorted(functions)]
 
 
 def _replaced(mark: Mark, function: Callable[..., object], module: ModuleType) -> list[str]:
-    """Return a finding if the module calls something else by the name of a marked function, such as a plain wrapper.
+    """Return a finding if the name of a marked function is bound to another object, such as a wrapper without marks.
 
-    The marked function alone would run, without what a decorator above the mark adds.
+    Only the marked function would run, without the code that a decorator above the mark adds.
     """
     code = layers(mark.function)[-1]
     name = getattr(mark.function, "__qualname__", "")
     if function is not mark.function or code is None or mark.function.__module__ != mark.owner:
         return []
-    # A module inside a package defines its own names.
+    # The owner may be a module inside the package.
     bound = vars(sys.modules.get(mark.owner, module)).get(name, function)
     marks = getattr(bound, MARKS, None)
-    twice = isinstance(marks, list) and any(other.function is bound for other in marks)
-    # Of two marked functions of one name both run.
-    if bound is function or (twice and getattr(bound, "__qualname__", None) == name):
+    marked = isinstance(marks, list) and any(other.function is bound for other in marks)
+    # Two marked functions may have one name: both run.
+    if bound is function or (marked and getattr(bound, "__qualname__", None) == name):
         return []
     return [
         f"{code.co_filename}:{code.co_firstlineno}: hook.{mark.hook} marks the function {name}, but the name stands for"
@@ -301,21 +307,22 @@ def _replaced(mark: Mark, function: Callable[..., object], module: ModuleType) -
 
 
 def _belongs(owner: str, module: ModuleType) -> bool:
-    """Tell whether what a module made is of this one: it is itself or, for a package, inside."""
+    """Tell whether a module is the owner of a mark or option or, for a package, contains the owner."""
     name = module.__name__
     return owner == name or (not name.startswith(f"{PACKAGE}.") and owner.startswith(f"{name}."))
 
 
-def _options(made: Collection, module: ModuleType, known: list[Option]) -> list[Option]:
-    found = {option.sequence: option for option in made.options if _belongs(option.owner, module)}
+def _options(defined: Collection, module: ModuleType, known: list[Option]) -> list[Option]:
+    """Return the new options of a module: those that it has defined or imported, in the order of definition."""
+    options = {option.sequence: option for option in defined.options if _belongs(option.owner, module)}
     for value in list(vars(module).values()):
         if isinstance(value, Option):
-            found[value.sequence] = value
-    return [found[sequence] for sequence in sorted(found) if found[sequence] not in known]
+            options[value.sequence] = value
+    return [options[sequence] for sequence in sorted(options) if options[sequence] not in known]
 
 
 def _describe(source: Source, error: BaseException) -> str:
-    """Return a finding: where it is wrong, what, and the traceback below."""
+    """Return a finding for an exception: file, line and message, and the traceback in further lines."""
     if isinstance(error, LoadError):
         return "\n".join(error.findings)
     name = source.path or source.module or "?"
@@ -336,7 +343,7 @@ def _describe(source: Source, error: BaseException) -> str:
 
 
 def _hint(source: Source, error: BaseException) -> str:
-    """Return what to do about an import of another hook file, or nothing."""
+    """Return the remedy for an import of another hook file; an empty text for other errors."""
     if not isinstance(error, ImportError) or source.path is None:
         return ""
     name = (error.name or "").partition(".")[0]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The log of handlers: Slurm's own, at Slurm's levels.
+"""The log of handlers: Slurm's log, with Slurm's levels.
 
-In slurmctld, slurmd and slurmstepd it ends up in the daemon's log file, in srun, sbatch and salloc on the user's
-terminal (levels above error only with ``-v``).
+slurmctld, slurmd and slurmstepd write it to their log files; srun, sbatch and salloc to the user's terminal (levels
+above error only with ``-v``).
 
-Handlers log what users wrote. So every text passes :func:`visible` before it leaves: no user can forge a line, move the
-cursor of a terminal or fill a disk.
+Handlers log texts that come from users. Every text is therefore escaped and limited by :func:`visible`: no user can
+forge a line, control a terminal or fill a disk.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
 
 ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER = range(7)
 DEBUG4 = 7
-"""Known to Lua scripts only; Slurm's next level below debug3."""
+"""Slurm's next level below debug3, for Lua scripts only."""
 LEVELS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
-"""Slurm's names of the levels; their indices are what native/log.h takes."""
+"""Slurm's names of the levels. Their indices are the numbers of native/log.h."""
 
 PREFIX = "slurmhooks: "
 LIMIT = 4096
-"""Most bytes of one record, unless ``[log] limit`` of the configuration says otherwise."""
+"""Maximal size of a record in bytes, unless ``[log] limit`` of the configuration sets another one."""
 WHOLE = 16
-"""Most bytes of all records of one traceback, in limits of one record."""
+"""Maximal size of all records of one traceback together, as a multiple of the limit of one record."""
 
 _LAYOUT = "\n\t"
-"""What a message to the user may hold besides printable characters."""
+"""Control characters that a message to the user may contain."""
 _SPACES = "\u00a0\u202f\u3000"
-"""Blanks of written languages, which Python does not count as printable."""
+"""Spaces of written languages that Python does not consider printable."""
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _NOTE_SIZE = 40
-"""More than the note on what was left out needs."""
+"""Bytes that are reserved for the note on omitted text."""
 
 
 def visible(text: str, kept: str = "", limit: int = 0) -> str:
-    r"""Return a text in which nothing acts on a terminal or ends a line, and of limited length.
+    r"""Escape everything that could control a terminal or end a line, and limit the length.
 
     Control characters, characters that change the direction of text, line separators and bytes that are not UTF-8 are
-    escaped as in Python; ``\x9b`` is a byte, ``\u009b`` a character. Escaping twice changes nothing.
+    escaped as in Python; ``\x9b`` is a byte, ``\u009b`` a character. Escaping a result again does not change it.
 
     Args:
-        text: any text, undecodable bytes as ``surrogateescape`` leaves them.
-        kept: characters that stay as they are.
-        limit: most bytes of the result in UTF-8; 0: as many as there are. The end is cut, and a note takes its place.
+        text: any text; undecodable bytes are represented as by ``surrogateescape``.
+        kept: characters that are not escaped.
+        limit: maximal size of the result in bytes of UTF-8; 0 for none. A note replaces what is cut off at the end.
     """
     if text.isprintable() and (not limit or len(text) * 4 <= limit):
         return text
@@ -63,7 +63,7 @@ def visible(text: str, kept: str = "", limit: int = 0) -> str:
 
 def _escape(char: str) -> str:
     code = ord(char)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte, see surrogateescape
+    if 0xDC80 <= code <= 0xDCFF:  # an undecodable byte, from surrogateescape
         return f"\\x{code - 0xDC00:02x}"
     if code < 0x80:
         return _SHORT.get(char) or f"\\x{code:02x}"
@@ -71,16 +71,16 @@ def _escape(char: str) -> str:
 
 
 class Log:
-    """Writes lines to Slurm's log.
+    """Writes records to Slurm's log.
 
-    Each method takes a text, arguments for its ``%`` (as the logging module does) and fields, which are appended as
-    ``name=value``. Each call writes one record; see :func:`visible` for what becomes of newlines and long texts.
+    Each method takes a text, arguments for its ``%`` (as in the logging module), and fields, which are appended as
+    ``name=value``. Each call writes one record. Newlines are escaped, and long texts are cut; see :func:`visible`.
     """
 
     __slots__ = ("_limit", "_most", "_record", "_sink", "_user")
 
     def __init__(self) -> None:
-        """Write to standard error until a plugin point attaches Slurm's log."""
+        """Write to standard error, until a plugin attaches Slurm's log."""
         self._sink: Callable[[int, str], None] | None = None
         self._user: Callable[[str], None] | None = None
         self._record: Callable[[str], None] | None = None
@@ -90,45 +90,51 @@ class Log:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            """Explain a level that Slurm does not have."""
+            """Raise an error that lists Slurm's levels."""
             raise AttributeError(f"log has no {name!r}; its levels are Slurm's: {', '.join(LEVELS)}")
 
     def limit(self, level: str, size: int = LIMIT) -> None:
-        """Drop what is said at lower levels, and cut longer records; ``[log]`` of the configuration.
+        """Set the lowest level to log and the size of records, as in ``[log]`` of the configuration.
 
         Args:
             level: one of :data:`LEVELS`.
-            size: most bytes of a record, and of a message to the user.
+            size: maximal size in bytes of a record, and of a message to the user.
         """
         self._most = LEVELS.index(level)
         self._limit = size
 
+    @property
+    def outlets(
+        self,
+    ) -> tuple[Callable[[int, str], None] | None, Callable[[str], None] | None, Callable[[str], None] | None]:
+        """Return where lines go now, as arguments of :meth:`attach`: None for standard error."""
+        return self._sink, self._user, self._record
+
     def attach(
         self,
-        sink: Callable[[int, str], None],
-        user: Callable[[str], None],
+        sink: Callable[[int, str], None] | None,
+        user: Callable[[str], None] | None,
         record: Callable[[str], None] | None = None,
     ) -> None:
-        """Direct the lines to Slurm; for the plugin points.
+        """Write to Slurm's log from now on. For the plugins.
 
         Args:
-            sink: takes the index of a level and one line.
-            user: takes the text of :meth:`user`.
-            record: takes one line of :meth:`record`; by default, level error.
+            sink: called with the index of a level and one line.
+            user: called with the text of :meth:`user`.
+            record: called with one line of :meth:`record`; by default, such lines have level error.
         """
         self._sink = sink
         self._user = user
         self._record = record
 
     def record(self, text: str, start: str = "") -> None:
-        """Log what only administrators are to read, such as a traceback, one record a line.
+        """Log a text of several lines for administrators, such as a traceback, with one record for each line.
 
-        In processes whose errors reach the user's terminal this is another level or another log; the plugin point
-        knows.
+        Where errors reach the user's terminal, the plugin writes it at another level or to another log.
 
         Args:
-            text: of several lines; the middle is left out if it exceeds :data:`WHOLE` times the limit of a record.
-            start: precedes each line.
+            text: its middle is omitted if it exceeds :data:`WHOLE` times the limit of a record.
+            start: written before each line.
         """
         lines = text.split("\n")
         first, last = 0, len(lines)
@@ -177,11 +183,11 @@ class Log:
         self.write(DEBUG3, text, args, fields)
 
     def user(self, text: str, /, *args: object) -> None:
-        """Show a text to the user of the command that caused this call, whether it is accepted or not.
+        """Show a text to the user of the command that caused this call, whether or not the request is accepted.
 
-        job_submit and job_modify: all texts of one call are shown together by sbatch, srun, salloc and scontrol
-        (22.05's job_modify cannot: they go to slurmctld's log). SPANK: through slurm_spank_log(). scrun: on its
-        standard error. Newlines stay; all else is as in the log.
+        job_submit and job_modify: sbatch, srun, salloc and scontrol show all texts of one call together (with 22.05's
+        job_modify, which cannot send them, they go to slurmctld's log). SPANK: written by slurm_spank_log(). scrun:
+        written to its standard error. Newlines are kept; everything else is escaped and limited as in the log.
         """
         text = self.message(_format(text, args, {}))
         if self._user is not None:
@@ -190,7 +196,7 @@ class Log:
             self._print("user", text)
 
     def message(self, text: str) -> str:
-        """Return a text of several lines as a user may see it."""
+        """Return a text of several lines, escaped and limited for a user."""
         return visible(text, _LAYOUT, self._limit)
 
     def write(
@@ -202,7 +208,7 @@ class Log:
         self._put(level, self._shown(_format(text, args, fields or {})))
 
     def plain(self, level: int, line: str) -> None:
-        """Log a line as it is, without what our own begin with; for scripts whose lines administrators know."""
+        """Log a line without the prefix of slurmhooks. For Lua scripts, whose lines administrators know."""
         line = visible(line, "", self._limit)
         if self._sink is not None:
             self._sink(level, line)
@@ -227,12 +233,12 @@ class Log:
 
 
 def _format(text: str, args: tuple[object, ...], fields: dict[str, object]) -> str:
-    """Return the line; a wrong format string is shown as it is: logging must not fail a job."""
+    """Return the line; with an invalid format string, the string and the arguments: logging must not fail a job."""
     line = _shown(str, text)
     if args:
-        # One mapping is for %(name)s, as in the module logging.
+        # A single mapping is for %(name)s, as in the logging module.
         values = args[0] if len(args) == 1 and isinstance(args[0], dict) and args[0] else args
-        formatted = _attempt(lambda given: line % given, values)
+        formatted = _attempt(lambda values: line % values, values)
         line = f"{line} {_shown(repr, args)}" if formatted is None else formatted
     if fields:
         line += "".join(f" {name}={_shown(repr, value)}" for name, value in fields.items())
@@ -240,18 +246,18 @@ def _format(text: str, args: tuple[object, ...], fields: dict[str, object]) -> s
 
 
 def _shown(how: Callable[[object], str], value: object) -> str:
-    """Return a value as text, its type if it cannot say more."""
+    """Return a value as text; its type if that raises."""
     text = _attempt(how, value)
     return f"<{type(value).__name__}>" if text is None else text
 
 
 def _attempt(how: Callable[[object], str], value: object) -> str | None:
-    """Return a text, None if a site's ``__str__`` or ``__repr__`` raises."""
+    """Return the text of a value; None if its ``__str__`` or ``__repr__`` raises."""
     try:
         return how(value)
-    except Exception:  # noqa: BLE001 - whatever they raise
+    except Exception:  # noqa: BLE001 - code of the site may raise anything
         return None
 
 
 log = Log()
-"""The log that hook files import."""
+"""The object that hook files import."""

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hook manifest: what hook files hold, written down for processes that would rather not start Python.
+"""The hook manifest: it records what hook files contain, so that most launches need not start Python.
 
-native/manifest reads it too and says what makes it void. One record a line, words apart by blanks, what is
-unusual in a word as ``%XX``::
+native/manifest reads it, too, and decides whether it is valid. Each line is a record of words that are separated by
+blanks; ``%XX`` represents a special character::
 
     slurmhooks-manifest 2 0x160508          version of the format, and Slurm's
-    file INODE SIZE MTIME_NS PATH           holds only while that file is this one
-    absent PATH                             holds only while there is no such file
-    glob INODE SIZE MTIME_NS COUNT FOLDER START END    or only while the folder has as many START*END
-    line ARG...                             a line of plugstack.conf, by its arguments; what follows is of this line
+    file INODE SIZE MTIME_NS PATH           valid only while the file is unchanged
+    absent PATH                             valid only while the file does not exist
+    glob INODE SIZE MTIME_NS COUNT FOLDER START END    ... or COUNT files match FOLDER/START*END
+    line ARG...                             a line of plugstack.conf; the next records belong to it
     source PATH                             a hook file to load
     module NAME                             an installed module to load
-    lua VERSION MODULE FILE PATH CPATH      the Lua that its scripts run on, see slurmhooks.lua.library
+    lua VERSION MODULE FILE PATH CPATH      the Lua library for its scripts, see slurmhooks.lua.library
     log LEVEL LIMIT                         as [log] of the configuration
-    call FUNCTION CONTEXTS                  there are handlers; bit n of CONTEXTS: spank_context_t n
+    call FUNCTION CONTEXTS                  has handlers; bit n of CONTEXTS is spank_context_t n
     option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
-    scrun                                   what follows is scrun's: source, module and log as above
+    scrun                                   the next records (source, module, log) are for scrun
     script PATH                             the site's own scrun.lua
-    cli_filter                              likewise, with lua and call; bit n of CONTEXTS: number n of COMMANDS
+    cli_filter                              likewise, with lua and call; bit n of CONTEXTS is number n of COMMANDS
     end
 
-No number of a device: overlays, Btrfs and NFS, of which many nodes' root file systems are, get another at each mount.
+Device numbers are not recorded: overlays, Btrfs and NFS, common root file systems of nodes, get new ones at each mount.
 """
 
 from __future__ import annotations
@@ -41,31 +41,31 @@ if TYPE_CHECKING:
 FILE_NAME = "slurmhooks.manifest"
 FORMAT = 2
 MOST_ARGUMENTS = 63
-"""Of a line; one less than MOST_WORDS of native/manifest/record.h."""
+"""Arguments of a line; one less than MOST_WORDS of native/manifest/record.h."""
 JOB_CALLBACKS = ("job_prolog", "job_epilog")
-"""slurmd starts a process for each of these that a plugin exports, and reads only at its start which it exports."""
+"""For each of these that a plugin exports at the start of slurmd, slurmd starts a process for each job."""
 TASK_CALLBACKS = ("user_init", "task_post_fork", "task_exit")
-"""With contain_spank, slurmstepd clones itself for each of these that a plugin exports."""
+"""For each of these that a plugin exports, slurmstepd clones itself, if contain_spank is set."""
 VARIANTS: dict[str, tuple[str, ...]] = {
     "minimal": (),
     "job": JOB_CALLBACKS,
     "task": TASK_CALLBACKS,
     "full": JOB_CALLBACKS + TASK_CALLBACKS,
 }
-"""The libraries spank_python-NAME.so, as native/meson.build links them, each with the costly callbacks it exports."""
+"""The libraries spank_python-NAME.so that native/meson.build links, with the costly callbacks that each exports."""
 COSTLY_CALLBACKS = VARIANTS["full"]
 
 
 class Line:
-    """One line of plugstack.conf, loaded.
+    """A line of plugstack.conf, after loading.
 
     Attributes:
-        args: its arguments, as they stand there.
-        sources: what it loads.
+        args: its arguments.
+        sources: its sources.
         rest: the arguments that handlers see.
-        registry: what was found.
-        lua: the words of the Lua that its scripts run on; empty if it has none.
-        log: level and limit of the configuration that it reads, as words; empty if it reads none.
+        registry: its handlers and options.
+        lua: the words of the Lua library for its scripts; empty if it has no scripts.
+        log: level and limit from the configuration, as words; empty if the line does not read a configuration.
     """
 
     __slots__ = ("args", "log", "lua", "registry", "rest", "sources")
@@ -79,7 +79,7 @@ class Line:
         lua: Sequence[str] = (),
         log: Sequence[str] = (),
     ) -> None:
-        """Keep what was found; see the class."""
+        """Store the arguments; see the class."""
         self.args = tuple(args)
         self.sources = list(sources)
         self.rest = list(rest)
@@ -89,19 +89,19 @@ class Line:
 
 
 POINTS = ("scrun", "cli_filter")
-"""The plugin points that take their hook files from slurmhooks.toml alone, as the manifest names them."""
+"""The plugin points that take their hook files from slurmhooks.toml alone, by their names in the manifest."""
 
 
 class Point:
-    """What one of :data:`POINTS` takes from the configuration.
+    """What one of :data:`POINTS` needs from the configuration.
 
     Attributes:
         name: of the point.
         sources: the hook files and modules.
-        log: level and limit of the configuration, as words.
+        log: level and limit, as words.
         script: for scrun, the path of the site's own scrun.lua, or None.
-        registry: the handlers; for scrun, C does not ask.
-        lua: the words of the Lua that its scripts run on; empty if it has none.
+        registry: the handlers; None for scrun, whose stub calls Python for each function.
+        lua: the Lua library for its scripts, as words; empty if it has none.
     """
 
     __slots__ = ("log", "lua", "name", "registry", "script", "sources")
@@ -115,7 +115,7 @@ class Point:
         registry: Registry | None = None,
         lua: Sequence[str] = (),
     ) -> None:
-        """Keep what was found; see the class."""
+        """Store the arguments; see the class."""
         self.name = name
         self.sources = list(sources)
         self.log = tuple(log)
@@ -125,7 +125,7 @@ class Point:
 
 
 def default_path() -> str:
-    """Return where the manifest is: beside slurm.conf."""
+    """Return the path of the manifest, which is beside slurm.conf."""
     from slurmhooks import slurm_conf
 
     return f"{slurm_conf.directory()}/{FILE_NAME}"
@@ -142,10 +142,10 @@ def render(
 
     Args:
         lines: all lines of plugstack.conf that name the plugin.
-        watched: the files and folders whose change makes it void.
+        watched: the files and folders whose change makes the manifest invalid.
         slurm_version: SLURM_VERSION_NUMBER of the installed plugin.
         patterns: absolute names and globs of hook files; the manifest is invalid once they match other files.
-        points: what the points without lines need; one that is not there reads the configuration.
+        points: a plugin point that is not among them reads the configuration.
     """
     rows = [f"slurmhooks-manifest {FORMAT} {slurm_version:#x}", "# made by 'slurmhooks compile'; safe to delete"]
     rows += list(dict.fromkeys([*map(_watch, sorted(set(watched))), *map(_pattern, sorted(set(patterns)))]))
@@ -173,13 +173,13 @@ def _calls(registry: Registry, point: str) -> list[str]:
 
 
 def calls(registry: Registry, point: str = "spank") -> dict[str, int]:
-    """Return the functions of a plugin point that have handlers, each with the contexts as bits."""
-    found: dict[str, int] = {}
+    """Return the functions of a plugin point that have handlers, each with their contexts as bits."""
+    contexts: dict[str, int] = {}
     for handler in registry.all_handlers():
         of, _, name = handler.spec.name.partition(".")
         if of == point:
-            found[name] = found.get(name, 0) | _bits(handler.contexts)
-    return found
+            contexts[name] = contexts.get(name, 0) | _bits(handler.contexts)
+    return contexts
 
 
 def variant(registries: Iterable[Registry]) -> str:
@@ -189,7 +189,7 @@ def variant(registries: Iterable[Registry]) -> str:
 
 
 def exported(variant: str) -> tuple[str, ...]:
-    """Return the costly callbacks that a variant exports; all of them for the plugin as installed ("")."""
+    """Return the costly callbacks that a variant exports; all of them for the installed plugin ("")."""
     return VARIANTS.get(variant, COSTLY_CALLBACKS)
 
 
@@ -210,35 +210,35 @@ def never_called(registry: Registry, missing: Iterable[str]) -> list[str]:
 
 
 def read(args: Sequence[str], path: str | None = None, point: str | None = None) -> list[list[str]] | None:
-    """Return the records of a line or of a plugin point, None if they are not there.
+    """Return the records of a line or of a plugin point; None if the manifest does not have it.
 
     Args:
-        args: the arguments on the line of plugstack.conf.
+        args: the arguments of the line of plugstack.conf.
+        path: path of the manifest; by default the one beside slurm.conf.
         point: one of :data:`POINTS`, in place of a line.
-        path: the manifest; by default the one beside slurm.conf.
 
     Raises:
-        LoadError: somebody else could have written it since C has read it.
+        LoadError: another user could have written the manifest, after C has read it.
     """
     try:
         rows = trusted.read(path or default_path()).decode("utf-8", "surrogateescape").split("\n")
     except OSError:
         return None
-    found: list[list[str]] | None = None
+    records: list[list[str]] | None = None
     inside = False
     for row in rows:
         words = [_decode(word) for word in row.split(" ")]
         if words[0] == "line" or words[0] in POINTS:
             inside = words == ([point] if point is not None else ["line", *args])
             if inside:
-                found = found or []
-        elif inside and found is not None:
-            found.append(words)
-    return found
+                records = records or []
+        elif inside and records is not None:
+            records.append(words)
+    return records
 
 
 def sources(rows: Sequence[Sequence[str]]) -> list[Source]:
-    """Return what to load according to the manifest, and limit the log as it says.
+    """Return the sources that the manifest names, and apply its ``log`` record.
 
     Args:
         rows: the records of a line or of a plugin point, see :func:`read`.
@@ -254,26 +254,26 @@ def sources(rows: Sequence[Sequence[str]]) -> list[Source]:
 
 
 def of_scripts(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[str]]:
-    """Return the words of the Lua for the scripts of a line, and the names of its options in the stub's order.
+    """Return the words of the Lua library for the scripts of a line, and the names of its options in the order of C.
 
     Args:
-        rows: its records, see :func:`read`.
+        rows: the records of the line, see :func:`read`.
     """
     lua = next((words[1:] for words in rows if words[0] == "lua"), ())
     return lua, [words[4] for words in rows if words[0] == "option"]
 
 
 def without_times(text: str) -> str:
-    """Return a manifest without the sizes and times of folders: another says only that each launch looks into it."""
+    """Return a manifest without sizes and times of folders. If only these differ, launches list the folders again."""
     rows = (row.split(" ") for row in text.split("\n"))
     return "\n".join(" ".join([*row[:2], *row[4:]] if row[0] == "glob" else row) for row in rows)
 
 
 def write(text: str, path: str) -> None:
-    """Put a manifest in place in one step, whoever else does so at the same time.
+    """Replace a manifest atomically; several processes may do so at the same time.
 
     Raises:
-        OSError: it cannot be written; what was there stays.
+        OSError: it cannot be written; the old one stays.
     """
     import os
 
@@ -290,30 +290,30 @@ def write(text: str, path: str) -> None:
 
 
 def _watch(path: str) -> str:
-    found = identity(path)
-    return _row("absent", path) if found is None else _row("file", *map(str, found[1:4]), path)
+    state = identity(path)
+    return _row("absent", path) if state is None else _row("file", *map(str, state[1:4]), path)
 
 
 def _pattern(pattern: str) -> str:
-    """Return the record that tells when a pattern comes to other files, as far as those found are watched themselves.
+    """Return the record by which C notices that a pattern matches other files. The files themselves are watched, too.
 
-    A folder changes for many reasons: byte code, an editor's temporary file. Its own time is the quick answer, the
-    number of names that fit is the second. With symbolic links among them that number says too little.
+    A folder changes for many reasons, such as byte code or the temporary files of editors. If its time has changed, C
+    counts the names that match. If symbolic links are among them, the number is not enough, and the folder is watched.
     """
     if not has_magic(pattern):
-        # By this name: it may be a link that is set to another file.
+        # Under this name: it may be a link, which can be set to another file.
         return _watch(pattern)
     import os
 
     plain = plain_glob(pattern)
     folder = os.path.dirname(pattern)
-    found = identity(folder)
-    if plain is None or found is None:
+    state = identity(folder)
+    if plain is None or state is None:
         return _watch(folder)
     names = matches(pattern)
     if any(map(os.path.islink, names)):
         return _watch(folder)
-    return _row("glob", *map(str, found[1:4]), str(len(names)), *plain)
+    return _row("glob", *map(str, state[1:4]), str(len(names)), *plain)
 
 
 def _option(option: Option) -> str:
@@ -329,7 +329,7 @@ def _option(option: Option) -> str:
 
 
 def _bits(contexts: Iterable[str]) -> int:
-    """Return contexts as bits; Slurm counts those of SPANK from 1."""
+    """Return contexts as bits. Slurm numbers those of SPANK from 1."""
     return sum(1 << (COMMANDS.index(name) if name in COMMANDS else CONTEXTS.index(name) + 1) for name in contexts)
 
 

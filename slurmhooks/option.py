@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     Value = TypeVar("Value", default=Any)
 
     class _Of(Generic[Value]):
-        """Makes a class generic."""
+        """Base class that makes Option generic for type checkers."""
 
 else:
-    Value, _Of = None, {None: object}  # the same without importing typing
+    Value, _Of = None, {None: object}  # for the process, without importing typing
 
 
 class Option(_Of[Value]):
@@ -24,15 +24,15 @@ class Option(_Of[Value]):
 
     Attributes:
         name: without the dashes.
-        arginfo: one word for ``--help``, or None for a flag that takes no argument.
+        arginfo: one word that names the argument in ``--help``; None for a flag, which takes no argument.
         usage: the help text.
-        optional: the argument may be left out.
-        type: turns the argument's text into a value.
-        contexts: where it is known.
-        sequence: counts options in the order of definition.
-        owner: name of the module that made it, see :func:`running_module`.
+        optional: the argument may be omitted.
+        type: converts the text of the argument.
+        contexts: the contexts in which the option exists.
+        sequence: number in the order of definition.
+        owner: name of the module that defined it, see slurmhooks.decorator.running_module.
         where: file and line, for messages.
-        scripted: it is of a Lua script, see slurmhooks.lua.
+        scripted: a Lua script defined it, see slurmhooks.lua.
     """
 
     scripted = False
@@ -64,7 +64,7 @@ class Option(_Of[Value]):
         owner: str,
         where: str = "",
     ) -> None:
-        """Keep the description; see the class."""
+        """Store the description; see the class."""
         self.name = name
         self.arginfo = arginfo
         self.usage = usage
@@ -79,17 +79,17 @@ class Option(_Of[Value]):
         self._given = False
 
     def __repr__(self) -> str:
-        """Return how a site spells it."""
+        """Return the option as a hook file spells it."""
         return f"hook.spank.option({self.name!r})"
 
     @property
     def value(self) -> Value | None:
-        """The value given by the user: None if not given, True for a flag without an argument."""
+        """The value that the user gave: None if the option was not given, True if it was given without an argument."""
         return self._value
 
     @property
     def given(self) -> bool:
-        """Whether the user gave the option, on the command line or by its environment variable."""
+        """Whether the user gave the option, on the command line or in its environment variable."""
         return self._given
 
     @property
@@ -99,23 +99,26 @@ class Option(_Of[Value]):
 
     @property
     def checked(self) -> bool:
-        """Whether a value must pass a type or a check before anything is submitted."""
+        """Whether a value must be converted or checked before anything is submitted."""
         return bool(self._checks) or self.type is not str
 
     def check(self, function: Callable[[Value], Value]) -> Callable[[Value], Value]:
-        """Decorate a validator: it takes the value and returns the one to keep.
+        """Decorate a function that checks the value; it returns the value to use.
 
-        It runs in srun, sbatch and salloc before anything is submitted, and again in slurmstepd. The text of a
-        ``Reject`` or ``ValueError`` that it raises is what the user sees.
+        It runs in srun, sbatch and salloc before anything is submitted, as the user, and again in slurmstepd, as root.
+        If it raises ``Reject`` or ``ValueError``, the command ends and the user sees the text of the exception.
         """
         self._checks.append(function)
         return function
 
     def convert(self, argument: str | None) -> Value:
-        """Return the value for an argument; raises what type and checks raise. For the SPANK point.
+        """Convert and check an argument. For the SPANK plugin.
 
         Args:
-            argument: the text, None if there is none.
+            argument: the text; None if the option was given without one.
+
+        Raises:
+            Exception: whatever the type or a check raises.
         """
         value: Any = True if argument is None else self.type(argument)
         result: Value = value
@@ -124,11 +127,11 @@ class Option(_Of[Value]):
         return result
 
     def accept(self, value: Value) -> None:
-        """Keep a converted value. For the SPANK point."""
+        """Store a converted value. For the SPANK plugin."""
         self._value = value
         self._given = True
 
     def reset(self) -> None:
-        """Forget the value. For the SPANK point and for tests."""
+        """Return to the state of an option that was not given. For the SPANK plugin and for tests."""
         self._value = None
         self._given = False

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names of files: globs, symbolic links, and what stat says of them.
+"""Names of files: globs, symbolic links, and results of stat.
 
-Launches import this module, so it does without os, glob and fnmatch where it can.
+Launches import this module. It avoids os, glob and fnmatch where possible: to import them takes milliseconds.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from slurmhooks.errors import LoadError
 from slurmhooks.log import visible
 
 ENOENT, ENOTDIR = 2, 20
-"""As in errno, which is not imported for two numbers of Linux."""
+"""As in the module errno, which is not worth an import here."""
 
 Identity = tuple[int, int, int, int, int, int, int, int]
 """Device, inode, size, mtime and ctime in nanoseconds, mode, owner, group."""
 
 State = Identity | int
-"""What stat says of a name: the identity of what it leads to, or the errno."""
+"""The result of stat for a name: the identity of the file, or the errno."""
 
 
 def has_magic(pattern: str) -> bool:
-    """Tell whether a pattern is a glob, and not the name of one file."""
+    """Tell whether a pattern is a glob rather than the name of a file."""
     return any(sign in pattern for sign in "*?[")
 
 
 def plain_glob(pattern: str) -> tuple[str, str, str] | None:
-    """Return folder, start and end of a glob like ``folder/*.py``, as nearly all are; None for any other."""
+    """Split a glob like ``folder/*.py``, the usual kind, into folder, start and end; return None for any other glob."""
     folder, slash, last = pattern.rpartition("/")
     folder = folder.rstrip("/") or slash
     start, _, end = last.partition("*")
@@ -39,7 +39,7 @@ def plain_glob(pattern: str) -> tuple[str, str, str] | None:
 
 
 def matches(pattern: str) -> list[str]:
-    """Return the names that a pattern stands for, sorted; a pattern without magic stands for itself.
+    """Return the names that a pattern matches, sorted; a file name matches itself, whether or not it exists.
 
     Raises:
         LoadError: a folder exists but cannot be listed, or the pattern has ``**``, which is not supported.
@@ -49,41 +49,41 @@ def matches(pattern: str) -> list[str]:
     plain = plain_glob(pattern)
     if plain is None:
         return sorted(_walk(pattern))
-    # Importing fnmatch takes 5 ms, half of what a launch spends in Python.
+    # To import fnmatch takes 5 ms, half of the time that a launch spends in Python.
     folder, start, end = plain
-    fit = (name for name in _listing(folder) if name.startswith(start) and name.endswith(end) and name[0] != ".")
-    return sorted(below(folder, name) for name in fit if len(name) >= len(start + end))
+    matching = (name for name in _listing(folder) if name.startswith(start) and name.endswith(end) and name[0] != ".")
+    return sorted(below(folder, name) for name in matching if len(name) >= len(start + end))
 
 
 def _walk(pattern: str) -> list[str]:
-    """Return the names that any glob stands for, as the module glob does, which hides folders that cannot be listed."""
+    """Return the names that any glob matches, as the module glob does; but that ignores folders it cannot list."""
     import fnmatch
 
     folder, slash, last = pattern.rpartition("/")
     folder = folder.rstrip("/") or slash
     if last == "**":
         raise LoadError([f"{pattern}: ** is not supported; name each level: hooks.d/*.py and hooks.d/*/*.py"])
-    found = []
+    names = []
     for place in _walk(folder) if has_magic(folder) else [folder]:
         if not has_magic(last):
             name = below(place, last)
             status = state(name, link=True)
             if status not in (ENOENT, ENOTDIR) or (status == ENOENT and not is_absent(name)):
-                found.append(name)  # if it cannot be read, load() says why
+                names.append(name)  # if it cannot be read, the loader reports why
         elif place == folder or not _is_file(place):
-            fit = (name for name in _listing(place) if name[0] != "." or last.startswith("."))
-            found += [below(place, name) for name in fnmatch.filter(fit, last)]
-    return found
+            candidates = (name for name in _listing(place) if name[0] != "." or last.startswith("."))
+            names += [below(place, name) for name in fnmatch.filter(candidates, last)]
+    return names
 
 
 def _is_file(path: str) -> bool:
-    """Tell whether a name leads to something other than a folder."""
+    """Tell whether something other than a folder exists under a name."""
     status = state(path)
     return isinstance(status, tuple) and not S_ISDIR(status[5])
 
 
 def _listing(folder: str) -> list[str]:
-    """Return the names in a folder; none if it does not exist.
+    """Return the names in a folder; an empty list if the folder does not exist.
 
     Raises:
         LoadError: it exists, but cannot be listed.
@@ -97,35 +97,35 @@ def _listing(folder: str) -> list[str]:
 
 
 def unreachable(error: OSError) -> str:
-    """Return why a file or folder cannot be read, for messages."""
-    # A name that leads nowhere and yet is not absent.
+    """Return the reason why a file or folder cannot be read, for messages."""
+    # Callers have excluded names that do not exist, see is_absent().
     return "a symbolic link on the way leads nowhere" if isinstance(error, FileNotFoundError) else str(error.strerror)
 
 
 def is_absent(path: str) -> bool:
-    """Tell whether a file or folder really does not exist: no link to nowhere, and no folder that hides it."""
+    """Tell whether a file or folder certainly does not exist: no dangling link and no unreadable folder hides it."""
     place = path
     while place:
-        found = state(place, link=True)
-        if isinstance(found, tuple):
+        status = state(place, link=True)
+        if isinstance(status, tuple):
             return place != path and isinstance(state(place), tuple)
-        if found != ENOENT:
+        if status != ENOENT:
             return False
         place = place.rstrip("/").rpartition("/")[0]
     return True
 
 
 def below(folder: str, name: str) -> str:
-    """Return os.path.join() of the two, without importing os: that takes a millisecond, a tenth of a launch's."""
+    """Return os.path.join(folder, name), without importing os: that takes a tenth of a launch's time in Python."""
     if name.startswith("/") or not folder:
         return name
     return f"{folder}{name}" if folder.endswith("/") else f"{folder}/{name}"
 
 
 def real(path: str) -> str:
-    """Return os.path.realpath(), importing os only for a path that is unusual or leads over a link."""
+    """Return os.path.realpath(path); import os only if the path is unusual or contains a link."""
     if trusted.guarded():
-        # Over links that somebody else could have made, load() refuses to go: it needs the name as it is.
+        # The loader refuses links that another user could have made; it needs the unresolved name for that.
         try:
             return trusted.real(path)
         except (LoadError, OSError):
@@ -143,11 +143,11 @@ def real(path: str) -> str:
 
 
 def state(path: str, *, link: bool = False) -> State:
-    """Return what tells one content of a file, and one right to read it, from another; or the errno.
+    """Return a state that differs after any change of the content or the permissions of a file; or the errno.
 
     Args:
-        path: its name.
-        link: of a symbolic link, and not of what it leads to.
+        path: name of the file.
+        link: return the state of a symbolic link itself rather than of its target.
     """
     try:
         status = (posix.lstat if link else posix.stat)(path)
@@ -166,6 +166,6 @@ def state(path: str, *, link: bool = False) -> State:
 
 
 def identity(path: str) -> Identity | None:
-    """Return what tells one content of a file from another without reading it; None if it cannot be told."""
-    found = state(path)
-    return None if isinstance(found, int) else found
+    """Return the state of a file; None if stat fails."""
+    status = state(path)
+    return None if isinstance(status, int) else status

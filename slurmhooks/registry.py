@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The handlers of a site: collected, verified when they are loaded, and put in order."""
+"""The handlers of a site: verified when they are loaded, and in the order in which they run."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _VAR_POSITIONAL = 0x04
 _VAR_KEYWORDS = 0x08
 _GENERATOR_LIKE = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable coroutine, asynchronous generator
 OPTION_NAME_LIMIT = 75
-"""SPANK_OPTION_MAXLEN of spank.h."""
+"""SPANK_OPTION_MAXLEN of spank.h, in bytes."""
 
 
 class Handler:
-    """A verified function that one hook calls.
+    """A verified function of one hook.
 
     Attributes:
-        function: what to call.
-        names: the arguments it takes, in the order in which it takes them; passed by position.
+        function: the function to call.
+        names: the arguments that it takes, in order; they are passed by position.
         spec: its hook.
-        order: low runs first.
+        order: handlers with a lower order run first.
         lenient: a bug in it lets the request pass.
-        timeout: seconds that it may take, or None; for job_submit and job_modify.
-        contexts: the SPANK contexts in which it runs; empty for the other points.
+        timeout: seconds that it may take, for job_submit and job_modify; None for no limit of its own.
+        contexts: the SPANK contexts in which it runs; empty for other plugins.
         label: ``module:qualname``, for messages.
         path: the file that defines it.
         line: the line that defines it.
-        told: the log has its wrong code of a refusal already.
-        scripted: it stands for a Lua script's, see slurmhooks.lua, and dispatch does not run it.
+        told: the log already has a message on its invalid refusal code.
+        scripted: it represents a function of a Lua script, see slurmhooks.lua; dispatch does not run it.
     """
 
     scripted = False
@@ -68,7 +68,7 @@ class Handler:
         line: int,
         timeout: float | None = None,
     ) -> None:
-        """Keep the description; see the class."""
+        """Store the description; see the class."""
         self.function = function
         self.timeout = timeout
         self.names = names
@@ -87,21 +87,21 @@ class Handler:
         return f"{self.path}:{self.line}"
 
     def call(self, arguments: dict[str, object]) -> object:
-        """Call the function with those of the arguments that it takes."""
+        """Call the function with the arguments that it takes."""
         names = self.names
-        if len(names) == 1:  # as most: without a list, for which CPython 3.11 makes a function
+        if len(names) == 1:  # the usual case; for the list below, CPython 3.11 creates a function
             return self.function(arguments[names[0]])
         return self.function(*[arguments[name] for name in names])
 
 
 class Registry:
-    """All handlers and options of one set of hook files; never changed once made.
+    """All handlers and options of one set of hook files. It does not change after its creation.
 
     Attributes:
-        options: in the order of definition.
-        contents: the handlers of each source, by the source's name.
-        notes: what may be meant as it is, and may not.
-        modules: the hook files as they stand in sys.modules, by name.
+        options: the options, in the order of definition.
+        contents: the handlers of each source, by the name of the source.
+        notes: remarks on what may be a mistake.
+        modules: the modules of the hook files, by their names in sys.modules.
     """
 
     __slots__ = ("_handlers", "_wanted", "contents", "modules", "notes", "options")
@@ -114,16 +114,15 @@ class Registry:
         notes: Sequence[str] = (),
         modules: Mapping[str, ModuleType] | None = None,
     ) -> None:
-        """Sort the handlers, which come in file order and, within a file, in definition order."""
+        """Sort the handlers, which are given in file order and, within a file, in definition order."""
         handlers = tuple(handlers)
         self._handlers: dict[str, tuple[Handler, ...]] = {}
         for name in HOOKS:
-            chosen = [handler for handler in handlers if handler.spec.name == name]
-            chosen.sort(key=lambda handler: handler.order)
-            self._handlers[name] = tuple(chosen)
+            own = [handler for handler in handlers if handler.spec.name == name]
+            self._handlers[name] = tuple(sorted(own, key=lambda handler: handler.order))
         self._wanted = {
-            name: frozenset(argument for handler in chosen for argument in handler.names)
-            for name, chosen in self._handlers.items()
+            name: frozenset(argument for handler in own for argument in handler.names)
+            for name, own in self._handlers.items()
         }
         self.options = tuple(options)
         self.contents = {name: tuple(own) for name, own in (contents or {}).items()}
@@ -135,7 +134,7 @@ class Registry:
         return self._handlers[hook]
 
     def wanted(self, hook: str) -> frozenset[str]:
-        """Return the names of all arguments that handlers of a hook take."""
+        """Return the names of all arguments that the handlers of a hook take."""
         return self._wanted[hook]
 
     def all_handlers(self) -> list[Handler]:
@@ -144,15 +143,15 @@ class Registry:
 
 
 def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Handler | None, list[str]]:
-    """Check a mark against its hook.
+    """Check a mark against the description of its hook.
 
     Args:
-        mark: what the decorator wrote.
-        function: what to call: the marked function, or the wrapper that replaced it in its module.
-        module: name of the hook file for messages, without its folder.
+        mark: the mark.
+        function: the function to call: the marked one, or the wrapper that replaced it in its module.
+        module: name of the hook file or module for labels.
 
     Returns:
-        the handler (None if it must be refused) and what is wrong, each finding with file and line.
+        the handler (None if it is invalid), and findings with file and line.
     """
     spec = HOOKS[mark.hook]
     code = layers(mark.function)[-1]
@@ -177,8 +176,8 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         if not mark.contexts:
             findings.append(f"{where}: contexts is empty, so it would never run")
     if mark.timeout is not None and not (spec.has_timeout and mark.timeout > 0):
-        wrong = "takes more than 0 seconds" if spec.has_timeout else "is for handlers of job_submit and job_modify"
-        findings.append(f"{where}: timeout {wrong}, not {mark.timeout!r}")
+        valid = "takes more than 0 seconds" if spec.has_timeout else "is for handlers of job_submit and job_modify"
+        findings.append(f"{where}: timeout {valid}, not {mark.timeout!r}")
     if findings:
         return None, findings
     contexts = spec.contexts if mark.contexts is None else mark.contexts
@@ -187,11 +186,11 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
 
 
 def missing(require: Iterable[str], handlers: Iterable[Handler]) -> list[str]:
-    """Return a finding for each required handler that is not there.
+    """Return a finding for each required handler that was not loaded.
 
     Args:
         require: labels, ``module:qualname``.
-        handlers: those that were loaded.
+        handlers: the loaded handlers.
     """
     labels = sorted({handler.label for handler in handlers})
     return [
@@ -203,20 +202,20 @@ def missing(require: Iterable[str], handlers: Iterable[Handler]) -> list[str]:
 
 
 def layers(function: Callable[..., object]) -> list[CodeType | None]:
-    """Return the code of a function and of all that it wraps, by functools.wraps; None for what is not Python."""
-    found: list[CodeType | None] = []
+    """Return the code of a function and of the functions that it wraps by functools.wraps; None if not Python."""
+    codes: list[CodeType | None] = []
     while function is not None:
-        found.append(getattr(function, "__code__", None))
+        codes.append(getattr(function, "__code__", None))
         function = getattr(function, "__wrapped__", None)  # type: ignore[assignment]
-    return found
+    return codes
 
 
 def parameters(function: Callable[..., object], spec: HookSpec) -> tuple[str, ...]:
-    """Return the names that a function takes, in order.
+    """Return the names of the arguments that a function takes, in order.
 
     Raises:
-        TypeError: it takes something that its hook does not have, or cannot be called by position; the message follows
-            a description of the handler.
+        TypeError: it takes an argument that its hook does not have, or cannot be called by position. The message is
+            written to follow a description of the handler.
     """
     allowed = ", ".join(spec.arguments) or "none"
     codes = layers(function)
@@ -237,52 +236,52 @@ def parameters(function: Callable[..., object], spec: HookSpec) -> tuple[str, ..
 
 
 def verify_options(options: Iterable[Option]) -> list[str]:
-    """Return what is wrong with a set of options, each finding with file and line."""
+    """Return findings for a set of options, with file and line."""
     findings = []
     seen: set[str] = set()
     for option in options:
         what = f"{option.where}: {option!r}" if option.where else repr(option)
-        wrong = [*_wrong_texts(option), *_wrong_use(option)]
+        errors = [*_errors_in_texts(option), *_errors_in_use(option)]
         if option.name in seen:
-            wrong.append("this name is given to two options; rename one of them")
+            errors.append("this name is given to two options; rename one of them")
         seen.add(option.name)
-        findings += [f"{what}: {text}" for text in wrong]
+        findings += [f"{what}: {text}" for text in errors]
     return findings
 
 
-def _wrong_texts(option: Option) -> list[str]:
-    """Return what is wrong with the texts of an option, which C gets."""
+def _errors_in_texts(option: Option) -> list[str]:
+    """Return the errors in the texts of an option, which are passed to C."""
     texts = {"name": option.name, "usage": option.usage, "arginfo": option.arginfo}
-    wrong = [
+    errors = [
         f"{key} takes a str, not {text!r}"
         for key, text in texts.items()
         if not isinstance(text, str) and (key != "arginfo" or text is not None)
     ]
-    if wrong:
-        return wrong
+    if errors:
+        return errors
     name = option.name
     if not 1 <= len(name.encode("utf-8", "replace")) <= OPTION_NAME_LIMIT or any(sign in name for sign in "\0= \t\n"):
-        wrong.append(f"the name must have 1 to {OPTION_NAME_LIMIT} bytes and neither '=', a blank nor a NUL byte")
+        errors.append(f"the name must have 1 to {OPTION_NAME_LIMIT} bytes and neither '=', a blank nor a NUL byte")
     elif name.startswith("-"):
-        wrong.append("the name comes without the dashes that users put before it")
-    wrong += [
+        errors.append("the name comes without the dashes that users put before it")
+    errors += [
         f"{key} must hold neither a NUL byte nor half of a surrogate pair: {text!r}"
         for key, text in texts.items()
         if text is not None and ("\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text))
         if key != "name" or "\0" not in text
     ]
-    return wrong
+    return errors
 
 
-def _wrong_use(option: Option) -> list[str]:
-    """Return what is wrong with what an option is to do."""
-    wrong = [
+def _errors_in_use(option: Option) -> list[str]:
+    """Return the errors in the other properties of an option."""
+    errors = [
         f"contexts may name {', '.join(CONTEXTS)}; not {context!r}"
         for context in option.contexts
         if context not in CONTEXTS
     ]
     if option.optional and option.arginfo is None:
-        wrong.append("optional=True needs an arginfo, the word that stands for the argument")
+        errors.append("optional=True needs an arginfo, the word that stands for the argument")
     if not callable(option.type):
-        wrong.append(f"type takes a function, not {option.type!r}")
-    return wrong
+        errors.append(f"type takes a function, not {option.type!r}")
+    return errors

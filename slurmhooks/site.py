@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which hook files a process loads: from the configuration, or from a line of plugstack.conf."""
+"""Determines which hook files a process loads: those of the configuration, or of a line of plugstack.conf."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 MODE = "init_failure_mode="
 MODES = ("node", "job")
-"""What a failure to load in slurmstepd is the fault of; the stub reads it, native/spank/lines.c."""
+"""What a failure in slurmstepd is blamed on. Only native/spank/lines.c uses the value."""
 
 
 _CONFIG = "slurmhooks.toml"
-"""As in config.py, which is not imported for a name."""
+"""As in config.py, which imports pydantic."""
 _PLAIN: dict[str, dict[str, type]] = {
     "hooks": {"paths": list, "modules": list, "require": list},
     "job_submit": {"reload": bool, "lua": str},
@@ -35,36 +35,36 @@ _PLAIN: dict[str, dict[str, type]] = {
     "cli_filter": {"lua": str},
     "log": {"level": str},
 }
-"""Keys with values that the model of the configuration accepts if they are of that type and not empty."""
+"""Keys whose values the model of the configuration accepts if they have this type and are not empty."""
 
 
 def config_path() -> Path:
-    """Return where slurmhooks.toml is: beside slurm.conf."""
+    """Return the path of slurmhooks.toml, which is beside slurm.conf."""
     from pathlib import Path
 
     return Path(slurm_conf.directory(), _CONFIG)
 
 
 def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
-    """Return the configuration and what it names.
+    """Return the configuration and the sources that it names.
 
     Args:
-        path: the file; by default slurmhooks.toml beside slurm.conf.
+        path: path of the file; by default slurmhooks.toml beside slurm.conf.
 
     Raises:
-        ConfigError: it is wrong, or somebody else could have written it.
-        LoadError: a folder that it names exists but cannot be listed, or is exposed.
+        ConfigError: it is invalid, or another user could have written it.
+        LoadError: a folder of hook files exists but cannot be listed, or another user could write to it.
     """
     path = path or config_path()
-    read = read_config(path)
-    return read, sources_of(path, read)
+    config = read_config(path)
+    return config, sources_of(path, config)
 
 
 def read_config(path: Path) -> Config:
-    """Return the configuration; one that really does not exist is an empty one.
+    """Return the configuration; an empty one if the file does not exist.
 
     Raises:
-        ConfigError: it is wrong, cannot be read, or leads nowhere; or somebody else could have written it.
+        ConfigError: it is invalid, cannot be read, or is a dangling link; or another user could have written it.
     """
     from slurmhooks import config
 
@@ -72,42 +72,41 @@ def read_config(path: Path) -> Config:
     return config.read(path)
 
 
-def sources_of(path: Path, read: Config) -> list[Source]:
-    """Return what a configuration names.
+def sources_of(path: Path, config: Config) -> list[Source]:
+    """Return the sources that a configuration names.
 
     Args:
-        path: of the file.
-        read: its content.
+        path: path of the file.
+        config: its content.
 
     Raises:
         LoadError: a folder exists but cannot be listed.
     """
-    found = _expand(read.hooks.paths, str(path.parent))
-    return [*found, *(loader.Source(module=name) for name in read.hooks.modules)]
+    files = _expand(config.hooks.paths, str(path.parent))
+    return [*files, *(loader.Source(module=name) for name in config.hooks.modules)]
 
 
 def problems(path: Path | None = None) -> list[str]:
-    """Return why the configuration or a folder that it names cannot be read by this process, without loading hooks."""
+    """Return why this process cannot read the configuration or hook files, without loading them."""
     try:
-        _, found = of_config(path)
+        _, files = of_config(path)
     except (ConfigError, LoadError) as error:
         return error.findings
-    return [reason for reason in map(loader.unfit, loader.names(found)) if reason is not None]
+    return [reason for reason in map(loader.unfit, loader.names(files)) if reason is not None]
 
 
 def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
-    """Return what the configuration names, and the handlers that it requires; limit the log as it says.
+    """Return the sources and the required handlers of the configuration, and apply its ``[log]``.
 
-    For launches without a hook manifest. To import the model of the configuration takes three times as long as all else
-    in one, so a file that says little more than which hook files there are is read without it; anything more, or
-    anything wrong, is the model's to judge.
+    For launches without a hook manifest. To import the model of the configuration takes three times as long as the rest
+    of a launch, so a simple and valid file is read without the model. Any other file is left to the model.
 
     Args:
         path: as for :func:`of_config`.
 
     Raises:
-        ConfigError: it is wrong, or somebody else could have written it.
-        LoadError: a folder that it names exists but cannot be listed.
+        ConfigError: it is invalid, or another user could have written it.
+        LoadError: a folder of hook files exists but cannot be listed.
     """
     path = path or f"{slurm_conf.directory()}/{_CONFIG}"
     _refuse_hidden(path)
@@ -115,24 +114,24 @@ def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
     if tables is not None:
         hooks = tables.get("hooks", {})
         log.limit(tables.get("log", {}).get("level", LEVELS[DEBUG3]))
-        found = _expand(hooks.get("paths", ()), path.rpartition("/")[0])
-        found += [loader.Source(module=name) for name in hooks.get("modules", ())]
-        return found, hooks.get("require", ())
+        simple = _expand(hooks.get("paths", ()), path.rpartition("/")[0])
+        simple += [loader.Source(module=name) for name in hooks.get("modules", ())]
+        return simple, hooks.get("require", ())
     from pathlib import Path
 
-    read, found = of_config(Path(path))
-    log.limit(read.log.level, read.log.limit)
-    return found, read.hooks.require
+    config, named = of_config(Path(path))
+    log.limit(config.log.level, config.log.limit)
+    return named, config.hooks.require
 
 
 def script_of(point: str) -> str | None:
-    """Return the path of a site's Lua script for a plugin point, None if the configuration names none.
+    """Return the path of the site's own Lua script for a plugin point; None if the configuration names none.
 
     Args:
-        point: ``scrun`` or ``cli_filter``, as the table of the configuration is called.
+        point: ``scrun`` or ``cli_filter``: the table of the configuration.
 
     Raises:
-        ConfigError: it is wrong, or somebody else could have written it.
+        ConfigError: the configuration is invalid, or another user could have written it.
     """
     path = f"{slurm_conf.directory()}/{_CONFIG}"
     _refuse_hidden(path)
@@ -142,7 +141,7 @@ def script_of(point: str) -> str | None:
 
 
 def _plain(path: str) -> dict[str, Any] | None:
-    """Return the tables of a configuration that its model need not judge; None for any other."""
+    """Return the tables of a configuration that is valid according to ``_PLAIN``; None if the model has to decide."""
     try:
         raw = trusted.read(path)
     except FileNotFoundError:
@@ -171,10 +170,10 @@ def _may_be_wrong(value: object, kind: type | None) -> bool:
 
 
 def _expand(patterns: Sequence[str], base: str) -> list[Source]:
-    """Return the hook files that patterns name, as :func:`loader.expand` does.
+    """Return the hook files that patterns match, see slurmhooks.loader.expand.
 
     Raises:
-        LoadError: somebody else could have put files into a folder that they name, or have taken some away.
+        LoadError: also if another user could have added files to a folder, or removed some.
     """
     if trusted.guarded():
         for pattern in patterns:
@@ -185,10 +184,10 @@ def _expand(patterns: Sequence[str], base: str) -> list[Source]:
 
 
 def _refuse_hidden(path: str) -> None:
-    """Refuse a configuration that cannot be seen, but may exist.
+    """Refuse a configuration that may exist although stat does not find it, and one that is not a regular file.
 
     Raises:
-        ConfigError: it is one.
+        ConfigError: it is one of these.
     """
     try:
         mode = posix.stat(path).st_mode
@@ -197,19 +196,19 @@ def _refuse_hidden(path: str) -> None:
             raise ConfigError([f"{path}: {paths.unreachable(error)}"]) from error
         return
     if not S_ISREG(mode):
-        # Reading a FIFO would wait for whoever writes to it.
+        # To read a FIFO would wait for a writer.
         raise ConfigError([f"{path}: not a file"])
 
 
 def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence[str]]:
-    """Return what a line of plugstack.conf names, the arguments for handlers, and the handlers that are required.
+    """Return the sources of a line of plugstack.conf, the arguments for its handlers, and the required handlers.
 
     Args:
-        args: ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``; without a GLOB the configuration
-            says what to load.
+        args: ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``; without a GLOB, the configuration
+            names the sources.
 
     Raises:
-        LoadError: a file does not exist, or the configuration is wrong.
+        LoadError: a file does not exist, or the configuration is invalid.
     """
     config, pattern, rest = split_plugstack(args)
     if pattern is not None:
@@ -217,23 +216,23 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
     if config is not None and not config.startswith("/"):
         config = f"{slurm_conf.directory()}/{config}"
     try:
-        found, require = sources(config)
+        named, require = sources(config)
     except ConfigError as error:
         raise LoadError(error.findings) from error
-    return found, rest, require
+    return named, rest, require
 
 
 def fails_on_error(args: Sequence[str]) -> bool:
-    """Tell whether an error in a Lua script fails what it is called for: ``failonerror`` before the GLOB."""
+    """Tell whether an error in a Lua script fails the callback: the line has ``failonerror`` before the GLOB."""
     pattern = split_plugstack(args)[1]
     return "failonerror" in (args if pattern is None else args[: list(args).index(pattern)])
 
 
 def lua_version() -> str | None:
-    """Return ``[lua] version`` of the configuration; None if it does not say.
+    """Return ``[lua] version`` of the configuration; None if it is not set.
 
     Raises:
-        LoadError: the configuration is wrong.
+        LoadError: the configuration is invalid.
     """
     from slurmhooks import config
 
@@ -244,13 +243,13 @@ def lua_version() -> str | None:
 
 
 def split_plugstack(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
-    """Take the arguments on a line of plugstack.conf apart.
+    """Split the arguments of a line of plugstack.conf.
 
     Returns:
-        the value of ``config=`` or None, the GLOB or None, and the arguments for handlers.
+        the value of ``config=``, the GLOB (None if there is none), and the arguments for handlers.
 
     Raises:
-        LoadError: ``init_failure_mode=`` has a value that Slurm has not.
+        LoadError: ``init_failure_mode=`` has a value that Slurm does not have.
     """
     rest = list(args)
     config = None
@@ -263,46 +262,46 @@ def split_plugstack(args: Sequence[str]) -> tuple[str | None, str | None, list[s
     return config, rest[0] if rest else None, rest[1:]
 
 
-def watched(path: Path, read: Config, sources: Iterable[Source] = ()) -> list[str]:
-    """Return the files whose change may mean that the handlers are others.
+def watched(path: Path, config: Config, sources: Iterable[Source] = ()) -> list[str]:
+    """Return the files that the handlers depend on.
 
     Args:
-        path: the configuration file.
-        read: its content.
-        sources: what it named; packages count only once they are imported.
+        path: path of the configuration.
+        config: its content.
+        sources: its sources; the files of packages are known only after they are imported.
     """
-    return list(dict.fromkeys([str(path), *loader.names(sources), *module_files(read.hooks.modules)]))
+    return list(dict.fromkeys([str(path), *loader.names(sources), *module_files(config.hooks.modules)]))
 
 
 def module_files(packages: Iterable[str]) -> list[str]:
-    """Return the files of the imported modules that are one of some packages or inside one."""
+    """Return the files of packages, and of the modules inside them, as far as they are imported."""
     files = [getattr(sys.modules[name], "__file__", None) for name in modules_below(packages)]
     return [file for file in files if file is not None]
 
 
-def folders(path: Path, read: Config) -> list[str]:
-    """Return the folders in which files may come that the globs of a configuration name."""
+def folders(path: Path, config: Config) -> list[str]:
+    """Return the folders in which the globs of a configuration look for files."""
     import os
 
-    found: list[str] = []
-    left = [pattern for pattern in patterns_of(path, read) if paths.has_magic(pattern)]
+    names: list[str] = []
+    left = [pattern for pattern in patterns_of(path, config) if paths.has_magic(pattern)]
     while left:
         folder = os.path.dirname(left.pop())
         if paths.has_magic(folder):
-            found += paths.matches(folder)
+            names += paths.matches(folder)
             left.append(folder)
         else:
-            found.append(folder)
-    return list(dict.fromkeys(found))
+            names.append(folder)
+    return list(dict.fromkeys(names))
 
 
-def patterns_of(path: Path, read: Config) -> list[str]:
-    """Return the names and globs of hook files in a configuration, with the folder that they start from."""
-    return [str(path.parent / pattern) for pattern in read.hooks.paths]
+def patterns_of(path: Path, config: Config) -> list[str]:
+    """Return the file names and globs of a configuration as absolute paths."""
+    return [str(path.parent / pattern) for pattern in config.hooks.paths]
 
 
 def modules_below(packages: Iterable[str]) -> list[str]:
-    """Return the names of the imported modules that are one of some packages or inside one."""
+    """Return the names of packages, and of the modules inside them, as far as they are imported."""
     packages = tuple(packages)
     return [
         name

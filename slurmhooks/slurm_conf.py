@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where slurm.conf is, and what it says.
+"""Finds and reads slurm.conf.
 
-Launches import this module, so it imports re, pwd and os only when it needs them.
+Launches import this module. It imports re, pwd and os only where they are needed.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ INCLUDE = r"\s*include\s+(\S+)\s*"
 
 
 def directory() -> str:
-    """Return the folder of slurm.conf: of SLURM_CONF's, else the one that the plugins were built for."""
+    """Return the folder of slurm.conf: that of SLURM_CONF, otherwise the one that the plugins were built for."""
     conf = environment("SLURM_CONF")
     if conf:
-        # Slurm, too, starts from the current folder, and daemons leave that later.
+        # Relative to the current folder, as in Slurm; daemons change it later.
         return (conf if conf.startswith("/") else f"{posix.getcwd()}/{conf}").rpartition("/")[0] or "/"
     built_for = sys._xoptions.get("slurmhooks_sysconfdir")
     return built_for if isinstance(built_for, str) else "/etc/slurm"
 
 
 def slurm_user() -> int:
-    """Return the user id of SlurmUser in slurm.conf; 0, which is Slurm's default, if it cannot be told."""
+    """Return the user id of SlurmUser; 0, Slurm's default, if it is not set or has no such user."""
     import pwd
 
     name = own_value("SlurmUser") or "root"
@@ -34,18 +34,18 @@ def slurm_user() -> int:
 
 
 def own_value(key: str) -> str | None:
-    """Return a value of this process's slurm.conf, None if it is not set."""
+    """Return a value of the slurm.conf that this process uses; None if it is not set."""
     return value(environment("SLURM_CONF") or f"{directory()}/slurm.conf", key)
 
 
 def cluster_name() -> str | None:
-    """Return ClusterName in slurm.conf, in lower case as Slurm takes it; None if it is not there."""
+    """Return ClusterName in lower case, as Slurm uses it; None if it is not set."""
     name = own_value("ClusterName")
     return None if name is None else name.lower()
 
 
 def environment(name: str) -> str | None:
-    """Return a variable of the environment, without importing os, which takes a millisecond of a launch's ten."""
+    """Return an environment variable, without importing os: that takes a tenth of a launch's time in Python."""
     os = sys.modules.get("os")
     if os is not None:
         value: str | None = os.environ.get(name)
@@ -55,11 +55,11 @@ def environment(name: str) -> str | None:
 
 
 def value(path: str, key: str) -> str | None:
-    """Return a top-level value of slurm.conf, following its Include lines; the last one counts.
+    """Return a top-level value of slurm.conf and the files that it includes; the last assignment counts.
 
     Args:
-        path: of slurm.conf; a relative Include starts from its folder.
-        key: the parameter; Slurm does not distinguish upper and lower case.
+        path: path of slurm.conf; a relative Include is relative to its folder.
+        key: name of the parameter, in any case.
 
     Returns:
         the text without quotation marks; None if the parameter is not set, or the file cannot be read.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sends what a site's code logs through structlog or logging to Slurm's log.
+"""Directs structlog and logging to Slurm's log.
 
-Unconfigured, structlog prints on standard output, which is the job's in srun and nowhere in slurmctld; logging prints
-warnings on standard error, which is the job's too. Nothing here is imported unless a site's code imported one of them.
+By default structlog prints to standard output and logging prints warnings to standard error. In srun both are the
+job's, in a daemon nobody reads them. This module is imported only if code of the site has imported one of the two.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 WARNING = "warning: "
-"""Precedes the text of a warning, which goes to level info: Slurm before 23.11 has no level of that name."""
+"""Written before the text of a warning, which is logged at level info: Slurm before 23.11 has no level warning."""
 
 
 def attach() -> None:
-    """Send the events of structlog and logging to Slurm's log, each if it was imported and nobody configured it.
+    """Direct structlog and logging to Slurm's log, each if it has been imported and is not configured yet.
 
-    Runs each time hook files have been loaded. Code that imports one of them later, in a handler for instance, calls it
-    itself.
+    The loader calls it after hook files have been loaded. Code that imports one of them later, for example in a
+    handler, has to call it itself.
     """
     if "structlog" in sys.modules:
         _attach_structlog()
@@ -51,7 +51,7 @@ def _attach_structlog() -> None:
 
 
 def _hand_over(logger: object, method: str, event: MutableMapping[str, Any]) -> str:
-    """Write an event of structlog to Slurm's log; the last processor."""
+    """Write an event to Slurm's log; structlog's last processor."""
     del logger
     text = str(event.pop("event", ""))
     details = [str(event.pop(name)) for name in ("exception", "stack") if name in event]
@@ -77,7 +77,7 @@ def _attach_logging() -> None:
     if logging.root.handlers:
         return
     logging.root.addHandler(_handler())
-    # What is seen is decided by Slurm's own level.
+    # Slurm's own level decides what is logged.
     logging.root.setLevel(1)
 
 
@@ -88,7 +88,7 @@ def _handler() -> logging.Handler:
         """Writes records of logging to Slurm's log."""
 
         def emit(self, record: logging.LogRecord) -> None:
-            """Write one record; tracebacks go where only administrators read them."""
+            """Write one record. Only administrators can read its traceback."""
             text = record.getMessage()
             if record.levelno >= logging.ERROR:
                 level = ERROR

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Opens the files that Slurm's processes run or obey, and refuses those that somebody else could have written.
+"""Opens hook files, configurations and manifests, and refuses those that another user could have written.
 
-A path is walked from ``/``, one component at a time: each is opened without following links, and judged by its
-descriptor. The walk follows a link itself, so the link and its folder are judged as well. What is read comes from the
-descriptor that was judged, so it does not matter what is renamed meanwhile. docs/security.md has the rules.
+A path is walked from ``/``, one component at a time. Each component is opened without following links and checked by
+its descriptor. The walk follows links itself, so that a link and its folder are checked, too. The content is read from
+the descriptor that was checked, so that it does not matter if a name changes meanwhile. docs/security.md has the rules.
 
-Launches import this module: it imports next to nothing.
+Launches import this module, so it imports as little as possible.
 """
 
 from __future__ import annotations
@@ -20,33 +20,34 @@ if TYPE_CHECKING:
     from os import stat_result
 
 MOST_LINKS = 40
-"""On one path, as in the kernel."""
+"""Symbolic links on one path, as in the kernel."""
 BY_PATH = posix.O_PATH | posix.O_NOFOLLOW | posix.O_CLOEXEC
-# A FIFO in the place of a file must not be waited for.
+# Without O_NONBLOCK, opening a FIFO would wait for a writer.
 TO_READ = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_NOCTTY | posix.O_CLOEXEC
 
 OVERFLOW_UID = "/proc/sys/kernel/overflowuid"
 UID_MAP = "/proc/self/uid_map"
 ALL_USERS = (1 << 32) - 1
-"""That the map of the first namespace has."""
+"""Number of user ids that the initial namespace maps."""
 
 _owners: tuple[int, ...] | None = None
 
 
 def guard(*others: int) -> None:
-    """Trust only root and this process's own user from now on: it has more rights than ordinary users.
+    """Trust only root and the real user of this process from now on. For processes with special rights.
 
-    Its own user is root in slurmd and slurmstepd, which at times has a user's effective id, and SlurmUser in slurmctld.
+    The real user is root in slurmd and slurmstepd, even while slurmstepd has the effective id of the job's user, and
+    SlurmUser in the processes of slurmctld.
 
     Args:
-        others: user ids that are trusted as well, for commands that judge for another process.
+        others: further trusted user ids, for commands that check files on behalf of another process.
     """
     global _owners
     _owners = (0, posix.getuid(), *others)
 
 
 def guarded() -> bool:
-    """Tell whether :func:`guard` was called."""
+    """Tell whether :func:`guard` has been called."""
     return _owners is not None
 
 
@@ -54,8 +55,8 @@ def read(path: str) -> bytes:
     """Return the content of a file.
 
     Raises:
-        LoadError: somebody else could have written it, with the component of the path and the command that repairs it.
-        OSError: it cannot be read, or is no regular file.
+        LoadError: another user could have written it; names the component of the path and the command that repairs it.
+        OSError: it cannot be read, or is not a regular file.
     """
     descriptor = open_file(path)
     try:
@@ -68,7 +69,7 @@ def read(path: str) -> bytes:
 
 
 def open_file(path: str) -> int:
-    """Return a descriptor to read a file from, which the caller closes; raise as :func:`read` does."""
+    """Open a file for reading; the caller closes the descriptor. Raise as :func:`read` does."""
     folder, here, names = _walk(path)
     try:
         _refuse_special(path, posix.fstat(here))
@@ -80,7 +81,7 @@ def open_file(path: str) -> int:
         posix.close(here)
         posix.close(folder)
     try:
-        # The name may have come to another file since; what counts is the one that is read.
+        # The name may denote another file by now; the one that is open counts.
         status = posix.fstat(descriptor)
         _refuse_special(path, status)
         _refuse_exposed(path, _join(names), descriptor, status)
@@ -91,7 +92,7 @@ def open_file(path: str) -> int:
 
 
 def real(path: str) -> str:
-    """Return the name of a file or folder without links and detours; raise as :func:`read` does."""
+    """Return the path of a file or folder without links, "." and ".."; raise as :func:`read` does."""
     folder, here, names = _walk(path)
     posix.close(here)
     posix.close(folder)
@@ -99,27 +100,27 @@ def real(path: str) -> str:
 
 
 def check(path: str) -> None:
-    """Refuse a path that somebody else could have written, as far as it exists.
+    """Refuse a path that another user could have written, as far as it exists.
 
     Raises:
         LoadError: as :func:`read`.
     """
     try:
         real(path)
-    except OSError:  # whoever opens it will say so
+    except OSError:  # reported when the file is opened
         return
 
 
 def _walk(path: str) -> tuple[int, int, list[str]]:
-    """Judge every component of a path.
+    """Check every component of a path.
 
     Returns:
-        descriptors of what it leads to (the second) and of the folder that this is in (the first), which the caller
-        closes and can only look below; and the names from ``/`` on.
+        O_PATH descriptors of the folder of the file and of the file itself, which the caller closes; and the components
+        of the resolved path.
 
     Raises:
-        LoadError: a component is exposed.
-        OSError: a component does not exist, or cannot be looked into.
+        LoadError: another user could have written a component.
+        OSError: a component does not exist, or cannot be opened.
     """
     if "\0" in path:
         raise _error("EINVAL", path)
@@ -141,7 +142,7 @@ def _walk(path: str) -> tuple[int, int, list[str]]:
             status = posix.fstat(here)
             names.append(name)
             if not S_ISDIR(status.st_mode):
-                # Where everybody may put files, everybody may put this one there, sticky or not.
+                # In a folder that everybody can write to, sticky or not, any user could have created this file.
                 _refuse_exposed(path, _join(names[:-1]), folder, above, sticky_is_safe=False)
             _refuse_exposed(path, _join(names), here, status)
             if name == "..":
@@ -168,9 +169,9 @@ def _walk(path: str) -> tuple[int, int, list[str]]:
 
 
 def _open_below(folder: int, name: str) -> int:
-    """Return a descriptor of what a name in a folder is, a link perhaps."""
+    """Return an O_PATH descriptor of a file, folder or link in a folder."""
     try:
-        # An automounter mounts for whoever asks for a folder, and for no other O_PATH.
+        # O_PATH makes an automounter mount only together with O_DIRECTORY.
         return posix.open(name, BY_PATH | posix.O_DIRECTORY, dir_fd=folder)
     except NotADirectoryError:
         return posix.open(name, BY_PATH, dir_fd=folder)
@@ -181,10 +182,10 @@ def _join(names: list[str]) -> str:
 
 
 def _refuse_special(path: str, status: stat_result) -> None:
-    """Refuse what is no regular file.
+    """Refuse everything but regular files.
 
     Raises:
-        OSError: it is a folder, a FIFO, a device ...
+        OSError: it is a folder, a FIFO, a device or the like.
     """
     if S_ISDIR(status.st_mode):
         raise _error("EISDIR", path)
@@ -202,19 +203,19 @@ def _error(name: str, path: str) -> OSError:
 def _refuse_exposed(
     path: str, component: str, descriptor: int, status: stat_result, sticky_is_safe: bool = True
 ) -> None:
-    """Refuse a component of a path that others can write.
+    """Refuse a component of a path that another user can write to.
 
-    A process that is not guarded runs as the user who called it: it refuses only what everybody can write.
+    A process that is not guarded runs as the user who called it, and refuses only what everybody can write to.
 
     Args:
-        path: that is walked.
-        component: the name of a part of it.
-        descriptor: of this part.
-        status: of this part.
-        sticky_is_safe: nobody can replace what others have in a sticky folder; for a process that is not guarded.
+        path: the path that is walked.
+        component: the name of a component.
+        descriptor: the descriptor of this component.
+        status: the status of this component.
+        sticky_is_safe: if this process is not guarded, accept a sticky folder: others cannot replace the files in it.
 
     Raises:
-        LoadError: others can write it.
+        LoadError: another user can write to it.
     """
     mode = status.st_mode
     sticky = S_ISDIR(mode) and mode & S_ISVTX
@@ -223,7 +224,7 @@ def _refuse_exposed(
     elif mode & S_IWOTH and (_owners is not None or not (sticky and sticky_is_safe)):
         fault = "is writable by everybody", "chmod o-w"
     elif mode & S_IWGRP and _owners is not None:
-        # Of any group, as the group's bit also stands for users and groups in an access control list.
+        # For every group: the bit also covers the users and groups of an access control list.
         fault = f"is writable by {_group_name(status.st_gid)}", "chmod g-w"
     else:
         fault = None
@@ -235,7 +236,7 @@ def _refuse_exposed(
 
     from slurmhooks.log import visible
 
-    # Others may have chosen the names, and root may copy the command to a shell.
+    # Other users may have chosen the names, and root may copy the command into a shell.
     what, command = fault
     repair = f"{command} {quote(component)}"
     if sticky:
@@ -245,11 +246,12 @@ def _refuse_exposed(
 
 
 def _is_hidden(descriptor: int, status: stat_result) -> bool:
-    """Tell whether a user namespace hides who an owner is, root perhaps.
+    """Tell whether a user namespace hides the owner of a component, who may be root.
 
-    No daemon runs in one, but podman without privileges has scrun, and so its SPANK plugins, in the user's own. All
-    owners that it does not map seem to be one, which it may also map: then they are like an ordinary user, such as a
-    container's nobody. But what that one has, root of the namespace may write, and nothing of those that are hidden.
+    Daemons do not run in one, but rootless podman runs scrun, and so its SPANK plugins, in a namespace of the user. All
+    owners that a namespace does not map appear as the overflow user. If the namespace also maps an ordinary user with
+    that id, such as a container's nobody, write permission tells them apart: root of the namespace can write to the
+    files of mapped users, but not to those of hidden ones.
     """
     try:
         if status.st_uid != int(_text(OVERFLOW_UID)):
@@ -261,7 +263,7 @@ def _is_hidden(descriptor: int, status: stat_result) -> bool:
         return True
     if any(count == ALL_USERS for _, _, count in rows):
         return False
-    # Links are writable for nobody and seem so for everybody; what counts is their folder.
+    # A link cannot be written to, whatever its mode is; its folder counts.
     return S_ISLNK(status.st_mode) or not posix.access(f"/proc/self/fd/{descriptor}", posix.W_OK)
 
 
@@ -271,7 +273,7 @@ def _text(path: str) -> str:
 
 
 def _user_name(uid: int) -> str:
-    """Return what an owner is called, with the number."""
+    """Return name and id of a user, for messages."""
     import pwd
 
     try:
@@ -281,7 +283,7 @@ def _user_name(uid: int) -> str:
 
 
 def _group_name(gid: int) -> str:
-    """Return what a group is called, with the number."""
+    """Return name and id of a group, for messages."""
     import grp
 
     try:

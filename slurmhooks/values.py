@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The one converter between values of Slurm's C structs and values of Python.
+"""Converts values between Slurm's C structs and Python.
 
-Unset (``NO_VAL`` of each width, a null pointer) is None both ways; ``INFINITE`` is :data:`UNLIMITED`; text is UTF-8
-with ``surrogateescape``. Nothing is ever truncated: what C cannot hold raises.
+Unset (``NO_VAL`` of each width, a null pointer) is None in both directions; ``INFINITE`` is :data:`UNLIMITED`. Text is
+UTF-8 with ``surrogateescape``. Nothing is truncated: a value that C cannot hold raises an exception.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ INFINITE = {bits: (1 << bits) - 1 for bits in (8, 16, 32, 64)}
 
 
 class ExitStatus(int):
-    """How a job or a task ended: Slurm's number, which is that of waitpid(2), taken apart."""
+    """How a job or a task ended: a wait status, as waitpid(2) returns it."""
 
     __slots__ = ()
 
     @property
     def raw(self) -> int:
-        """The number."""
+        """The wait status as a plain int."""
         return int(self)
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code, 0 to 255, or None if a signal ended it."""
+        """The exit code, 0 to 255; None if a signal ended it."""
         return None if self & 0x7F else self >> 8 & 0xFF
 
     @property
     def signal(self) -> int | None:
-        """The signal that ended it, or None."""
+        """The number of the signal that ended it; None if it exited."""
         return self & 0x7F or None
 
     @property
@@ -48,13 +48,13 @@ class ExitStatus(int):
         return bool(self & 0x80 and self & 0x7F)
 
     def __repr__(self) -> str:
-        """Return what happened."""
+        """Return the exit code or the signal."""
         end = f"exit code {self.exit_code}" if self.signal is None else f"signal {self.signal}"
         return f"<ExitStatus {end}>"
 
 
 class Unlimited:
-    """The type of :data:`UNLIMITED`: equal to itself alone, above every number."""
+    """The type of :data:`UNLIMITED`, which is equal only to itself and greater than every number."""
 
     __slots__ = ()
 
@@ -84,7 +84,7 @@ class Unlimited:
 
 
 UNLIMITED = Unlimited()
-"""No limit: Slurm's ``INFINITE`` (of whatever width the field has); greater than every number."""
+"""No limit: Slurm's ``INFINITE`` of any width; greater than every number."""
 
 
 def text_from_c(raw: bytes) -> str:
@@ -93,15 +93,15 @@ def text_from_c(raw: bytes) -> str:
 
 
 def text_to_c(field: str, value: object) -> bytes:
-    """Return the bytes of a text for C, without the NUL at the end.
+    """Encode a text for C, without the NUL at the end.
 
     Args:
-        field: its name, for the message.
+        field: name of the field, for messages.
         value: the text.
 
     Raises:
         TypeError: it is not a str.
-        ValueError: it holds a NUL byte, or half of a surrogate pair that stands for no byte.
+        ValueError: it contains a NUL byte, or a surrogate that does not represent a byte.
     """
     if not isinstance(value, str):
         raise TypeError(f"{field} takes a str, not {value!r}")
@@ -117,7 +117,7 @@ def several(name: str, value: Iterable[Item]) -> tuple[Item, ...]:
     """Return the items of an argument that takes several texts.
 
     Raises:
-        TypeError: it is one text, which would be taken letter by letter.
+        TypeError: it is a single text, which would be split into letters.
     """
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{name} takes a list of texts: write {name}=[{value!r}]")
@@ -125,15 +125,15 @@ def several(name: str, value: Iterable[Item]) -> tuple[Item, ...]:
 
 
 def variable_size(name: object, value: object) -> int:
-    """Return how many bytes a variable of an environment takes, with the ``=`` and the NUL at the end.
+    """Return the size of an environment variable in bytes, including the ``=`` and the NUL at the end.
 
     Args:
         name: its name.
-        value: its text.
+        value: its value.
 
     Raises:
         TypeError: as :func:`text_to_c`.
-        ValueError: likewise; or the name is empty, or holds a ``=``.
+        ValueError: as :func:`text_to_c`; or the name is empty or contains ``=``.
     """
     key = text_to_c("the name of an environment variable", name)
     if not key or b"=" in key:
@@ -144,7 +144,7 @@ def variable_size(name: object, value: object) -> int:
 
 
 def number_from_c(raw: int, bits: int) -> int | Unlimited | None:
-    """Return the value of an unsigned C integer of so many bits."""
+    """Return the value of an unsigned C integer with a width in bits: a number, None or UNLIMITED."""
     if raw == NO_VAL[bits]:
         return None
     if raw == INFINITE[bits]:
@@ -156,13 +156,13 @@ def number_to_c(field: str, value: object, bits: int) -> int:
     """Return the C value of a number, None or UNLIMITED.
 
     Args:
-        field: its name, for the message.
+        field: name of the field, for messages.
         value: the number.
-        bits: the width of the unsigned member.
+        bits: width of the unsigned member.
 
     Raises:
-        TypeError: it is none of the three (a bool counts as a number).
-        ValueError: it does not fit, or is one of the two largest values, which mean unset and unlimited.
+        TypeError: it is none of the three. (A bool is a number.)
+        ValueError: it does not fit, or is one of the two largest numbers, which mean unset and unlimited.
     """
     if value is None:
         return NO_VAL[bits]
@@ -176,11 +176,11 @@ def number_to_c(field: str, value: object, bits: int) -> int:
 
 
 def signed_to_c(field: str, value: object, bits: int) -> int:
-    """Return the C value of a signed number.
+    """Return the C value of a signed integer.
 
     Raises:
         TypeError: it is not an int.
-        ValueError: it does not fit the member.
+        ValueError: it does not fit into the width.
     """
     if not isinstance(value, int):
         raise TypeError(f"{field} takes an int, not {value!r}")
@@ -191,8 +191,8 @@ def signed_to_c(field: str, value: object, bits: int) -> int:
 
 
 def strings_from_c(ffi: Any, array: Any) -> list[str]:
-    """Return the texts of a ``char **`` that ends with NULL, or is NULL."""
-    found: list[str] = []
-    while array != ffi.NULL and array[len(found)] != ffi.NULL:
-        found.append(text_from_c(ffi.string(array[len(found)])))
-    return found
+    """Return the texts of a ``char **``, which ends with NULL or is NULL."""
+    texts: list[str] = []
+    while array != ffi.NULL and array[len(texts)] != ffi.NULL:
+        texts.append(text_from_c(ffi.string(array[len(texts)])))
+    return texts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the views that handlers get have in common: staged writes, and an end."""
+"""What all views have in common: writes are staged, and a view ends with the call that it was made for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ else:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return ``"; nearest: a, b"`` for the names most like one that does not exist, or nothing."""
+    """Return ``"; nearest: a, b"`` for existing names that are similar to an unknown one, or an empty text."""
     import difflib
 
     close = difflib.get_close_matches(name, list(names), 3, 0.6)
@@ -22,43 +22,43 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def stale(view: object) -> StaleHandleError:
-    """Return the error for a view that outlived its call."""
+    """Return the error for the use of a view after its call."""
     return StaleHandleError(
         f"this {type(view).__name__} was used after the call that it was made for; keep the values, not the view"
     )
 
 
 class StagedMapping(MutableMapping[str, str]):
-    """A mutable mapping of text to text whose writes wait until all handlers have passed.
+    """A mutable mapping of text to text that stages its writes over a base.
 
-    The base is asked only on use. Subclasses say how to read the base and how to apply one write.
+    Subclasses read the base, and apply a write to it. The base is read only when a handler reads the mapping.
 
     Attributes:
         _alive: the call is not over.
-        _staged: what was written, by name; None is deleted.
+        _staged: the writes by name; None deletes.
     """
 
     __slots__ = ("_alive", "_staged")
 
     def __init__(self) -> None:
-        """Start without writes."""
+        """Stage nothing."""
         self._alive = True
         self._staged: dict[str, str | None] = {}
 
     def _load(self, name: str) -> str | None:
-        """Return the base's value, or None."""
+        """Return a value of the base; None if it is not set."""
         raise NotImplementedError
 
     def _names(self) -> Iterable[str]:
-        """Return the base's names."""
+        """Return the names of the base."""
         raise NotImplementedError
 
     def _apply(self, name: str, value: str | None) -> None:
-        """Write one value to the base; None deletes."""
+        """Write a value to the base; None deletes it."""
         raise NotImplementedError
 
     def _check(self, name: object, value: object = "") -> None:
-        """Refuse what an environment cannot hold."""
+        """Raise TypeError or ValueError for a name or value that an environment cannot hold."""
         self._living()
         variable_size(name, value)
 
@@ -67,13 +67,13 @@ class StagedMapping(MutableMapping[str, str]):
             raise stale(self)
 
     def _find(self, name: object) -> str | None:
-        """Return a value, or None if it is not set; a name that cannot be is not set."""
+        """Return a value; None if it is not set, or if no variable can have the name."""
         self._living()
         if not isinstance(name, str):
             return None
         if name in self._staged:
             return self._staged[name]
-        # C would take the name to end at a NUL byte, and find "B=C" of A=B=C under the name A=B.
+        # C would end the name at a NUL byte, and for A=B=C it would return "C" under the name A=B.
         return None if not name or "\0" in name or "=" in name else self._load(name)
 
     def __getitem__(self, name: str) -> str:
@@ -99,7 +99,7 @@ class StagedMapping(MutableMapping[str, str]):
         return self._find(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        """Return the names; a copy, so that a loop may delete what it meets."""
+        """Iterate over a copy of the names, so that a loop may delete some."""
         self._living()
         names = dict.fromkeys(self._names())
         for name, value in self._staged.items():
@@ -114,7 +114,7 @@ class StagedMapping(MutableMapping[str, str]):
         return sum(1 for _ in self)
 
     def replace(self, values: Mapping[str, str]) -> None:
-        """Make the content that of another mapping; nothing changes if it holds what an environment cannot."""
+        """Replace the whole content by that of another mapping; if that is invalid, change nothing."""
         wanted = dict(values)
         for name, value in wanted.items():
             self._check(name, value)
@@ -124,25 +124,25 @@ class StagedMapping(MutableMapping[str, str]):
         self._staged.update(wanted)
 
     def __repr__(self) -> str:
-        """Return the content, or why there is none."""
+        """Return the content, or the reason why it cannot be read."""
         if not self._alive:
             return f"<{type(self).__name__} of a call that is over>"
         try:
             return repr(dict(self))
-        except SlurmhooksError as error:  # Slurm does not list every environment
+        except SlurmhooksError as error:  # some environments cannot be listed
             return f"<{type(self).__name__}: {error}>"
 
     def savepoint(self) -> object:
-        """Return the writes so far."""
+        """Return the staged writes."""
         return dict(self._staged)
 
     def rollback(self, savepoint: object) -> None:
-        """Forget the writes since a savepoint."""
+        """Discard the writes since a savepoint."""
         assert isinstance(savepoint, dict)
         self._staged = savepoint
 
     def commit(self) -> None:
-        """Apply the writes."""
+        """Apply the staged writes to the base."""
         if not self._staged:
             return
         for name, value in self._staged.items():
@@ -155,7 +155,7 @@ class StagedMapping(MutableMapping[str, str]):
 
 
 class FunctionMapping(StagedMapping):
-    """A staged mapping over functions; what tests and the SPANK environments use."""
+    """A staged mapping whose base is three functions."""
 
     __slots__ = ("_functions",)
 
@@ -165,7 +165,7 @@ class FunctionMapping(StagedMapping):
         names: Callable[[], Iterable[str]],
         apply: Callable[[str, str | None], None],
     ) -> None:
-        """Take the three functions that :class:`StagedMapping` needs."""
+        """Store the functions that :class:`StagedMapping` calls."""
         super().__init__()
         self._functions = (load, names, apply)
 

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put the files of tests where nobody else can write: Slurm's daemons take no hook files below /tmp."""
+"""What all tests share: files where nobody else can write, as Slurm's daemons take no hook files below /tmp."""
 
 import os
 from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+# A busy machine takes longer for an example: that says nothing about the code.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("default")
 
 
 def pytest_configure() -> None:

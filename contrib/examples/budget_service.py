@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Refuse jobs of projects whose budget is used up, as a service of the site tells."""
+"""Refuse jobs of projects whose budget is used up; a service of the site knows the budgets."""
 
 import json
 import urllib.parse
@@ -12,7 +12,7 @@ BUDGET = "http://budget.example.org/projects/"
 
 @hook.job_submit(timeout=0.5, on_error="accept")
 def within_budget(job):
-    """Jobs are accepted while the service is away, or slow."""
+    """Jobs are accepted while the service is slow or cannot be reached."""
     if job.account is None:
         return
     with urllib.request.urlopen(BUDGET + urllib.parse.quote(job.account, safe="")) as answer:

@@ -8,7 +8,7 @@ GPU_PARTITION = "gpu"
 
 
 def wants_gpu(job):
-    """Tell whether a job asks for a GPU in any of the ways that there are."""
+    """Return whether a job asks for a GPU, by any option."""
     asked = (job.tres_per_job, job.tres_per_node, job.tres_per_socket, job.tres_per_task)
     return any(Tres.parse(text)["gres/gpu"] for text in asked)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Python at all three plugin points of Slurm."""
+"""Handlers for job_submit, SPANK and scrun."""
 
 from slurmhooks import Reject, hook, log
 
@@ -8,7 +8,7 @@ greet = hook.spank.option("greet", "NAME", usage="who to greet")
 
 @hook.job_submit
 def limits(job):
-    """Runs for each submission, in a worker process of slurmctld's."""
+    """Runs for each submission, in a worker process that slurmctld started."""
     if job.account is None:
         raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
     if job.time_limit is None:

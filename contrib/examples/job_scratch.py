@@ -6,11 +6,11 @@ import os
 from slurmhooks import hook
 
 SCRATCH = "/scratch"
-"""Belongs to root, and nobody else may write to it: the folders in it are made and removed as root."""
+"""It must belong to root, and nobody else may write to it, because root makes and removes the folders in it."""
 
 
 def folder(spank):
-    """Where the files of a job are."""
+    """Return the scratch folder of a job."""
     return f"{SCRATCH}/{spank.job_id}"
 
 
@@ -23,7 +23,7 @@ def make(spank):
 
 @hook.spank.job_epilog(on_error="ignore")
 def remove(spank):
-    """A bug here would drain the node as well; leaving files behind is the lesser evil."""
+    """A bug here would drain the node too; files that are left behind are the lesser evil."""
     from shutil import rmtree
 
     rmtree(folder(spank))

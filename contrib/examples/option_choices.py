@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An option --gpu-mode with a few choices; what it says reaches every task as a variable."""
+"""An option --gpu-mode with a few choices; every task gets the choice in a variable."""
 
 from slurmhooks import Reject, hook
 
@@ -10,10 +10,10 @@ gpu_mode = hook.spank.option("gpu-mode", "MODE", usage=f"[site] how to use the G
 
 @gpu_mode.check
 def known_mode(value):
-    """Refuse anything else before the job is submitted; abbreviations are welcome."""
+    """Accept abbreviations, and refuse anything else before the job is submitted."""
     chosen = [mode for mode in MODES if mode.startswith(value.lower())]
     if len(chosen) != 1:
-        raise Reject(f"{value!r} is none of {', '.join(MODES)}")
+        raise Reject(f"{value!r} is not one of {', '.join(MODES)}")
     return chosen[0]
 
 

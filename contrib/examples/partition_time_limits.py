@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Give jobs without a time limit one that fits their partition, and refuse what is too long."""
+"""Give jobs without a time limit that of their partition, and refuse longer ones."""
 
 from slurmhooks import Reject, hook
 from slurmhooks.job_submit.strings import mins_to_time_str
@@ -19,6 +19,6 @@ def time_limit(job):
     longest = min(limits)
     if job.time_limit is None:
         job.time_limit = longest
-    elif job.time_limit > longest:  # UNLIMITED is more than any number
+    elif job.time_limit > longest:  # UNLIMITED is greater than every number
         text = f"the longest time in {job.partition} is {mins_to_time_str(longest)}"
         raise Reject(text, code="ESLURM_INVALID_TIME_LIMIT")

@@ -10,7 +10,7 @@ place = ""  # set in slurmstepd, from which the tasks are forked
 
 @hook.spank.user_init
 def make(spank):
-    """Runs as the user. Nobody can foresee the name, so nobody can take it first."""
+    """Runs as the user. Nobody can guess the name, so nobody can create the folder first."""
     global place
     place = f"/tmp/job-{spank.job_id}-{os.urandom(8).hex()}"
     os.mkdir(place, 0o700)
@@ -24,8 +24,8 @@ def use(spank):
 
 @hook.spank.exit(contexts="remote")
 def remove(spank):
-    """Runs as root, when all tasks have ended; rmtree removes folders, never what a link leads to."""
-    from shutil import rmtree  # here, because every step pays for what stands at the top
+    """Runs as root, when all tasks have ended; rmtree does not follow links."""
+    from shutil import rmtree  # here, because each step pays for imports at the top
 
     if place:
         rmtree(place, ignore_errors=True)

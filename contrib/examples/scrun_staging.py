@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stage containers to a file system that the job's nodes share, and drop them when they have ended."""
+"""Stage containers to a file system that the job's nodes share, and remove them when they have ended."""
 
 import os
 

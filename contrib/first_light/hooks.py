@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""First light: one file of hooks at all three plugin points of Slurm."""
+"""First light: one file with handlers for job_submit, SPANK and scrun."""
 
 import shutil
 from pathlib import Path
@@ -9,7 +9,7 @@ from slurmhooks import Reject, hook, log
 
 @hook.job_submit
 def limits(job):
-    """Every job names a project, and has a time limit."""
+    """Require a project, and set a time limit."""
     if job.account is None:
         raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
     if job.time_limit is None:
@@ -22,7 +22,7 @@ def limits(job):
 
 @hook.job_modify
 def no_extension(job, modify_uid):
-    """Only root may give a job more time."""
+    """Let only root extend a job beyond 60 minutes."""
     if modify_uid != 0 and job.time_limit is not None and job.time_limit > 60:
         raise Reject("only operators may extend a job past 60 minutes")
 
@@ -32,7 +32,7 @@ greet = hook.spank.option("greet", "NAME", usage="[first light] who to greet")
 
 @greet.check
 def one_word(name):
-    """Refuse what is not a name; srun and sbatch say so before anything is submitted."""
+    """Refuse invalid names; srun and sbatch do so before anything is submitted."""
     if not name.isalpha():
         raise Reject(f"{name!r} is not a name")
     return name
@@ -46,7 +46,7 @@ def say_hello(spank):
 
 
 def staged(container):
-    """Where a container is staged: a folder of its user's, named after it."""
+    """Return the folder that a container is staged to, which belongs to its user."""
     return Path("/tmp", f"staged-{container.user_id}-{container.id}")
 
 
@@ -62,6 +62,6 @@ def copy_in(container):
 
 @hook.scrun.stage_out
 def clean_up(container):
-    """Drop the copy."""
+    """Remove the copy."""
     shutil.rmtree(staged(container), ignore_errors=True)
-    log.info("dropped the staged copy", container=container.id)
+    log.info("removed the staged copy", container=container.id)

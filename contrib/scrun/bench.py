@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compare slurmhooks' copying of root file systems with ``rsync -a``, on any file system.
+"""Compare how slurmhooks copies root file systems with ``rsync -a``, on any file system.
 
 Usage: bench.py FOLDER [--files N] [--gigabytes G] [--rounds R] [--json]
 
-FOLDER is on the file system to measure; about 5 GiB are needed there for the default sizes. The runs of all ways are
-interleaved, so that a busy machine slows all of them; told are the medians, and their ratios to rsync's.
+FOLDER is on the file system to measure and needs about 5 GiB of free space with the default sizes. The ways to copy
+run in turns, so that other load slows all of them. The output has their medians, and the ratios to rsync's.
 """
 
 import argparse
@@ -26,7 +26,7 @@ FEW = 8
 
 
 def small_files(top: Path, count: int) -> None:
-    """Make a tree as a root file system is: mostly small files, a hundred to a folder."""
+    """Make a tree like a root file system: mostly small files, a hundred in each folder."""
     for number in range(count):
         folder = top / f"usr{number // 1000}" / f"lib{number // 100 % 10}"
         if number % 100 == 0:
@@ -36,7 +36,7 @@ def small_files(top: Path, count: int) -> None:
 
 
 def few_files(top: Path, gigabytes: float) -> None:
-    """Make a few big files."""
+    """Make a few large files."""
     top.mkdir(parents=True)
     for number in range(FEW):
         with open(top / f"big{number}", "wb") as file:
@@ -45,7 +45,7 @@ def few_files(top: Path, gigabytes: float) -> None:
 
 
 def rsync(source: Path, target: Path) -> None:
-    """Copy as the manual's scrun.lua does."""
+    """Copy like the scrun.lua of the manual."""
     subprocess.run(["rsync", "-a", "--", f"{source}/", f"{target}/"], check=True)
 
 
@@ -58,13 +58,13 @@ WAYS: dict[str, Callable[[Path, Path], object]] = {
 
 
 def processor_seconds() -> float:
-    """Return the processor time of this process and of those that it has waited for."""
+    """Return the processor time of this process and of its children that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 def measure(source: Path, rounds: int) -> dict[str, list[tuple[float, float]]]:
-    """Return the seconds of each way, one a round, and those of the processor, which a busy machine changes little."""
+    """Return for each way and round the seconds, and the processor seconds, which other load hardly changes."""
     target = source.with_name("target")
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in WAYS}
     for _ in range(rounds):
@@ -79,7 +79,7 @@ def measure(source: Path, rounds: int) -> dict[str, list[tuple[float, float]]]:
 
 
 def medians(seconds: dict[str, list[tuple[float, float]]]) -> dict[str, tuple[float, float]]:
-    """Return the medians of what was measured."""
+    """Return the median of each way."""
     return {
         name: (statistics.median(wall for wall, _ in times), statistics.median(used for _, used in times))
         for name, times in seconds.items()
@@ -110,10 +110,10 @@ def main() -> None:
     if options.json:
         sys.stdout.write(json.dumps(results, indent=2) + "\n")
         return
-    for what, found in results.items():
+    for what, ways in results.items():
         sys.stdout.write(f"{what}\n")
-        base = found["rsync -a"][0]
-        for name, (wall, used) in found.items():
+        base = ways["rsync -a"][0]
+        for name, (wall, used) in ways.items():
             sys.stdout.write(
                 f"  {name:24} {wall:8.3f} s  {base / wall:6.2f} times rsync's speed  {used:7.3f} s of processor\n"
             )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stage containers to a shared file system and back: what the long scrun.lua in scrun(1) does.
+"""Stage containers to a shared file system and back, like the long scrun.lua in scrun(1).
 
-Set SCRATCH to a folder that the job's nodes see, where users may make folders. Each container gets a bundle of its own
-below it, with a copy of its root file system; what the container changed is copied back when it has ended.
+Set SCRATCH to a folder that the job's nodes share and in which users may create folders. Each container gets its own
+bundle there, with a copy of its root file system; changes of the container are copied back when it has ended.
 """
 
 import json
@@ -33,7 +33,7 @@ def stage_in(container):
     with Staging(os.path.join(SCRATCH.format(uid=container.user_id), container.id)) as place:
         rootfs = os.path.join(place, "rootfs")
         done = copy_tree(source, rootfs, exclude=NOT_STAGED, unreadable="skip")
-        for name in ("proc", "sys"):  # left out as they may be in use, needed as mount points
+        for name in ("proc", "sys"):  # not copied, because they may be in use, but needed as mount points
             os.makedirs(os.path.join(rootfs, name), exist_ok=True)
         config.root.path = rootfs
         rootless(config, user_id=container.user_id, group_id=container.group_id)
@@ -49,7 +49,7 @@ def stage_in(container):
 
 @hook.scrun.stage_out
 def stage_out(container):
-    """Copy back what the container changed, then remove its bundle; if that fails, the bundle stays."""
+    """Copy back what the container changed, then remove its bundle; if copying fails, the bundle stays."""
     if container.bundle == container.orig_bundle:
         log.info("nothing was staged, so nothing is staged out", container=container.id)
         return

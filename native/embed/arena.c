@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The first arenas for objects lie side by side where one large page of the kernel can hold them: one page fault fills
- * it, and a fork copies one entry of the table of pages instead of 512.
+ * CPython takes memory for objects in arenas of 1 MiB. The first two are placed side by side where the kernel can map
+ * them as one large page: filling it costs one page fault, and a fork copies one entry of the page table, not 512.
  */
 #include "embed/arena.h"
 
@@ -13,29 +13,30 @@
 #define ARENA ((size_t)1024 * 1024)
 #define LARGE_PAGE (2 * ARENA)
 
-static PyObjectArenaAllocator below;
+/* CPython's own allocator: serves what the range cannot, and frees everything. */
+static PyObjectArenaAllocator original;
 
-/* Where the first arenas are, and how much of it they have: objects are made with the GIL held. */
+/* The range for the first arenas, and how much of it is in use. The GIL protects both. */
 static char *range;
 static size_t used;
 
-/* Map a range that begins where a large page can. Untouched memory costs nothing. RET NULL if there is none. */
+/* Map a range that is aligned like a large page. Its pages cost nothing until they are used. RET NULL on failure. */
 static char *map_range(void)
 {
     char *mapped = mmap(NULL, 2 * LARGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (mapped == MAP_FAILED)
         return NULL;
-    size_t before = -(uintptr_t)mapped & (LARGE_PAGE - 1);
-    if (before)
-        munmap(mapped, before);
-    munmap(mapped + before + LARGE_PAGE, LARGE_PAGE - before);
-    /* A kernel that does not want to maps small pages. */
-    madvise(mapped + before, LARGE_PAGE, MADV_HUGEPAGE);
-    return mapped + before;
+    size_t unaligned = -(uintptr_t)mapped & (LARGE_PAGE - 1);
+    if (unaligned)
+        munmap(mapped, unaligned);
+    munmap(mapped + unaligned + LARGE_PAGE, LARGE_PAGE - unaligned);
+    /* A hint: the kernel may use small pages all the same. */
+    madvise(mapped + unaligned, LARGE_PAGE, MADV_HUGEPAGE);
+    return mapped + unaligned;
 }
 
-/* The next arena of the range. RET NULL: it is used up. Once freed, an arena of it is unmapped like any other. */
+/* RET the next arena of the range, or NULL if the range is used up. A freed arena is unmapped, not used again. */
 static void *next_arena(void)
 {
     if (!range && !(range = map_range()))
@@ -46,24 +47,24 @@ static void *next_arena(void)
     return range + used - ARENA;
 }
 
-static void *take(void *context, size_t size)
+static void *allocate(void *context, size_t size)
 {
     void *arena = size == ARENA ? next_arena() : NULL;
 
     (void)context;
-    return arena ? arena : below.alloc(below.ctx, size);
+    return arena ? arena : original.alloc(original.ctx, size);
 }
 
-static void give_back(void *context, void *block, size_t size)
+static void release(void *context, void *block, size_t size)
 {
     (void)context;
-    below.free(below.ctx, block, size);
+    original.free(original.ctx, block, size);
 }
 
 void arena_install(void)
 {
-    PyObjectArenaAllocator ours = {NULL, take, give_back};
+    PyObjectArenaAllocator with_range = {NULL, allocate, release};
 
-    PyObject_GetArenaAllocator(&below);
-    PyObject_SetArenaAllocator(&ours);
+    PyObject_GetArenaAllocator(&original);
+    PyObject_SetArenaAllocator(&with_range);
 }

@@ -2,7 +2,7 @@
 #ifndef SLURMHOOKS_EMBED_ARENA_H
 #define SLURMHOOKS_EMBED_ARENA_H
 
-/* Put the first arenas side by side. Called once, before Python starts. */
+/* Place the first arenas side by side. Called once, before Python starts. */
 void arena_install(void);
 
 #endif

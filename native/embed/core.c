@@ -15,7 +15,7 @@
 
 #define MOST_ARGUMENTS 16
 
-/* Log the current exception, one record a line, and clear it. */
+/* Log the current exception, one log record per line of its traceback, and clear it. */
 static void log_exception(const struct slurmhooks_entry *entry)
 {
     PyObject *py_type, *py_value, *py_traceback;
@@ -53,8 +53,8 @@ static void log_exception(const struct slurmhooks_entry *entry)
     Py_XDECREF(py_traceback);
 }
 
-/* The Python function of an entry, looked up once a process. RET borrowed, or NULL with an exception. */
-static PyObject *find(struct slurmhooks_entry *entry)
+/* Look up the Python function of an entry, once per process. RET borrowed, or NULL with an exception. */
+static PyObject *look_up(struct slurmhooks_entry *entry)
 {
     if (!entry->cached) {
         PyObject *py_module = PyImport_ImportModule(entry->module);
@@ -67,33 +67,32 @@ static PyObject *find(struct slurmhooks_entry *entry)
     return entry->cached;
 }
 
-/* Call a function with numbers. RET new, or NULL with an exception. */
+/* Call a function with ints. RET new, or NULL with an exception. */
 static PyObject *call_function(PyObject *function, const intptr_t *arguments, int count)
 {
     PyObject *py_result = NULL;
-    /* One in front for a bound method's self. */
+    /* The first place is free for the self of a bound method: see PY_VECTORCALL_ARGUMENTS_OFFSET. */
     PyObject *py_numbers[1 + MOST_ARGUMENTS] = {NULL};
-    int made = 0;
+    int converted = 0;
 
     if (count > MOST_ARGUMENTS) {
-        PyErr_Format(PyExc_TypeError, "%d arguments are more than the %d that an entry point has", count,
-                     MOST_ARGUMENTS);
+        PyErr_Format(PyExc_TypeError, "an entry point takes at most %d arguments, not %d", MOST_ARGUMENTS, count);
         return NULL;
     }
-    while (made < count && (py_numbers[1 + made] = PyLong_FromSsize_t(arguments[made])))
-        made++;
-    if (made == count)
+    while (converted < count && (py_numbers[1 + converted] = PyLong_FromSsize_t(arguments[converted])))
+        converted++;
+    if (converted == count)
         py_result = PyObject_Vectorcall(function, py_numbers + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    while (made)
-        Py_DECREF(py_numbers[made--]);
+    while (converted)
+        Py_DECREF(py_numbers[converted--]);
     return py_result;
 }
 
-/* Read (rc, message, detail). RET 0, or -1 with an exception. */
+/* Read the result (rc, message, detail) of an entry point. RET 0, or -1 with an exception. */
 static int unpack(PyObject *py_result, struct slurmhooks_answer *answer)
 {
     if (!PyTuple_Check(py_result) || PyTuple_GET_SIZE(py_result) != 3) {
-        PyErr_Format(PyExc_TypeError, "an entry point answers (int, bytes or None, int), not %R", py_result);
+        PyErr_Format(PyExc_TypeError, "an entry point returns (int, bytes or None, int), not %R", py_result);
         return -1;
     }
     PyObject *py_message = PyTuple_GET_ITEM(py_result, 1); /* borrowed */
@@ -104,7 +103,7 @@ static int unpack(PyObject *py_result, struct slurmhooks_answer *answer)
     if (detail == -1 && PyErr_Occurred())
         return -1;
     if (rc < INT_MIN || rc > INT_MAX) {
-        PyErr_Format(PyExc_OverflowError, "the return code %ld does not fit an int", rc);
+        PyErr_Format(PyExc_OverflowError, "the return code %ld does not fit into an int", rc);
         return -1;
     }
     if (py_message != Py_None) {
@@ -122,6 +121,7 @@ static int unpack(PyObject *py_result, struct slurmhooks_answer *answer)
     return 0;
 }
 
+/* As slurmhooks_call_f; the caller holds the event lock. */
 static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer, const intptr_t *arguments,
                        int count)
 {
@@ -130,14 +130,14 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
     if (interpreter_start())
         return -1;
     unsigned before = fork_generation();
-    PyThreadState *known = PyGILState_GetThisThreadState();
-    PyThreadState *state = known ? known : thread_state_new();
+    PyThreadState *existing = PyGILState_GetThisThreadState();
+    PyThreadState *state = existing ? existing : thread_state_new();
     if (!state) {
-        log_error("%s.%s: memory is short", entry->module, entry->function);
+        log_error("%s.%s: out of memory for a thread state of Python", entry->module, entry->function);
         return -1;
     }
     PyEval_RestoreThread(state);
-    PyObject *py_function = find(entry); /* borrowed */
+    PyObject *py_function = look_up(entry); /* borrowed */
     PyObject *py_result = py_function ? call_function(py_function, arguments, count) : NULL;
     if (py_result)
         rc = unpack(py_result, answer);
@@ -145,12 +145,12 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
         log_exception(entry);
     Py_XDECREF(py_result);
     if (fork_generation() != before) {
-        /* Back in Slurm it would be a second slurmctld, or a task twice. */
+        /* This is a child that a handler forked. Returning to Slurm would make it a second slurmd, or a second task. */
         log_error("%s.%s: a handler has forked and its child came back, which ends here: have it call os._exit()",
                   entry->module, entry->function);
         _exit(1);
     }
-    if (known)
+    if (existing)
         PyEval_SaveThread();
     else
         thread_state_drop(state);

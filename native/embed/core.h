@@ -1,45 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The border between the stubs and Python: one shared library, one call.
+ * The border between the plugins and Python: one shared library with one call.
  *
- * A stub is small and does not name libpython, so that a process without a
- * handler never maps it. The first event that needs Python opens the core
- * library (stub/stub.c), which is linked to libpython and holds everything
- * that is true once a process: the interpreter, the event lock, fork handling.
+ * Plugins are not linked to libpython, so that a process without a handler never maps it. The first event that needs
+ * Python opens this library (stub/stub.c). It is linked to libpython, and holds what exists once per process: the
+ * interpreter, the event lock, fork handling.
  */
 #ifndef SLURMHOOKS_EMBED_CORE_H
 #define SLURMHOOKS_EMBED_CORE_H
 
 #include <stdint.h>
 
-/* Changes whenever the two structs or the call's meaning do: stub and core of
- * two builds in one directory must not be mixed silently. */
+/* Increase it when the structs or the meaning of the call change: the plugin and the core library in one directory may
+ * be of different builds, and must notice. */
 #define SLURMHOOKS_CORE_ABI 3
 
-/* What an entry point in Python hands back: a tuple (rc, message, detail). */
+/* What an entry point in Python returns: a tuple (rc, message, detail). */
 struct slurmhooks_answer {
-    int rc;        /* the value for Slurm; meaningful only if the call returned 0 */
-    char *message; /* text for the user or NULL; malloc'ed, the caller frees */
-    long detail;   /* meaning is the entry point's own */
+    int rc;        /* the return code for Slurm; valid only if the call returned 0 */
+    char *message; /* text for the user, or NULL; from malloc(), freed by the caller */
+    long detail;   /* its meaning depends on the entry point */
 };
 
-/* One Python function that a stub may call: slurmhooks.<point>.entry.<name>. */
+/* A Python function that a plugin may call: slurmhooks.POINT.entry.NAME. */
 struct slurmhooks_entry {
     const char *module;
     const char *function;
-    void *cached; /* owned by the core: NULL at first */
+    void *cached; /* NULL at first; then the function, owned by the core library */
 };
 
 /*
- * Call an entry point, under the lock that serialises events in this process.
+ * Call an entry point while no other event runs. Starts Python if needed.
  *
- * IN entry     which function
- * OUT answer   filled if 0 is returned
- * IN arguments each passed to Python as an int (numbers and addresses)
- * IN count     how many
- * RET 0, or -1: Python did not start, the function raised or answered with
- *     something else than it must; the reason is in Slurm's log. The caller
- *     then returns its own failure code: 0 would mean "accepted" to Slurm.
+ * IN entry      the function
+ * OUT answer    filled if 0 is returned; else zeroed
+ * IN arguments  numbers and addresses, each passed to Python as an int
+ * IN count      the number of arguments
+ * RET 0, or -1 with the reason in Slurm's log: Python did not start, the function raised, or its result was invalid.
+ *     The caller then returns its own failure code to Slurm, for which 0 means success.
  */
 typedef int (*slurmhooks_call_f)(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer,
                                  const intptr_t *arguments, int count);
@@ -49,7 +47,7 @@ struct slurmhooks_core {
     slurmhooks_call_f call;
 };
 
-/* The one symbol that a stub looks up, and its name. */
+/* The only symbol that a plugin looks up, and its name. */
 extern const struct slurmhooks_core slurmhooks_core;
 #define SLURMHOOKS_CORE_SYMBOL "slurmhooks_core"
 

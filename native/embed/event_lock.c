@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-/* It checks for errors so that an event inside an event is refused instead of waiting for itself. */
+/* Error-checking: an event inside an event is refused; it would otherwise wait for itself. */
 static pthread_mutex_t event_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
 int event_lock_take(void)

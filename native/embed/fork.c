@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmstepd forks every task, srun and scrun fork helpers, all after Python has started. The child
- * must find an interpreter whose locks nobody holds.
+ * slurmstepd forks each task, and srun and scrun fork helpers, when Python may already run. The child must get an
+ * interpreter whose locks nobody holds.
  */
 #include "embed/fork.h"
 
@@ -11,20 +11,24 @@
 #include "log.h"
 
 /*
- * Held while a thread state is made, which happens without the GIL: a fork in the middle would leave CPython's list of
- * them half changed and its lock taken, and 3.11 waits for that lock in the child. Lock order: the GIL, this one.
+ * Held while a thread state is created, which needs no GIL. A fork at that moment would leave the child with CPython's
+ * list of thread states half changed and locked; CPython 3.11 then waits for that lock for ever.
+ *
+ * Lock order: the GIL, this lock.
  */
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
 
-/* Written between prepare and parent/child, during which the forking thread holds the GIL. */
-static int python_forks;
+/* Passed from before() to after_in_parent() and after_in_child(); the forking thread holds the GIL from one to the
+ * other. */
+static int python_forks; /* os.fork() or subprocess forks: CPython calls its own fork handlers */
 static PyGILState_STATE gil;
 
 static unsigned generation;
 
 /*
- * Slurm's threads have 1 MiB of stack (STACK_SIZE of its macros.h). CPython 3.12 and 3.13 let C code recurse as deep as
- * 8 MiB would do, and crash: json.loads() of a user's text is enough. 3.11 counts less deep, 3.14 looks at the stack.
+ * Slurm's threads have a stack of 1 MiB (STACK_SIZE in its macros.h). CPython 3.12 and 3.13 let C code recurse as deep
+ * as a stack of 8 MiB allows, and crash; json.loads() of a user's text is enough. 3.11 has a lower limit, and 3.14
+ * measures the stack.
  */
 #define C_RECURSION_LIMIT 1000
 
@@ -45,9 +49,9 @@ void thread_state_drop(PyThreadState *state)
 
 PyThreadState *thread_state_new(void)
 {
-    pthread_mutex_lock(&making);
+    pthread_mutex_lock(&creating);
     PyThreadState *state = PyThreadState_New(PyInterpreterState_Main());
-    pthread_mutex_unlock(&making);
+    pthread_mutex_unlock(&creating);
     if (state)
         thread_state_fit_stack(state);
     return state;
@@ -60,7 +64,6 @@ unsigned fork_generation(void)
 
 static void before(void)
 {
-    /* os.fork, subprocess: CPython has called its own handlers, and holds the GIL. */
     int held = PyGILState_Check();
     PyGILState_STATE entered = held ? PyGILState_LOCKED : PyGILState_Ensure();
 
@@ -68,12 +71,12 @@ static void before(void)
     gil = entered;
     if (!held)
         PyOS_BeforeFork();
-    pthread_mutex_lock(&making);
+    pthread_mutex_lock(&creating);
 }
 
 static void after_in_parent(void)
 {
-    pthread_mutex_unlock(&making);
+    pthread_mutex_unlock(&creating);
     if (python_forks)
         return;
     PyOS_AfterFork_Parent();
@@ -82,14 +85,14 @@ static void after_in_parent(void)
 
 static void after_in_child(void)
 {
-    pthread_mutex_unlock(&making);
+    pthread_mutex_unlock(&creating);
     event_lock_reset();
     generation++;
     if (python_forks)
         return;
     PyOS_AfterFork_Child();
-    /* Not PyGILState_Release(): it would delete the only thread state of the child, and CPython 3.11 aborts
-     * when the next one is made (slurmd forks twice to start slurmstepd). Kept, it serves the events to come. */
+    /* Not PyGILState_Release(): that would delete the child's only thread state, and CPython 3.11 aborts when the next
+     * one is created (22.05's slurmd forks twice to start slurmstepd). Later events use this thread state. */
     PyEval_SaveThread();
 }
 
@@ -105,7 +108,7 @@ int fork_install(void)
         return -1;
     }
     installed = 1;
-    /* Called in each child by CPython: looked up now, in all libraries, it is not in each child. */
+    /* CPython calls PyThread_tss_create() in each child. The dynamic linker finds it now, once for all of them. */
     Py_tss_t key = Py_tss_NEEDS_INIT;
     if (!PyThread_tss_create(&key))
         PyThread_tss_delete(&key);

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Forks with an interpreter in the process, and the thread states that have to survive them. */
+/* Makes forks safe in a process that runs Python, and creates thread states that are safe against forks. */
 #ifndef SLURMHOOKS_EMBED_FORK_H
 #define SLURMHOOKS_EMBED_FORK_H
 
 #include <Python.h>
 
-/* Make fork() safe from now on. The caller holds the GIL. RET 0 or -1. */
+/* Make fork() safe from now on. The caller holds the GIL. RET 0, or -1 with the reason in Slurm's log. */
 int fork_install(void);
 
-/* How often this process has been forked off since Python started: differs if a fork has happened in between. */
+/* RET a number that is larger in a forked child than in its parent. */
 unsigned fork_generation(void);
 
-/* Make a thread state for the calling thread; safe against a fork in another one. The caller does not hold the GIL.
- * RET NULL if memory is short. */
+/* Create a thread state for the calling thread, which does not hold the GIL. RET NULL if memory is short. */
 PyThreadState *thread_state_new(void);
 
-/* Let C code recurse only as deep as the stack of one of Slurm's threads is. */
+/* Limit the recursion of C code to what the stack of one of Slurm's threads holds. */
 void thread_state_fit_stack(PyThreadState *state);
 
-/* End the calling thread's state, and let go of the GIL. */
+/* Delete the calling thread's state, and release the GIL. */
 void thread_state_drop(PyThreadState *state);
 
 #endif

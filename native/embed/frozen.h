@@ -4,7 +4,7 @@
 
 #include <Python.h>
 
-/* The modules that are part of this library (native/frozen.py). */
+/* The Python modules that are compiled into this library (written by native/frozen.py). */
 extern const struct _frozen slurmhooks_frozen_modules[];
 
 #endif

@@ -14,7 +14,7 @@
 #include "embed/frozen.h"
 #include "log.h"
 
-/* The directory that holds this library: the compiled views of Slurm's structs lie beside it. */
+/* Find the directory of this library, which also holds the compiled modules. RET 0 or -1. */
 static int own_directory(char *buffer, size_t size)
 {
     Dl_info info;
@@ -40,6 +40,7 @@ static PyStatus append_path(PyConfig *config, const char *path)
     return status;
 }
 
+/* Fill the configuration with what the build has found out about this Python. */
 static PyStatus fill(PyConfig *config, const char *directory)
 {
     static const char *const paths[] = {SLURMHOOKS_PYTHON_PATHS NULL};
@@ -57,9 +58,9 @@ static PyStatus fill(PyConfig *config, const char *directory)
     };
     PyStatus status;
 
-    /* `site` would look at the machine to find what the build has fixed. */
+    /* The site module would search the machine for the paths that are known since the build. */
     config->site_import = 0;
-    /* Nothing that runs as root in a daemon leaves files in a site's directories. */
+    /* Python may run as root here: it writes no files into a site's directories. */
     config->write_bytecode = 0;
     config->install_signal_handlers = 0;
     config->pathconfig_warnings = 0;
@@ -83,16 +84,17 @@ static void log_failed_start(PyStatus status, const char *directory)
 
     log_error("Python %s (%s) did not start: %s%s%s", PY_VERSION, SLURMHOOKS_PYTHON_EXECUTABLE,
               status.func ? status.func : "", status.func ? ": " : "",
-              status.err_msg ? status.err_msg : "it asked to exit");
+              status.err_msg ? status.err_msg : "it asked to exit, for no known reason");
     for (size_t i = 0; paths[i]; i++)
         log_error("  search path: %s", paths[i]);
     log_error("  search path: %s", directory);
-    log_error("  was this Python moved or upgraded? run 'slurmhooks build' and 'slurmhooks install' again");
+    log_error("  if this Python was moved or upgraded, run 'slurmhooks build' and 'slurmhooks install' again");
 }
 
 /*
- * What PyConfig cannot say: PYTHONEXECUTABLE goes before its executable, even in an isolated configuration
- * (Modules/getpath.py), and where modules frozen into libpython, such as os, have their sources.
+ * Set the paths that PyConfig cannot set. The environment variable PYTHONEXECUTABLE overrides its `executable` even in
+ * an isolated configuration (Modules/getpath.py), and it has no member for the sources of the modules that are frozen
+ * into libpython, such as os.
  */
 static void finish_paths(void)
 {
@@ -111,8 +113,8 @@ static void finish_paths(void)
 }
 
 /*
- * Tell slurmhooks/site.py, as if by -X slurmhooks_sysconfdir=PATH, where slurm.conf is unless SLURM_CONF names it,
- * which few of Slurm's programs have: these know the path from their own build. RET 0, or -1.
+ * Tell slurmhooks/site.py the directory of slurm.conf, as -X slurmhooks_sysconfdir=PATH does. It is used where the
+ * environment has no SLURM_CONF: Slurm's programs know the path from their own build. RET 0 or -1.
  */
 static int set_sysconfdir(void)
 {
@@ -126,9 +128,10 @@ static int set_sysconfdir(void)
 }
 
 /*
- * Have CPython import what launches need from this library (native/frozen.py) rather than from files. The Python of the
- * build has compiled it: another minor release, or one that is not final, may not be able to read it, and imports from
- * files. If the standard library is missing, CPython shall say so now, and not when a handler imports something.
+ * Let CPython import the modules that launches need from this library (native/frozen.py) instead of from files. They
+ * are byte code of the Python of the build. Another minor release, or one that is not final, may not understand it and
+ * imports from files. So does a Python whose standard library is missing: its start then fails with that reason, where
+ * frozen modules would hide it until a handler imports something.
  */
 static void freeze_modules(void)
 {
@@ -144,13 +147,13 @@ static void freeze_modules(void)
     PyImport_FrozenModules = slurmhooks_frozen_modules;
 }
 
-static PyStatus initialize(const char *directory)
+static PyStatus start_python(const char *directory)
 {
     PyPreConfig preconfig;
     PyConfig config;
 
     PyPreConfig_InitIsolatedConfig(&preconfig);
-    /* The same text whatever locale the user of srun has. */
+    /* Text must not depend on the locale of srun's user. */
     preconfig.utf8_mode = 1;
 #ifdef SLURMHOOKS_PYTHON_ALLOCATOR
     preconfig.allocator = SLURMHOOKS_PYTHON_ALLOCATOR;
@@ -173,7 +176,7 @@ static PyStatus initialize(const char *directory)
     return status;
 }
 
-/* Another plugin has started Python before us: live in its interpreter. */
+/* Use the interpreter that another plugin has started: extend its search path. RET 0 or -1. */
 static int join_running(const char *directory)
 {
     static const char *const paths[] = {SLURMHOOKS_PYTHON_PATHS NULL};
@@ -200,18 +203,18 @@ static int join_running(const char *directory)
     return rc;
 }
 
-/* Whether it is this library that has started Python, which then runs as long as the process. */
-static int ours;
+/* Whether this library, and not another plugin, has started Python. */
+static int started_here;
 
 /*
- * Garbage is looked for only now that slurmhooks is loaded, and among what is made from now on: before, there is none,
- * but enough objects to look through all of them three times, for a twentieth of a launch.
+ * Garbage collection is off until slurmhooks is loaded, and then ignores the objects that exist already. Loading leaves
+ * no garbage, but creates enough objects for three full collections, which took a twentieth of the time of a launch.
  */
 void interpreter_loaded(void)
 {
     static int done;
 
-    if (done || !ours)
+    if (done || !started_here)
         return;
     done = 1;
     PyObject *py_gc = PyImport_ImportModule("gc");
@@ -230,12 +233,12 @@ int interpreter_start(void)
     if (state == RUNNING)
         return 0;
     if (state == FAILED) {
-        log_error("Python did not start earlier in this process; see the first message");
+        log_error("Python did not start earlier in this process: see the first error for the reason");
         return -1;
     }
     state = FAILED;
     if (own_directory(directory, sizeof(directory))) {
-        log_error("cannot tell where this library was loaded from");
+        log_error("cannot find out where libslurmhooks_core.so was loaded from");
         return -1;
     }
     if (Py_IsInitialized()) {
@@ -244,7 +247,7 @@ int interpreter_start(void)
         state = RUNNING;
         return 0;
     }
-    PyStatus status = initialize(directory);
+    PyStatus status = start_python(directory);
     if (PyStatus_Exception(status)) {
         log_failed_start(status, directory);
         return -1;
@@ -257,7 +260,7 @@ int interpreter_start(void)
     }
     PyGC_Disable();
     PyEval_SaveThread();
-    ours = 1;
+    started_here = 1;
     state = RUNNING;
     return 0;
 }

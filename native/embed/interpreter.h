@@ -3,14 +3,15 @@
 #define SLURMHOOKS_EMBED_INTERPRETER_H
 
 /*
- * Start CPython in this process, once; later calls cost a comparison.
+ * Start CPython in this process, if it does not run yet. It is never finalized.
  *
- * The caller holds the event lock, not the GIL, and gets it back that way.
- * RET 0, or -1 with the reason in Slurm's log; a failed start stays failed.
+ * The caller holds the event lock, and does not hold the GIL, neither before nor after the call.
+ *
+ * RET 0, or -1 with the reason in Slurm's log. A failed start is not tried again.
  */
 int interpreter_start(void);
 
-/* The first entry point has been imported. Needs the GIL, and leaves no exception. */
+/* Tell that the first entry point has been imported. The caller holds the GIL. Leaves no exception. */
 void interpreter_loaded(void);
 
 #endif

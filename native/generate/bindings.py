@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the cffi module for SPANK, from the headers of the Slurm release at hand.
+"""Write the C source of the cffi module for SPANK.
 
-Called by meson.build as ``bindings.py OUTPUT -- COMPILER ARGS``. The compiler preprocesses the headers; which functions
-and constants exist is read from the result. So a new release of Slurm is a rebuild.
+Usage: bindings.py OUTPUT -- COMPILER ARGS, where the compiler finds the headers of the Slurm release to build for. The
+module has the functions and constants that these headers declare, so that a new release of Slurm needs only a rebuild.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import sys
 from cffi import FFI
 from headers import Headers
 
-# Types that cffi does not know: the compiler tells their size.
+# Types that cffi does not know; the compiler determines their size.
 PRELUDE = "".join(f"typedef int... {name};\n" for name in ("time_t", "uid_t", "gid_t", "pid_t"))
-
 
 LOG_CDEF = (
     "static void slurmhooks_log(int level, const char *text);\nstatic void slurmhooks_syslog(const char *text);\n"
@@ -23,7 +22,7 @@ LOG_CDEF = (
 
 
 def spank(compiler: list[str]) -> tuple[str, str]:
-    """Return (cdef, source) of the SPANK view."""
+    """Return the declarations for cffi, and the C source that includes the headers."""
     source = (
         "#include <stdlib.h>\n#include <sys/types.h>\n#include <unistd.h>\n#include <slurm/spank.h>\n"
         '#include "log.h"\n#include "spank/items.h"\n'

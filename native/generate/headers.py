@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads which structs, members, functions and constants Slurm's headers declare, from the preprocessor's output."""
+"""Finds the structs, members, functions and constants that C headers declare, in the output of the preprocessor."""
 
 from __future__ import annotations
 
@@ -24,13 +24,17 @@ MEMBER = re.compile(r"^((?:struct\s+|enum\s+)?[A-Za-z_][\w ]*?)\s*(\**)\s*([A-Za
 
 
 class Headers:
-    """The preprocessed text of some headers, and what it declares."""
+    """The declarations of some headers."""
 
     def __init__(self, compiler: list[str], source: str) -> None:
-        """Preprocess ``source`` with ``compiler``.
+        """Preprocess headers.
+
+        Args:
+            compiler: the command of the C compiler.
+            source: includes the headers.
 
         Raises:
-            SystemExit: the compiler refuses; its own message has been printed.
+            SystemExit: the compiler fails, and has printed its own message.
         """
         command = [*compiler, "-E", "-P", "-x", "c", "-"]
         done = subprocess.run(command, input=source, stdout=subprocess.PIPE, text=True, check=False)
@@ -39,14 +43,14 @@ class Headers:
         self.text = done.stdout
         done = subprocess.run([*command, "-dD"], input=source, stdout=subprocess.PIPE, text=True, check=True)
         self.macros = dict(re.findall(r"^#define (\w+) (.+)$", done.stdout, re.MULTILINE))
-        """Macros without arguments, in the order of the headers, with what they stand for."""
+        """The macros without arguments and their values, in the order of the headers."""
 
     def has_function(self, name: str) -> bool:
-        """Tell whether a function of that name is declared."""
+        """Tell whether the headers declare a function."""
         return re.search(rf"\b{name}\s*\(", self.text) is not None
 
     def enumerators(self, *prefixes: str) -> list[str]:
-        """Return the names of enum constants that begin with one of the prefixes, in order."""
+        """Return the names of all enum constants that begin with one of the prefixes, in the order of the headers."""
         names: dict[str, None] = {}
         for body in re.findall(r"\benum\b[^;{}()]*\{([^{}]*)\}", self.text):
             for item in body.split(","):
@@ -56,7 +60,7 @@ class Headers:
         return list(names)
 
     def enum(self, tag: str) -> list[str]:
-        """Return the names of the constants of ``enum tag``, in order; none if there is no such enum."""
+        """Return the names of the constants of ``enum tag``, in order; empty if there is no such enum."""
         found = re.search(rf"\benum\s+{tag}\s*\{{([^{{}}]*)\}}", self.text)
         names = [item.split("=")[0].strip() for item in found.group(1).split(",")] if found else []
         return [name for name in names if name]
@@ -66,14 +70,14 @@ class Headers:
 
         Args:
             prefixes: beginnings of names.
-            without: a regular expression; what it finds is left out.
+            without: a regular expression; names in which it matches are left out.
         """
         return [name for name in self.macros if name.startswith(prefixes) and not re.search(without, name)]
 
     def bits(self, first: str) -> list[str]:
-        """Return the names of macros that are rising single bits, one after the other, from ``first`` on.
+        """Return the names of consecutive macros whose values are rising ``SLURM_BIT(n)``, beginning with ``first``.
 
-        For flags whose names have nothing in common, such as those of a job.
+        For flags whose names have no common prefix, such as those of a job.
         """
         names: list[str] = []
         last = -1
@@ -88,7 +92,7 @@ class Headers:
         return names
 
     def struct(self, name: str) -> str | None:
-        """Return the body of a struct, by its typedef or as ``struct tag``; None if there is none."""
+        """Return the body of a struct, named by its typedef or ``struct tag``; None if it is not declared."""
         tag = name.removeprefix("struct ")
         if tag == name:
             end = re.search(rf"\}}\s*{name}\s*;", self.text)
@@ -118,7 +122,7 @@ class Headers:
         return self.text[start : position - 1]
 
     def scalar(self, name: str) -> str | None:
-        """Return the cffi name of a scalar type, following typedefs, or None."""
+        """Follow typedefs to a scalar type of C, and return its name; None if the type is not a scalar."""
         name = re.sub(r"\b(const|volatile)\b\s*", "", name).strip()
         for _ in range(5):
             if name in SCALARS:
@@ -131,7 +135,7 @@ class Headers:
 
 
 def members(body: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (type, stars, name) of each plain member; arrays, function pointers and nested structs are left out."""
+    """Yield type, stars and name of each member of a struct; leave out arrays, function pointers and nested structs."""
     for declaration in re.sub(r"\{[^{}]*\}", "{}", body).split(";"):
         match = MEMBER.match(" ".join(declaration.split()))
         if match:
@@ -139,7 +143,7 @@ def members(body: str) -> Iterator[tuple[str, str, str]]:
 
 
 def constant_groups(headers: Headers) -> dict[str, list[str]]:
-    """Return the names of slurm.h's constants by the class of slurmhooks.job_submit.constants that they belong to."""
+    """Return the names of constants in slurm.h, by the class of slurmhooks.job_submit.constants that has them."""
     return {
         "AllocHold": headers.prefixed("ALLOC_SID_"),
         "CpuBind": headers.enum("cpu_bind_type"),
@@ -161,7 +165,4 @@ def constant_groups(headers: Headers) -> dict[str, list[str]]:
         "TaskDistFlag": ["SLURM_DIST_PACK_NODES", "SLURM_DIST_NO_PACK_NODES"],
         "WarnFlag": headers.bits("KILL_JOB_BATCH"),
         "X11Flag": headers.prefixed("X11_FORWARD_"),
-        # Numbers that stand for themselves.
-        "": ["CORE_SPEC_THREAD", "MEM_PER_CPU", "NICE_OFFSET"]
-        + [f"{word}{width}" for word in ("INFINITE", "NO_VAL") for width in ("8", "16", "", "64")],
     }

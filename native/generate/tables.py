@@ -2,7 +2,7 @@
 """Write the tables of Slurm's structs, as C with offsets and as the text that slurmhooks.wire.tables reads.
 
 Called by meson.build as ``tables.py TIER SOURCE TEXT -- COMPILER ARGS``; TIER is ``public`` or ``source``. The members
-are those that a row of slurmhooks/job_submit/fields.py reads and that the headers of the release declare. Their offsets
+are those that a row of slurmhooks/job_submit/fields reads and that the headers of the release declare. Their offsets
 are left to the compiler, and their sizes are checked by it.
 """
 
@@ -126,7 +126,7 @@ def constants(compiler: list[str], headers: Headers) -> dict[str, dict[str, int]
     """Return the constants and error codes by group: the compiler's answer, from a program that prints them."""
     own = Headers(compiler, "#include <slurm/slurm_errno.h>\n")
     codes = dict.fromkeys(("SLURM_SUCCESS", "SLURM_ERROR", *own.enumerators("E", "S")))
-    groups = {"ESLURM": list(codes)} | {name: names for name, names in constant_groups(headers).items() if name}
+    groups = {"ESLURM": list(codes)} | constant_groups(headers)
     names = dict.fromkeys(name for group in groups.values() for name in group)
     lines = "".join(f'    printf("{name} %lld\\n", (long long)({name}));\n' for name in names)
     source = f"#include <stdio.h>\n{PUBLIC}int main(void)\n{{\n{lines}    return 0;\n}}\n"

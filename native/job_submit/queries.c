@@ -53,7 +53,7 @@ static bool member(struct question *question)
 
 #include "job_submit/users.h"
 
-/* As slurmhooks/job_submit/fields.py has them. */
+/* As slurmhooks/job_submit/fields/reservation.py has them. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
 
 /* A page ends with the first struct that makes it larger. */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* file INODE SIZE MTIME_NS PATH: it must be that very file. */
+/* file INODE SIZE MTIME_NS PATH: the file is unchanged if these are. */
 int input_file(const struct record *record)
 {
     uint64_t inode, size, mtime;
@@ -16,11 +16,11 @@ int input_file(const struct record *record)
         return -1;
     if (stat(record->words[4], &status))
         return 1;
-    uint64_t found = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
-    return status.st_ino != inode || (uint64_t)status.st_size != size || found != mtime;
+    uint64_t mtime_now = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    return status.st_ino != inode || (uint64_t)status.st_size != size || mtime_now != mtime;
 }
 
-/* absent PATH: there must still be no such file. */
+/* absent PATH: the file must still not exist. */
 int input_absent(const struct record *record)
 {
     struct stat status;
@@ -30,19 +30,20 @@ int input_absent(const struct record *record)
     return stat(record->words[1], &status) == 0;
 }
 
-/* Count the entries of a folder as slurmhooks/loader.py does: START*END, hidden ones left out. RET -1 if it cannot. */
+/* Count the entries of a folder that match START*END and are not hidden, as slurmhooks/loader.py does. RET -1: cannot.
+ */
 static int64_t count_entries(const char *folder, const char *start, const char *end)
 {
     DIR *directory = opendir(folder);
-    size_t head = strlen(start), tail = strlen(end);
+    size_t start_length = strlen(start), end_length = strlen(end);
     int64_t count = 0;
 
     if (!directory)
         return -1;
     for (struct dirent *entry; (entry = readdir(directory));) {
         size_t length = strlen(entry->d_name);
-        if (entry->d_name[0] != '.' && length >= head + tail && !strncmp(entry->d_name, start, head) &&
-            !strcmp(entry->d_name + length - tail, end))
+        if (entry->d_name[0] != '.' && length >= start_length + end_length &&
+            !strncmp(entry->d_name, start, start_length) && !strcmp(entry->d_name + length - end_length, end))
             count++;
     }
     closedir(directory);
@@ -50,9 +51,10 @@ static int64_t count_entries(const char *folder, const char *start, const char *
 }
 
 /*
- * glob INODE SIZE MTIME_NS COUNT FOLDER START END: the folder must be as it was, or at least be the same one
- * with as many entries that fit. Each of those it had is a file of the manifest by itself, so there is no other among
- * them.
+ * glob INODE SIZE MTIME_NS COUNT FOLDER START END: START*END must match the same files in the folder as before.
+ *
+ * That is so if the folder is unchanged, or if as many entries match as before: each file that matched then has a
+ * record of its own, and must still exist.
  */
 int input_glob(const struct record *record)
 {
@@ -65,8 +67,8 @@ int input_glob(const struct record *record)
         return -1;
     if (stat(record->words[5], &status) || status.st_ino != inode)
         return 1;
-    uint64_t found = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
-    if ((uint64_t)status.st_size == size && found == mtime)
+    uint64_t mtime_now = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    if ((uint64_t)status.st_size == size && mtime_now == mtime)
         return 0;
     return count_entries(record->words[5], record->words[6], record->words[7]) != (int64_t)count;
 }

@@ -17,8 +17,8 @@
 #define LARGEST (1024 * 1024)
 
 /*
- * Beside slurm.conf, as Slurm itself finds its other files: a name without a folder starts from the current one.
- * RET a path, or NULL if it is too long.
+ * The manifest is beside slurm.conf, where Slurm itself looks for its other files; a relative SLURM_CONF starts at the
+ * current folder. RET a path, in the buffer or constant; NULL if it is too long.
  */
 static const char *manifest_path(char *buffer, size_t size)
 {
@@ -31,56 +31,56 @@ static const char *manifest_path(char *buffer, size_t size)
         return NULL;
     size_t start = strlen(buffer);
     const char *slash = strrchr(conf, '/');
-    int folder = slash ? (int)(slash - conf) : 0;
-    int length =
-        snprintf(buffer + start, size - start, "%s%.*s/%s", start && folder ? "/" : "", folder, conf, FILE_NAME);
+    int folder_length = slash ? (int)(slash - conf) : 0;
+    int length = snprintf(buffer + start, size - start, "%s%.*s/%s", start && folder_length ? "/" : "", folder_length,
+                          conf, FILE_NAME);
     return length < 0 || (size_t)length >= size - start ? NULL : buffer;
 }
 
-/* The content, malloc'ed, with room for a NUL; NULL if there is none to be had. */
+/* RET the content, from malloc(), with room for a NUL, or NULL. OUT size; why, if NULL is returned. */
 static char *read_whole(const char *path, size_t *size, const char **why)
 {
-    static char exposed[PATH_MAX + 128];
+    static char untrusted[PATH_MAX + 128];
     struct stat status;
     char *text = NULL;
-    int fd = trusted_open(path, exposed, sizeof(exposed));
+    int fd = trusted_open(path, untrusted, sizeof(untrusted));
 
-    *why = exposed[0] ? exposed : fd < 0 && errno == ENOENT ? "there is none" : "it cannot be read";
+    *why = untrusted[0] ? untrusted : fd < 0 && errno == ENOENT ? "the file does not exist" : "it cannot be read";
     if (fd < 0)
         return NULL;
     if (fstat(fd, &status) || status.st_size <= 0 || status.st_size > LARGEST)
         goto done;
     *size = (size_t)status.st_size;
     text = calloc(1, *size + 1);
-    for (size_t have = 0; text && have < *size;) {
-        ssize_t got = read(fd, text + have, *size - have);
-        if (got <= 0) {
-            if (got < 0 && errno == EINTR)
+    for (size_t size_read = 0; text && size_read < *size;) {
+        ssize_t count = read(fd, text + size_read, *size - size_read);
+        if (count <= 0) {
+            if (count < 0 && errno == EINTR)
                 continue;
             free(text);
             text = NULL;
             break;
         }
-        have += (size_t)got;
+        size_read += (size_t)count;
     }
 done:
     close(fd);
     return text;
 }
 
-/* All lines of the manifest of this machine, read at the first call. OUT why there is none. */
+/* RET all lines of the manifest, which is read at the first call; NULL if there are none. OUT why a line is missing. */
 static struct manifest_line *lines_of_machine(const char **why)
 {
-    static int read_before;
-    static char *text; /* what the lines point into */
+    static int tried;
+    static char *text; /* the lines point into it */
     static struct manifest_line *lines;
     static const char *reason;
 
-    if (!read_before) {
+    if (!tried) {
         char buffer[4096];
         const char *path = manifest_path(buffer, sizeof(buffer));
         size_t size = 0;
-        read_before = 1;
+        tried = 1;
         reason = "its path is too long";
         text = path ? read_whole(path, &size, &reason) : NULL;
         lines = text ? manifest_parse(text, size, &reason) : NULL;
@@ -96,10 +96,10 @@ static struct manifest_line *lines_of_machine(const char **why)
 const struct manifest_line *manifest_find(int argc, char *argv[], const char **why)
 {
     for (struct manifest_line *line = lines_of_machine(why); line; line = line->next) {
-        int same = line->argc == argc;
-        for (int i = 0; same && i < argc; i++)
-            same = !strcmp(line->argv[i], argv[i]);
-        if (same)
+        int equal = line->argc == argc;
+        for (int i = 0; equal && i < argc; i++)
+            equal = !strcmp(line->argv[i], argv[i]);
+        if (equal)
             return line;
     }
     return NULL;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hook manifest: what the hook files hold, for a process that would rather not start Python.
+ * Reads the hook manifest, which tells a process without Python which hooks the hook files define.
  *
- * 'slurmhooks compile' writes it (slurmhooks/manifest.py says how). It is a cache: one that does not match the files
- * that it was made from, or that is damaged, counts as absent.
+ * 'slurmhooks compile' writes it; slurmhooks/manifest.py describes the format. It is a cache: if it is damaged, or does
+ * not match the files that it was made from, it counts as absent, and Python reads the hook files.
  */
 #ifndef SLURMHOOKS_MANIFEST_H
 #define SLURMHOOKS_MANIFEST_H
 
 #include <stddef.h>
 
-/* SPANK's callbacks, in the order of spank.h. The names stand once, here. */
+/* SPANK's callbacks, in the order of spank.h. */
 #define SLURMHOOKS_CALLBACKS(X) \
     X(init)                     \
     X(job_prolog)               \
@@ -37,47 +37,42 @@ enum callback { SLURMHOOKS_CALLBACKS(SLURMHOOKS_ENUMERATOR) CALLBACK_COUNT };
 #define SLURMHOOKS_FILTER_ENUMERATOR(name) FILTER_##name,
 enum filter { SLURMHOOKS_FILTERS(SLURMHOOKS_FILTER_ENUMERATOR) FILTER_COUNT };
 
-/* Of one line of plugstack.conf; Slurm knows an option by a number, which has to name the line too. */
+/* Per line of plugstack.conf. The number by which Slurm knows an option names the line as well (spank/lines.h). */
 #define MOST_OPTIONS 256
 
-/* A command line option, in the words of struct spank_option. */
+/* A command line option; the first members are those of struct spank_option. */
 struct manifest_option {
     char *name;
-    char *arginfo; /* NULL: takes no argument */
+    char *arginfo; /* NULL for a flag */
     char *usage;
     int has_arg;
     unsigned contexts; /* bit n: spank_context_t n */
-    int checked;       /* the value must be checked by Python when it is given */
+    int checked;       /* Python must check the value when it is given */
 };
 
 /* The argc of plugin points that have no line in plugstack.conf. */
 enum manifest_point { MANIFEST_SCRUN = -1, MANIFEST_CLI_FILTER = -2 };
 
-/* What is recorded for one line of plugstack.conf, or for another plugin point. */
+/* What the manifest records for one line of plugstack.conf, or for another plugin point. Never freed. */
 struct manifest_line {
     unsigned calls[CALLBACK_COUNT]; /* bit n: there is a handler in spank_context_t n, or for command n of cli_filter */
     struct manifest_option *options;
     int option_count;
-    char *script; /* of scrun: the site's own scrun.lua, or NULL */
+    char *script; /* for scrun: the site's own scrun.lua, or NULL */
     struct manifest_line *next;
     int argc;
-    char *argv[]; /* NULL behind the last */
+    char *argv[]; /* ends with NULL */
 };
 
 /*
- * Find the line with these arguments in the manifest of this machine, which is read once a process.
+ * Find the line with these arguments in the manifest of this machine. The manifest is read once per process.
  *
- * OUT why  if NULL is returned: why there is none, for the log
- * RET the line, or NULL: ask Python
+ * OUT why  the reason if NULL is returned, for the log
+ * RET the line; NULL if the manifest does not have it or cannot be used, so that Python must be asked
  */
 const struct manifest_line *manifest_find(int argc, char *argv[], const char **why);
 
-/*
- * Find what a plugin point without lines needs in the manifest of this machine, which is read once a process.
- *
- * OUT why  if NULL is returned: why there is none, for the log
- * RET what is recorded for the point, or NULL: ask Python
- */
+/* Find what the manifest of this machine records for another plugin point. OUT and RET as for manifest_find(). */
 const struct manifest_line *manifest_find_point(enum manifest_point point, const char **why);
 
 #endif

@@ -9,6 +9,7 @@
 #include "manifest/inputs.h"
 #include "manifest/record.h"
 
+/* RET the index of a name, or -1. */
 static int index_of(const char *name, const char *const *names, int count)
 {
     for (int i = 0; i < count; i++)
@@ -17,7 +18,7 @@ static int index_of(const char *name, const char *const *names, int count)
     return -1;
 }
 
-/* RET the index in manifest_line.calls of a function, or -1 if the plugin point has no such one. */
+/* RET the index in manifest_line.calls of a function that Slurm calls, or -1: the plugin point has no such function. */
 static int call_of(const struct manifest_line *line, const char *name)
 {
 #define NAME(name) #name,
@@ -29,25 +30,25 @@ static int call_of(const struct manifest_line *line, const char *name)
     return line->argc < 0 ? -1 : index_of(name, callbacks, CALLBACK_COUNT);
 }
 
-/* RET the plugin point that a record begins, or 0. */
-static int point_of(const char *what)
+/* RET the plugin point that a record names, or 0. */
+static int point_of(const char *kind)
 {
-    return !strcmp(what, "scrun") ? MANIFEST_SCRUN : !strcmp(what, "cli_filter") ? MANIFEST_CLI_FILTER : 0;
+    return !strcmp(kind, "scrun") ? MANIFEST_SCRUN : !strcmp(kind, "cli_filter") ? MANIFEST_CLI_FILTER : 0;
 }
 
-/* POINT: what follows is of that plugin point. RET NULL if it is damaged, or memory is short. */
-static struct manifest_line *add_point(const struct record *record, struct manifest_line *before)
+/* POINT: the records that follow belong to that plugin point. RET the new head of the list, or NULL on error. */
+static struct manifest_line *add_point(const struct record *record, struct manifest_line *next)
 {
     struct manifest_line *line = record->count == 1 ? calloc(1, sizeof(*line)) : NULL;
 
     if (!line)
         return NULL;
     line->argc = point_of(record->words[0]);
-    line->next = before;
+    line->next = next;
     return line;
 }
 
-/* script PATH */
+/* script PATH: the site's own scrun.lua. RET 0 or -1. */
 static int set_script(const struct record *record, struct manifest_line *line)
 {
     if (record->count != 2 || line->script)
@@ -56,7 +57,8 @@ static int set_script(const struct record *record, struct manifest_line *line)
     return 0;
 }
 
-static struct manifest_line *add_line(const struct record *record, struct manifest_line *before)
+/* line ARGS...: the records that follow belong to a line of plugstack.conf. RET as add_point(). */
+static struct manifest_line *add_line(const struct record *record, struct manifest_line *next)
 {
     struct manifest_line *line = calloc(1, sizeof(*line) + (size_t)record->count * sizeof(*line->argv));
 
@@ -65,11 +67,11 @@ static struct manifest_line *add_line(const struct record *record, struct manife
     line->argc = record->count - 1;
     for (int i = 0; i < line->argc; i++)
         line->argv[i] = record->words[i + 1];
-    line->next = before;
+    line->next = next;
     return line;
 }
 
-/* call FUNCTION CONTEXTS */
+/* call FUNCTION CONTEXTS: there is a handler. RET 0 or -1. */
 static int add_call(const struct record *record, struct manifest_line *line)
 {
     uint64_t contexts;
@@ -83,7 +85,7 @@ static int add_call(const struct record *record, struct manifest_line *line)
     return 0;
 }
 
-/* option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE; ARGINFO is empty where there is none */
+/* option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE: ARGINFO is empty for a flag. RET 0 or -1. */
 static int add_option(const struct record *record, struct manifest_line *line)
 {
     uint64_t has_arg, contexts, checked;
@@ -117,41 +119,41 @@ static void free_lines(struct manifest_line *lines)
     }
 }
 
-/* Take one record. RET 0; 1 if it says that the manifest does not match; -1 if it is damaged. */
-static int take(const struct record *record, struct manifest_line **lines)
+/* Read one record. RET 0; 1 if a file has changed since it was written; -1 if it is damaged. */
+static int read_record(const struct record *record, struct manifest_line **lines)
 {
-    const char *what = record->words[0];
+    const char *kind = record->words[0];
 
-    if (!strcmp(what, "file"))
+    if (!strcmp(kind, "file"))
         return input_file(record);
-    if (!strcmp(what, "absent"))
+    if (!strcmp(kind, "absent"))
         return input_absent(record);
-    if (!strcmp(what, "glob"))
+    if (!strcmp(kind, "glob"))
         return input_glob(record);
-    if (!strcmp(what, "line") || point_of(what)) {
-        struct manifest_line *added = point_of(what) ? add_point(record, *lines) : add_line(record, *lines);
-        if (!added)
+    if (!strcmp(kind, "line") || point_of(kind)) {
+        struct manifest_line *head = point_of(kind) ? add_point(record, *lines) : add_line(record, *lines);
+        if (!head)
             return -1;
-        *lines = added;
+        *lines = head;
         return 0;
     }
     if (!*lines)
         return -1;
     int scrun = (*lines)->argc == MANIFEST_SCRUN;
-    if (!strcmp(what, "call"))
+    if (!strcmp(kind, "call"))
         return add_call(record, *lines);
-    if ((*lines)->argc >= 0 && !strcmp(what, "option"))
+    if ((*lines)->argc >= 0 && !strcmp(kind, "option"))
         return add_option(record, *lines);
-    if (scrun && !strcmp(what, "script"))
+    if (scrun && !strcmp(kind, "script"))
         return set_script(record, *lines);
-    /* What Python needs to load the line; see slurmhooks/manifest.py. */
-    return !strcmp(what, "source") || !strcmp(what, "module") || !strcmp(what, "log") ||
-                   (!scrun && !strcmp(what, "lua"))
+    /* These are for Python, which loads the line: see slurmhooks/manifest.py. */
+    return !strcmp(kind, "source") || !strcmp(kind, "module") || !strcmp(kind, "log") ||
+                   (!scrun && !strcmp(kind, "lua"))
                ? 0
                : -1;
 }
 
-/* slurmhooks-manifest 2 0xVERSION, of this very Slurm */
+/* slurmhooks-manifest 2 0xVERSION: this format, and the release of Slurm of this build. RET 0 or -1. */
 static int check_header(const struct record *record)
 {
     unsigned version;
@@ -174,7 +176,7 @@ struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
     if (record_next(&rest, &record) || !*rest)
         return NULL;
     if (check_header(&record)) {
-        *why = "it is of another version of slurmhooks or Slurm";
+        *why = "it was written by another version of slurmhooks, or for another release of Slurm";
         return NULL;
     }
     while (*rest && !ended && !rc) {
@@ -190,15 +192,15 @@ struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
         if (record.count == 1 && !strcmp(record.words[0], "end"))
             ended = 1;
         else
-            rc = take(&record, &lines);
+            rc = read_record(&record, &lines);
     }
     if (rc > 0)
-        *why = "a file that it was made from has changed";
-    /* Nothing may follow the end, and a NUL within ends the text too early. */
+        *why = "a file that it was made from has changed since";
+    /* Nothing may follow the record "end", and no NUL may stand before it. */
     if (rc || !ended || rest != text + size) {
         free_lines(lines);
         return NULL;
     }
-    *why = "it has no such line of plugstack.conf";
+    *why = "it does not have this line of plugstack.conf";
     return lines;
 }

@@ -5,11 +5,11 @@
 #include "manifest/manifest.h"
 
 /*
- * Read a manifest from memory; for manifest_find() and the tests that feed it nonsense.
+ * Read a manifest from memory, and compare it with the files that it was made from.
  *
- * IN text  the content, written to; must outlive what is returned
- * OUT why  if NULL is returned
- * RET the lines, or NULL if the text is damaged or does not match the files
+ * IN text  the content, with room for a NUL at text[size]; is written to, and must outlive the result
+ * OUT why  if NULL is returned: the reason; else what to say of a line that is not in the list
+ * RET a list of lines, the last one of the manifest first; NULL if the text is damaged or a file has changed
  */
 struct manifest_line *manifest_parse(char *text, size_t size, const char **why);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manifest/record.h"
 
+/* RET the value of a hexadecimal digit in upper case, or -1. */
 static int hex(char digit)
 {
     if (digit >= '0' && digit <= '9')

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The records of a manifest: one a line, words apart by blanks, with blanks and the like inside them as %XX. */
+/* Splits a manifest into records: one per line, words separated by single blanks. A byte of a word may be %XX. */
 #ifndef SLURMHOOKS_MANIFEST_RECORD_H
 #define SLURMHOOKS_MANIFEST_RECORD_H
 
 #include <stdint.h>
 
-/* One less than slurmhooks/manifest.py writes. */
+/* MOST_ARGUMENTS of slurmhooks/manifest.py leaves one for the kind of the record. */
 #define MOST_WORDS 64
 
 struct record {
@@ -14,18 +14,20 @@ struct record {
 };
 
 /*
- * Take the next row apart, in place: blanks between words, %XX undone. One pass, and none of libc's functions: each
- * would cost its look-up by the dynamic linker in every sbatch and srun.
+ * Split the next line into words, in place, and decode %XX.
  *
- * IN/OUT rest  the start of the row, then of the one behind it, or the NUL that ends the text
- * RET 0, or -1 if there are too many words, or a % is followed by something else than the digits of a byte but NUL
+ * One pass without functions of libc: the dynamic linker would have to look up each one in every sbatch and srun.
+ *
+ * IN/OUT rest  the start of the line; then the start of the next line, or the NUL that ends the text
+ * OUT record   words inside the text
+ * RET 0, or -1 if the line has more than MOST_WORDS words, or an invalid %XX (%00 is one)
  */
 int record_next(char **rest, struct record *record);
 
-/* Read a word as a number. RET 0, or -1 if it is not a plain number that fits. */
+/* Read a decimal number. RET 0, or -1 if the word has other characters or the number is larger than `most`. */
 int record_number(const char *word, uint64_t most, uint64_t *value);
 
-/* Read a word such as 0x180b05. RET 0, or -1. */
+/* Read a number such as 0x180b05. RET 0 or -1. */
 int record_hex_number(const char *word, unsigned *value);
 
 #endif

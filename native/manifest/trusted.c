@@ -9,46 +9,46 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_LINKS 40 /* on one path, as in the kernel */
+#define MOST_LINKS 40 /* in one path, as in the kernel */
 #define BY_PATH (O_PATH | O_NOFOLLOW | O_CLOEXEC)
-/* A FIFO in the place of the file must not be waited for. */
+/* Not blocking: somebody may have put a FIFO in place of the file. */
 #define TO_READ (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-/* Judge what is open. RET 0, or -1 with errno. OUT why, if others can write it. */
-static int judge(int fd, const char *component, struct stat *status, char *why, size_t size)
+/* Check owner and mode of an open component. OUT status; why, with EPERM. RET 0, or -1 with errno. */
+static int check(int fd, const char *component, struct stat *status, char *why, size_t size)
 {
-    const char *what = NULL, *repair = "chown -h root ";
+    const char *problem = NULL, *repair = "chown -h root ";
 
     if (fstat(fd, status))
         return -1;
     mode_t mode = S_ISLNK(status->st_mode) ? 0 : status->st_mode;
     if (status->st_uid != 0 && status->st_uid != getuid())
-        what = "belongs to a user who is not root";
+        problem = "belongs to a user who is not root";
     if (mode & S_IWGRP) {
-        what = "is writable by its group";
+        problem = "is writable by its group";
         repair = "chmod g-w ";
     }
     if (mode & S_IWOTH) {
-        what = "is writable by everybody";
+        problem = "is writable by everybody";
         repair = "chmod o-w ";
     }
-    if (!what)
+    if (!problem)
         return 0;
     if (mode & S_IWOTH && mode & S_ISVTX && S_ISDIR(mode))
-        snprintf(why, size, "it cannot be trusted: %s %s: keep it elsewhere", component, what);
+        snprintf(why, size, "it cannot be trusted: %s %s: keep it elsewhere", component, problem);
     else
-        snprintf(why, size, "it cannot be trusted: %s %s: %s%s", component, what, repair, component);
+        snprintf(why, size, "it cannot be trusted: %s %s: %s%s", component, problem, repair, component);
     errno = EPERM;
     return -1;
 }
 
-/* Open what is to be read, and judge that once more: its name may have come to another file. RET as trusted_open(). */
+/* Open the file itself, and check it again: its name may refer to another file by now. RET as trusted_open(). */
 static int open_file(int folder, const char *name, int flags, const char *component, char *why, size_t size)
 {
     struct stat status;
     int fd = openat(folder, name, TO_READ | flags);
 
-    if (fd < 0 || !judge(fd, component, &status, why, size)) {
+    if (fd < 0 || !check(fd, component, &status, why, size)) {
         if (fd < 0 || S_ISREG(status.st_mode))
             return fd;
         snprintf(why, size, "it cannot be trusted: %s is not a regular file", component);
@@ -60,16 +60,16 @@ static int open_file(int folder, const char *name, int flags, const char *compon
     return -1;
 }
 
-/* RET a descriptor of what a name in a folder is, a link perhaps; or -1 with errno. */
-static int open_below(int folder, const char *name)
+/* Open an entry of a folder, the link itself if it is one. RET a descriptor, or -1 with errno. */
+static int open_entry(int folder, const char *name)
 {
-    /* An automounter mounts for whoever asks for a folder, and for no other O_PATH. */
+    /* An automounter mounts a folder for O_PATH only together with O_DIRECTORY. */
     int fd = openat(folder, name, BY_PATH | O_DIRECTORY);
 
     return fd < 0 && errno == ENOTDIR ? openat(folder, name, BY_PATH) : fd;
 }
 
-/* Put the target of a link before the rest of the path. RET 0, or -1 with errno. */
+/* Set the remaining path to the target of a link and what came after the link. RET 0, or -1 with errno. */
 static int follow(int link, char *left, const char *rest)
 {
     char target[PATH_MAX];
@@ -87,47 +87,53 @@ static int follow(int link, char *left, const char *rest)
     return 0;
 }
 
-/* Open one component after the other. IN left  of the path; written to. RET as trusted_open(). */
-static int walk(int *here, char *left, char *why, size_t size)
+/*
+ * Open one component after the other, as the kernel does, and check each.
+ *
+ * IN/OUT here  the folder where the path starts; then the last folder that was opened
+ * IN/OUT left  the path; PATH_MAX bytes, which are written to
+ * RET as trusted_open()
+ */
+static int open_by_component(int *here, char *left, char *why, size_t size)
 {
-    char done[PATH_MAX] = "/";
+    char walked[PATH_MAX] = "/";
     struct stat status;
 
-    if (*here < 0 || judge(*here, done, &status, why, size))
+    if (*here < 0 || check(*here, walked, &status, why, size))
         return -1;
     for (int links = 0;;) {
         char *name = left + strspn(left, "/");
-        size_t length = strcspn(name, "/"), before = strlen(done);
+        size_t length = strcspn(name, "/"), walked_length = strlen(walked);
         char *rest = name + length + (name[length] != '\0');
         name[length] = '\0';
         if (!length) {
             errno = EISDIR;
             return -1;
         }
-        if (before + length + 2 > sizeof(done)) {
+        if (walked_length + length + 2 > sizeof(walked)) {
             errno = ENAMETOOLONG;
             return -1;
         }
-        snprintf(done + before, sizeof(done) - before, "%s%s", before > 1 ? "/" : "", name);
-        int below = open_below(*here, name);
-        int failed = below < 0 || judge(below, done, &status, why, size);
+        snprintf(walked + walked_length, sizeof(walked) - walked_length, "%s%s", walked_length > 1 ? "/" : "", name);
+        int entry = open_entry(*here, name);
+        int failed = entry < 0 || check(entry, walked, &status, why, size);
         if (!failed && !*rest && S_ISREG(status.st_mode)) {
-            close(below);
-            return open_file(*here, name, O_NOFOLLOW, done, why, size);
+            close(entry);
+            return open_file(*here, name, O_NOFOLLOW, walked, why, size);
         }
         if (!failed && S_ISLNK(status.st_mode)) {
-            failed = ++links > MOST_LINKS ? (errno = ELOOP, -1) : follow(below, left, rest);
-            close(below);
-            below = *left == '/' ? open("/", BY_PATH) : dup(*here);
-            done[*left == '/' ? 1 : before] = '\0';
+            failed = ++links > MOST_LINKS ? (errno = ELOOP, -1) : follow(entry, left, rest);
+            close(entry);
+            entry = *left == '/' ? open("/", BY_PATH) : dup(*here);
+            walked[*left == '/' ? 1 : walked_length] = '\0';
         } else if (!failed) {
             memmove(left, rest, strlen(rest) + 1);
         }
-        if (below >= 0) {
+        if (entry >= 0) {
             close(*here);
-            *here = below;
+            *here = entry;
         }
-        if (failed || below < 0)
+        if (failed || entry < 0)
             return -1;
     }
 }
@@ -144,7 +150,7 @@ int trusted_open(const char *path, char *why, size_t size)
     }
     strcpy(left, path);
     int here = open("/", BY_PATH);
-    int fd = walk(&here, left, why, size);
+    int fd = open_by_component(&here, left, why, size);
     int error = errno;
     if (here >= 0)
         close(here);

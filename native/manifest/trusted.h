@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens a file that a process of root obeys, unless somebody else could have written it; as slurmhooks/trusted.py. */
+/* Opens files that root obeys, unless another user could have written them. slurmhooks/trusted.py has the same rules.
+ */
 #ifndef SLURMHOOKS_TRUSTED_H
 #define SLURMHOOKS_TRUSTED_H
 
 #include <stddef.h>
 
 /*
- * Open a regular file for reading. Where the real user is root, every component of the path is judged: it must belong
- * to root, and neither its group nor others may write it. Elsewhere only the file is, and may be the user's own.
+ * Open a regular file for reading.
+ *
+ * If the real user is root, every component of the path, links included, must belong to root and must not be writable
+ * by its group or by others. For other users this holds for the file alone, which may also belong to the user.
  *
  * IN path   absolute
- * OUT why   what is wrong, with the component and the command that repairs it; unchanged if the file cannot be opened
+ * OUT why   with EPERM: the component, what is wrong with it, and the command that repairs it; else unchanged
  * RET a descriptor, or -1 with errno: EPERM if the file cannot be trusted
  */
 int trusted_open(const char *path, char *why, size_t size);

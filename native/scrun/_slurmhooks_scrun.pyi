@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What staging asks of scrun and of Slurm (native/scrun/module.c). An address is that of a ``slurmhooks_container``."""
+"""Gives staging functions access to scrun and Slurm (native/scrun/module.c).
+
+Addresses are those of a ``struct slurmhooks_container``.
+"""
 
 from typing import Any
 
 def values(address: int, /) -> dict[str, Any]:
-    """Return the texts and numbers of a container, by name; a text is None where scrun gives none."""
+    """Return the texts and numbers of a container, by name; a text that scrun does not give is None."""
 
 def job_env(address: int, /) -> list[str]:
     """Return the entries of the job's environment; none in stage_out."""
 
 def cancelled(address: int, /) -> bool:
-    """Tell whether scrun has given the container up."""
+    """Tell whether scrun has called stage_out while stage_in runs."""
 
 def ask(address: int, function: str, argument: bytes, /) -> tuple[bool, int, bytes]:
-    """Call a function of scrun's; return whether it failed, its status and output."""
+    """Call a function of scrun; return whether it failed, its status and output."""
 
 def job_is_over(job_id: int, /) -> bool:
     """Tell whether a job has ended."""

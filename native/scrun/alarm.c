@@ -5,25 +5,25 @@
 #include <sys/time.h>
 
 #define ALARM_AGAIN_US 1000
-/* Ten seconds: one that nobody takes by then is as deadly as without us. */
+/* After ten seconds the signal is deadly, as it is without this handler. */
 #define ALARMS 10000
 
-static void alarm_again(int number)
+static void repeat_alarm(int number)
 {
     static volatile sig_atomic_t count;
-    /* Not raised at once: between two of them the interrupted thread is to get on. scrun has no timer of this kind. */
-    const struct itimerval soon = {.it_value.tv_usec = ALARM_AGAIN_US};
+    /* Not raise(): the interrupted thread must make progress between two signals. scrun does not use ITIMER_REAL. */
+    const struct itimerval pause = {.it_value.tv_usec = ALARM_AGAIN_US};
 
     if (++count > ALARMS)
         signal(number, SIG_DFL);
-    setitimer(ITIMER_REAL, &soon, NULL);
+    setitimer(ITIMER_REAL, &pause, NULL);
 }
 
 void alarm_keep(void)
 {
-    const struct sigaction ours = {.sa_handler = alarm_again, .sa_flags = SA_RESTART};
-    struct sigaction now;
+    const struct sigaction handler = {.sa_handler = repeat_alarm, .sa_flags = SA_RESTART};
+    struct sigaction current;
 
-    if (!sigaction(SIGALRM, NULL, &now) && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
-        sigaction(SIGALRM, &ours, NULL);
+    if (!sigaction(SIGALRM, NULL, &current) && !(current.sa_flags & SA_SIGINFO) && current.sa_handler == SIG_DFL)
+        sigaction(SIGALRM, &handler, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What scrun tells a staging function. */
+/* The arguments of a staging function, for Python. */
 #ifndef SLURMHOOKS_SCRUN_CONTAINER_H
 #define SLURMHOOKS_SCRUN_CONTAINER_H
 
@@ -17,17 +17,17 @@ struct slurmhooks_container {
     uint32_t job_id;
     uint32_t user_id;
     uint32_t group_id;
-    const char **job_env;   /* "NAME=value" strings, NULL at the end; NULL in stage_out */
-    void *lua;              /* a Lua thread of scrun's, for this call alone */
-    volatile int cancelled; /* becomes true when scrun calls stage_out while stage_in still runs */
+    const char **job_env;   /* "NAME=value" strings, ends with NULL; NULL in stage_out */
+    void *lua;              /* a Lua thread (lua_State) for this call alone */
+    volatile int cancelled; /* set when scrun calls stage_out while stage_in still runs */
 
     /*
-     * Call a function of scrun's `slurm` table with one string.
+     * Call a function of the `slurm` table, which scrun gives to Lua scripts, with one string.
      *
-     * OUT status   its first result, if that is a number
-     * OUT output   its last result as text, or the message of its error; malloc'ed, the caller frees
-     * OUT length   of the output
-     * RET 0, or -1 if it raised
+     * OUT status  its first result if that is a number, else 0
+     * OUT output  its last result as text, or the message of its error; from malloc(), freed by the caller; may be NULL
+     * OUT length  of the output
+     * RET 0, or -1 if it raised a Lua error
      */
     int (*ask)(struct slurmhooks_container *container, const char *function, const char *argument, int *status,
                char **output, size_t *length);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The module _slurmhooks_scrun: what slurmhooks.scrun.entry asks of scrun and of Slurm. Not made by cffi, as those of
- * the other points are: there is little of it, and to load cffi would be a tenth of what a container waits for Python.
+ * The Python module _slurmhooks_scrun, by which slurmhooks.scrun.entry reads the arguments of scrun's calls, and asks
+ * scrun and Slurm. Addresses are those of a struct slurmhooks_container.
+ *
+ * Unlike the module for SPANK it does not use cffi: it is small, and loading cffi would take a tenth of the time that a
+ * container waits for Python.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -14,13 +17,13 @@
 #include "scrun/container.h"
 #include "scrun/job.h"
 
-/* An address that the stub has handed over. RET NULL with an exception: it is none. */
+/* RET the container at an address, or NULL with an exception. */
 static struct slurmhooks_container *container_at(PyObject *address)
 {
     struct slurmhooks_container *container = PyLong_AsVoidPtr(address);
 
     if (!container && !PyErr_Occurred())
-        PyErr_SetString(PyExc_ValueError, "no container has the address 0");
+        PyErr_SetString(PyExc_ValueError, "the address of a container is not 0");
     return container;
 }
 
@@ -101,15 +104,15 @@ static PyObject *job_ended(PyObject *self, PyObject *job_id)
 static PyMethodDef methods[] = {
     {"values", values, METH_O, "Return the texts and numbers of a container, by name."},
     {"job_env", job_env, METH_O, "Return the entries of the job's environment; none in stage_out."},
-    {"cancelled", cancelled, METH_O, "Tell whether scrun has given the container up."},
-    {"ask", ask, METH_VARARGS, "Call a function of scrun's; return whether it failed, its status and output."},
+    {"cancelled", cancelled, METH_O, "Tell whether scrun has called stage_out while stage_in runs."},
+    {"ask", ask, METH_VARARGS, "Call a function of scrun; return whether it failed, its status and output."},
     {"job_is_over", job_ended, METH_O, "Tell whether a job has ended."},
     LOG_METHODS,
     {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, .m_name = "_slurmhooks_scrun", .m_doc = "What staging asks of scrun and of Slurm.",
+    PyModuleDef_HEAD_INIT, .m_name = "_slurmhooks_scrun", .m_doc = "Gives staging functions access to scrun and Slurm.",
     .m_size = -1,          .m_methods = methods,
 };
 

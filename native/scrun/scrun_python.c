@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A Lua module that defines scrun's two staging functions and hands them to slurmhooks.scrun.entry.
- * scrun has no C plugin point: it reads scrun.lua, and that loads this.
+ * The plugin for scrun: a Lua module that defines scrun's staging functions, which call slurmhooks.scrun.entry.
+ *
+ * scrun has no plugin point for C. It reads scrun.lua, which loads this file (scrun.lua.in).
  */
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -22,9 +23,10 @@
 #include "scrun/watchdog.h"
 #include "stub/stub.h"
 
-/* What scrun gets when Python has no answer: the container's job is cancelled. */
+/* The return code for scrun if Python has no answer: scrun cancels the container's job. */
 #define FAILED SLURM_ERROR
 
+/* One call of a function of scrun, see `ask` in container.h. */
 struct question {
     const char *function;
     const char *argument;
@@ -43,7 +45,7 @@ static void copy_text(const char *text, size_t length, char **output, size_t *co
     *copied = length;
 }
 
-/* Runs under lua_pcall: Lua raises by longjmp, which must not cross Python's frames. */
+/* Answer a question. Called by lua_pcall(), since Lua errors are longjmps, which must not cross frames of Python. */
 static int ask_protected(lua_State *L)
 {
     const struct question *question = lua_touserdata(L, 1);
@@ -52,7 +54,7 @@ static int ask_protected(lua_State *L)
     lua_getfield(L, -1, question->function);
     lua_pushstring(L, question->argument);
     lua_call(L, 1, LUA_MULTRET);
-    int results = lua_gettop(L) - 2; /* behind the question and the table */
+    int results = lua_gettop(L) - 2; /* the stack also has the question and the table */
     if (results > 0 && lua_isnumber(L, 3))
         *question->status = (int)lua_tonumber(L, 3);
     size_t length = 0;
@@ -62,9 +64,10 @@ static int ask_protected(lua_State *L)
     return 0;
 }
 
-/* Where a handler moved the bundle in this stage_in; NULL if none did. */
+/* The bundle's path if a handler of stage_in has changed it, else NULL. */
 static char *moved_bundle;
 
+/* See `ask` in container.h. */
 static int ask(struct slurmhooks_container *container, const char *function, const char *argument, int *status,
                char **output, size_t *length)
 {
@@ -79,7 +82,7 @@ static int ask(struct slurmhooks_container *container, const char *function, con
     lua_pushlightuserdata(L, &question);
     if (lua_pcall(L, 1, 0, 0)) {
         const char *text = lua_tostring(L, -1);
-        text = text ? text : "error of unknown kind";
+        text = text ? text : "unknown error";
         copy_text(text, strlen(text), output, length);
         rc = -1;
     } else if (!strcmp(function, "set_bundle_path")) {
@@ -91,11 +94,13 @@ static int ask(struct slurmhooks_container *container, const char *function, con
 }
 
 /*
- * Call the function of the site's own scrun.lua, which is upvalue 1, with the first arguments of this call.
+ * Call the function of the site's own scrun.lua, which is upvalue 1, with the arguments of this call.
  *
- * IN thread  a Lua thread for this call alone, see struct slurmhooks_container
- * OUT  one value on L: its result, or the error
- * RET true if it failed
+ * Pushes one value onto L: the result, or the error.
+ *
+ * IN thread  the Lua thread of this call, see container.h
+ * IN count   the number of arguments
+ * RET 0, or not 0 if the function failed
  */
 static int call_site(lua_State *L, lua_State *thread, int count)
 {
@@ -109,13 +114,14 @@ static int call_site(lua_State *L, lua_State *thread, int count)
     return failed;
 }
 
+/* RET the return code for scrun. Frees the answer's message. */
 static int read_answer(int failed, struct slurmhooks_answer *answer)
 {
     free(answer->message);
     return failed ? FAILED : answer->rc;
 }
 
-/* scrun fills the table from index 0; its strings, and the array returned, stay alive on Lua's stack. */
+/* RET the job's environment from a table that begins at index 0. The array and its strings live on Lua's stack. */
 static const char **read_environment(lua_State *L, int table)
 {
     size_t count = 0;
@@ -135,10 +141,10 @@ static const char **read_environment(lua_State *L, int table)
     return environment;
 }
 
-/* Whether the manifest says what to load; if not, Python reads the configuration. */
-static int known;
+/* Whether the manifest records what Python loads for scrun. Otherwise Python reads the configuration. */
+static int in_manifest;
 
-/* Unless stage_in has given scrun its success. */
+/* Whether the container has not been staged in successfully. */
 static int not_staged_in = 1;
 
 static int stage_in(lua_State *L)
@@ -154,16 +160,16 @@ static int stage_in(lua_State *L)
         .user_id = (uint32_t)luaL_checknumber(L, 6),
         .group_id = (uint32_t)luaL_checknumber(L, 7),
         .job_env = read_environment(L, 8),
-        /* Not L itself: stage_out may come in on L, from another thread, while a question is under way. */
+        /* Not L: stage_out may be called on L, from another thread, while a handler asks something. */
         .lua = lua_newthread(L),
         .ask = ask,
     };
 
-    not_staged_in = 1; /* stage_out may come before this ends */
+    not_staged_in = 1; /* stage_out may be called before this ends */
     turns_begin_in(&container.cancelled);
-    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container, known), &answer), failed = 0;
-    int site = !rc && !container.cancelled && lua_isfunction(L, lua_upvalueindex(1));
-    if (site) {
+    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container, in_manifest), &answer), failed = 0;
+    int has_script = !rc && !container.cancelled && lua_isfunction(L, lua_upvalueindex(1));
+    if (has_script) {
         if (moved_bundle) {
             lua_pushstring(L, moved_bundle);
             lua_replace(L, 2);
@@ -172,12 +178,12 @@ static int stage_in(lua_State *L)
     }
     if (turns_end_in()) {
         rc = FAILED;
-        site = 0;
+        has_script = 0;
     }
-    not_staged_in = site ? failed || lua_tonumber(L, -1) != 0 : rc != 0;
-    if (site && failed)
+    not_staged_in = has_script ? failed || lua_tonumber(L, -1) != 0 : rc != 0;
+    if (has_script && failed)
         return lua_error(L);
-    if (!site)
+    if (!has_script)
         lua_pushnumber(L, rc);
     return 1;
 }
@@ -202,24 +208,25 @@ static int stage_out(lua_State *L)
     };
 
     turns_begin_out();
-    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container, known), &answer), failed = 0;
-    /* Also after a failure of Python's: what the script staged in is to come back. */
-    int site = lua_isfunction(L, lua_upvalueindex(1));
-    if (site)
+    int rc = read_answer(STUB_CALL(&entry, &answer, (intptr_t)&container, in_manifest), &answer), failed = 0;
+    /* Also if Python has failed: what the site's script has staged in must be staged out. */
+    int has_script = lua_isfunction(L, lua_upvalueindex(1));
+    if (has_script)
         failed = call_site(L, container.lua, 10);
     watchdog_start(container.spool_dir, not_staged_in);
     turns_end_out();
     if (failed)
         return lua_error(L);
-    if (!site || rc)
+    if (!has_script || rc)
         lua_pushnumber(L, rc);
     return 1;
 }
 
 /*
- * Return the path of the site's own scrun.lua, or nothing if it has none. Without a manifest Python is asked, and then
- * runs before scrun forks. What is wrong with the configuration is an error, with which scrun ends before it asks for a
- * job: a site's script is never left out.
+ * Lua function: return the path of the site's own scrun.lua, or nil if there is none.
+ *
+ * Without a manifest Python is asked, and then runs before scrun forks. If the configuration is wrong, this is a Lua
+ * error, and scrun ends before it asks for a job: it never starts a container without the site's script.
  */
 __attribute__((visibility("default"))) int slurmhooks_scrun_script(lua_State *L)
 {
@@ -229,52 +236,55 @@ __attribute__((visibility("default"))) int slurmhooks_scrun_script(lua_State *L)
     const struct manifest_line *line = manifest_find_point(MANIFEST_SCRUN, &why);
 
     lua_settop(L, 0);
-    known = line != NULL;
+    in_manifest = line != NULL;
     if (line) {
         lua_pushstring(L, line->script);
         return 1;
     }
     slurm_debug("slurmhooks: no hook manifest (%s): Python starts in every scrun; run 'slurmhooks compile'", why);
     int failed = STUB_CALL(&entry, &answer) || answer.rc;
-    lua_pushstring(L, failed && !answer.message ? "slurmhooks: Python did not start; see the log" : answer.message);
+    lua_pushstring(L, failed && !answer.message ? "slurmhooks: Python did not start; see scrun's log" : answer.message);
     free(answer.message);
     return failed ? lua_error(L) : 1;
 }
 
-static void *open_core(void *unused)
+static void *open_core_in_thread(void *unused)
 {
     stub_open();
     return unused;
 }
 
 /*
- * In the child of scrun's fork, which is the anchor: it asks slurmctld for a job now, and waits. To open libpython
- * takes a millisecond, which the container then need not wait for.
+ * Runs in each child that scrun forks; the first one is the anchor.
+ *
+ * The anchor asks slurmctld for a job and waits. Opening libpython takes a millisecond: it is done meanwhile, so that
+ * the container does not wait for it.
  */
-static void in_anchor(void)
+static void after_fork_in_child(void)
 {
-    static int done; /* the anchor's own children run srun */
+    static int done; /* the anchor forks, too, to run srun */
     pthread_t thread;
-    sigset_t all, before;
+    sigset_t all, old_mask;
 
     alarm_keep();
     if (done)
         return;
     done = 1;
     sigfillset(&all);
-    /* Signals are for scrun's own threads. */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (!pthread_create(&thread, NULL, open_core, NULL))
+    /* The new thread must not receive signals: scrun's threads handle them. */
+    pthread_sigmask(SIG_SETMASK, &all, &old_mask);
+    if (!pthread_create(&thread, NULL, open_core_in_thread, NULL))
         pthread_detach(thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_sigmask(SIG_SETMASK, &old_mask, NULL);
 }
 
 /*
- * Only defines the functions: scrun reads scrun.lua before it forks the process that will call them, so with a
- * manifest Python starts at the first call. By then its library is open, but Python does not start beside scrun: an
- * anchor that has less of the processor while it comes up may take the job's arrival for the end of creating, and runs
- * the container without staging it (anchor.c:_on_startup_con; 3 of 16 on a busy machine, with 26.05). The arguments are
- * the two functions of the site's own script, or nothing.
+ * Lua function, called by scrun.lua: define the staging functions. The arguments are the two functions of the site's
+ * own script, or nothing.
+ *
+ * scrun reads scrun.lua before it forks the anchor, which calls the staging functions. With a manifest Python starts at
+ * the first call, not earlier in a thread: an anchor that gets less processor time while it starts may run the
+ * container without staging it (anchor.c:_on_startup_con; 3 of 16 containers on a busy machine, with 26.05).
  */
 __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
 {
@@ -283,6 +293,6 @@ __attribute__((visibility("default"))) int luaopen_scrun_python(lua_State *L)
     lua_setglobal(L, "slurm_scrun_stage_out");
     lua_pushcclosure(L, stage_in, 1);
     lua_setglobal(L, "slurm_scrun_stage_in");
-    pthread_atfork(NULL, NULL, in_anchor);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
     return 0;
 }

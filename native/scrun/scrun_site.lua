@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Runs the scrun.lua of a site's own, which slurmhooks.toml names under [scrun] lua, in scrun's Lua state and with
--- scrun's own `slurm` table: as scrun itself would.
+-- Runs the site's own scrun.lua, which slurmhooks.toml names under [scrun] lua, as scrun would: in scrun's Lua state and
+-- with scrun's `slurm` table.
 --
--- Gets the folder of the plugins, and the path of the script. Returns the script's two functions. What is wrong is an
--- error, with which scrun ends before it asks for a job.
+-- Arguments: the folder of the plugins, and the path of the script. Returns the script's two functions. Raises an error
+-- if the script is not usable: scrun then ends before it asks for a job.
 local plugins, script = ...
 
 local function is_ours(path)
@@ -17,7 +17,7 @@ end
 
 local function run(path)
    if is_ours(path) then
-      error(path .. ": [scrun] lua names the scrun.lua that slurmhooks made, not the site's own", 0)
+      error(path .. ": [scrun] lua of slurmhooks.toml must name the site's own script, not the scrun.lua that slurmhooks installed", 0)
    end
    local chunk, message = loadfile(path)
    if not chunk then
@@ -36,7 +36,7 @@ local function run(path)
    return slurm_scrun_stage_in, slurm_scrun_stage_out
 end
 
--- Behind all others: the site's own module is the one that is found.
+-- The last searcher: a module of the site comes first.
 table.insert(package.searchers or package.loaders, function(module)
    if module == "json" then
       return assert(loadfile(plugins .. "/slurmhooks/json.lua"))

@@ -4,15 +4,15 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* Between stage_out's return and scrun's last look at the Lua state lie a few instructions. */
+/* Enough for the few instructions from the return of stage_out to scrun's last use of the Lua state. */
 #define LEAVE_LUA_US 200000
 
 static struct turns {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    volatile int *cancelled; /* set while handlers of stage_in run */
-    int in_is_inside;        /* from begin_in to end_in's return */
-    int out_waits;           /* stage_out has come in while stage_in was inside */
+    volatile int *cancelled; /* of the stage_in whose handlers run, else NULL */
+    int in_runs;             /* from turns_begin_in() to the end of turns_end_in() */
+    int out_was_called;      /* scrun has called stage_out meanwhile */
     int out_is_done;
 } turns = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -20,8 +20,8 @@ void turns_begin_in(volatile int *cancelled)
 {
     pthread_mutex_lock(&turns.lock);
     turns.cancelled = cancelled;
-    turns.in_is_inside = 1;
-    turns.out_waits = turns.out_is_done = 0;
+    turns.in_runs = 1;
+    turns.out_was_called = turns.out_is_done = 0;
     pthread_mutex_unlock(&turns.lock);
 }
 
@@ -30,10 +30,10 @@ int turns_end_in(void)
     pthread_mutex_lock(&turns.lock);
     turns.cancelled = NULL;
     pthread_cond_broadcast(&turns.changed);
-    int interrupted = turns.out_waits;
+    int interrupted = turns.out_was_called;
     while (interrupted && !turns.out_is_done)
         pthread_cond_wait(&turns.changed, &turns.lock);
-    turns.in_is_inside = 0;
+    turns.in_runs = 0;
     pthread_mutex_unlock(&turns.lock);
     if (interrupted)
         usleep(LEAVE_LUA_US);
@@ -43,8 +43,8 @@ int turns_end_in(void)
 void turns_begin_out(void)
 {
     pthread_mutex_lock(&turns.lock);
-    if (turns.in_is_inside) {
-        turns.out_waits = 1;
+    if (turns.in_runs) {
+        turns.out_was_called = 1;
         if (turns.cancelled)
             *turns.cancelled = 1;
         while (turns.cancelled)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lets stage_out in after stage_in, and out before it.
+ * Orders stage_in and stage_out where scrun calls both at the same time.
  *
- * When the job ends or the container is deleted while stage_in runs, scrun calls stage_out at once from another
- * thread, on the same lua_State (anchor.c:stop_anchor, _stage_out). Lua keeps one stack of calls for a state, so the
- * call that came in last must leave first; and Python runs one event at a time. So stage_out tells stage_in that it
- * is cancelled and waits until its handlers have ended; stage_in then waits until stage_out has left Lua.
+ * If the job ends or the container is deleted while stage_in runs, scrun calls stage_out from another thread, on the
+ * same lua_State (anchor.c:stop_anchor, _stage_out). A lua_State has one call stack, so the second call must return
+ * before the first one; and Python runs one event at a time. Therefore stage_out cancels stage_in and waits until its
+ * handlers have ended, and stage_in then waits until stage_out has returned to scrun.
  */
 #ifndef SLURMHOOKS_SCRUN_TURNS_H
 #define SLURMHOOKS_SCRUN_TURNS_H
 
-/* Before the handlers of stage_in. IN cancelled: set when stage_out comes in while they run */
+/* Call before the handlers of stage_in. IN cancelled: is set to 1 if scrun calls stage_out while they run. */
 void turns_begin_in(volatile int *cancelled);
 
-/* After the handlers of stage_in. RET true if stage_out came meanwhile, which has left Lua then. */
+/* Call after the handlers of stage_in. RET 1 if scrun has called stage_out, which has then returned; else 0. */
 int turns_end_in(void);
 
-/* Before the handlers of stage_out: waits until those of stage_in have ended. */
+/* Call before the handlers of stage_out: waits until those of stage_in have ended. */
 void turns_begin_out(void);
 
-/* Last of all in stage_out. */
+/* Call at the end of stage_out. */
 void turns_end_out(void);
 
 #endif

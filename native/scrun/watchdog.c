@@ -9,7 +9,7 @@
 #define WATCH_US 200000
 #define GRACE_US 3000000
 
-/* For `scrun create`, and for podman, which takes it for the container's exit code: scrun's own would be 0. */
+/* `scrun create` returns it, and podman treats it as the container's exit code. scrun's own would be 0. */
 static int watchdog_status;
 
 static void *watchdog_run(void *spool_dir)
@@ -27,7 +27,7 @@ void watchdog_start(const char *spool_dir, int failed)
     char *path = spool_dir ? strdup(spool_dir) : NULL;
 
     watchdog_status = failed ? EXIT_FAILURE : EXIT_SUCCESS;
-    /* Without the folder now, nothing can be told from its absence later. */
+    /* A folder that does not exist now would look like one that was removed. */
     if (!path || access(path, F_OK) || pthread_create(&thread, NULL, watchdog_run, path))
         free(path);
     else

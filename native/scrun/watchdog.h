@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Ends an anchor that has done its work but does not end.
+ * Ends an anchor that has finished its work but does not exit.
  *
  * After stage_out the anchor completes the job, removes its spool folder and shuts down (anchor.c:_check_if_stopped).
- * The shutdown fails at times: after a failed stage_in, 26.05 waits for ever for a connection that it has itself put to
- * sleep (CON_FLAG_QUIESCE), while `scrun create` waits for the anchor; 24.11 sometimes spins. An anchor that is still
- * there some seconds after its spool folder has gone is ended; `scrun create` then returns, with our exit code.
+ * Sometimes the shutdown hangs: after a failed stage_in, 26.05 waits for ever for a connection that it has itself
+ * suspended (CON_FLAG_QUIESCE), while `scrun create` waits for the anchor; 24.11 sometimes loops. The watchdog ends an
+ * anchor that still runs some seconds after its spool folder was removed. `scrun create` then returns its exit code.
  */
 #ifndef SLURMHOOKS_SCRUN_WATCHDOG_H
 #define SLURMHOOKS_SCRUN_WATCHDOG_H
 
 /*
- * IN spool_dir  copied
- * IN failed     the container was not staged in
+ * Start the watchdog's thread.
+ *
+ * IN spool_dir  is copied; without a spool folder no watchdog is started
+ * IN failed     whether the anchor is to end with a failure, since the container was not staged in
  */
 void watchdog_start(const char *spool_dir, int failed);
 

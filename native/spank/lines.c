@@ -7,7 +7,7 @@
 static struct line lines[MOST_LINES];
 static int count;
 
-static int same(const struct line *line, int argc, char *argv[])
+static int has_arguments(const struct line *line, int argc, char *argv[])
 {
     if (line->argc != argc)
         return 0;
@@ -17,20 +17,23 @@ static int same(const struct line *line, int argc, char *argv[])
     return 1;
 }
 
+/* RET a copy from malloc() that ends with NULL; NULL if memory is short. */
 static char **copy(int argc, char *argv[])
 {
-    char **made = calloc((size_t)argc + 1, sizeof(*made));
+    char **copied = calloc((size_t)argc + 1, sizeof(*copied));
 
-    for (int i = 0; made && i < argc; i++) {
-        made[i] = strdup(argv[i]);
-        if (!made[i])
+    for (int i = 0; copied && i < argc; i++) {
+        copied[i] = strdup(argv[i]);
+        if (!copied[i])
             return NULL;
     }
-    return made;
+    return copied;
 }
 
-/* As slurmhooks/site.py takes a line apart, which also refuses other values: the first word that is none of these is
- * the GLOB, and all behind it belongs to handlers. */
+/*
+ * Read init_failure_mode=, as slurmhooks/site.py does, which refuses other values. The first argument that is not one
+ * of slurmhooks' is the GLOB; what follows belongs to the handlers.
+ */
 static enum failure_mode mode_of(int argc, char *argv[])
 {
     enum failure_mode mode = FAILURE_UNSET;
@@ -50,13 +53,13 @@ struct line *line_of(int argc, char *argv[], const char **why)
 {
     *why = NULL;
     for (int i = 0; i < count; i++)
-        if (same(&lines[i], argc, argv))
+        if (has_arguments(&lines[i], argc, argv))
             return &lines[i];
-    char **words = count < MOST_LINES ? copy(argc, argv) : NULL;
-    if (!words)
+    char **copies = count < MOST_LINES ? copy(argc, argv) : NULL;
+    if (!copies)
         return NULL;
-    lines[count] = (struct line){.number = count, .argc = argc, .argv = words};
-    lines[count].mode = mode_of(argc, words);
+    lines[count] = (struct line){.number = count, .argc = argc, .argv = copies};
+    lines[count].mode = mode_of(argc, copies);
     lines[count].manifest = manifest_find(argc, argv, why);
     if (lines[count].manifest)
         *why = NULL;

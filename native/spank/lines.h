@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lines of plugstack.conf that name this library. Slurm opens it once for all of them and hands each call the
- * arguments of its line, but option callbacks nothing but a number.
+ * Tells apart the lines of plugstack.conf that name this plugin. Slurm loads it once for all of them. Callbacks get the
+ * arguments of their line; option callbacks get only a number.
  */
 #ifndef SLURMHOOKS_LINES_H
 #define SLURMHOOKS_LINES_H
@@ -10,24 +10,30 @@
 
 #define MOST_LINES 64
 
-/* Whose fault it is that slurmstepd cannot load a site's hooks; values of the argument init_failure_mode=. */
+/* What slurmstepd does to node or job if the hooks do not load: the values of the argument init_failure_mode=. */
 enum failure_mode { FAILURE_UNSET, FAILURE_NODE, FAILURE_JOB };
 
 struct line {
     int number;
     int argc;
-    char **argv;                          /* a copy: Slurm's may go away before its options do */
-    const struct manifest_line *manifest; /* NULL: only Python knows this line */
-    enum failure_mode mode;               /* what the site has chosen, as an argument */
-    int to_check;                         /* slurmstepd was given a value that Python must check */
+    char **argv;                          /* a copy: Slurm may free its own before it calls option callbacks */
+    const struct manifest_line *manifest; /* NULL: Python must be asked */
+    enum failure_mode mode;               /* from the arguments */
+    int to_check;                         /* in slurmstepd: an option has a value that Python must check */
 };
 
-/* Find or remember a line. OUT why: the manifest does not know it, for the log; set at the first call for a line.
- * RET NULL if there are too many or memory is short. */
+/*
+ * Find a line by its arguments; remember it at the first call.
+ *
+ * OUT why  at the first call: why the manifest does not have the line, for the log; else NULL
+ * RET the line, never freed; NULL if there are more than MOST_LINES or memory is short
+ */
 struct line *line_of(int argc, char *argv[], const char **why);
 
-/* The number under which Slurm knows an option (struct spank_option.val), and back. RET of the latter: NULL if none. */
+/* RET the number by which Slurm knows an option of a line (struct spank_option.val). */
 int option_value(const struct line *line, int index);
+
+/* RET the line that an option's number belongs to, or NULL. OUT index of the option in that line. */
 struct line *line_of_option(int value, int *index);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The SPANK plugin of plugstack.conf: Slurm's calls, handed to slurmhooks.spank.entry where a handler waits for them.
+ * The SPANK plugin: calls slurmhooks.spank.entry for each callback of Slurm that has a handler.
  *
- * This file is compiled once and linked four times: the callbacks that a variant exports decide what Slurm does
- * for it (a process for each prolog and epilog, a clone for each task); see meson.build.
+ * This file is compiled once and linked as several variants (native/meson.build), which export different callbacks:
+ * for some of them Slurm starts a process per prolog and epilog, or a clone per task, only because they are exported.
  */
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -17,43 +17,42 @@
 #include "spank/lines.h"
 #include "stub/stub.h"
 
-/* This name is part of what users may type: _SLURM_SPANK_OPTION_python_<option>. */
+/* Part of the environment variables by which users may give options: _SLURM_SPANK_OPTION_python_NAME. */
 SPANK_PLUGIN(python, 1)
 
-/* What Slurm gets when Python has no answer. Negative: before 25.05 slurmstepd takes only negative
- * codes for failures. */
+/* The return code for Slurm if Python has no answer. Before 25.05 slurmstepd treats only negative codes as failures. */
 #define FAILED (-ESPANK_ERROR)
 #define BIT(context) (1u << (context))
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
-/* Slurm reads it when init() has failed, in place of what init() returned. */
+/* If init() has failed, Slurm reads this in place of the return code. */
 int slurm_spank_init_failure_mode = ESPANK_NODE_FAILURE;
 
 /*
- * What a failure to start comes to: what the handler named as its code, what the site has chosen, or the answer itself.
- * In init_post_opt, too, where Slurm does not look at the variable: with a manifest Python is not started before.
+ * Return what slurmstepd gets if init fails: the code that the handler has chosen, else the mode that the site has
+ * chosen, else the answer itself. This also holds for init_post_opt, since with a manifest Python starts only there.
  */
-static int by_mode(const struct line *line, enum callback which, unsigned context, int rc)
+static int by_mode(const struct line *line, enum callback callback_id, unsigned context, int rc)
 {
-    int named = rc == ESPANK_NODE_FAILURE || rc == ESPANK_JOB_FAILURE;
+    int chosen_by_handler = rc == ESPANK_NODE_FAILURE || rc == ESPANK_JOB_FAILURE;
 
-    if (rc && !named && line->mode != FAILURE_UNSET && context == S_CTX_REMOTE &&
-        (which == CALLBACK_init || which == CALLBACK_init_post_opt))
+    if (rc && !chosen_by_handler && line->mode != FAILURE_UNSET && context == S_CTX_REMOTE &&
+        (callback_id == CALLBACK_init || callback_id == CALLBACK_init_post_opt))
         rc = line->mode == FAILURE_JOB ? ESPANK_JOB_FAILURE : ESPANK_NODE_FAILURE;
-    if (rc && which == CALLBACK_init)
+    if (rc && callback_id == CALLBACK_init)
         slurm_spank_init_failure_mode = rc;
     return rc;
 }
 #else
-static int by_mode(const struct line *line, enum callback which, unsigned context, int rc)
+static int by_mode(const struct line *line, enum callback callback_id, unsigned context, int rc)
 {
-    if (line->mode != FAILURE_UNSET && which == CALLBACK_init && context == S_CTX_SLURMD)
+    if (line->mode != FAILURE_UNSET && callback_id == CALLBACK_init && context == S_CTX_SLURMD)
         slurm_info("slurmhooks: init_failure_mode is ignored: it takes Slurm 25.05 or later");
     return rc;
 }
 #endif
 
-/* Options that the user gave and that Python has not seen yet, because it has not started. */
+/* An option that the user gave before Python started; Python gets it later. */
 struct given {
     int value;
     int remote;
@@ -61,8 +60,9 @@ struct given {
     struct given *next;
 };
 
-static struct given *waiting;
+static struct given *waiting_options;
 
+/* Let Python take an option. RET 0, or a failure code for Slurm. */
 static int ask_option(const struct given *given)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "option", NULL};
@@ -72,7 +72,7 @@ static int ask_option(const struct given *given)
 
     if (!line)
         return FAILED;
-    /* By name: the manifest that this process has read may have been replaced before Python reads hook files. */
+    /* By name, since the hook files that Python reads may be newer than the manifest that this process has read. */
     int registered = line->manifest && index < line->manifest->option_count;
     const char *name = registered ? line->manifest->options[index].name : NULL;
     if (STUB_CALL(&entry, &answer, line->argc, (intptr_t)line->argv, line->manifest != NULL, index, (intptr_t)name,
@@ -82,26 +82,27 @@ static int ask_option(const struct given *given)
     return answer.rc;
 }
 
-/* Tell Python of the options that were given before it started. RET the first failure, or 0. */
+/* Let Python take all options that wait for it. RET the first failure code, or 0. */
 static int tell_waiting(void)
 {
     int rc = 0;
 
-    while (waiting) {
-        struct given *first = waiting;
-        int failed = ask_option(first);
-        waiting = first->next;
-        free(first->argument);
-        free(first);
+    while (waiting_options) {
+        struct given *option = waiting_options;
+        int failed = ask_option(option);
+        waiting_options = option->next;
+        free(option->argument);
+        free(option);
         if (!rc)
             rc = failed;
     }
     return rc;
 }
 
+/* Keep an option until Python starts. RET 0, or a failure code for Slurm. */
 static int keep(int value, const char *argument, int remote)
 {
-    struct given *given = calloc(1, sizeof(*given)), **last = &waiting;
+    struct given *given = calloc(1, sizeof(*given)), **last = &waiting_options;
 
     if (!given || (argument && !(given->argument = strdup(argument)))) {
         free(given);
@@ -122,35 +123,42 @@ static int option_callback(int value, const char *argument, int remote)
 
     if (!line || keep(value, argument, remote))
         return FAILED;
-    /* The manifest does not know what a Lua script registers while it runs; Python does, and runs already. */
+    /* An option that a Lua script registers at run time is not in the manifest; Python runs already then. */
     int known = line->manifest && index < line->manifest->option_count;
     int checked = known && line->manifest->options[index].checked;
-    /* In slurmstepd Slurm only logs our answer; Python checks when it starts, and fails task_init_privileged. */
+    /* slurmstepd only logs a failure here. Python checks the value later, and fails task_init_privileged. */
     line->to_check |= checked && remote;
     if (known && (remote || !checked))
         return 0;
     return tell_waiting();
 }
 
-static int ask_callback(const struct line *line, enum callback which, spank_t spank, const char *missing)
+/*
+ * Let Python run the handlers of a callback.
+ *
+ * IN missing  the names of callbacks that this variant does not export, or NULL
+ * RET what Slurm gets
+ */
+static int ask_callback(const struct line *line, enum callback callback_id, spank_t spank, const char *missing)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "callback", NULL};
     struct slurmhooks_answer answer;
 
-    /* A remote failure among these is carried by Python, a local one has ended the command already. */
+    /* Python remembers a failure among these for a later callback; in srun a failure has ended the command already. */
     tell_waiting();
-    if (STUB_CALL(&entry, &answer, which, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
+    if (STUB_CALL(&entry, &answer, callback_id, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,
                   line->manifest != NULL, (intptr_t)option_callback, option_value(line, 0), (intptr_t)missing))
         return FAILED;
     free(answer.message);
     return answer.rc;
 }
 
+/* Register the options that the manifest has for this context. RET 0, or a failure code for Slurm. */
 static int register_options(const struct line *line, spank_t spank, unsigned context)
 {
     for (int i = 0; i < line->manifest->option_count; i++) {
         const struct manifest_option *option = &line->manifest->options[i];
-        struct spank_option made = {
+        struct spank_option spank_option = {
             .name = option->name,
             .arginfo = option->arginfo,
             .usage = option->usage,
@@ -160,29 +168,29 @@ static int register_options(const struct line *line, spank_t spank, unsigned con
         };
         if (!(option->contexts & BIT(context)))
             continue;
-        if (spank_option_register(spank, &made) != ESPANK_SUCCESS) {
-            slurm_error("slurmhooks: cannot register the option --%s", option->name);
+        if (spank_option_register(spank, &spank_option) != ESPANK_SUCCESS) {
+            slurm_error("slurmhooks: cannot register the option --%s: another plugin may have it", option->name);
             return FAILED;
         }
     }
     return 0;
 }
 
-/* Whether this variant exports a callback; a handler for one that it does not would never run. */
-static int exported(enum callback which)
+/* RET whether this variant exports a callback: otherwise its handlers would never run. */
+static int exported(enum callback callback_id)
 {
 #define SYMBOL(name) "slurm_spank_" #name,
     static const char *const symbols[] = {SLURMHOOKS_CALLBACKS(SYMBOL)};
     Dl_info info;
-    void *self = dladdr((void *)exported, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    int found = self && dlsym(self, symbols[which]);
+    void *plugin = dladdr((void *)exported, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    int found = plugin && dlsym(plugin, symbols[callback_id]);
 
-    if (self)
-        dlclose(self);
+    if (plugin)
+        dlclose(plugin);
     return found;
 }
 
-/* The names of the callbacks that are not exported, a blank behind each. */
+/* RET the names of the callbacks that are not exported, each followed by a blank. */
 static const char *missing_callbacks(void)
 {
 #define NAME(name) #name " ",
@@ -196,19 +204,21 @@ static const char *missing_callbacks(void)
     return missing;
 }
 
+/* RET whether this variant exports each callback that has a handler. */
 static int fits(const struct manifest_line *manifest)
 {
-    /* All variants have the others (meson.build): to look them up would cost each launch something. */
-    static const unsigned optional = BIT(CALLBACK_job_prolog) | BIT(CALLBACK_job_epilog) | BIT(CALLBACK_user_init) |
-                                     BIT(CALLBACK_task_post_fork) | BIT(CALLBACK_task_exit);
+    /* Every variant exports the others (meson.build), so that launches need not look them up. */
+    static const unsigned not_in_all_variants = BIT(CALLBACK_job_prolog) | BIT(CALLBACK_job_epilog) |
+                                                BIT(CALLBACK_user_init) | BIT(CALLBACK_task_post_fork) |
+                                                BIT(CALLBACK_task_exit);
 
     for (int i = 0; i < CALLBACK_COUNT; i++)
-        if (manifest->calls[i] && optional & BIT(i) && !exported(i))
+        if (manifest->calls[i] && not_in_all_variants & BIT(i) && !exported(i))
             return 0;
     return 1;
 }
 
-/* Whether tasks will need Python: it is started before they are forked, or each would start its own. */
+/* RET whether tasks will need Python. It must start before slurmstepd forks them, or each task starts its own. */
 static int tasks_need_python(const struct line *line, spank_t spank)
 {
     const unsigned *calls = line->manifest->calls;
@@ -218,57 +228,61 @@ static int tasks_need_python(const struct line *line, spank_t spank)
 
     if (!line->to_check && !(tasks & BIT(S_CTX_REMOTE)))
         return 0;
-    /* An extern step starts no tasks. */
+    /* An extern step has no tasks. */
     return spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step != SLURM_EXTERN_CONT;
 }
 
-static void say_why(const char *why, unsigned context)
+/* Log why the manifest is not used. */
+static void log_no_manifest(const char *why, unsigned context)
 {
     static const char text[] =
         "slurmhooks: no hook manifest (%s): Python starts in every process; run 'slurmhooks compile'";
 
-    /* Users' terminals get it only when they ask for much. */
+    /* In these contexts the log is the user's terminal. */
     if (context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR)
         slurm_debug(text, why);
     else
         slurm_info(text, why);
 }
 
-static int answer(struct line *line, enum callback which, spank_t spank, const char *why)
+/* Run what a callback needs: options, handlers, the start of Python. RET a code for Slurm, before by_mode(). */
+static int answer(struct line *line, enum callback callback_id, spank_t spank, const char *why)
 {
     unsigned context = spank_context();
 
-    if (which == CALLBACK_init && line->manifest && !fits(line->manifest)) {
+    if (callback_id == CALLBACK_init && line->manifest && !fits(line->manifest)) {
         line->manifest = NULL;
         why = "it is for another variant of this plugin";
     }
     if (why)
-        say_why(why, context);
+        log_no_manifest(why, context);
     if (!line->manifest)
-        return ask_callback(line, which, spank, which == CALLBACK_init ? missing_callbacks() : NULL);
-    if (which == CALLBACK_init && (context == S_CTX_LOCAL || context == S_CTX_REMOTE || context == S_CTX_ALLOCATOR) &&
+        return ask_callback(line, callback_id, spank, callback_id == CALLBACK_init ? missing_callbacks() : NULL);
+    if (callback_id == CALLBACK_init &&
+        (context == S_CTX_LOCAL || context == S_CTX_REMOTE || context == S_CTX_ALLOCATOR) &&
         register_options(line, spank, context))
         return FAILED;
-    if (line->manifest->calls[which] & BIT(context) || (which == CALLBACK_task_init_privileged && line->to_check) ||
-        (which == CALLBACK_init_post_opt && context == S_CTX_REMOTE && tasks_need_python(line, spank)))
-        return ask_callback(line, which, spank, NULL);
+    if (line->manifest->calls[callback_id] & BIT(context) ||
+        (callback_id == CALLBACK_task_init_privileged && line->to_check) ||
+        (callback_id == CALLBACK_init_post_opt && context == S_CTX_REMOTE && tasks_need_python(line, spank)))
+        return ask_callback(line, callback_id, spank, NULL);
     return 0;
 }
 
-static int callback(enum callback which, spank_t spank, int argc, char *argv[])
+static int callback(enum callback callback_id, spank_t spank, int argc, char *argv[])
 {
     const char *why;
     struct line *line = line_of(argc, argv, &why);
 
     if (!line) {
-        slurm_error("slurmhooks: more than %d lines of plugstack.conf name this plugin, or memory is short",
+        slurm_error("slurmhooks: plugstack.conf names this plugin on more than %d lines, or memory is short",
                     MOST_LINES);
         return FAILED;
     }
-    return by_mode(line, which, spank_context(), answer(line, which, spank, why));
+    return by_mode(line, callback_id, spank_context(), answer(line, callback_id, spank, why));
 }
 
-/* One function a documented callback. */
+/* Define the function slurm_spank_NAME() of each callback. */
 #define DEFINE(name)                                              \
     int slurm_spank_##name(spank_t spank, int argc, char *argv[]) \
     {                                                             \

@@ -11,9 +11,9 @@
 #define CORE_FILE "slurmhooks/libslurmhooks_core.so"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const struct slurmhooks_core *core; /* written under the lock, read without */
+static const struct slurmhooks_core *core; /* written with the lock held, read without it */
 
-/* The core library lies in a folder beside the stub, wherever the two were put. */
+/* Find the core library: in a folder beside this plugin. RET 0, or -1. */
 static int core_path(char *buffer, size_t size)
 {
     Dl_info info;
@@ -31,22 +31,22 @@ static const struct slurmhooks_core *open_core(void)
     char path[4096];
 
     if (core_path(path, sizeof(path))) {
-        log_error("cannot tell where this plugin was loaded from");
+        log_error("cannot find out where this plugin was loaded from");
         return NULL;
     }
-    /* Global: Slurm opens plugins RTLD_LOCAL, but extension modules find libpython's symbols, which
-     * come with the core, only in the global scope (Debian's do not name libpython themselves). */
+    /* RTLD_GLOBAL adds libpython's symbols to the global scope. Slurm opens plugins RTLD_LOCAL, and Debian's extension
+     * modules, which are not linked to libpython, find its symbols only there. */
     void *library = dlopen(path, RTLD_LAZY | RTLD_GLOBAL | RTLD_NODELETE);
     if (!library) {
         log_error("cannot open %s: %s; run 'slurmhooks build' and 'slurmhooks install' again", path, dlerror());
         return NULL;
     }
-    const struct slurmhooks_core *found = dlsym(library, SLURMHOOKS_CORE_SYMBOL);
-    if (!found || found->abi != SLURMHOOKS_CORE_ABI) {
+    const struct slurmhooks_core *opened = dlsym(library, SLURMHOOKS_CORE_SYMBOL);
+    if (!opened || opened->abi != SLURMHOOKS_CORE_ABI) {
         log_error("%s is of another build than this plugin; run 'slurmhooks install' again", path);
         return NULL;
     }
-    return found;
+    return opened;
 }
 
 static const struct slurmhooks_core *get_core(void)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading messages: an answer is checked as a whole before the first of its writes is applied. */
+/* Reads messages, and applies answers: the whole answer is checked before its first write is applied. */
 #include <string.h>
 
 #include "wire/wire.h"
 
-/* Slurm's allocator, to which all texts and arrays of a request belong. Ends the process if memory is short. */
+/* Slurm's allocator, which owns all texts and arrays of a request. It ends the process if memory is short. */
 extern void *slurm_xcalloc(size_t count, size_t size, bool clear, bool may_fail, const char *file, int line,
                            const char *function);
 extern char *slurm_xstrdup(const char *text);
@@ -49,6 +49,7 @@ bool slurmhooks_is_text(const struct slurmhooks_item *item)
     return item->size && memchr(item->value, 0, item->size) == item->value + item->size - 1;
 }
 
+/* RET whether a member of this kind can hold the number. */
 static bool fits(enum slurmhooks_kind kind, uint64_t number)
 {
     switch (kind) {
@@ -61,7 +62,7 @@ static bool fits(enum slurmhooks_kind kind, uint64_t number)
     }
 }
 
-/* RET NULL, or what is wrong with a write. */
+/* RET NULL if a write can be applied, else the reason, for the log. */
 static const char *check_write(const struct slurmhooks_item *item)
 {
     const struct slurmhooks_table *table = &slurmhooks_tables.table[0];
@@ -73,16 +74,18 @@ static const char *check_write(const struct slurmhooks_item *item)
     if (!member->writable || member->via != SLURMHOOKS_DIRECT)
         return "it writes a member that is read-only";
     switch (member->kind) {
-    case SLURMHOOKS_TEXT: return !item->size || slurmhooks_is_text(item) ? NULL : "it writes a text that is none";
+    case SLURMHOOKS_TEXT:
+        return !item->size || slurmhooks_is_text(item) ? NULL : "it writes a text without a NUL at its end";
     case SLURMHOOKS_TEXTS:
-        return !item->size || !item->value[item->size - 1] ? NULL : "it writes texts of which the last has no end";
+        return !item->size || !item->value[item->size - 1] ? NULL : "it writes texts without a NUL at their end";
     default:
-        return slurmhooks_number(item, &number) && fits(member->kind, number) ? NULL
-                                                                              : "it writes a number that does not fit";
+        return slurmhooks_number(item, &number) && fits(member->kind, number)
+                   ? NULL
+                   : "it writes a number that does not fit into the member";
     }
 }
 
-/* RET NULL, or what is wrong. OUT verdict */
+/* Check a whole answer. OUT verdict. RET NULL if it can be applied, else the reason, for the log. */
 static const char *check(const void *answer, size_t size, struct slurmhooks_verdict *verdict)
 {
     struct slurmhooks_header header;
@@ -90,15 +93,15 @@ static const char *check(const void *answer, size_t size, struct slurmhooks_verd
     size_t position = sizeof(header);
 
     if (!slurmhooks_open(answer, size, SLURMHOOKS_ANSWER, &header))
-        return "it is no answer of this build of slurmhooks";
+        return "it is not an answer of this build of slurmhooks";
     *verdict = (struct slurmhooks_verdict){(int32_t)header.first, NULL};
     while (slurmhooks_next(answer, size, &position, &item)) {
         if (item.tag != SLURMHOOKS_TEXT_FOR_USER) {
-            const char *wrong = verdict->code ? "it refuses and writes" : check_write(&item);
+            const char *wrong = verdict->code ? "it refuses the request and writes to it" : check_write(&item);
             if (wrong)
                 return wrong;
         } else if (verdict->text || !slurmhooks_is_text(&item)) {
-            return "its text for the user is none";
+            return "its text for the user is not a text, or not the only one";
         } else {
             verdict->text = item.value;
         }
@@ -116,6 +119,7 @@ static void store_number(const struct slurmhooks_member *member, char *at, uint6
     }
 }
 
+/* Replace an array of texts and its counter. */
 static void store_texts(char ***array, uint32_t *count, const struct slurmhooks_item *item)
 {
     const char *end = item->value + item->size, *text;
@@ -125,7 +129,7 @@ static void store_texts(char ***array, uint32_t *count, const struct slurmhooks_
     for (text = item->value; text < end; text += strlen(text) + 1)
         size++;
     if (size) {
-        /* One more than counted, NULL at the end, as Slurm's own arrays are. */
+        /* Slurm's arrays end with a NULL that is not counted. */
         new = slurm_xcalloc((size_t)size + 1, sizeof(*new), true, false, __FILE__, __LINE__, __func__);
         char **next = new;
         for (text = item->value; text < end; text += strlen(text) + 1)
@@ -138,6 +142,7 @@ static void store_texts(char ***array, uint32_t *count, const struct slurmhooks_
     *count = size;
 }
 
+/* Apply one write. */
 static void store(const struct slurmhooks_item *item, char *job_desc)
 {
     const struct slurmhooks_member *member = &slurmhooks_tables.table[0].members[item->tag];

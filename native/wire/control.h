@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 enum control_kind {
-    CONTROL_WORKER = 1,       /* with two descriptors: the channel, the status page */
-    CONTROL_DIED = 2,         /* value: the wait status */
-    CONTROL_SERVING = 3,      /* value: [job_submit] timeout in ms; pid: whether on_unavailable is "accept" */
-    CONTROL_UNAVAILABLE = 4,  /* followed by the reason */
-    CONTROL_ACKNOWLEDGED = 5, /* to the supervisor */
-    CONTROL_RELEASED = 6,     /* to the supervisor */
+    CONTROL_WORKER = 1,       /* a new worker; with two descriptors: its channel, its status page */
+    CONTROL_DIED = 2,         /* a worker has ended; value: its wait status */
+    CONTROL_SERVING = 3,      /* a generation serves; value: timeout in ms; pid: 1 if on_unavailable is "accept" */
+    CONTROL_UNAVAILABLE = 4,  /* the hooks do not load; followed by the reason */
+    CONTROL_ACKNOWLEDGED = 5, /* to the supervisor: requests go to this generation now */
+    CONTROL_RELEASED = 6,     /* to the supervisor: this worker is not used any more */
 };
 
 struct control {
@@ -21,6 +21,7 @@ struct control {
     int32_t value;
 };
 
+/* Largest message in bytes, header included. */
 #define CONTROL_MAX 4096
 
 #endif

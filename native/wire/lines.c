@@ -10,10 +10,10 @@
 
 #define AT_ONCE 1000
 #define EACH_SECOND 50
-/* Handlers may log a few lines for each of many hundred requests a second. */
+/* Handlers may log a few lines for each request, and there may be many hundred requests a second. */
 #define MARKED_AT_ONCE 10000
 #define MARKED_EACH_SECOND 1000
-/* Read in one go: the control socket is looked at in between. */
+/* Bytes that one call reads: the caller also has to read the control socket. */
 #define READ_MAX (1 << 20)
 
 void lines_start(struct lines *lines, int fd, void (*log)(enum slurmhooks_level level, const char *line))
@@ -33,12 +33,13 @@ static void report_dropped(struct lines *lines, struct allowance *allowance)
 
     if (!allowance->dropped)
         return;
-    snprintf(text, sizeof(text), "%u lines of workers were dropped: more than %u at once and %u a second",
+    snprintf(text, sizeof(text), "%u lines of workers were dropped: the limit is %u at once and %u per second",
              allowance->dropped, allowance->at_once, allowance->each_second);
     allowance->dropped = 0;
     lines->log(SLURMHOOKS_ERROR, text);
 }
 
+/* RET whether one more line may be logged. Counts it, or counts it as dropped. */
 static bool is_allowed(struct lines *lines, struct allowance *allowance)
 {
     int64_t now = channel_now(), seconds = (now - allowance->refilled) / 1000000000;
@@ -57,6 +58,7 @@ static bool is_allowed(struct lines *lines, struct allowance *allowance)
     return false;
 }
 
+/* Log the unfinished line, with its level if it has one, and begin a new one. */
 static void finish_line(struct lines *lines)
 {
     char *text = lines->line;
@@ -73,7 +75,7 @@ static void finish_line(struct lines *lines)
     } else if (lines->length > UNMARKED_MAX_BYTES) {
         memcpy(text + UNMARKED_MAX_BYTES - 3, "...", 4);
     }
-    /* Terminals must not obey what a log shows; the log has one line for each of ours. */
+    /* No control characters: they would change the terminal of whoever reads the log, or begin a new line there. */
     for (char *byte = text; *byte; byte++)
         if ((unsigned char)*byte < ' ' || *byte == 0x7f)
             *byte = *byte == '\t' ? ' ' : '?';
@@ -83,25 +85,26 @@ static void finish_line(struct lines *lines)
     lines->overlong = false;
 }
 
-static void take(struct lines *lines, const char *data, size_t size)
+/* Add bytes to the unfinished line; log each line that is finished by them. */
+static void add_bytes(struct lines *lines, const char *data, size_t size)
 {
     while (size) {
         const char *end = memchr(data, '\n', size);
-        size_t part = end ? (size_t)(end - data) : size;
-        size_t room = LINE_MAX_BYTES - lines->length, kept = part < room ? part : room;
+        size_t part_length = end ? (size_t)(end - data) : size;
+        size_t room = LINE_MAX_BYTES - lines->length, copied = part_length < room ? part_length : room;
 
-        for (size_t i = 0; i < kept; i++)
+        for (size_t i = 0; i < copied; i++)
             lines->line[lines->length + i] = data[i] ? data[i] : '?';
-        lines->length += (unsigned)kept;
-        if (kept < part && !lines->overlong) {
+        lines->length += (unsigned)copied;
+        if (copied < part_length && !lines->overlong) {
             lines->overlong = true;
             memcpy(lines->line + LINE_MAX_BYTES - 3, "...", 3);
         }
         if (!end)
             return;
         finish_line(lines);
-        data += part + 1;
-        size -= part + 1;
+        data += part_length + 1;
+        size -= part_length + 1;
     }
 }
 
@@ -112,7 +115,7 @@ void lines_read(struct lines *lines)
         ssize_t size = read(lines->fd, lines->read, sizeof(lines->read));
         if (size <= 0)
             break;
-        take(lines, lines->read, (size_t)size);
+        add_bytes(lines, lines->read, (size_t)size);
     }
     pthread_mutex_unlock(&lines->lock);
 }

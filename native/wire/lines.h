@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What workers write to standard output and error, as lines of slurmctld's log: each bounded, and their number, too. */
+/* Logs what workers write to standard output and error. Length and number of the lines are limited. */
 #ifndef SLURMHOOKS_LINES_H
 #define SLURMHOOKS_LINES_H
 
@@ -9,41 +9,41 @@
 
 #include "wire/client.h"
 
-/* Of lines of slurmhooks.log: more than the PIPE_BUF bytes that slurmhooks/worker/process.py writes at once. */
+/* Longest line of slurmhooks.log: larger than the PIPE_BUF bytes that slurmhooks/worker/process.py writes at once. */
 #define LINE_MAX_BYTES ((8 << 10) + 256)
-/* Of all others. */
+/* Longest other line, such as one that a handler prints. */
 #define UNMARKED_MAX_BYTES 1024
 
-/* Lines that may be written at once, and each second after that. */
+/* How many lines may be logged at once, and per second after that. */
 struct allowance {
     unsigned at_once, each_second;
-    int64_t refilled; /* by channel_now() */
-    unsigned left;
-    unsigned dropped;
+    int64_t refilled; /* time by channel_now() */
+    unsigned left;    /* lines that may be logged now */
+    unsigned dropped; /* lines since the last report */
 };
 
 struct lines {
-    pthread_mutex_t lock; /* of all below; also held while a line is logged, so that their order stays */
+    pthread_mutex_t lock; /* protects all members; held while a line is logged, so that lines keep their order */
     void (*log)(enum slurmhooks_level level, const char *line);
     int fd;
-    unsigned length;
-    bool overlong;
-    struct allowance marked;   /* lines of slurmhooks.log, which say their level: <1>text */
-    struct allowance unmarked; /* all others */
-    char read[16384]; /* what was just read; not on the stacks of slurmctld's many threads, where it would stay */
-    char line[LINE_MAX_BYTES + 1];
+    unsigned length;           /* of the unfinished line */
+    bool overlong;             /* the rest of that line is dropped */
+    struct allowance marked;   /* lines of slurmhooks.log, which begin with their level: <1>text */
+    struct allowance unmarked; /* all other lines */
+    char read[16384]; /* buffer of lines_read(); it would stay in memory on the stack of each of slurmctld's threads */
+    char line[LINE_MAX_BYTES + 1]; /* the unfinished line */
 };
 
-/* IN fd: the end of a pipe to read from, not blocking. */
+/* Initialize the members. IN fd: the read end of a non-blocking pipe; log: logs one line. */
 void lines_start(struct lines *lines, int fd, void (*log)(enum slurmhooks_level level, const char *line));
 
-/* Log what has arrived, up to a bounded number of bytes. */
+/* Log the lines that have arrived, up to a limited number of bytes. */
 void lines_read(struct lines *lines);
 
-/* Whether lines_flush() is due if nothing more arrives for a while. */
+/* RET whether lines_flush() has something to log. To be called when nothing more arrives for a while. */
 bool lines_pending(struct lines *lines);
 
-/* Log an unfinished line, and how many lines were dropped. */
+/* Log the unfinished line, and how many lines were dropped. */
 void lines_flush(struct lines *lines);
 
 #endif

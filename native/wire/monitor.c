@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The thread that starts the supervisor, keeps the pool as it says, and logs what workers write. */
+/* The monitor thread: starts the supervisor, updates the pool of workers from its messages, logs what workers write. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,17 +20,21 @@
 #define MS 1000000LL
 #define BACKOFF_MIN_MS 50
 #define BACKOFF_MAX_MS 10000
-/* A supervisor that lived longer than this failed by accident. */
-#define ACCIDENT_MS 10000
+/* A supervisor that ran for so long is started again without a longer delay. */
+#define STABLE_MS 10000
+/* An unfinished line is logged after so long. */
 #define FLUSH_MS 1000
+/* How long the supervisor may take to end. */
 #define END_MS 4000
 
+/* A message of the supervisor. */
 struct message {
     struct control control;
     char text[CONTROL_MAX - sizeof(struct control) + 1];
-    int fds[2];
+    int fds[2]; /* -1: none */
 };
 
+/* Start the supervisor; if that fails, set the time of the next attempt. */
 static void start_supervisor(struct slurmhooks_client *client)
 {
     int control, error = spawn_supervisor(client->command, client->output[1], &control, &client->supervisor);
@@ -45,8 +49,8 @@ static void start_supervisor(struct slurmhooks_client *client)
             client->backoff_ms = BACKOFF_MAX_MS;
         client->restart = client->started + client->backoff_ms * MS;
         if (first)
-            pool_log(client, SLURMHOOKS_ERROR, "cannot start %s: %s; trying again", client->command[0],
-                     strerror(error));
+            pool_log(client, SLURMHOOKS_ERROR, "cannot start %s, the supervisor of the workers: %s; trying again",
+                     client->command[0], strerror(error));
         return;
     }
     pthread_mutex_lock(&client->lock);
@@ -54,7 +58,7 @@ static void start_supervisor(struct slurmhooks_client *client)
     pthread_mutex_unlock(&client->lock);
 }
 
-/* The supervisor has ended, or must: end all that is below it. OUT its wait status; -1: nobody knows. */
+/* End the supervisor, if it still runs, and all workers. RET its wait status, or -1 if that is unknown. */
 static int end_supervisor(struct slurmhooks_client *client)
 {
     int status = -1;
@@ -78,19 +82,20 @@ static int end_supervisor(struct slurmhooks_client *client)
     if (!client->supervisor)
         return status;
     kill(client->supervisor, SIGKILL);
-    /* slurmctld may have waited for it, or the kernel. */
+    /* Fails if slurmctld has waited for it, or ignores SIGCHLD. */
     while (waitpid(client->supervisor, &status, 0) < 0 && errno == EINTR)
         ;
     client->supervisor = 0;
     return status;
 }
 
+/* The supervisor has ended: clean up, and set the time when it is started again. */
 static void replace_supervisor(struct slurmhooks_client *client)
 {
-    bool accident = channel_now() - client->started > ACCIDENT_MS * MS;
+    bool was_stable = channel_now() - client->started > STABLE_MS * MS;
     int status = end_supervisor(client);
 
-    client->backoff_ms = accident || !client->backoff_ms ? BACKOFF_MIN_MS : client->backoff_ms * 2;
+    client->backoff_ms = was_stable || !client->backoff_ms ? BACKOFF_MIN_MS : client->backoff_ms * 2;
     if (client->backoff_ms > BACKOFF_MAX_MS)
         client->backoff_ms = BACKOFF_MAX_MS;
     client->restart = channel_now() + client->backoff_ms * MS;
@@ -102,6 +107,7 @@ static void replace_supervisor(struct slurmhooks_client *client)
                  status >= 0 ? WEXITSTATUS(status) : -1);
 }
 
+/* Handle CONTROL_WORKER. */
 static void add_worker(struct slurmhooks_client *client, struct message *message)
 {
     struct worker *worker = message->fds[1] >= 0 ? calloc(1, sizeof(*worker)) : NULL;
@@ -120,13 +126,14 @@ static void add_worker(struct slurmhooks_client *client, struct message *message
     worker->next = client->workers;
     client->workers = worker;
     client->unavailable = false;
-    /* Too late: nobody would ever use it. */
+    /* It has come too late to be used. */
     if (client->stopping || worker->generation < client->serving)
         pool_discard(client, worker, false);
     pthread_cond_signal(&client->changed);
     pthread_mutex_unlock(&client->lock);
 }
 
+/* OUT text: how a process ended, for the log. */
 static void describe(char *text, size_t size, int status)
 {
     if (WIFSIGNALED(status))
@@ -135,30 +142,33 @@ static void describe(char *text, size_t size, int status)
         snprintf(text, size, "ended with exit code %d", WEXITSTATUS(status));
 }
 
-static void bury_worker(struct slurmhooks_client *client, const struct control *control)
+/* Handle CONTROL_DIED. */
+static void remove_worker(struct slurmhooks_client *client, const struct control *control)
 {
     struct worker *worker;
-    char how[128];
+    char end[128];
 
     pthread_mutex_lock(&client->lock);
     for (worker = client->workers; worker; worker = worker->next)
         if (worker->pid == (pid_t)control->pid && worker->generation == control->generation)
             break;
-    bool known = worker != NULL;
+    bool in_pool = worker != NULL;
     if (worker && worker->busy) {
-        /* Its thread discards it. A child of the worker may hold the other end open. */
+        /* The thread that uses it discards it; shutdown() wakes that thread even if a child of the worker still has the
+         * other end open. */
         worker->dead = true;
         shutdown(worker->channel, SHUT_RDWR);
     } else if (worker) {
         pool_discard(client, worker, false);
     }
     pthread_mutex_unlock(&client->lock);
-    if (known) {
-        describe(how, sizeof(how), control->value);
-        pool_log(client, SLURMHOOKS_ERROR, "worker %d %s", (int)control->pid, how);
+    if (in_pool) {
+        describe(end, sizeof(end), control->value);
+        pool_log(client, SLURMHOOKS_ERROR, "worker %d %s", (int)control->pid, end);
     }
 }
 
+/* Handle CONTROL_SERVING: from now on requests go to this generation. */
 static void serve_generation(struct slurmhooks_client *client, const struct control *control)
 {
     struct control acknowledged = {CONTROL_ACKNOWLEDGED, control->generation, 0, 0};
@@ -177,7 +187,8 @@ static void serve_generation(struct slurmhooks_client *client, const struct cont
     pthread_mutex_unlock(&client->lock);
 }
 
-static void refuse(struct slurmhooks_client *client, const char *reason)
+/* Handle CONTROL_UNAVAILABLE: requests are refused for this reason. */
+static void set_unavailable(struct slurmhooks_client *client, const char *reason)
 {
     pthread_mutex_lock(&client->lock);
     client->unavailable = true;
@@ -186,6 +197,7 @@ static void refuse(struct slurmhooks_client *client, const char *reason)
     pthread_mutex_unlock(&client->lock);
 }
 
+/* OUT fds: the first two descriptors of a message. Others are closed. */
 static void take_descriptors(struct msghdr *header, int fds[2])
 {
     for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
@@ -201,7 +213,7 @@ static void take_descriptors(struct msghdr *header, int fds[2])
     }
 }
 
-/* RET whether the supervisor is still there. */
+/* Receive and handle one message. RET false if the supervisor has ended or sends nonsense. */
 static bool receive(struct slurmhooks_client *client, struct message *message)
 {
     union {
@@ -223,9 +235,9 @@ static bool receive(struct slurmhooks_client *client, struct message *message)
     message->text[size - (ssize_t)sizeof(message->control)] = '\0';
     switch (message->control.kind) {
     case CONTROL_WORKER: add_worker(client, message); break;
-    case CONTROL_DIED: bury_worker(client, &message->control); break;
+    case CONTROL_DIED: remove_worker(client, &message->control); break;
     case CONTROL_SERVING: serve_generation(client, &message->control); break;
-    case CONTROL_UNAVAILABLE: refuse(client, message->text); break;
+    case CONTROL_UNAVAILABLE: set_unavailable(client, message->text); break;
     }
     for (int i = 0; i < 2; i++)
         if (message->fds[i] >= 0)
@@ -233,15 +245,15 @@ static bool receive(struct slurmhooks_client *client, struct message *message)
     return true;
 }
 
-/* Let the supervisor end everything in peace; and without it, if that takes too long. */
+/* End the supervisor and all workers: it gets END_MS to do that itself. Log what they still write. */
 static void finish(struct slurmhooks_client *client)
 {
     int64_t until = channel_now() + END_MS * MS;
     struct pollfd polled = {.fd = client->output[0], .events = POLLIN};
 
     if (client->supervisor) {
-        /* For processes that slurmctld has forked; and a worker in a message that nobody reads would wait for requests.
-         */
+        /* Not only close(): a process that slurmctld has forked may have the socket open, too. And a worker whose
+         * descriptors are in an unread message would otherwise wait for requests for ever. */
         shutdown(client->control, SHUT_RDWR);
         pthread_mutex_lock(&client->lock);
         close(client->control);
@@ -262,7 +274,8 @@ static void finish(struct slurmhooks_client *client)
     lines_flush(&client->lines);
 }
 
-static int timeout_of(struct slurmhooks_client *client)
+/* RET the milliseconds until the next flush or restart, for poll(); -1: none is due. */
+static int poll_timeout(struct slurmhooks_client *client)
 {
     int timeout = lines_pending(&client->lines) ? FLUSH_MS : -1;
 
@@ -286,7 +299,7 @@ void *monitor_run(void *argument)
         struct pollfd polled[] = {{.fd = client->wake, .events = POLLIN},
                                   {.fd = client->output[0], .events = POLLIN},
                                   {.fd = client->control, .events = POLLIN}};
-        int ready = poll(polled, 3, timeout_of(client));
+        int ready = poll(polled, 3, poll_timeout(client));
 
         if (polled[0].revents)
             break;

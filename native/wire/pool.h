@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the threads that exchange and the one that watches the supervisor share. */
+/* The state of a client, which its monitor thread (monitor.c) and the threads in exchanges (exchange.c) share. */
 #ifndef SLURMHOOKS_POOL_H
 #define SLURMHOOKS_POOL_H
 
@@ -16,49 +16,52 @@ struct worker {
     pid_t pid;
     uint32_t generation;
     int channel;
-    int page; /* what the worker says it is doing: see read_page() */
+    int page; /* descriptor of the status page, in which the worker says what it does: see read_page() */
     uint32_t requests;
-    bool busy; /* a thread uses it, outside of the lock, and discards it if it is not to be used again */
-    bool dead;
+    bool busy; /* a thread uses it without the lock, and discards it afterwards if it is dead */
+    bool dead; /* not to be used again */
 };
 
 struct slurmhooks_client {
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a worker is free, or something below has changed */
-    struct worker *workers; /* the last one used comes first: its memory is in the caches */
-    uint32_t serving;       /* workers of earlier generations are not used any more */
+    pthread_cond_t changed; /* a worker is free, or a member below has changed */
+    struct worker *workers; /* the most recently used first: its memory is in the processor's caches */
+    uint32_t serving;       /* generation; workers of earlier ones are not used any more */
     unsigned timeout_ms;
-    bool accepts;
+    bool accepts; /* [job_submit] on_unavailable is "accept" */
     bool stopping;
-    bool unavailable; /* the hooks do not load */
+    bool unavailable; /* the hooks do not load; `reason` says why */
     unsigned exchanges;
-    int control; /* to the supervisor; -1: there is none. Written to under the lock. */
+    int control; /* socket to the supervisor, or -1; messages are sent with the lock held */
     char reason[SLURMHOOKS_DETAIL_MAX];
 
-    /* Of the monitor alone. */
-    pid_t supervisor;
-    int64_t started;
-    int64_t restart;
-    unsigned backoff_ms;
+    /* Used by the monitor thread only. */
+    pid_t supervisor;    /* 0: none runs */
+    int64_t started;     /* when, by channel_now() */
+    int64_t restart;     /* when to start it again; 0: it runs */
+    unsigned backoff_ms; /* the last delay of a restart; 0: there was none */
     struct lines lines;
 
-    /* Constant. */
+    /* Constant while the client exists. */
     pthread_t monitor;
-    int wake; /* eventfd: stopping */
+    int wake; /* eventfd that tells the monitor to stop */
     int output[2];
     char **command;
     void (*log)(enum slurmhooks_level level, const char *line);
 };
 
-/* Log one line. Not with the lock held. */
+/* Log one line. The caller does not hold the lock. */
 void pool_log(struct slurmhooks_client *client, enum slurmhooks_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Take a worker out of the list, which nobody uses, and free it. IN kill: with all programs that it started.
- * Call with the lock held. */
+/*
+ * Remove a worker that no thread uses from the list, close its descriptors, and free it. The caller holds the lock.
+ *
+ * IN kill  whether to kill it, with all programs that it has started
+ */
 void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool kill);
 
-/* The thread that starts the supervisor and listens to it. IN client. */
+/* The function of the monitor thread, which starts the supervisor and reads its messages. IN client. */
 void *monitor_run(void *client);
 
 #endif

@@ -15,8 +15,8 @@
 
 extern char **environ;
 
-/* Whether a variable is one from which Python takes its own path even in isolated mode (-I). */
-static bool names_executable(const char *variable)
+/* RET whether an environment variable changes the path of Python's executable, even in isolated mode (-I). */
+static bool is_python_path(const char *variable)
 {
     static const char *const names[] = {"PYTHONEXECUTABLE=", "__PYVENV_LAUNCHER__="};
 
@@ -26,21 +26,21 @@ static bool names_executable(const char *variable)
     return false;
 }
 
-/* The environment of the new process. RET free() it, its strings are slurmctld's; NULL: memory is short. */
+/* RET the environment of the new process, freed with free(); its strings are slurmctld's. NULL if memory is short. */
 static char **environment(void)
 {
-    size_t count = 0, kept = 0;
+    size_t count = 0, copied = 0;
 
     while (environ && environ[count])
         count++;
     char **copy = calloc(count + 1, sizeof(*copy));
     for (size_t i = 0; copy && i < count; i++)
-        if (!names_executable(environ[i]))
-            copy[kept++] = environ[i];
+        if (!is_python_path(environ[i]))
+            copy[copied++] = environ[i];
     return copy;
 }
 
-/* RET 0 or an errno. IN control, output: above the descriptors of the new process. */
+/* Start a process. IN output, control: larger than CONTROL_FD, see below. OUT pid. RET 0 or an errno. */
 static int spawn(char *const *command, char *const *variables, int output, int control, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
@@ -57,7 +57,7 @@ static int spawn(char *const *command, char *const *variables, int output, int c
     }
     sigemptyset(&none);
     sigfillset(&all);
-    /* slurmctld blocks most signals: without this, programs of handlers could not be terminated. */
+    /* slurmctld blocks most signals, and programs that handlers start would inherit that. */
     error = posix_spawnattr_setsigmask(&attributes, &none);
     if (!error)
         error = posix_spawnattr_setsigdefault(&attributes, &all);
@@ -89,19 +89,20 @@ int spawn_supervisor(char *const *command, int output, int *control, pid_t *pid)
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
         return errno;
-    /* Above those that are overwritten in the new process, even where slurmctld's own 0 to 2 are closed. */
-    int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, CONTROL_FD + 1);
-    int written = fcntl(output, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
-    int error = theirs < 0 || written < 0 ? errno : 0;
+    /* Copies that are larger than the descriptors which spawn() overwrites: slurmctld may have closed its own 0 to 2.
+     */
+    int control_copy = fcntl(ends[1], F_DUPFD_CLOEXEC, CONTROL_FD + 1);
+    int output_copy = fcntl(output, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
+    int error = control_copy < 0 || output_copy < 0 ? errno : 0;
     char **variables = environment();
 
     if (!error)
-        error = variables ? spawn(command, variables, written, theirs, pid) : ENOMEM;
+        error = variables ? spawn(command, variables, output_copy, control_copy, pid) : ENOMEM;
     free(variables);
-    if (theirs >= 0)
-        close(theirs);
-    if (written >= 0)
-        close(written);
+    if (control_copy >= 0)
+        close(control_copy);
+    if (output_copy >= 0)
+        close(output_copy);
     close(ends[1]);
     if (error)
         close(ends[0]);

@@ -5,15 +5,16 @@
 #include <sys/types.h>
 
 /*
- * Start the supervisor. Safe in a process with threads: no code of ours runs between fork and exec.
+ * Start the supervisor. Safe in a process with threads, since no code of ours runs between fork and exec.
  *
- * The process is a session of its own, with no signal blocked or ignored, standard input from /dev/null, standard
- * output and error as given, and the control socket as descriptor 3; nothing else is open where the C library can
- * close it (glibc 2.34), and the supervisor closes what was.
+ * The new process leads a session of its own. No signal is blocked or ignored; standard input is /dev/null; the control
+ * socket is descriptor 3. From glibc 2.34 on no other descriptor is open; with older ones the supervisor closes them.
  *
- * IN command: path and arguments. IN output: for standard output and error.
- * OUT control: this side of the socket, not blocking.
- * RET 0 or an errno; OUT pid.
+ * IN command   path and arguments
+ * IN output    its standard output and error
+ * OUT control  slurmctld's end of the control socket
+ * OUT pid      of the supervisor
+ * RET 0 or an errno
  */
 int spawn_supervisor(char *const *command, int output, int *control, pid_t *pid);
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command ``slurmhooks``.
+"""The program ``slurmhooks``.
 
-A verb is one module of this package: its first docstring line is the help shown in the list, its ``command`` is what
-runs. ``try_.py`` is the verb ``try``. Modules that begin with an underscore are shared helpers.
+Each command is a module of :mod:`slurmhooks.cli.commands`. The first line of the module's docstring is the command's
+help in the list of commands, and its attribute ``command`` is what runs. A trailing underscore is dropped: ``try_`` is
+the command ``try``. The other modules here are shared by commands.
 """
 
 import ast
@@ -15,61 +16,64 @@ from typing import Any
 import click
 
 from slurmhooks._version import __version__
-from slurmhooks.cli._findings import Finding
+from slurmhooks.cli import commands
+from slurmhooks.cli.findings import Finding
 
-# What a full disk or a missing right looks like.
-SURROUNDINGS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR}
+ENVIRONMENTAL = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR}
+"""Errors that the machine causes, such as a full disk; any other OSError is a bug of ours."""
 
 
-class Verbs(click.Group):
-    """The verbs found in this package, each imported only when it is asked for."""
+class Commands(click.Group):
+    """The commands, each imported only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all verbs."""
-        names = (module.name for module in pkgutil.iter_modules(__path__))
-        return sorted(name.rstrip("_") for name in names if not name.startswith("_"))
+        """Return the names of all commands, sorted."""
+        return sorted(module.name.rstrip("_") for module in pkgutil.iter_modules(commands.__path__))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module of one verb."""
+        """Import a command; None if there is no such command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        command = importlib.import_module(f"{__name__}.{_module_path(cmd_name).stem}").command
+        command = importlib.import_module(f"{commands.__name__}.{module_name(cmd_name)}").command
         assert isinstance(command, click.Command)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a verb; a file that cannot be written, or a lost current folder, is a finding and no traceback."""
+        """Run a command; report a full disk, a missing permission and the like in one line, without a traceback."""
         try:
             return super().invoke(ctx)
         except OSError as error:
-            if error.errno == errno.ENOENT and error.filename is None:  # os.getcwd()
+            if error.errno == errno.ENOENT and error.filename is None:  # from os.getcwd()
                 raise Finding("the current folder does not exist any more: cd to another one") from error
-            if error.errno not in SURROUNDINGS:
+            if error.errno not in ENVIRONMENTAL:
                 raise
             raise Finding(f"{error.filename or 'a file'}: {error.strerror}") from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of verbs from their docstrings, without running a line of them."""
-        rows = [(name, _summary(_module_path(name))) for name in self.list_commands(ctx)]
+        """Write the list of commands from their docstrings, without importing them."""
+        rows = [(name, summary(name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
-def _module_path(verb: str) -> Path:
-    for folder in __path__:
-        for path in (Path(folder, f"{verb}.py"), Path(folder, f"{verb}_.py"), Path(folder, verb, "__init__.py")):
+def module_name(command: str) -> str:
+    """Return the name of a command's module in :mod:`slurmhooks.cli.commands`."""
+    names = [module.name for module in pkgutil.iter_modules(commands.__path__)]
+    return next(name for name in names if name.rstrip("_") == command)
+
+
+def summary(command: str) -> str:
+    """Return the first line of the docstring of a command's module."""
+    for folder in commands.__path__:
+        base = Path(folder, module_name(command))
+        for path in (base.with_suffix(".py"), base / "__init__.py"):
             if path.exists():
-                return path if path.name != "__init__.py" else path.parent
-    raise AssertionError(f"no module for the verb {verb}")
+                docstring = ast.get_docstring(ast.parse(path.read_bytes())) or ""
+                return docstring.partition("\n")[0]
+    raise AssertionError(f"no module for the command {command}")
 
 
-def _summary(path: Path) -> str:
-    source = path / "__init__.py" if path.is_dir() else path
-    docstring = ast.get_docstring(ast.parse(source.read_bytes())) or ""
-    return docstring.partition("\n")[0]
-
-
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def main() -> None:
     """Python hooks for Slurm's SPANK, job_submit and scrun.

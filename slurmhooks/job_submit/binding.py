@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes the class of a view for one release of Slurm: a property for each row of fields.py that the release has."""
+"""Makes the class of a view for one release of Slurm: a property for each row in fields that the release has."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from slurmhooks.job_submit.rows import Computed, Field, _Enumerated, release_of, rows
+from slurmhooks.job_submit.flag_rows import Enumerated
+from slurmhooks.job_submit.rows import Computed, Field, release_of, rows
 from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
             bound[name] = property(_computed(computed[name]), doc=row.doc)
             continue
         bound[name] = property(_getter(row, member), doc=row.doc)
-        if isinstance(row, _Enumerated) and row.mask is not None and row.writable:
+        if isinstance(row, Enumerated) and row.mask is not None and row.writable:
             parts[name] = (member, row, row.encoder(running))
         elif row.writable:
             setters[name] = (member, row.encoder(running))

@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import re
+
+TOO_LONG = re.compile(r"\d{19}")
+"""More digits than Slurm's integers have; converting many takes quadratic time."""
+
 
 def seconds(text: str) -> int | None:
-    """Return the seconds of a time, None if Slurm takes the text for none.
+    """Return the seconds of a time, None if Slurm takes the text for none, or a number has more than 18 digits.
 
     Slurm counts groups of digits, and checks little of where they stand.
     """
-    if not _is_timespec(text):
+    if not _is_timespec(text) or TOO_LONG.search(text):
         return None
     if "-" in text:
         days, hours, minutes, rest = (*_scan(text, "-::"), 0, 0, 0, 0)[:4]

@@ -129,7 +129,7 @@ def _multiarch() -> list[str]:
 
 
 def _usual_folders() -> list[str]:
-    # As slurmhooks.cli._slurm has them; without glob, which costs a launch 5 ms.
+    # As slurmhooks.cli.slurm has them; without glob, which costs a launch 5 ms.
     folders = ["/usr/lib64/slurm", "/usr/lib/slurm", "/usr/local/lib/slurm", "/opt/slurm/lib/slurm"]
     return [*(f"{folder}/slurm-wlm" for folder in _multiarch()), *folders]
 

@@ -12,27 +12,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
-from slurmhooks.job_submit.rows import (
+from slurmhooks.job_submit.flag_rows import Bit
+from slurmhooks.job_submit.number_rows import (
     AUTH_NOBODY,
     CORE_SPEC_THREAD,
     MEM_PER_CPU,
     NICE_OFFSET,
-    Bit,
-    Computed,
-    Field,
-    Gres,
     Identity,
     Offset,
     Plain,
-    Release,
-    Strings,
     Tagged,
-    Text,
     Time,
-    Truth,
-    release_of,
-    rows,
 )
+from slurmhooks.job_submit.rows import Computed, Field, Gres, Release, Strings, Text, Truth, release_of, rows
 from slurmhooks.values import ENCODING, ERRORS, INFINITE, NO_VAL, UNLIMITED
 
 if TYPE_CHECKING:

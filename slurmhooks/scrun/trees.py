@@ -1,25 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Copies files and trees of files, with no shell and no other program: any name survives.
-
-One thread walks through the folders; it and its helpers copy the files.
-"""
+"""Copies trees of files, with no shell and no other program: any name survives."""
 
 from __future__ import annotations
 
-import fnmatch
 import os
-import queue
-import stat
-import threading
-import time
 
-from slurmhooks.log import log
-from slurmhooks.scrun import cancel, contents, folders, removal
-from slurmhooks.scrun.contents import CHUNK
-from slurmhooks.scrun.entries import Copier, Place, copy_file
-from slurmhooks.scrun.errors import CancelledError, StagingError
-from slurmhooks.scrun.folders import Walk, explained, scan
+from slurmhooks.scrun import cancel, folders
+from slurmhooks.scrun.entries import copy_file
+from slurmhooks.scrun.errors import StagingError
+from slurmhooks.scrun.folders import explained
 from slurmhooks.scrun.removal import remove_tree
+from slurmhooks.scrun.tree_copy import CopyResult, TreeCopy
 from slurmhooks.values import several
 
 TYPE_CHECKING = False
@@ -27,45 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Literal
 
-    from slurmhooks.scrun.folders import Folder, Path
-
-    Batch = tuple[Place, list[tuple[str, os.stat_result]]]
+    from slurmhooks.scrun.folders import Path
 
 __all__ = ["CopyResult", "copy_file", "copy_tree", "remove_tree"]
 
-BATCH = 128
-"""Files that a worker takes at a time."""
-REPORT_SECONDS = 10.0
 MAX_WORKERS = 8
-
-
-class CopyResult:
-    """Count what was copied.
-
-    Attributes:
-        files: files and symbolic links copied or linked.
-        bytes: their size together.
-        unchanged: files that were left alone, for ``update=True``.
-        removed: entries removed from the target, for ``delete=True``.
-        skipped: paths of what could not be copied and was left out (in the source).
-    """
-
-    __slots__ = ("bytes", "files", "removed", "skipped", "unchanged")
-
-    def __init__(self) -> None:
-        """Start at nothing."""
-        self.files = 0
-        self.bytes = 0
-        self.unchanged = 0
-        self.removed = 0
-        self.skipped: list[str] = []
-
-    def __repr__(self) -> str:
-        """Return the numbers."""
-        skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
-        return (
-            f"<{self.files} files, {self.bytes >> 20} MiB, {self.unchanged} unchanged, {self.removed} removed{skipped}>"
-        )
 
 
 def copy_tree(
@@ -115,7 +72,7 @@ def copy_tree(
         TypeError: ``exclude`` is one text.
     """
     excluded = [os.fsdecode(pattern) for pattern in several("exclude", exclude)]
-    copy = _Copy(os.fsdecode(source), os.fsdecode(target), excluded, cancelled or cancel.requested)
+    copy = TreeCopy(os.fsdecode(source), os.fsdecode(target), excluded, cancelled or cancel.requested)
     copy.delete = copy.copier.displace = delete
     copy.copier.hard_links = hard_links
     copy.copier.update = update
@@ -137,7 +94,7 @@ def copy_opened_tree(source: int, target: int, shown: str, shown_target: str, *,
         shown_target: path of the target, for messages.
         update: see :func:`copy_tree`.
     """
-    copy = _Copy(shown, shown_target, [], cancel.requested)
+    copy = TreeCopy(shown, shown_target, [], cancel.requested)
     copy.copier.update = update
     copy.copy(source, target, _workers())
 
@@ -197,199 +154,3 @@ def _lies_in(path: str, folder: str) -> bool:
         if path == os.path.dirname(path):
             return False
         path = os.path.dirname(path)
-
-
-class _Copy(Walk):
-    """Makes the folders and copies the files; metadata of folders is left to _Finish."""
-
-    def __init__(self, source: str, target: str, exclude: list[str], cancelled: Callable[[], bool]) -> None:
-        super().__init__(source)
-        self.target = target
-        self.exclude = exclude
-        self.delete = False
-        self.cancelled = cancelled
-        self.copier = Copier(source, target, self._between_chunks)
-        self.copier.chunk = CHUNK
-        self.result = CopyResult()
-        self.result.skipped = self.copier.skipped
-        self.found: dict[str, tuple[os.stat_result, list[str]]] = {}
-        """Of each folder: its status before it was read, and the folders in it that were copied."""
-        self._lock = threading.Lock()
-        self._under_way = 0
-        self._error: BaseException | None = None
-        self._last_report = time.monotonic()
-        self._helpers: list[threading.Thread] = []
-        self._batches: queue.Queue[Batch | None] = queue.Queue()
-
-    def copy(self, source: int, target: int, workers: int) -> None:
-        """Copy everything; see copy_tree."""
-        if os.path.samestat(os.fstat(source), os.fstat(target)):
-            raise StagingError(f"{self.shown!r} is {self.target!r}: a folder is not copied into itself")
-        self.copier.top = target
-        self._batches = queue.Queue(2 * workers)
-        self._helpers = [threading.Thread(target=self._help, name=f"copy-{n}", daemon=True) for n in range(1, workers)]
-        for helper in self._helpers:
-            helper.start()
-        try:
-            self.run(source, target)
-        except BaseException as error:
-            self._error = error
-            raise
-        finally:
-            for _ in self._helpers:
-                self._batches.put(None)
-            for helper in self._helpers:
-                helper.join()
-        if self._error is not None:
-            raise self._error
-        _Finish(self).run(source, target)
-
-    def is_excluded(self, path: str) -> bool:
-        """Tell whether a path relative to the top is excluded."""
-        return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.exclude)
-
-    # -- folders
-
-    def enter(self, folder: Folder) -> None:
-        status = os.fstat(folder.fds[0])
-        self.found[folder.path] = (status, [])
-        files: list[tuple[str, os.stat_result]] = []
-        for entry in scan(folder.fds[0]):
-            if self.exclude and self.is_excluded(os.path.join(folder.path, entry.name)):
-                continue
-            status = entry.stat(follow_symlinks=False)
-            if stat.S_ISDIR(status.st_mode):
-                folder.names.append(entry.name)
-                continue
-            files.append((entry.name, status))
-            if len(files) == BATCH:
-                self._give((Place(folder), files))
-                files = []
-        if files:
-            self._give((Place(folder), files))
-        if self._error is not None:
-            raise self._error
-
-    def descend(self, folder: Folder, name: str) -> tuple[int, ...] | None:
-        try:
-            source = folders.open_folder(name, folder.fds[0])
-        except PermissionError as error:
-            self.copier.unreadable(folder.path, name, error)
-            return None
-        try:
-            target = self._make_folder(folder, name, source)
-        except BaseException:
-            os.close(source)
-            raise
-        self.found[folder.path][1].append(name)
-        return source, target
-
-    def _make_folder(self, folder: Folder, name: str, source: int) -> int:
-        shown, other = (os.path.join(top, folder.path, name) for top in (self.shown, self.target))
-        if os.path.samestat(os.fstat(source), os.fstat(self.copier.top)):
-            raise StagingError(f"{shown!r} is {self.target!r}: a folder is not copied into itself")
-        try:
-            return removal.make_folder(name, folder.fds[1], displace=self.delete)
-        except NotADirectoryError as error:
-            raise StagingError(f"{other!r}: not a folder, so only delete=True replaces it by {shown!r}") from error
-        except OSError as error:
-            raise explained(error, other) from error
-
-    # -- the workers
-
-    def _give(self, batch: Batch) -> None:
-        """Leave files to a helper, or copy them if all have enough to do."""
-        if self._helpers:
-            try:
-                self._batches.put_nowait(batch)
-            except queue.Full:
-                pass
-            else:
-                return
-        self._copy_batch(batch)
-
-    def _help(self) -> None:
-        while (batch := self._batches.get()) is not None:
-            try:
-                self._copy_batch(batch)
-            except BaseException as error:  # noqa: BLE001 - raised again in the thread that called copy_tree
-                self._error = self._error or error
-
-    def _copy_batch(self, batch: Batch) -> None:
-        copied = unchanged = size = 0
-        place, files = batch
-        try:
-            for name, status in files:
-                if self._error is not None:
-                    return
-                if self.cancelled():
-                    raise CancelledError
-                done = self.copier.copy(place, name, status)
-                copied += done is True
-                unchanged += done is False
-                size += status.st_size if done and stat.S_ISREG(status.st_mode) else 0
-        finally:
-            place.close()
-        with self._lock:
-            self.result.files += copied
-            self.result.unchanged += unchanged
-            self.result.bytes += size
-        self._report()
-
-    def _between_chunks(self, done: int) -> None:
-        """Count what a file that is still being copied has come to, for the log."""
-        with self._lock:
-            self._under_way += done
-        if self.cancelled():
-            raise CancelledError
-        self._report()
-
-    def _report(self) -> None:
-        now = time.monotonic()
-        with self._lock:
-            if now - self._last_report < REPORT_SECONDS:
-                return
-            self._last_report = now
-        mib = max(self.result.bytes, self._under_way) >> 20
-        log.info("copying %r: %d files, %d MiB so far", self.shown, self.result.files, mib)
-
-
-class _Finish(Walk):
-    """Deletes from the target what the source does not have, and gives its folders what belongs to them.
-
-    Afterwards, as filling a folder changes its time, and it may end up without write permission.
-    """
-
-    def __init__(self, copy: _Copy) -> None:
-        super().__init__(copy.target)
-        self._copy = copy
-
-    def enter(self, folder: Folder) -> None:
-        folder.names = list(self._copy.found[folder.path][1])
-        if self._copy.delete:
-            self._delete_others(folder)
-
-    def descend(self, folder: Folder, name: str) -> tuple[int, ...] | None:
-        source = folders.open_folder(name, folder.fds[0])
-        try:
-            return source, folders.open_folder(name, folder.fds[1])
-        except BaseException:
-            os.close(source)
-            raise
-
-    def leave(self, folder: Folder, parent: Folder | None) -> None:
-        contents.copy_properties(folder.fds[0], folder.fds[1], self._copy.found[folder.path][0])
-
-    def _delete_others(self, folder: Folder) -> None:
-        source, target = folder.fds
-        known = {entry.name for entry in scan(source)}
-        for entry in scan(target):
-            path = os.path.join(folder.path, entry.name)
-            if entry.name in known or self._copy.is_excluded(path):
-                continue
-            needed = os.R_OK | (os.X_OK if entry.is_dir(follow_symlinks=False) else 0)
-            if entry.is_symlink() or os.access(entry.name, needed, dir_fd=target, follow_symlinks=False):
-                removal.remove_at(entry.name, target, os.path.join(self.shown, path))
-                self._copy.result.removed += 1
-            else:
-                log.verbose("not removed, as it cannot be read: %r", os.path.join(self.shown, path))

@@ -15,4 +15,4 @@ CALLBACKS = (
     "slurmd_exit",
     "exit",
 )
-"""The callbacks in the order of native/manifest/manifest.h, which passes their numbers."""
+"""The callbacks in the order of native/manifest/manifest.h: C passes their indices."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One row a callback and context: who runs it, as whom, when, and what a failure does. For the docs, and held by tests.
+"""A table of callbacks and contexts: which program runs them, as whom and when, and what a failure does.
 
-No process of Slurm imports this.
+For the documentation; tests check it on real daemons. No process of Slurm imports this module.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ DROPPED = "root, effectively the user"
 
 
 class Place:
-    """One callback in one context.
+    """A callback in a context.
 
     Attributes:
-        callback: its name, without ``slurm_spank_``.
-        context: of spank_context().
-        program: what runs it: programs of Slurm by name.
-        user: as whom.
-        when: in words.
-        failure: what it does that a handler refuses or has a bug, with a ``required`` line in plugstack.conf.
-        options: whether ``Option.value`` is known there.
+        callback: name of the callback, without ``slurm_spank_``.
+        context: name of the context, see spank_context().
+        program: the programs that run it.
+        user: the user as whom they run it.
+        when: the time of the call, in words.
+        failure: the effect of a refusal or a bug, with a ``required`` line in plugstack.conf.
+        options: whether ``Option.value`` is set there.
     """
 
     __slots__ = ("callback", "context", "failure", "options", "program", "user", "when")
@@ -29,7 +29,7 @@ class Place:
     def __init__(
         self, callback: str, context: str, program: str, user: str, when: str, failure: str, options: bool = True
     ) -> None:
-        """Keep the description; see the class."""
+        """Store the description; see the class."""
         self.callback = callback
         self.context = context
         self.program = program
@@ -108,4 +108,4 @@ PLACES = (
     ),
     Place("slurmd_exit", "slurmd", "slurmd", ROOT, "at the end of slurmd", _NOTHING, False),
 )
-"""In the order in which they happen, context by context."""
+"""In the order in which Slurm calls them in each context."""

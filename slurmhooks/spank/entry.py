@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All that native/spank may call.
+"""The functions that native/spank calls.
 
-Every function takes addresses and numbers as ints and answers (return code for Slurm, None, 0).
+Addresses and numbers are ints. Each function returns (code for Slurm, None, 0).
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ lib = native.lib
 Answer = tuple[int, None, int]
 SUCCESS: Answer = (0, None, 0)
 SIGN = 1 if hasattr(lib, "ESPANK_JOB_FAILURE") else -1
-"""Of a failure's code: before 25.05 Slurm takes only negative ones for failures, since then it looks ours up."""
+"""Sign of failure codes: before 25.05, Slurm considers only negative codes failures; later it needs the code itself."""
 FAILED: Answer = (SIGN * lib.ESPANK_ERROR, None, 0)
 
 
 class Line:
-    """One line of plugstack.conf: the same library serves several, told apart by their arguments.
+    """A line of plugstack.conf. One library serves several lines, which are identified by their arguments.
 
     Attributes:
-        args: for handlers.
-        registry: the handlers.
+        args: the arguments for handlers.
+        registry: the handlers and options.
     """
 
     __slots__ = ("_complete", "_names", "_registered", "args", "registry")
@@ -50,13 +50,13 @@ class Line:
     def __init__(
         self, args: list[str], registry: Registry, names: list[str], complete: Callable[[], Registry] | None = None
     ) -> None:
-        """Keep what was loaded.
+        """Store what was loaded.
 
         Args:
             args: see the class.
             registry: see the class.
-            names: of its options as the manifest has them, for a line with Lua scripts; else empty.
-            complete: returns the registry with the options of its scripts, where it lacks them.
+            names: names of the options in the manifest, for a line with Lua scripts; otherwise empty.
+            complete: returns a registry that includes the options of scripts, if ``registry`` does not.
         """
         self.args = args
         self.registry = registry
@@ -65,11 +65,11 @@ class Line:
         self._registered: list[Option] = []
 
     def option(self, index: int, name: str | None) -> Option | None:
-        """Return an option; None if what has it could not be loaded in this process, or is gone.
+        """Return an option; None if its file could not be loaded in this process, or no longer defines it.
 
         Args:
-            index: its number in the stub.
-            name: as the stub has registered it from the manifest; None if it has not.
+            index: its number in C.
+            name: its name, if C has registered it according to the manifest; otherwise None.
         """
         if self._complete is not None:
             self.registry = self._complete()
@@ -82,16 +82,16 @@ class Line:
         return next((option for option in (*same, *self.registry.options) if option.name == name), None)
 
     def add(self, option: Option) -> int:
-        """Remember an option that a running script registers; return its number in the stub."""
+        """Add an option that a running script registers; return its number in C."""
         self._registered.append(option)
         return len(self._names) + len(self._registered) - 1
 
 
 IN_TASKS = ("task_init_privileged", "task_init")
-"""The callbacks that run in the process of each task, which slurmstepd forks, once each."""
+"""The callbacks that run once in the process of each task, which slurmstepd forks."""
 
 _prepared: dict[tuple[int, int], Callable[[int], Answer]] = {}
-"""What the next call of a callback runs, by its number and the address of the line's arguments."""
+"""Functions for the next call of a callback, by its number and the address of the arguments of the line."""
 _lines: dict[tuple[str, ...], Line | None] = {}
 _options: Options | None = None
 _context = "local"
@@ -107,10 +107,10 @@ def _user(text: str) -> None:
 
 
 def _record(text: str) -> None:
-    """Keep tracebacks from users' terminals.
+    """Log a line for administrators only.
 
-    slurmstepd copies its errors to the job's standard error, but not what is below; srun, sbatch and salloc have no log
-    but the terminal, so they also tell syslog.
+    slurmstepd copies errors to the standard error of the job, but not lower levels. The log of srun, sbatch and salloc
+    is the terminal of the user, so they write to syslog, too.
     """
     if _context == "remote":
         _sink(INFO, text)
@@ -125,7 +125,7 @@ log.attach(_sink, _user, _record)
 
 
 def options() -> Options:
-    """Return the options of this process; most launches with a manifest have nothing to ask of them."""
+    """Return the options of this process. Most launches with a manifest do not need them."""
     global _options
     if _options is None:
         from slurmhooks.spank.options import Options
@@ -145,34 +145,34 @@ def callback(
     base: int,
     missing: int,
 ) -> Answer:
-    """Run the handlers of one callback of a line of plugstack.conf, which is loaded at first use.
+    """Run the handlers of one callback of a line of plugstack.conf. Load the line at its first use.
 
-    A task is a fork of slurmstepd, and each page that it is the first to write to is copied for it; CPython writes to
-    every object that it looks at. So what tasks call is prepared before they are forked, see :func:`_before_tasks`.
+    Tasks are forks of slurmstepd. The kernel copies each page that a task writes to, and CPython writes to every object
+    that it uses. So the calls in tasks are prepared before the fork, see :func:`_before_tasks`.
 
     Args:
-        which: of :data:`slurmhooks.spank.CALLBACKS`.
+        which: index into :data:`slurmhooks.spank.CALLBACKS`.
         handle: the ``spank_t``.
         context: the ``spank_context_t``.
-        argc: number of arguments on the line of plugstack.conf.
-        argv: their address.
-        known: the manifest knows the line, and the stub has registered its options.
-        option_callback: address of the stub's function for options.
-        base: number of the line's first option.
-        missing: address of the names of callbacks that Slurm cannot find in this variant of the plugin, or 0.
+        argc: number of arguments of the line.
+        argv: address of the arguments.
+        known: whether the manifest has the line, so that C has registered its options.
+        option_callback: address of the C function that Slurm calls for each option.
+        base: number of the first option of the line.
+        missing: address of the names of callbacks that this variant of the plugin does not export; or 0.
     """
     prepared = _prepared.pop((which, argv), None)
     if prepared is not None:
         return prepared(handle)
     name = CALLBACKS[which]
-    unseen = text_from_c(ffi.string(ffi.cast("char *", missing))).split() if missing else []
+    not_exported = text_from_c(ffi.string(ffi.cast("char *", missing))).split() if missing else []
 
     def body() -> tuple[int, bytes | None, int]:
         global _context
         _context = CONTEXTS[context - 1] if 0 < context <= len(CONTEXTS) else "error"
         pointer = ffi.cast("struct spank_handle *", handle)
         line = _line(argc, argv, bool(known))
-        if line is None or _never_called(line.registry, unseen):
+        if line is None or _never_called(line.registry, not_exported):
             return FAILED
         if (
             name == "init"
@@ -186,23 +186,23 @@ def callback(
 
         answer = _callback(name, pointer, line, register)
         if name == "init_post_opt" and _context == "remote" and answer == SUCCESS:
-            _before_tasks(pointer, line, argv)
+            _before_tasks(line, argv)
         return answer
 
     return _answer(f"spank {name}", body)
 
 
 def option(argc: int, argv: int, known: int, index: int, name: int, argument: int, remote: int) -> Answer:
-    """Take an option that the user gave.
+    """Store the value of an option that the user gave.
 
     Args:
         argc: see :func:`callback`.
         argv: see :func:`callback`.
         known: see :func:`callback`.
-        index: which of the line's options.
+        index: number of the option in the line.
         name: address of its name in the manifest, or 0.
-        argument: address of the text, or 0.
-        remote: whether this is slurmstepd.
+        argument: address of the argument, or 0.
+        remote: whether this process is slurmstepd.
     """
 
     def body() -> tuple[int, bytes | None, int]:
@@ -211,35 +211,30 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
             return FAILED
         text = text_from_c(ffi.string(ffi.cast("char *", argument))) if argument else None
         name_text = text_from_c(ffi.string(ffi.cast("char *", name))) if name else None
-        given = line.option(index, name_text)
-        if given is None:
+        option = line.option(index, name_text)
+        if option is None:
             log.error("the option --%s is not taken: nothing that could be loaded here has it", name_text)
             return FAILED
-        if given.scripted:
+        if option.scripted:
             from slurmhooks.lua.spank_options import LuaOption
 
-            assert isinstance(given, LuaOption)
-            return given.take(text, bool(remote)), None, 0
-        accepted = options().take(given, text, "remote" if remote else "local")
+            assert isinstance(option, LuaOption)
+            return option.take(text, bool(remote)), None, 0
+        accepted = options().take(option, text, "remote" if remote else "local")
         return SUCCESS if accepted else (SIGN * lib.ESPANK_BAD_ARG, None, 0)
 
     return _answer("spank option", body)
 
 
 def _answer(what: str, body: Callable[[], tuple[int, bytes | None, int]]) -> Answer:
-    return _told(*dispatch.guarded(what, body, FAILED[0]))
-
-
-def _told(code: int, text: bytes | None, detail: int) -> Answer:
-    """Tell the user what there is to tell; Slurm does not."""
-    del detail
-    if text is not None:
+    code, text, _ = dispatch.guarded(what, body, FAILED[0])
+    if text is not None:  # Slurm itself shows nothing
         log.user(text.decode())
     return code, None, 0
 
 
 def _line(argc: int, argv: int, known: bool) -> Line | None:
-    """Return the line with these arguments, loaded at first use; None if that failed."""
+    """Return the line with these arguments; load it at its first use; None if that has failed."""
     words = ffi.cast("char **", argv)
     args = tuple(text_from_c(ffi.string(words[index])) for index in range(argc))
     if args not in _lines:
@@ -248,7 +243,7 @@ def _line(argc: int, argv: int, known: bool) -> Line | None:
 
 
 def _load(args: tuple[str, ...], known: bool) -> Line | None:
-    """Load what one line of plugstack.conf names; see :func:`_line`."""
+    """Load a line of plugstack.conf; see :func:`_line`."""
     from slurmhooks import loader, site, trusted
 
     if posix.getuid() == 0:
@@ -262,7 +257,7 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
         require: Sequence[str] = ()
         if rows is None:
             sources, rest, require = site.of_plugstack(args)
-        else:  # 'slurmhooks compile' writes no manifest that lacks a required handler
+        else:  # 'slurmhooks compile' has checked the required handlers
             sources, rest = manifest.sources(rows), site.split_plugstack(args)[2]
         own = [source for source in sources if not source.scripted]
         registry = loader.load(own, require)
@@ -285,7 +280,7 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
 
 
 def _never_called(registry: Registry, missing: list[str]) -> bool:
-    """Tell, and log, whether a handler waits for a callback that this variant of the plugin does not offer to Slurm."""
+    """Log and return True if a hook has handlers, but this variant of the plugin does not export its callback."""
     if not any(registry.handlers(f"spank.{name}") for name in missing):
         return False
     from slurmhooks import manifest
@@ -298,7 +293,7 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
     if _context == "job_script" and line.registry.options:
         options().of_script(line.registry, handle)
     if name == "task_init_privileged":
-        # The first call whose failure fails the step in every release, with our words, and leaves the node in service.
+        # The first callback whose failure ends the step in all releases, shows our text and leaves the node in service.
         refused = None if _options is None else _options.refused(line.registry)
         if refused is not None:
             return _finish(refused)
@@ -319,11 +314,10 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
     return lua.run(scripts, View(native, handle, _context, name, line.args), register), None, 0
 
 
-def _before_tasks(handle: Any, line: Line, argv: int) -> None:
-    """Prepare, in slurmstepd, what the tasks call."""
-    del handle
+def _before_tasks(line: Line, argv: int) -> None:
+    """Prepare, in slurmstepd, the calls of the tasks that it will fork."""
     for name in ("slurmhooks_get_item", "spank_getenv", "spank_setenv", "spank_unsetenv", "ESPANK_ENV_NOEXIST"):
-        getattr(lib, name)  # cffi makes each function at its first use
+        getattr(lib, name)  # cffi creates each function at its first use
     ffi.typeof("char[]")
     ffi.typeof("char **")
     if _options is None or _options.refused(line.registry) is None:
@@ -333,15 +327,15 @@ def _before_tasks(handle: Any, line: Line, argv: int) -> None:
                 _prepared[CALLBACKS.index(callback_name), argv] = prepared
     import gc
 
-    gc.freeze()  # no task looks for garbage among what slurmstepd has made
+    gc.freeze()  # garbage collection in a task would write to all objects of slurmstepd
 
 
 def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
-    """Return what runs the handlers of a callback in a task, given the ``spank_t``; None if there is none for it.
+    """Return a function of the ``spank_t`` that runs the handlers of a callback in a task; None without handlers.
 
     Args:
-        line: of plugstack.conf.
-        name: of the callback.
+        line: the line of plugstack.conf.
+        name: name of the callback.
     """
     handlers = [handler for handler in line.registry.handlers(f"spank.{name}") if "remote" in handler.contexts]
     if not handlers or any(handler.scripted for handler in handlers):
@@ -371,10 +365,10 @@ def _finish(outcome: Outcome) -> Answer:
 
 
 def _number(code: str | int | None) -> int:
-    """Return the positive number of a code; the general one if this release does not know it."""
+    """Return the positive number of a code; ESPANK_ERROR if this release does not have it."""
     if isinstance(code, str):
-        known = getattr(lib, code, None)
-        if known is None:
+        number = getattr(lib, code, None)
+        if number is None:
             log.error("Reject(code=%r): this release of Slurm has no such code", code)
-        code = known
+        code = number
     return abs(int(code)) if code else int(lib.ESPANK_ERROR)

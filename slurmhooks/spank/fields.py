@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One row an item of ``spank_item_t``: adding one is adding a row.
+"""The table of SPANK items. A new item of ``spank_item_t`` is a new row.
 
-The C types are those that spank_get_item() writes; they are identical in all releases from 22.05 to 26.05.
+The C types are those that spank_get_item() writes. They are the same in all releases from 22.05 to 26.05.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 
 class Where:
-    """The calls in which Slurm answers.
+    """The contexts and callbacks in which a function or an item works.
 
     Attributes:
-        text: for messages and docs; completes "it works ...".
-        places: by context, the callbacks, or None for all of that context.
+        text: description for messages and the documentation; completes "it works ...".
+        places: the callbacks of each context; None for all callbacks of a context.
     """
 
     __slots__ = ("places", "text")
 
     def __init__(self, text: str, **places: tuple[str, ...] | None) -> None:
-        """Keep the two; see the class."""
+        """Store both; see the class."""
         self.text = text
         self.places = places
 
     def includes(self, context: str, callback: str) -> bool:
-        """Tell whether a callback in a context is one of them."""
+        """Tell whether a callback in a context belongs to them."""
         if context not in self.places:
             return False
         callbacks = self.places[context]
@@ -66,16 +66,16 @@ STEP_NAMES = {0xFFFFFFFB: "batch", 0xFFFFFFFC: "extern", 0xFFFFFFFA: "interactiv
 
 
 class Item:
-    """One item: a read-only attribute, or a method if it takes an argument.
+    """An item: a read-only attribute of ``spank``, or a method if it has an argument.
 
     Attributes:
-        name: the attribute.
+        name: name of the attribute.
         item: Slurm's name.
-        ctype: the C type of the result; empty if there are two, and model.py reads them.
-        doc: what it is, one line.
-        where: where Slurm answers.
-        convert: makes the value of the view and the C result, which is an int, a str or None.
-        argument: for a method, the name of its argument.
+        ctype: C type of the result; empty for items that model.py reads in their own way.
+        doc: description in one line.
+        where: where it works.
+        convert: function of the view and the C result (an int, a str or None); returns the value.
+        argument: name of the argument of a method.
     """
 
     __slots__ = ("argument", "convert", "ctype", "doc", "item", "name", "where")
@@ -89,7 +89,7 @@ class Item:
         convert: Read | None = None,
         argument: str | None = None,
     ) -> None:
-        """Keep the description; see the class. The attribute is Slurm's name without ``S_``, in lower case."""
+        """Store the description; see the class. The attribute has Slurm's name without ``S_``, in lower case."""
         self.name = item.removeprefix("S_").lower()
         self.item = item
         self.ctype = ctype
@@ -108,7 +108,7 @@ def _status(spank: Spank, raw: Any) -> ExitStatus:
 
 
 NOBODY = 99
-"""slurm.h SLURM_AUTH_NOBODY: what srun tells of an owner that it was not asked to change."""
+"""slurm.h SLURM_AUTH_NOBODY: srun reports it for the owner unless --uid or --gid was given."""
 
 
 def _owner(own: Callable[[], int]) -> Read:
@@ -116,12 +116,12 @@ def _owner(own: Callable[[], int]) -> Read:
 
 
 def _task_pid(spank: Spank, raw: Any) -> Any:
-    # Slurm has not stored it yet when the child runs; the child is the task.
+    # Slurm stores it after the fork; this process is the task.
     return raw if raw > 0 or spank.callback not in ("task_init_privileged", "task_init") else posix.getpid()
 
 
 def _restart_count(spank: Spank, raw: Any) -> Any:
-    # No release fills it in. slurmstepd sets the variable, in a batch step between task_init_privileged and task_init.
+    # All releases report 0. In a batch step, slurmstepd sets the variable between task_init_privileged and task_init.
     variable = spank.env.get("SLURM_RESTART_COUNT", "")
     if raw or variable.isdecimal():
         return raw or int(variable)
@@ -130,7 +130,7 @@ def _restart_count(spank: Spank, raw: Any) -> Any:
 
 
 def _array_id(spank: Spank, raw: Any) -> Any:
-    # Outside an array it is 0 in a batch step, but the job's own id in other steps.
+    # For a job outside an array, Slurm reports 0 in batch steps and the id of the job in other steps.
     return None if spank.job_array_task_id is None else raw
 
 
@@ -142,22 +142,36 @@ ITEMS = (
     Item("S_JOB_UID", "uid_t", "User id of the job's owner.", USER, _owner(posix.getuid)),
     Item("S_JOB_GID", "gid_t", "Primary group id of the job's owner.", USER, _owner(posix.getgid)),
     Item("S_JOB_ID", "uint32_t", "Slurm's job id.", USER),
-    Item("S_JOB_STEPID", "uint32_t", "Step id, a large number for special steps; step_name has it as text.", LAUNCH),
+    Item("S_JOB_STEPID", "uint32_t", "Step id; a large number for special steps, see step_name.", LAUNCH),
     Item("S_JOB_NNODES", "uint32_t", "Number of nodes of the step.", LAUNCH),
     Item("S_JOB_NODEID", "uint32_t", "Index of this node in the step, from 0."),
     Item("S_JOB_LOCAL_TASK_COUNT", "uint32_t", "Number of tasks on this node."),
     Item("S_JOB_TOTAL_TASK_COUNT", "uint32_t", "Number of tasks of the step; 0 in a batch step.", LAUNCH),
     Item("S_JOB_NCPUS", "uint16_t", "Number of CPUs of the job on this node."),
     Item("S_JOB_ARGV", "", "Command and arguments, as the user gave them.", LAUNCH),
-    Item("S_JOB_ENV", "", "A copy of the job's environment; env is the one to write to."),
+    Item("S_JOB_ENV", "", "A copy of the job's environment; write to env instead."),
     Item("S_TASK_ID", "int", "Task id on this node, from 0.", TASK),
     Item("S_TASK_GLOBAL_ID", "uint32_t", "Task id in the step, from 0.", TASK),
     Item("S_TASK_EXIT_STATUS", "int", "Wait status of the task: raw, exit_code, signal, core_dumped.", EXIT, _status),
     Item("S_TASK_PID", "pid_t", "Process id of the task.", TASK, _task_pid),
-    Item("S_JOB_PID_TO_GLOBAL_ID", "uint32_t", "Task id in the step of a process.", FORKED, None, "pid"),
-    Item("S_JOB_PID_TO_LOCAL_ID", "uint32_t", "Task id on this node of a process.", FORKED, None, "pid"),
-    Item("S_JOB_LOCAL_TO_GLOBAL_ID", "uint32_t", "Task id in the step of one on this node.", REMOTE, None, "local_id"),
-    Item("S_JOB_GLOBAL_TO_LOCAL_ID", "uint32_t", "Task id on this node of one in the step.", REMOTE, None, "global_id"),
+    Item("S_JOB_PID_TO_GLOBAL_ID", "uint32_t", "Task id in the step, of a process.", FORKED, None, "pid"),
+    Item("S_JOB_PID_TO_LOCAL_ID", "uint32_t", "Task id on this node, of a process.", FORKED, None, "pid"),
+    Item(
+        "S_JOB_LOCAL_TO_GLOBAL_ID",
+        "uint32_t",
+        "Task id in the step, of a local task id.",
+        REMOTE,
+        None,
+        "local_id",
+    ),
+    Item(
+        "S_JOB_GLOBAL_TO_LOCAL_ID",
+        "uint32_t",
+        "Task id on this node, of a global task id.",
+        REMOTE,
+        None,
+        "global_id",
+    ),
     Item("S_JOB_SUPPLEMENTARY_GIDS", "", "Supplementary group ids of the job's owner."),
     Item("S_SLURM_VERSION", "char *", "Version of the running Slurm, as in 24.11.5.", ANYWHERE),
     Item("S_SLURM_VERSION_MAJOR", "char *", "Its first part.", ANYWHERE),
@@ -171,8 +185,8 @@ ITEMS = (
     Item(
         "S_SLURM_RESTART_COUNT",
         "uint32_t",
-        "How often the job was restarted. Slurm always says 0, so it is SLURM_RESTART_COUNT of the job's environment,"
-        " which users can set; None where it is not there yet: in extern steps, and in batch steps before task_init.",
+        "Number of restarts of the job. Slurm always reports 0: this is SLURM_RESTART_COUNT of the job's environment,"
+        " which users can set; None where that is not set yet: in extern steps, and in batch steps before task_init.",
         REMOTE,
         _restart_count,
     ),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One row a function of spank.h: what a handler writes for it, since when Slurm has it, where it works. For the docs.
+"""A table of the functions of spank.h: their equivalents in Python, and where and since when they work.
 
-No process of Slurm imports this.
+For the documentation. No process of Slurm imports this module.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from slurmhooks.spank.fields import ANYWHERE, CONTROL_WRITE, PREPEND, Where
 
 SINCE = "22.05"
-"""The oldest release that is supported; what it has, it has had for long."""
+"""The oldest supported release, for all functions that it has."""
 
 
 class Function:
-    """One function, or a variable that Slurm reads.
+    """A function, or a variable that Slurm reads.
 
     Attributes:
-        name: in spank.h.
-        python: what a handler, or the site, writes.
+        name: its name in spank.h.
+        python: the equivalent in a hook file or in plugstack.conf.
         where: where it works.
         since: the first release that has it.
     """
@@ -25,7 +25,7 @@ class Function:
     __slots__ = ("name", "python", "since", "where")
 
     def __init__(self, name: str, python: str, where: Where, since: str = SINCE) -> None:
-        """Keep the description; see the class."""
+        """Store the description; see the class."""
         self.name = name
         self.python = python
         self.where = where

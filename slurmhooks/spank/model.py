@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a SPANK handler sees."""
+"""``spank``, the argument of SPANK handlers."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _FOR_DISPATCH = frozenset({"savepoint", "rollback", "commit", "close", "bind"})
 class Spank:
     """The handle of one SPANK callback.
 
-    Items of ``spank_item_t`` are attributes, named as in spank.h without ``S_``, in lower case; those that take an
-    argument are methods. Where Slurm does not offer an item, reading it raises SpankError.
+    The items of ``spank_item_t`` are attributes, with the names of spank.h without ``S_`` and in lower case; items that
+    take an argument are methods. Where Slurm does not have an item, reading it raises SpankError.
 
     Attributes:
         context: "local" (srun), "remote" (slurmstepd), "allocator" (sbatch, salloc), "slurmd" or "job_script".
-        args: the arguments on the line of plugstack.conf, without those that slurmhooks takes itself.
+        args: the arguments on the line of plugstack.conf, without those for slurmhooks itself.
         callback: Slurm's name of the running callback, without ``slurm_spank_``.
         env: the environment: of the job in slurmstepd, of the process elsewhere.
-        job_control_env: what srun, sbatch and salloc hand to prolog and epilog, and can read there. Whoever submits the
-            job can write it too: prolog and epilog, which run as root, must not trust it.
+        job_control_env: variables that srun, sbatch and salloc set for prolog and epilog. The user who submits the job
+            can set them, too: prolog and epilog run as root and must not trust them.
     """
 
     if TYPE_CHECKING:
@@ -77,13 +77,13 @@ class Spank:
         job_control_env: ControlEnvironment
 
     def __init__(self, native: Any, handle: Any, context: str, callback: str, args: Sequence[str]) -> None:
-        """Wrap a handle; for the entry point.
+        """Wrap a handle. For the entry module.
 
         Args:
-            native: the module that holds ffi and lib.
+            native: the compiled module.
             handle: the ``spank_t``.
-            context: its name.
-            callback: its name.
+            context: name of the context.
+            callback: name of the callback.
             args: see the class.
         """
         self._calls = calls = Calls(native, handle, context, callback)
@@ -98,16 +98,16 @@ class Spank:
         )
 
     def bind(self, handle: Any) -> None:
-        """Use another ``spank_t``; for the entry point, which makes a task's view before the task exists."""
+        """Use another ``spank_t``. For the entry module, which creates the view of a task before it forks the task."""
         self._calls.handle = handle
 
     def __getattr__(self, name: str) -> Any:
-        """Explain an attribute that does not exist."""
-        names = (known for known in dir(self) if not known.startswith("_") and known not in _FOR_DISPATCH)
+        """Raise an error with similar names."""
+        names = (each for each in dir(self) if not each.startswith("_") and each not in _FOR_DISPATCH)
         raise AttributeError(f"spank has no {name!r}{nearest(name, names)}")
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse what a handler assigns: only the environments can be written to, by name."""
+        """Refuse assignments: a handler can write only to the environments."""
         if not name.startswith("_"):
             if name not in dir(self):
                 self.__getattr__(name)
@@ -120,17 +120,17 @@ class Spank:
 
     @property
     def step_name(self) -> str:
-        """The step as Slurm's tools name it: "0" and so on, "batch", "extern" or "interactive".
+        """The name of the step, as in Slurm's tools: a number, "batch", "extern" or "interactive".
 
         Where: as job_stepid.
         """
         return STEP_NAMES.get(self.job_stepid, str(self.job_stepid))
 
     def prepend_task_argv(self, argv: Iterable[str]) -> None:
-        """Put words before the command that the task will execute, once all handlers have passed.
+        """Insert words before the command of the task, after all handlers have passed.
 
         Args:
-            argv: the words; a later call puts its words before those of an earlier one.
+            argv: the words. Those of a later call are inserted before those of an earlier one.
 
         Raises:
             SpankError: outside task_init_privileged and task_init, or before Slurm 23.11.
@@ -147,7 +147,7 @@ class Spank:
         self._prepended[:0] = [text_to_c("argv", word) for word in argv]
 
     def symbol_supported(self, symbol: str) -> bool:
-        """Tell whether this Slurm calls a function of that name, such as ``slurm_spank_task_init``.
+        """Tell whether the running Slurm calls a function, such as ``slurm_spank_task_init``.
 
         Source: spank.h spank_symbol_supported.
         """
@@ -196,7 +196,7 @@ class Spank:
         calls = self._calls
         result = calls.ffi.new(f"{item.ctype} *")
         if item.argument == "local_id" and self.context == "remote" and value >= self.job_local_task_count:
-            # Slurm would look one place behind the end of its tasks.
+            # Slurm would read behind the end of its array of tasks.
             code = calls.lib.ESPANK_NOEXIST
         else:
             code = calls.lib.slurmhooks_convert(calls.handle, getattr(calls.lib, item.item), value, result)
@@ -207,18 +207,18 @@ class Spank:
         return item.convert(self, result[0])
 
     def savepoint(self) -> object:
-        """Return the writes so far; for dispatch."""
+        """Return the staged writes. For dispatch."""
         return self.env.savepoint(), self.job_control_env.savepoint(), list(self._prepended)
 
     def rollback(self, savepoint: object) -> None:
-        """Forget the writes since a savepoint; for dispatch."""
+        """Discard the writes since a savepoint. For dispatch."""
         assert isinstance(savepoint, tuple)
         env, job_control, self._prepended[:] = savepoint
         self.env.rollback(env)
         self.job_control_env.rollback(job_control)
 
     def commit(self) -> None:
-        """Apply the writes; for dispatch."""
+        """Apply the staged writes. For dispatch."""
         self.env.commit()
         self.job_control_env.commit()
         if self._prepended:
@@ -232,7 +232,7 @@ class Spank:
                 )
 
     def close(self) -> None:
-        """Refuse every later use; for dispatch."""
+        """Refuse every later use. For dispatch."""
         self._alive = False
         self.env.close()
         self.job_control_env.close()

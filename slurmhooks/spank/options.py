@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Command line options on their way between Slurm and ``Option.value``."""
+"""Registers options with Slurm, and converts the values that users give."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ LIMIT = 256
 
 
 class Names:
-    """The names of the options of all lines of plugstack.conf, which share one name space in Slurm."""
+    """The names of the options of all lines of plugstack.conf; in Slurm they share one name space."""
 
     __slots__ = ("_by_variable",)
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start without names."""
         self._by_variable: dict[str, str] = {}
 
     def clash(self, option: Option) -> str | None:
-        """Add an option; return a finding if Slurm would hand its value on under the name of another one."""
+        """Add an option; return a finding if Slurm would pass on its value under the name of another option."""
         shared = variable(option)
         other = self._by_variable.get(shared)
         if other is None:
@@ -43,7 +43,7 @@ class Names:
 
 
 def too_many(registry: Registry) -> str | None:
-    """Return what is wrong if a line of plugstack.conf has more options than the stub can tell apart."""
+    """Return a finding if a line of plugstack.conf has more options than C can handle."""
     count = len(registry.options)
     return f"a line may have {LIMIT} options, not {count}" if count > LIMIT else None
 
@@ -54,7 +54,7 @@ class Options:
     __slots__ = ("_ffi", "_keep", "_lib", "_names", "_refused")
 
     def __init__(self, native: Any) -> None:
-        """Take the compiled view."""
+        """Start without options; ``native`` is the compiled module."""
         self._ffi = native.ffi
         self._lib = native.lib
         self._keep: list[Any] = []
@@ -62,21 +62,21 @@ class Options:
         self._refused: dict[Option, Outcome] = {}
 
     def refused(self, registry: Registry) -> Outcome | None:
-        """Return what slurmstepd came to, if it refused a value for an option of a line; Slurm only logs our answer."""
+        """Return the refusal of a value for an option of a line in slurmstepd, where Slurm only logs the result."""
         for option in registry.options:
             if option in self._refused:
                 return self._refused[option]
         return None
 
     def register(self, registry: Registry, handle: Any, context: str, callback: int, base: int) -> bool:
-        """Register the options of a line with Slurm; tell whether that went well.
+        """Register the options of a line with Slurm; return False if that fails.
 
         Args:
-            registry: the line's handlers and options.
+            registry: the handlers and options of the line.
             handle: the ``spank_t``.
-            context: its name.
-            callback: address of the stub's function for options.
-            base: the number of the line's first option; the others follow.
+            context: name of the context.
+            callback: address of the C function that Slurm calls for each option.
+            base: number of the first option of the line; the others follow.
         """
         if context not in ("local", "remote", "allocator"):
             return True
@@ -88,7 +88,7 @@ class Options:
             if context not in option.contexts:
                 continue
             if option.scripted:
-                # Of two scripts' options of one name Slurm takes the first, and says so.
+                # If the options of two scripts have one name, Slurm logs it and uses the first.
                 self.add(option, handle, base + index, callback)
                 continue
             finding = self._names.clash(option)
@@ -103,18 +103,18 @@ class Options:
         return True
 
     def add(self, option: Option, handle: Any, value: int, callback: int) -> int:
-        """Register one option with Slurm and return its code.
+        """Register an option with Slurm; return Slurm's code.
 
         Args:
-            option: which.
+            option: the option.
             handle: the ``spank_t``.
-            value: its number.
+            value: number of the option.
             callback: see :meth:`register`.
         """
         return int(self._lib.spank_option_register(handle, self._struct(option, value, callback)))
 
     def _struct(self, option: Option, value: int, callback: int) -> Any:
-        """Return the ``struct spank_option``; Slurm copies it, but promises that nowhere, so it is kept."""
+        """Return a ``struct spank_option``, and keep it: Slurm copies it, but does not document that."""
         struct = self._ffi.new("struct spank_option *")
         for member, text in (("name", option.name), ("arginfo", option.arginfo), ("usage", option.usage)):
             if text is not None:
@@ -128,13 +128,13 @@ class Options:
         return struct
 
     def take(self, option: Option, text: str | None, where: str) -> bool:
-        """Take a value that the user gave, the last one wins; tell whether it was accepted.
+        """Convert and store a value that the user gave; return False if it is refused. The last value counts.
 
         Args:
-            option: which.
+            option: the option.
             text: the argument; None if there is none.
-            where: the context. In slurmstepd a refusal is kept for :meth:`refused`. In prolog and epilog the option
-                then counts as not given: to fail would take the node out of service, for what a user wrote.
+            where: the context. In slurmstepd a refusal is stored for :meth:`refused`. In prolog and epilog a refused
+                option counts as not given: a failure would drain the node because of a text that a user wrote.
         """
         if option.arginfo is None or (option.optional and (text is None or text in ("", "(null)"))):
             text = None
@@ -155,7 +155,7 @@ class Options:
 
     @staticmethod
     def _convert(option: Option, text: str | None) -> Outcome | None:
-        """Convert and keep a value; the outcome if that fails."""
+        """Convert and store a value; return the outcome if that fails."""
         try:
             option.accept(option.convert(text))
         except Reject as reject:
@@ -163,13 +163,13 @@ class Options:
             return Outcome(passed=False, code=code, text=f"--{option.name}: {reject.text}")
         except ValueError as error:
             return Outcome(passed=False, code="ESPANK_BAD_ARG", text=f"--{option.name}: {error}")
-        except BaseException as error:  # noqa: BLE001 - a bug in a site's check must not end srun without a word
+        except BaseException as error:  # noqa: BLE001 - a bug in a check must not end srun without a message
             message, error_id = dispatch.report_bug(f"check of {option!r}", error)
             return Outcome(passed=False, text=message, error_id=error_id)
         return None
 
     def of_script(self, registry: Registry, handle: Any) -> None:
-        """Fetch the options in prolog and epilog, where Slurm makes no callback for them."""
+        """Read the options in prolog and epilog, where Slurm does not call back for them."""
         for option in registry.options:
             if option.given or "job_script" not in option.contexts:
                 continue
@@ -181,7 +181,7 @@ class Options:
 
 
 def variable(option: Option) -> str:
-    """Return the variable in which Slurm hands a value on; names that differ in punctuation only share one."""
-    # isalnum(3) of the C locale.
+    """Return the variable in which Slurm passes a value on. Names that differ only in punctuation share one."""
+    # As isalnum(3) in the C locale.
     name = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else "_" for byte in option.name.encode())
     return f"_SLURM_SPANK_OPTION_python_{name}"

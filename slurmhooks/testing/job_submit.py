@@ -8,21 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.binding import bind, conditions_of
 from slurmhooks.job_submit.fields import COUNTERS
-from slurmhooks.job_submit.rows import (
-    Bit,
-    Computed,
-    Field,
-    Plain,
-    Sluid,
-    Status,
-    Strings,
-    Text,
-    Time,
-    Truth,
-    _Enumerated,
-    release_of,
-    rows,
-)
+from slurmhooks.job_submit.flag_rows import Bit, Enumerated
+from slurmhooks.job_submit.number_rows import Plain, Time
+from slurmhooks.job_submit.rows import Computed, Field, Sluid, Status, Strings, Text, Truth, release_of, rows
 from slurmhooks.job_submit.source import Struct
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.values import NO_VAL, text_to_c
@@ -280,7 +268,7 @@ def _unset(row: Field[Any]) -> Raw:
         return None
     if isinstance(row, Strings):
         return []
-    if isinstance(row, (Bit, Truth, Plain, Time, Sluid)) or (isinstance(row, _Enumerated) and not row.optional):
+    if isinstance(row, (Bit, Truth, Plain, Time, Sluid)) or (isinstance(row, Enumerated) and not row.optional):
         return 0
     return NO_VAL[row.bits or 32]
 

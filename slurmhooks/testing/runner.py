@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from dataclasses import dataclass, field
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks import dispatch, loader
 from slurmhooks.errors import Reject
 from slurmhooks.hook_specs import HOOKS
-from slurmhooks.log import LEVELS, PREFIX, log
 from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable
 from slurmhooks.testing.scrun import FakeContainer
@@ -26,7 +25,7 @@ from slurmhooks.testing.spank import FakeSpank
 from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 
 _BUG = re.compile(r"error: error ([0-9a-f]{8}): .* raised ")
@@ -78,7 +77,7 @@ def run(
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
     options: Mapping[str, str | bool] | FakeOptions | None = None,
-    offset: int | None = None,
+    offset: int = 0,
     job_id: int | None = None,
     step_id: int | None = None,
 ) -> Result:
@@ -101,9 +100,9 @@ def run(
         container: the container; by default ``FakeContainer()``.
         options: for SPANK, what the user gave to the options of the file, as text; True for an option without an
             argument. For cli_filter, the options of the command; by default ``FakeOptions()``.
-        offset: for cli_filter, which component of a heterogeneous job; by default 0.
-        job_id: the number of the job that was made.
-        step_id: the number of the step that was made.
+        offset: for cli_filter, the component of a heterogeneous job.
+        job_id: for cli_filter, the number of the job after the submission.
+        step_id: for cli_filter, the number of the step after the submission.
 
     Returns:
         what happened. The ``job``, ``spank`` or ``container`` then holds what the handlers wrote.
@@ -126,27 +125,27 @@ def run(
         "jobs": jobs,
         "spank": spank,
         "container": container,
-        "offset": offset,
+        "offset": offset or None,
         "job_id": job_id,
         "step_id": step_id,
     }
     for name, value in given.items():
         if value is not None and name not in spec.arguments:
             raise TypeError(f"hook.{hook} has no argument {name!r}; it has: {', '.join(spec.arguments) or 'none'}")
-    if options is not None and "options" not in spec.arguments and not hook.startswith("spank."):
+    if options and not hook.startswith(("spank.", "cli_filter.")):
         raise TypeError(f"options are for SPANK and cli_filter; hook.{hook} has none")
+    if hook.startswith("cli_filter.") and (job or not isinstance(options, FakeOptions | None)):
+        raise TypeError(f"hook.{hook} takes options=FakeOptions(), which are its job, too")
     registry = _registry(source)
-    user_messages: list[str] = []
-    lines: list[str] = []
-    with _captured(user_messages, lines):
-        if hook.startswith("spank."):
+    captured = CapturedLog()
+    with captured.capturing():
+        if hook.startswith("cli_filter."):
+            made = options if isinstance(options, FakeOptions) else FakeOptions()
+            outcome, changes = _cli_filter(registry, hook, made, offset, job_id, step_id)
+        elif hook.startswith("spank."):
             if isinstance(options, FakeOptions):
-                raise TypeError("FakeOptions are for cli_filter; SPANK's options are a dict")
+                raise TypeError("FakeOptions are for cli_filter; options of SPANK are a dict")
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
-        elif hook.startswith("cli_filter."):
-            if job is not None or (options is not None and not isinstance(options, FakeOptions)):
-                raise TypeError(f"hook.{hook} takes options=FakeOptions(), which are its job, too")
-            outcome, changes = _cli_filter(registry, hook, options if options is not None else FakeOptions(), given)
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
         elif spec.arguments:
@@ -164,10 +163,10 @@ def run(
         accepted=outcome.passed,
         code=outcome.code,
         text=outcome.text,
-        user_messages=user_messages,
+        user_messages=captured.user_messages,
         changes=changes,
-        log=lines,
-        error_id=outcome.error_id or next((found[1] for found in map(_BUG.match, lines) if found), None),
+        log=captured.lines,
+        error_id=outcome.error_id or next((match[1] for match in map(_BUG.match, captured.lines) if match), None),
     )
 
 
@@ -219,22 +218,15 @@ def _give(registry: Registry, options: Mapping[str, str | bool], context: str) -
 
 
 def _cli_filter(
-    registry: Registry, hook: str, options: FakeOptions, given: Mapping[str, Any]
+    registry: Registry, hook: str, options: FakeOptions, offset: int, job_id: int | None, step_id: int | None
 ) -> tuple[Outcome, dict[str, Any]]:
     view = options._view()
     before = options._state()
     handlers = [handler for handler in registry.handlers(hook) if options.command in handler.contexts]
-    arguments = {
-        "options": view,
-        "job": view,
-        "early": options._early,
-        "offset": given["offset"] or 0,
-        "job_id": given["job_id"],
-        "step_id": given["step_id"],
-    }
     savepoint = view.savepoint()
-    outcome = dispatch.run(handlers, arguments, view)
-    if not outcome.passed:  # in Slurm the command is over
+    arguments = {"options": view, "job": view, "early": options._early}
+    outcome = dispatch.run(handlers, {**arguments, "offset": offset, "job_id": job_id, "step_id": step_id}, view)
+    if not outcome.passed:  # in Slurm the command ends
         view.rollback(savepoint)
     after = options._state()
     return outcome, _changes({**dict.fromkeys(after), **before}, {**dict.fromkeys(before), **after})
@@ -259,21 +251,6 @@ def _registry(source: str | os.PathLike[str] | ModuleType | Registry) -> Registr
     if isinstance(source, ModuleType):
         return loader.load([loader.Source(module=source.__name__)])
     return loader.load([loader.Source(path=os.path.realpath(source))])
-
-
-@contextlib.contextmanager
-def _captured(user_messages: list[str], lines: list[str]) -> Iterator[None]:
-    """Direct what handlers log to two lists."""
-
-    def sink(level: int, text: str) -> None:
-        lines.append(f"{LEVELS[level]}: {text.removeprefix(PREFIX)}")
-
-    before = log._sink, log._user, log._record
-    log.attach(sink, user_messages.append)
-    try:
-        yield
-    finally:
-        log._sink, log._user, log._record = before
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from slurmhooks.codes import NAMES
 from slurmhooks.job_submit.fields import COUNTERS, TABLES
-from slurmhooks.job_submit.rows import Computed, Field, Status, Strings, Text, Time, Truth, release_of, rows
+from slurmhooks.job_submit.number_rows import Time
+from slurmhooks.job_submit.rows import Computed, Field, Status, Strings, Text, Truth, release_of, rows
 from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables
 
 FIRST_CODE = 1 << 30

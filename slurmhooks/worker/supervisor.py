@@ -330,7 +330,7 @@ class Supervisor:
             self._requests.answer(asked, {"findings": [f"unknown request {asked.text!r}"]})
 
     def _status(self) -> dict[str, Any]:
-        """Return what is in force; as slurmhooks/cli/_running.py shows it."""
+        """Return what is in force; as slurmhooks/cli/controllers.py shows it."""
         serving = self._children.get(self._serving) if self._serving is not None else None
         handlers = serving.watch.handlers if serving is not None and serving.watch is not None else {}
         return {

@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from slurmhooks.job_submit.fields import JobFields
-from slurmhooks.job_submit.rows import Computed, Field, Tagged, Text, _Enumerated, rows
+from slurmhooks.job_submit.flag_rows import Enumerated
+from slurmhooks.job_submit.number_rows import Tagged
+from slurmhooks.job_submit.rows import Computed, Field, Text, rows
 from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes, time_str2mins
 from slurmhooks.values import UNLIMITED
 from tests.cluster.conftest import Cluster
@@ -400,7 +402,7 @@ def test_every_field_reads_what_slurm_has(probe: Probe) -> None:
             assert raw in (NO_VAL[bits(row)], 0, 99) or isinstance(row, Tagged), name
         elif name in ("nice", "site_factor"):
             assert value == raw - 0x80000000, name
-        elif isinstance(row, _Enumerated) and row.mask is not None:
+        elif isinstance(row, Enumerated) and row.mask is not None:
             assert value == raw & row.mask, name
         elif isinstance(value, bool):
             assert not value, name

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions of libslurm that ask slurmctld. There is none here: they fail, whatever a release lets them take. */
+/* Functions of libslurm that ask slurmctld. They fail, with the arguments of any release: there is no slurmctld. */
 #include <slurm/slurm_errno.h>
 
 #include <stddef.h>

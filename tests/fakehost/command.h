@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The commands of the script, gathered in main.c; README.md says what each does. */
+/* The commands of scripts, which README.md describes. main.c has the table of their names. */
 #ifndef FAKEHOST_COMMAND_H
 #define FAKEHOST_COMMAND_H
 
@@ -62,13 +62,13 @@ void command_mapped(const struct line *line);
 void command_await_mapped(const struct line *line);
 void command_faults(const struct line *line);
 
-/* process.c: wait a moment; ends the script once it has waited that often in vain. */
+/* process.c: wait a moment. IN waited: how often the caller has waited; after 30 s the script fails. */
 void wait_a_little(const struct line *line, int waited);
 
-/* main.c: run the lines of a block, one after the other. */
+/* main.c: run the lines of a block. */
 void run_block(struct block block);
 
-/* main.c: whether a command is followed by lines up to `end`. */
+/* main.c: RET whether a command has a block of lines up to `end`. */
 bool command_has_block(const char *name);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Exchanges messages with workers, as slurmctld's plugin does. Arguments: the command of the supervisor.
+ * Exchanges messages with workers, as the plugin for slurmctld does. Arguments: the command of the supervisor.
  *
- * Reads commands from standard input, one a line, and answers each with one line:
- *   exchange MS TEXT           one exchange: its result, then the answer or the detail after a tab
- *   many THREADS COUNT MS TEXT COUNT exchanges by each thread at the same time: how many had which result
- *   bench COUNT SIZE           round trips of SIZE bytes: microseconds, the median and the 95th percentile
- *   accepts                    1 if on_unavailable is "accept", else 0
- *   facts                      its own open descriptors and threads
- *   stop                       end the client; nothing but the end of the input may follow
- * Lines of the log go to standard error, as LEVEL, a space and the text.
+ * Reads commands from standard input, one per line, and prints one line for each:
+ *   exchange MS TEXT            send TEXT: the result, a tab, then the answer or what went wrong
+ *   many THREADS COUNT MS TEXT  COUNT exchanges in each thread at the same time: how often each result occurred
+ *   bench COUNT SIZE            exchange SIZE bytes COUNT times: median and 95th percentile in microseconds
+ *   accepts                     1 if on_unavailable is "accept", else 0
+ *   facts                       the numbers of open descriptors and of threads of this process
+ *   stop                        stop the client; no other command may follow
+ * MS is the deadline. Lines of the log go to standard error, as LEVEL, a space and the text.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ struct load {
     unsigned deadline_ms;
     const char *text;
     unsigned results[5];
-    unsigned wrong; /* OK, with the answer to another request */
+    unsigned wrong; /* exchanges that had the answer to another request */
 };
 
 static void write_log(enum slurmhooks_level level, const char *line)
@@ -44,7 +44,7 @@ static void write_log(enum slurmhooks_level level, const char *line)
     fprintf(stderr, "%d %s\n", (int)level, line);
 }
 
-/* Questions: "bad" makes no sense; any other comes back with a word before it. */
+/* Answer a worker's question: "bad" is invalid; any other one is returned after "you asked ". */
 static bool reply(void *context, const void *question, size_t length, void **answer, size_t *answer_length)
 {
     static const char word[] = "you asked ";
@@ -163,7 +163,7 @@ static unsigned count_entries(const char *folder)
     return count;
 }
 
-static void obey(char *line)
+static void run_command(char *line)
 {
     unsigned threads, count, ms;
     int text = 0;
@@ -206,6 +206,6 @@ int main(int argc, char **argv)
     if (!client)
         return 1;
     while (fgets(line, sizeof(line), stdin))
-        obey(line);
+        run_command(line);
     return 0;
 }

@@ -8,14 +8,14 @@
 #include "memory.h"
 #include "output.h"
 
-#define TEXT 0 /* else the width of an unsigned number in bits */
+#define TEXT 0
 
-/* Some of the members, of every type that there is. */
+/* Some of the members, with at least one of each type. */
 static const struct member {
     const char *name;
-    int bits;
+    int bits; /* of an unsigned number; or TEXT */
     size_t offset;
-    bool zero; /* unset is 0, not NO_VAL */
+    bool zero; /* its unset value is 0, not NO_VAL */
 } members[] = {
     {"account", TEXT, offsetof(job_desc_msg_t, account), false},
     {"comment", TEXT, offsetof(job_desc_msg_t, comment), false},
@@ -63,13 +63,13 @@ static uint64_t get(const void *place, int bits)
 static uint64_t number(const char *text)
 {
     if (!strcmp(text, "NO_VAL"))
-        return NO_VAL64; /* its low bits are NO_VAL of every width */
+        return NO_VAL64; /* its low bits are NO_VAL of each width */
     if (!strcmp(text, "INFINITE"))
         return INFINITE64;
     return strtoull(text, NULL, 0);
 }
 
-/* Fill one array from the words KEY=ITEM, as Slurm makes them: one more than counted, NULL at the end. */
+/* Fill an array from the words KEY=ITEM. As in Slurm, it ends with a NULL that is not counted. */
 static void fill_array(const struct line *line, const char *key, char ***array, uint32_t *count)
 {
     size_t size = strlen(key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A submission made from the words of a script, and printed as it is after the call. */
+/* Creates requests from the words of a script, and prints what they are after a call. */
 #ifndef FAKEHOST_JOB_DESC_H
 #define FAKEHOST_JOB_DESC_H
 
@@ -9,14 +9,14 @@
 
 #include "script.h"
 
-/* Fill a description: FIELD=VALUE (a number, NO_VAL, INFINITE or a text); argv=, environment=, spank_job_env=
- * repeat. */
+/* Fill a request from FIELD=VALUE, where VALUE is a number, NO_VAL, INFINITE or a text. argv=, environment= and
+ * spank_job_env= may be repeated. */
 void job_desc_fill(job_desc_msg_t *desc, const struct line *line);
 
-/* Add every field that is set to a result. */
+/* Add all members to a result. */
 void job_desc_print(const job_desc_msg_t *desc, FILE *result);
 
-/* Free what it holds with Slurm's allocator, as slurm_free_job_desc_msg(). */
+/* Free the texts and arrays of a request, as slurm_free_job_desc_msg() does. */
 void job_desc_free(job_desc_msg_t *desc);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* slurmctld's calls of a job_submit plugin. */
+/* Calls a job_submit plugin as slurmctld does. */
 #include <slurm/slurm.h>
 #include <slurm/slurm_version.h>
 
@@ -22,7 +22,7 @@ static uint32_t uid_of(const struct line *line, const char *key)
     return uid ? (uint32_t)strtoul(uid, NULL, 0) : 2001;
 }
 
-/* err_msg=TEXT is what an earlier plugin of JobSubmitPlugins has said. */
+/* Print the result of a call, and free its request. IN err_msg: is freed. */
 static void finish(const char *command, int rc, char *err_msg, job_desc_msg_t *desc)
 {
     FILE *result = output_begin(command);
@@ -39,6 +39,7 @@ void command_job_submit(const struct line *line)
 {
     int (*function)(job_desc_msg_t *, uint32_t, char **) =
         (int (*)(job_desc_msg_t *, uint32_t, char **))plugin_function(plugin_of(line), "job_submit");
+    /* The message of an earlier plugin of JobSubmitPlugins. */
     char *err_msg = slurm_xstrdup(line_value(line, "err_msg"));
     job_desc_msg_t desc;
 
@@ -51,7 +52,7 @@ void command_job_modify(const struct line *line)
 {
     void *function = plugin_function(plugin_of(line), "job_modify");
     uint32_t uid = uid_of(line, "modify_uid");
-    /* A record: its layout is slurmctld's secret, and handlers here cannot ask for it. */
+    /* In place of a job record. Its layout is private to slurmctld, and the plugin of this build does not read it. */
     uint64_t record[64] = {0};
     char *err_msg = NULL;
     job_desc_msg_t desc;
@@ -67,7 +68,7 @@ void command_job_modify(const struct line *line)
     finish("job_modify", rc, err_msg, &desc);
 }
 
-/* Whether the plugin has a worker: it holds the status page of each. */
+/* RET whether the plugin has a worker: it has the status page of each worker open. */
 static bool has_worker(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -86,7 +87,7 @@ static bool has_worker(void)
     return found;
 }
 
-/* Wait until a worker is ready, or an error says why there is none: a request waits no longer than its deadline. */
+/* Wait until a worker is ready or an error has been logged. A request would wait only until its deadline. */
 void command_await_worker(const struct line *line)
 {
     for (int waited = 0; !has_worker() && !output_errors(); waited++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Slurm's log functions, and syslog(): what the plugins would tell the machine, the tests want to read. */
+/* Slurm's log functions, and syslog() in place of libc's, so that tests can read what is logged. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ LOG_FUNCTION(slurm_debug3, "DEBUG3")
 LOG_FUNCTION(slurm_debug4, "DEBUG4")
 LOG_FUNCTION(slurm_spank_log, "SPANK")
 
-/* Two names: a fortified build calls the second. */
+/* Code that is compiled with _FORTIFY_SOURCE calls __syslog_chk(). */
 extern void syslog(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void syslog(int priority, const char *format, ...)
 {

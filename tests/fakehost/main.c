@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A stand-in for Slurm's programs: opens the plugins as Slurm does, and calls them as a script says. */
+/* A stand-in for Slurm's programs: loads the plugins as Slurm does, and makes the calls that a script lists. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 struct command {
     const char *name;
-    int words; /* it needs at least so many, its name included */
+    int words; /* the least number of words, with the name */
     void (*run)(const struct line *line);
     void (*run_block)(const struct line *line, struct block block);
 };

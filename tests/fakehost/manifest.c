@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Feed the stub's reader of hook manifests all that a disk, an editor or an enemy may make of one. */
+/* Gives native/manifest valid and damaged manifests. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
-#include "output.h"
 #include "manifest/parse.h"
+#include "output.h"
 
 struct kept {
     struct kept *before;
@@ -14,10 +14,10 @@ struct kept {
     struct manifest_line *lines;
 };
 
-/* What was read is never given back, as in the stub; kept here so that it does not count as lost. */
+/* Parsed manifests are not freed, as in the plugins. The list keeps them from being reported as leaks. */
 static struct kept *last;
 
-/* Parse a copy that ends where its memory ends, for AddressSanitizer. RET what was kept. */
+/* Parse a copy in a block of its exact size, for AddressSanitizer. RET the new head of the list. */
 static struct kept *keep(const char *text, size_t size, const char **why)
 {
     struct kept *kept = malloc(sizeof(*kept));
@@ -70,7 +70,7 @@ static char *read_file(const struct line *line, size_t *size)
     return text;
 }
 
-/* The manifest as it is; cut off at every byte; and with every byte replaced by each of a few. */
+/* Parse the manifest as it is, cut off at each byte, and with each byte replaced by each of a few others. */
 void command_damage_manifest(const struct line *line)
 {
     static const char bytes[] = {'\0', '\n', ' ', '%', '#', '0', '9', 'F', '-', '\x7f', '\xff'};
@@ -95,7 +95,7 @@ void command_damage_manifest(const struct line *line)
     free(text);
 }
 
-/* Show what a file comes to as a manifest, the last line of plugstack.conf first. */
+/* Show what is read from a manifest; the last line of plugstack.conf comes first. */
 void command_read_manifest(const struct line *line)
 {
     const char *why;

@@ -8,7 +8,7 @@
 
 #include "output.h"
 
-/* As in Slurm, two words before what the caller gets: a magic number and the size. */
+/* As in Slurm, each block begins with two words that the caller does not see: a magic number and the size. */
 #define MAGIC ((size_t)0x42)
 
 static atomic_long alive;
@@ -42,7 +42,7 @@ void slurm_xfree(void **item)
         return;
     size_t *header = (size_t *)*item - 2;
     if (header[0] != MAGIC) {
-        output_log("FATAL", "slurm_xfree of what slurm_xmalloc has not given");
+        output_log("FATAL", "slurm_xfree() of a pointer that is not from slurm_xmalloc()");
         abort();
     }
     header[0] = 0;

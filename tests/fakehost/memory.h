@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Slurm's allocator, as src/common/xmalloc.c exports it to plugins; counts what is alive. */
+/* Slurm's allocator, as src/common/xmalloc.c exports it to plugins, with a counter of blocks that are not freed. */
 #ifndef FAKEHOST_MEMORY_H
 #define FAKEHOST_MEMORY_H
 
@@ -11,7 +11,7 @@ void *slurm_xcalloc(size_t count, size_t size, bool clear, bool may_fail, const 
 void slurm_xfree(void **item);
 char *slurm_xstrdup(const char *text);
 
-/* How many allocations have not been freed. */
+/* RET the number of blocks that have not been freed. */
 long memory_balance(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A core library of another build: what a half-finished upgrade leaves beside the stubs. */
+/* A core library of another build, as it remains after an unfinished upgrade. */
 #include <stdlib.h>
 
 #include "embed/core.h"

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* High enough to be out of the way of a script that closes 0 to 2, and of what is opened instead. */
+/* A descriptor that scripts do not close, and that files which they open do not get. */
 #define HIGH_DESCRIPTOR 200
 
 static int results = STDOUT_FILENO;
 static int log_lines = STDERR_FILENO;
 static int errors;
 
-/* The stream of a result is its thread's own: one is under way at a time. */
+/* Each thread writes one result at a time. */
 static __thread char *buffer;
 static __thread size_t buffer_size;
 static __thread int quiet;
@@ -123,9 +123,9 @@ void output_rc(FILE *result, int rc)
 
 int output_quiet(int on)
 {
-    int found = failures;
+    int count = failures;
 
     quiet = on;
     failures = 0;
-    return found;
+    return count;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the stand-in host says: results on standard output, Slurm's log on standard error, each line in one
- * write, so that threads and forked processes do not mix theirs. A result is
+ * Prints results on standard output, and Slurm's log on standard error. Each line is one write(), so that lines of
+ * threads and forked processes do not mix. A result is
  *
  *   COMMAND KEY=VALUE ...
  *
- * where a value is a number, NO_VAL, INFINITE, NULL or a "text" with \xHH for what is not plain.
+ * where a value is a number, NO_VAL, INFINITE, NULL or a "text", in which \xHH stands for a byte that is not plain
+ * ASCII.
  */
 #ifndef FAKEHOST_OUTPUT_H
 #define FAKEHOST_OUTPUT_H
@@ -13,16 +14,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Write results and log to a file instead: the script may then close descriptors 0 to 2. */
+/* Print results and log to a file, so that the script can close descriptors 0 to 2. */
 void output_to_file(const char *path);
 
 /* Print one line of the log. */
 void output_log(const char *level, const char *text);
 
-/* How many lines of level ERROR the log has had. */
+/* RET the number of lines that were logged at level ERROR. */
 int output_errors(void);
 
-/* Start a result; output_end prints it. */
+/* Begin a result; output_end() prints it. */
 FILE *output_begin(const char *command);
 void output_end(FILE *result);
 
@@ -30,10 +31,10 @@ void output_number(FILE *result, const char *key, long long value);
 void output_unsigned(FILE *result, const char *key, uint64_t value, int bits);
 void output_text(FILE *result, const char *key, const char *text);
 
-/* The return code of a plugin's function; counted if it is not 0. */
+/* Add the return code of a plugin's function to a result; count it if it is not 0. */
 void output_rc(FILE *result, int rc);
 
-/* In this thread: print no results any more (or again), and return how many return codes were not 0. */
+/* Switch the results of this thread off or on. RET how many return codes were not 0 since the last call. */
 int output_quiet(int quiet);
 
 #endif

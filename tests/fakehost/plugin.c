@@ -29,7 +29,7 @@ void *plugin_function(const struct plugin *plugin, const char *name)
     return dlsym(plugin->handle, name);
 }
 
-/* As _verify_syms(): what a plugin must have, and of which release it is. RET NULL or what is wrong. */
+/* Check a plugin as _verify_syms() does: its symbols, and its release. RET NULL, or what is wrong. */
 static const char *verify(void *handle)
 {
     const char *type = dlsym(handle, "plugin_type");
@@ -43,7 +43,7 @@ static const char *verify(void *handle)
 
 static void *open_library(const char *path, const char **why)
 {
-    /* Neither RTLD_NOW nor RTLD_GLOBAL. */
+    /* Slurm uses neither RTLD_NOW nor RTLD_GLOBAL. */
     void *handle = dlopen(path, RTLD_LAZY);
 
     *why = handle ? verify(handle) : dlerror();
@@ -54,7 +54,7 @@ static void *open_library(const char *path, const char **why)
     return handle;
 }
 
-/* plugin_peek(): how Slurm looks at a SPANK plugin that is given by bare name, before it opens it. */
+/* plugin_peek(): Slurm calls it for a SPANK plugin that plugstack.conf names without a path, before it loads it. */
 void command_peek(const struct line *line)
 {
     const char *why;
@@ -109,7 +109,7 @@ void command_load(const struct line *line)
     output_end(result);
 }
 
-/* plugin_load_from_file(): the plugin's init() decides whether it stays. */
+/* plugin_load_from_file(): the plugin is unloaded again if its init() fails. */
 void command_open(const struct line *line)
 {
     const char *why;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The ways in which Slurm's programs come to be several: threads, fork, clone; and what a script needs around
- * them. */
+/* Threads, forks and clones as in Slurm's programs, and commands to wait for them and to look at the process. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,11 +16,11 @@
 #include "output.h"
 
 #define THREADS 64
-/* slurmstepd's, for the child of contain_spank (mgr.c, STACK_SIZE) */
+/* As slurmstepd's for the clone under contain_spank (mgr.c, STACK_SIZE). */
 #define CLONE_STACK (8 * 1024 * 1024)
 #define WAIT_SECONDS 30
 
-/* Print how a child ended; its parent waits here, as slurmstepd does. */
+/* Wait for a child, as slurmstepd does, and print how it ended. */
 static void wait_for(const char *command, pid_t child)
 {
     int status = 0;
@@ -43,7 +42,7 @@ void command_fork(const struct line *line, struct block block)
     (void)line;
     if (!child) {
         run_block(block);
-        /* A task's exec: nothing that runs at exit is to run. */
+        /* A task calls exec() now, so that no exit handlers run. */
         _exit(0);
     }
     wait_for("fork", child);
@@ -55,8 +54,8 @@ static int clone_child(void *block)
     _exit(0);
 }
 
-/* _run_spank_func() under SlurmdParameters=contain_spank: another process in the same memory, on a stack
- * from the heap, while its parent waits; no atfork handlers. */
+/* _run_spank_func() with SlurmdParameters=contain_spank: another process in the same memory, on a stack from the heap,
+ * without atfork handlers. Its parent waits. */
 void command_clone(const struct line *line, struct block block)
 {
     char *stack = malloc(CLONE_STACK);
@@ -83,7 +82,7 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* slurmctld calls from a fresh thread for every RPC; several at once. */
+/* As in 22.05's slurmctld, which creates a thread for each RPC. */
 void command_threads(const struct line *line, struct block block)
 {
     int count = atoi(line->words[1]);
@@ -123,7 +122,7 @@ void command_join(const struct line *line)
         pthread_join(background[--background_count], NULL);
 }
 
-/* Resident memory in KiB. */
+/* RET resident memory in KiB. */
 static long resident(void)
 {
     FILE *file = fopen("/proc/self/statm", "re");
@@ -157,7 +156,7 @@ static void run_at_exit(void)
     run_block(at_exit);
 }
 
-/* srun, sbatch and salloc make their last call of SPANK from atexit(). */
+/* As srun, sbatch and salloc, which make their last call of SPANK from atexit(). */
 void command_atexit(const struct line *line, struct block block)
 {
     (void)line;
@@ -168,11 +167,11 @@ void command_atexit(const struct line *line, struct block block)
 void wait_a_little(const struct line *line, int waited)
 {
     if (waited == WAIT_SECONDS * 100)
-        script_wrong(line, "it did not happen");
+        script_wrong(line, "it did not happen within 30 s");
     usleep(10000);
 }
 
-/* Wait until a file exists, for instance because a handler made it. */
+/* Wait until a file exists, which a handler may create. */
 void command_await(const struct line *line)
 {
     struct stat status;
@@ -181,7 +180,7 @@ void command_await(const struct line *line)
         wait_a_little(line, waited);
 }
 
-/* Run a block again and again until a file exists: what one of its calls is to bring about takes its time. */
+/* Repeat a block until a file exists. */
 void command_until(const struct line *line, struct block block)
 {
     struct stat status;
@@ -197,14 +196,14 @@ void command_touch(const struct line *line)
     FILE *file = fopen(line->words[1], "we");
 
     if (!file)
-        script_wrong(line, "cannot make it");
+        script_wrong(line, "cannot create it");
     fclose(file);
 }
 
 void command_rename(const struct line *line)
 {
     if (rename(line->words[1], line->words[2]))
-        script_wrong(line, "cannot do that");
+        script_wrong(line, "cannot rename it");
 }
 
 void command_close_fd(const struct line *line)
@@ -230,7 +229,7 @@ void command_balance(const struct line *line)
     output_end(result);
 }
 
-/* Whether a library is in this process: what nobody uses is to cost nothing. */
+/* RET whether a file whose name contains this text is mapped into the process. */
 static int is_mapped(const char *part)
 {
     FILE *file = fopen("/proc/self/maps", "re");

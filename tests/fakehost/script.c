@@ -19,7 +19,7 @@ static int hex(const char *digits)
     return (int)strtol(text, NULL, 16);
 }
 
-/* Cut the next word out of a text, in place. RET the word, or NULL at the end. */
+/* Read the next word of a text, in place. IN/OUT text: what is left. RET the word, or NULL at the end. */
 static char *next_word(char **text)
 {
     char *in = *text + strspn(*text, " \t\n");
@@ -101,7 +101,7 @@ struct block script_block(int number)
         else if (!strcmp(lines[to].words[0], "end") && !--depth)
             return (struct block){number + 1, to};
     }
-    script_wrong(&lines[number], "its block has no end");
+    script_wrong(&lines[number], "its block has no `end`");
 }
 
 const char *line_value(const struct line *line, const char *key)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* scrun's side of scrun.lua: the Lua state, the `slurm` table, and the two staging calls (src/scrun/lua.c).
+/* Loads and calls scrun.lua as scrun does (src/scrun/lua.c): the Lua state, the `slurm` table, the staging functions.
  */
 #include <slurm/slurm_errno.h>
 
@@ -16,7 +16,7 @@
 
 static lua_State *L;
 
-/* What scrun knows of its container, and the functions of the slurm table may change. */
+/* Properties of the container that functions of the slurm table can change. */
 static char *bundle, *root_path;
 
 static void keep(char **place, const char *text)
@@ -39,13 +39,13 @@ static int set_root_path(lua_State *state)
     return 1;
 }
 
-/* run_command(): scrun forks a helper, and does so with Python running. */
+/* run_command(): scrun forks a process while Python runs. */
 static int command(lua_State *state)
 {
     const char *text = lua_tostring(state, -1);
     char output[4096];
     size_t filled = 0;
-    ssize_t got;
+    ssize_t count;
     int ends[2], status = 0;
 
     if (pipe(ends))
@@ -61,8 +61,8 @@ static int command(lua_State *state)
         _exit(127);
     }
     close(ends[1]);
-    while ((got = read(ends[0], output + filled, sizeof(output) - filled)) > 0)
-        filled += (size_t)got;
+    while ((count = read(ends[0], output + filled, sizeof(output) - filled)) > 0)
+        filled += (size_t)count;
     close(ends[0]);
     waitpid(child, &status, 0);
     lua_pushnumber(state, WEXITSTATUS(status));
@@ -70,7 +70,7 @@ static int command(lua_State *state)
     return 2;
 }
 
-/* slurm.log_NAME(format, ...); the level is the function's upvalue. */
+/* slurm.log_NAME(format, ...). The level is an upvalue. */
 static int log_line(lua_State *state)
 {
     int count = lua_gettop(state);
@@ -116,7 +116,7 @@ static void register_slurm(void)
     lua_setglobal(L, "slurm");
 }
 
-/* slurm_lua_loadscript(): run the file, look at its result, and for the two functions. */
+/* slurm_lua_loadscript(): run the file, and check its result and that it defines the two functions. */
 void command_lua(const struct line *line)
 {
     const char *why = NULL;
@@ -127,7 +127,7 @@ void command_lua(const struct line *line)
     if (luaL_loadfile(L, line->words[1]) || lua_pcall(L, 0, 1, 0))
         why = lua_tostring(L, -1);
     else if (lua_tonumber(L, -1) != SLURM_SUCCESS)
-        why = "it returned no success";
+        why = "it did not return slurm.SUCCESS";
     lua_getglobal(L, "slurm_scrun_stage_in");
     lua_getglobal(L, "slurm_scrun_stage_out");
     if (!why && (!lua_isfunction(L, -1) || !lua_isfunction(L, -2)))
@@ -145,7 +145,7 @@ static void push_word(const struct line *line, const char *key, const char *othe
     lua_pushstring(L, value ? value : otherwise);
 }
 
-/* Indices from 0, as scrun fills it. */
+/* Push the job's environment. As in scrun, the first index is 0. */
 static void push_environment(const struct line *line)
 {
     int next = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The commands around SPANK: which process this is, its job, and the calls of its life. */
+/* The commands for SPANK: the context, the job, callbacks and options. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "output.h"
 #include "spank_handle.h"
 
-/* Indices are Slurm's numbers. */
+/* By Slurm's numbers. */
 static const char *const context_names[] = {"error", "local", "remote", "allocator", "slurmd", "job_script"};
 
 static spank_context_t context = S_CTX_ERROR;
@@ -78,7 +78,7 @@ void command_job(const struct line *line)
     }
 }
 
-/* The task that a callback is about; task=-1 is the extern step, which has none. */
+/* RET the task of a callback; NULL if it has none, or with task=-1, as in an extern step. */
 static struct fake_task *task_of(const struct line *line)
 {
     const char *number = line_value(line, "task"), *status = line_value(line, "exit_status");
@@ -94,7 +94,7 @@ static struct fake_task *task_of(const struct line *line)
     return task;
 }
 
-/* _do_call_stack() for one plugin */
+/* _do_call_stack(), for one plugin. */
 void command_call(const struct line *line)
 {
     const struct plugin *plugin = plugin_of(line);
@@ -122,7 +122,7 @@ void command_call(const struct line *line)
     output_end(result);
 }
 
-/* What Slurm does with an option on the command line or in the environment. */
+/* The user gives an option on the command line or in the environment. */
 void command_option(const struct line *line)
 {
     struct fake_option *option = fake_option(plugin_of(line), line->words[2]);

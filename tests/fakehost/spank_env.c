@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The functions of spank.h for the job's environment, its control environment and the task's command. */
+/* The functions of spank.h for the job's environment, the job control environment and the task's command. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +79,7 @@ spank_err_t spank_job_control_setenv(spank_t spank, const char *name, const char
 
     if (rc)
         return rc;
-    /* In prolog and epilog the program lacks the function that Slurm looks up. */
+    /* In prolog and epilog Slurm fails with this code, as the program lacks the function that it looks up. */
     if (!name || !value || spank->context == S_CTX_JOB_SCRIPT)
         return ESPANK_BAD_ARG;
     if (!overwrite && strings_get(&fake_job.control_env, name))
@@ -100,7 +100,7 @@ spank_err_t spank_job_control_unsetenv(spank_t spank, const char *name)
     return ESPANK_SUCCESS;
 }
 
-/* Of 23.11 and later; 22.05's headers do not declare it. */
+/* From 23.11 on; older headers do not declare it. */
 extern spank_err_t spank_prepend_task_argv(spank_t spank, int argc, const char *argv[]);
 spank_err_t spank_prepend_task_argv(spank_t spank, int argc, const char *argv[])
 {

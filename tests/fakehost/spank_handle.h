@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is behind a spank_t here: an in-memory job, and where in its life Slurm is. */
+/* What a spank_t points to here: a job in memory, and the callback that runs. */
 #ifndef FAKEHOST_SPANK_HANDLE_H
 #define FAKEHOST_SPANK_HANDLE_H
 
@@ -25,13 +25,13 @@ struct fake_task {
     int exit_status;
 };
 
-/* Of the one job there is. The numbers that no script changes stand in spank_items.c. */
+/* The only job. Numbers that scripts do not change are in spank_items.c. */
 struct fake_job {
     uint32_t id;
-    struct strings argv; /* also that of the task that is about to start */
+    struct strings argv; /* also of the task that is about to start */
     struct strings env;
     struct strings control_env;
-    struct strings refused; /* variables that are not taken, as if memory were short */
+    struct strings refused; /* variables that cannot be set, as if memory were short */
     struct fake_task tasks[FAKE_LOCAL_TASKS];
 };
 
@@ -42,14 +42,14 @@ struct spank_handle {
     const struct plugin *plugin;
     const char *phase; /* the callback, without slurm_spank_ */
     spank_context_t context;
-    bool has_job;           /* spank->job of Slurm is not NULL */
+    bool has_job;           /* spank->job is not NULL in Slurm */
     struct fake_task *task; /* NULL outside the task callbacks */
 };
 
-/* Whether the handle is in one of the phases; the names end with NULL. */
+/* RET whether one of these callbacks runs. The names end with NULL. */
 bool fake_phase(const struct spank_handle *spank, ...) __attribute__((sentinel));
 
-/* spank_options.c: what spank_option_register() took. */
+/* spank_options.c: an option that spank_option_register() has accepted. */
 struct fake_option {
     const struct plugin *plugin;
     struct spank_option option;
@@ -57,10 +57,10 @@ struct fake_option {
     char *argument;
 };
 
-/* Return a registered option of a plugin, or of any plugin if that is NULL; NULL if there is none. */
+/* RET a registered option, or NULL. IN plugin: NULL for any plugin. */
 struct fake_option *fake_option(const struct plugin *plugin, const char *name);
 
-/* Return the option of that number, NULL behind the last. */
+/* RET an option by its number from 0, or NULL after the last one. */
 const struct fake_option *fake_option_number(int number);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* spank_get_item(), with the answers and the failures of src/common/spank.c in each context and phase. */
+/* spank_get_item(): answers and fails in each context and callback as src/common/spank.c does. */
 #include <slurm/slurm_version.h>
 
 #include <stdarg.h>
@@ -65,7 +65,7 @@ static struct fake_task *task_by_global_id(uint32_t id)
     return NULL;
 }
 
-/* The items of one task. */
+/* Items of the callback's task. */
 static spank_err_t task_item(const struct spank_handle *spank, spank_item_t item, va_list arguments)
 {
     const struct fake_task *task = spank->task;
@@ -81,7 +81,7 @@ static spank_err_t task_item(const struct spank_handle *spank, spank_item_t item
     return ESPANK_SUCCESS;
 }
 
-/* The items that turn one number into another. */
+/* Items that convert one number into another. */
 static spank_err_t conversion(const struct spank_handle *spank, spank_item_t item, va_list arguments)
 {
     bool by_pid = item == S_JOB_PID_TO_GLOBAL_ID || item == S_JOB_PID_TO_LOCAL_ID;
@@ -107,7 +107,7 @@ static spank_err_t conversion(const struct spank_handle *spank, spank_item_t ite
     return ESPANK_SUCCESS;
 }
 
-/* The release of the headers, in Slurm's spelling: 22, 05, 8. */
+/* RET the release of the headers, or a part of it, as Slurm writes it: 22.05.8. */
 static const char *version(spank_item_t item)
 {
     static char text[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options of SPANK plugins, as src/common/spank.c keeps them. */
+/* The functions of spank.h for options, as in src/common/spank.c. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,7 +55,8 @@ spank_err_t spank_option_register(spank_t spank, struct spank_option *option)
     return keep(spank->plugin, option) ? ESPANK_SUCCESS : ESPANK_NOSPACE;
 }
 
-/* SPANK_ and not: prolog and epilog see the job control environment with that before each name. */
+/* RET the value of an option in the environment, or NULL. Prolog and epilog get variables with SPANK_ before the name.
+ */
 static const char *from_environment(const char *plugin, const char *option)
 {
     char name[1024];

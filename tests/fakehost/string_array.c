@@ -66,7 +66,7 @@ void strings_unset(struct strings *strings, const char *name)
     if (index < 0)
         return;
     free(strings->items[index]);
-    /* The NULL at the end moves too. */
+    /* With the NULL at the end. */
     memmove(strings->items + index, strings->items + index + 1,
             (size_t)(strings->count - index) * sizeof(*strings->items));
     strings->count--;

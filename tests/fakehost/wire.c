@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* native/wire by itself: requests written to files, and answers read from files. */
+/* Calls native/wire: writes requests to files, and applies answers from files. */
 #include <slurm/slurm.h>
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "output.h"
 #include "wire/wire.h"
 
-/* A file as one allocation of exactly its size, so that a sanitizer sees each read behind it. */
+/* RET the content of a file, in a block of its exact size, so that AddressSanitizer finds reads after its end. */
 static char *read_file(const struct line *line, const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
@@ -109,7 +109,8 @@ void command_apply(const struct line *line)
     free(answer);
 }
 
-/* Apply a damaged answer to a fresh request. RET whether it was refused; it must have changed nothing then. */
+/* Apply a damaged answer to a new request. RET whether it was refused. OUT changed: + 1 if it was, and still changed
+ * it. */
 static bool refused(const struct line *line, const char *answer, size_t size, long *changed)
 {
     job_desc_msg_t desc, before;
@@ -119,7 +120,7 @@ static bool refused(const struct line *line, const char *answer, size_t size, lo
     before = desc;
     bool wrong = slurmhooks_apply(answer, size, &desc, &verdict);
     *changed += wrong && memcmp(&before, &desc, sizeof(desc));
-    /* A changed byte may name any member, and job_desc.c knows some. */
+    /* A damaged write may be to any member. job_desc_free() frees only some of them. */
     for (uint32_t i = 0; i < slurmhooks_tables.table[0].count; i++)
         if (slurmhooks_tables.table[0].members[i].kind == SLURMHOOKS_TEXT)
             slurm_xfree((void **)((char *)&desc + slurmhooks_tables.table[0].members[i].offset));

@@ -110,7 +110,7 @@ def test_handlers_come_first(host: Host) -> None:
         ("error('not today')\n", r"site\.lua:1: not today"),
         ("function slurm_scrun_stage_in() end\n", "site.lua: missing required function slurm_scrun_stage_out"),
         (f"{SITE}\nreturn 5\n", "site.lua: returned 5 on load"),
-        ("-- Made by 'slurmhooks install': of ours\n", "names the scrun.lua that slurmhooks made"),
+        ("-- Made by 'slurmhooks install': of ours\n", "must name the site's own script"),
     ],
 )
 def test_a_bad_script_ends_scrun_at_the_start(host: Host, script: str, why: str) -> None:

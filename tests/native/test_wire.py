@@ -122,11 +122,11 @@ def test_damaged_answers_change_nothing(each_host: Host, tmp_path: Path) -> None
 WRONG_WRITES = {
     "a member that does not exist": ("", b""),
     "a member that is read-only": ("user_id", bytes(8)),
-    "a number that does not fit": ("overcommit", (256).to_bytes(8, "little")),
-    "a number that does not fit ": ("overcommit", bytes(4)),
-    "a text that is none": ("account", b"no end"),
-    "a text that is none ": ("account", b"two\0texts\0"),
-    "texts of which the last has no end": ("argv", b"a\0b"),
+    "a number that does not fit into the member": ("overcommit", (256).to_bytes(8, "little")),
+    "a number that does not fit into the member ": ("overcommit", bytes(4)),
+    "a text without a NUL at its end": ("account", b"no end"),
+    "a text without a NUL at its end ": ("account", b"two\0texts\0"),
+    "texts without a NUL at their end": ("argv", b"a\0b"),
 }
 
 
@@ -151,8 +151,8 @@ def test_other_tables_are_refused(host: Host, tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(answer(tables["job"], 0).encode(other))
     (tmp_path / "both").write_bytes(answer(tables["job"], 1, None, {"name": b"x"}).encode(tables))
     other_build, both = host.run("apply $dir/other\napply $dir/both name=old").of("apply")
-    assert other_build["wrong"] == "it is no answer of this build of slurmhooks"
-    assert (both["wrong"], both["name"]) == ("it refuses and writes", "old")
+    assert other_build["wrong"] == "it is not an answer of this build of slurmhooks"
+    assert (both["wrong"], both["name"]) == ("it refuses the request and writes to it", "old")
 
 
 def test_the_table_has_every_field(host: Host) -> None:

@@ -80,7 +80,7 @@ def test_a_container_is_staged_and_dropped(tmp_path: Path) -> None:
         assert (staged / "rootfs" / "etc" / "staged").read_text() == "by slurmhooks, for job 7\n"
     finally:
         result = run(FIRST_LIGHT, "scrun.stage_out", container=container)
-    assert result.log == [f"info: dropped the staged copy container={container.id!r}"]
+    assert result.log == [f"info: removed the staged copy container={container.id!r}"]
     assert not staged.exists()
     assert (tmp_path / "rootfs" / "etc").exists()
 

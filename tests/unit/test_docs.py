@@ -443,7 +443,7 @@ def test_option_choices() -> None:
         "env": {"SITE_GPU_MODE": "exclusive"}
     }
     refused = run(example("option_choices"), "spank.task_init", options={"gpu-mode": "none"})
-    assert refused.text == "--gpu-mode: 'none' is none of shared, exclusive"
+    assert refused.text == "--gpu-mode: 'none' is not one of shared, exclusive"
     assert refused.text in PAGES["options"]
     assert run(example("option_choices"), "spank.task_init").changes == {}
 

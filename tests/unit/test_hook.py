@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.decorator import MARKS, Collection, Decorator, collecting
+from slurmhooks.decorator import MARKS, Collection, Decorator
 from slurmhooks.errors import Reject
 from slurmhooks.hook import hook
 from slurmhooks.hook_specs import CONTEXTS, HOOKS
@@ -30,18 +30,17 @@ SPANK = (
 def made() -> Iterator[Collection]:
     """Collect marks and options, as the loader does."""
     collection = Collection()
-    collecting(collection)
-    yield collection
-    collecting(None)
+    with collection:
+        yield collection
 
 
 def decorator(name: str) -> Decorator:
     """Return the decorator that a site spells ``hook.NAME``."""
-    found: Any = hook
+    attribute: Any = hook
     for part in name.split("."):
-        found = getattr(found, part)
-    assert isinstance(found, Decorator)
-    return found
+        attribute = getattr(attribute, part)
+    assert isinstance(attribute, Decorator)
+    return attribute
 
 
 def test_every_hook_has_a_decorator_of_its_name() -> None:
@@ -164,16 +163,15 @@ def test_decorators_outside_a_load_are_harmless() -> None:
 
 
 def test_collections_nest(made: Collection) -> None:
-    """A load within a load keeps what it finds to itself."""
+    """Marks of a load within a load belong to the inner one only."""
 
     def outer() -> None: ...
 
     def inner() -> None: ...
 
     within = Collection()
-    collecting(within)
-    hook.job_submit(inner)
-    collecting(None)
+    with within:
+        hook.job_submit(inner)
     hook.job_submit(outer)
     assert [mark.function for mark in within.marks] == [inner]
     assert [mark.function for mark in made.marks] == [outer]

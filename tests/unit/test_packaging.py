@@ -56,7 +56,7 @@ def test_wheel_runs_from_elsewhere(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
     code = "import sys; sys.path.insert(0, sys.argv[1])\n"
-    code += "from slurmhooks.cli import _native; print(_native.native_sources())"
+    code += "from slurmhooks.cli import toolchain; print(toolchain.native_sources())"
     done = subprocess.run([sys.executable, "-I", "-c", code, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(tmp_path / "slurmhooks" / "_native")
 

@@ -32,7 +32,7 @@ BROAD = {
     "dispatch.py": 2,  # a handler's bug, and a bug of an entry point  # its two calls, without the cost of a closure
     "loader.py": 1,  # a hook file that cannot be imported
     "log.py": 1,  # a value of a site that cannot say what it is
-    "scrun/trees.py": 1,  # hands what a thread raised to the one who waits for it
+    "scrun/tree_copy.py": 1,  # hands what a thread raised to the one who waits for it
     "worker/generation.py": 1,  # a forked process must not return into its parent's stack
     "worker/worker.py": 1,  # the same
     "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event

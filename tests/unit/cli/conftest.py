@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import _native, _slurm, main
+from slurmhooks.cli import build_record, main, slurm
 from slurmhooks.loader import PACKAGE
 from slurmhooks.manifest import VARIANTS
 
@@ -43,7 +43,7 @@ class Machine:
     def headers(self, version: str) -> None:
         """Install public headers of a release."""
         major, minor, micro = map(int, version.split("."))
-        for name in _slurm.PUBLIC_HEADERS:
+        for name in slurm.PUBLIC_HEADERS:
             (self.include / "slurm" / name).write_text("")
         number = f"#define SLURM_VERSION_NUMBER 0x{major:02x}{minor:02x}{micro:02x}\n"
         (self.include / "slurm" / "slurm_version.h").write_text(number)
@@ -65,8 +65,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     real = os.environ["PATH"].split(os.pathsep)
     folders = [folder for folder in real if not any(Path(folder, name).exists() for name in ("slurmctld", "scrun"))]
     monkeypatch.setenv("PATH", os.pathsep.join((str(made.bin), *folders)))
-    monkeypatch.setattr(_slurm, "PROGRAM_PATH", str(made.bin))
-    monkeypatch.setattr(_slurm, "DEFAULT_PLUGIN_DIRS", ())
+    monkeypatch.setattr(slurm, "PROGRAM_PATH", str(made.bin))
+    monkeypatch.setattr(slurm, "DEFAULT_PLUGIN_DIRS", ())
     return made
 
 
@@ -102,13 +102,13 @@ def build(tmp_path: Path) -> Path:
     (output / "scrun.lua.in").write_text("-- Made by 'slurmhooks install'\nload('@PLUGIN_DIR@/scrun_python.so')\n")
     libpython = tmp_path / "libpython.so"
     libpython.write_text("")
-    python = _native.PythonFacts(version="3.11.2", executable="/no/python", libpython=str(libpython), paths=[])
-    record = _native.BuildRecord(
+    python = build_record.PythonFacts(version="3.11.2", executable="/no/python", libpython=str(libpython), paths=[])
+    record = build_record.BuildRecord(
         slurmhooks=__version__,
         slurm="24.11.5",
         python=python,
         lua="5.1",
-        tiers=_native.Tiers(private=True),
+        tiers=build_record.Tiers(private=True),
         files=files,
     )
     record.save(output)
@@ -118,7 +118,7 @@ def build(tmp_path: Path) -> Path:
 class Site:
     """Slurm's configuration and plugins in folders of a test, and the two verbs."""
 
-    def __init__(self, root: Path, record: _native.BuildRecord, call: Call) -> None:
+    def __init__(self, root: Path, record: build_record.BuildRecord, call: Call) -> None:
         """Have a site without hook files, whose plugin offers all callbacks."""
         self.etc = root / "site"
         self.plugins = root / "plugins"
@@ -174,7 +174,7 @@ def site(
     """Give a site; what the verbs change of the process is put back."""
     monkeypatch.setenv("SLURM_CONF", os.devnull)
     monkeypatch.setattr(sys, "dont_write_bytecode", sys.dont_write_bytecode)
-    record = _native.BuildRecord.load(build)
+    record = build_record.BuildRecord.load(build)
     assert record is not None
     yield Site(open_folder, record, run)
     for name in [name for name in sys.modules if name.startswith(f"{PACKAGE}.")]:

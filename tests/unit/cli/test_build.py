@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import _native, _python
+from slurmhooks.cli import build_record, embedded_python, toolchain
 
 from .conftest import Machine
-from .test_python import python
+from .test_embedded_python import python
 
 Run = Callable[..., Result]
 
@@ -31,11 +31,11 @@ def native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a stand-in for the C sources, with the options of the real ones."""
     folder = tmp_path / "native"
     folder.mkdir()
-    options = _native.native_sources() / "meson.options"
+    options = toolchain.native_sources() / "meson.options"
     (folder / "meson.options").write_bytes(options.read_bytes())
     (folder / "meson.build").write_text(MESON_BUILD)
     (folder / "stub.c").write_text("int stub(void);\nint stub(void) { return 0; }\n")
-    monkeypatch.setattr(_native, "native_sources", lambda: folder)
+    monkeypatch.setattr(toolchain, "native_sources", lambda: folder)
     return folder
 
 
@@ -43,13 +43,13 @@ def native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ready(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """Give a machine with Slurm 24.11.5 and a Python that lacks nothing."""
     machine.headers("24.11.5")
-    monkeypatch.setattr(_python, "inspect", lambda executable: python(executable=executable))
+    monkeypatch.setattr(embedded_python, "inspect", lambda executable: python(executable=executable))
     return machine
 
 
-def record_of(output: Path) -> _native.BuildRecord:
+def record_of(output: Path) -> build_record.BuildRecord:
     """Read the record of a build that must be there."""
-    record = _native.BuildRecord.load(output)
+    record = build_record.BuildRecord.load(output)
     assert record is not None
     return record
 
@@ -219,7 +219,7 @@ def test_lua_is_what_scrun_is_linked_to(run: Run, ready: Machine) -> None:
 
 def test_all_findings_at_once(run: Run, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """One run names everything that is missing, one line each."""
-    monkeypatch.setattr(_native, "missing_tools", lambda: ["no ninja"])
+    monkeypatch.setattr(toolchain, "missing_tools", lambda: ["no ninja"])
     machine.program("pkg-config", "exit 1")
     words = refused(run, "--slurm-include", machine.include, "--python", "/no/python", "--lua", "5.3")
     lines = [line for line in words.splitlines() if line.startswith("error: ")]

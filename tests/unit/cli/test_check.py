@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import _native
+from slurmhooks.cli import build_record
 from slurmhooks.manifest import COSTLY_CALLBACKS, MOST_ARGUMENTS
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
@@ -168,8 +168,8 @@ def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int)
 
 def test_more_arguments_than_the_stub_reads() -> None:
     """The limit is that of the stub."""
-    source = Path(__file__).parents[3] / "native" / "manifest" / "record.h"
-    assert f"#define MOST_WORDS {MOST_ARGUMENTS + 1}\n" in source.read_text()
+    sources = (Path(__file__).parents[3] / "native" / "manifest").glob("*.[ch]")
+    assert any(f"#define MOST_WORDS {MOST_ARGUMENTS + 1}\n" in source.read_text() for source in sources)
 
 
 def test_more_options_than_the_stub_tells_apart(site: Site) -> None:
@@ -268,7 +268,7 @@ def test_a_relative_folder(site: Site, run: Call, monkeypatch: pytest.MonkeyPatc
 
 def test_plugins_of_another_version(site: Site, run: Call) -> None:
     """After an upgrade of the package alone, check says what to do, and compile leaves the manifest as it is."""
-    path = _native.BuildRecord.path_in(site.plugins)
+    path = build_record.BuildRecord.path_in(site.plugins)
     path.write_text(path.read_text().replace(f'"{__version__}"', '"0.0.9"'))
     for result in (site.check(), run("compile", "--sysconfdir", site.etc)):
         assert result.exit_code == 1

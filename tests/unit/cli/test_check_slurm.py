@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import _native, _readers
+from slurmhooks.cli import build_record
+from slurmhooks.cli.checks import access
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
 Call = Callable[..., Result]
@@ -87,7 +88,7 @@ def test_a_scrun_lua_that_is_not_ours(site: Site) -> None:
     assert site.found()[0].startswith(wanted + "it loads another plugin")
     script.write_text(f"-- Made by 'slurmhooks install'\nloadlib('{site.plugins}/scrun_python.so')")
     assert site.found() == []
-    record = _native.BuildRecord.load(site.plugins)
+    record = build_record.BuildRecord.load(site.plugins)
     assert record is not None
     record.model_copy(update={"lua": None}).save(site.plugins)
     (finding,) = site.found()
@@ -185,12 +186,12 @@ def test_which_bits_count(open_folder: Path) -> None:
         (0o000, 0, set[int](), None),
     ):
         path.chmod(mode)
-        found = _readers.obstacle(str(path), _readers.Reader("x", uid, frozenset(gids)))
+        found = access.obstacle(str(path), access.Reader("x", uid, frozenset(gids)))
         assert (found and found[2]) == remedy
     link = open_folder / "link"
     link.symlink_to(path)
     path.chmod(0o600)
-    found = _readers.obstacle(str(link), _readers.USERS)
+    found = access.obstacle(str(link), access.USERS)
     assert found == (str(link), "read", f"chmod o+r {path}")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.cli import compile as compile_command
-from slurmhooks.cli._findings import Finding
+from slurmhooks.cli import compiled
+from slurmhooks.cli.findings import Finding
 
 
 @pytest.fixture
@@ -22,21 +22,21 @@ def folder(tmp_path: Path) -> Path:
 
 def test_variant(folder: Path) -> None:
     """The variant is a link beside the others, and what it offers is said."""
-    assert compile_command.choose_variant(folder, "task") == "offers user_init, task_post_fork, task_exit to Slurm"
+    assert compiled.choose_variant(folder, "task") == "offers user_init, task_post_fork, task_exit to Slurm"
     assert os.readlink(folder / "spank_python.so") == "slurmhooks/spank_python-task.so"
-    assert compile_command.choose_variant(folder, "minimal") == "offers Slurm no callback that costs"
+    assert compiled.choose_variant(folder, "minimal") == "offers Slurm no callback that costs"
     assert sorted(path.name for path in folder.iterdir()) == ["slurmhooks", "spank_python.so"]
 
 
 def test_missing_variant(folder: Path) -> None:
     """A variant that was not installed is a finding, and nothing is changed."""
     with pytest.raises(Finding, match=r"spank_python-full.so is missing: run 'slurmhooks install' again"):
-        compile_command.choose_variant(folder, "full")
+        compiled.choose_variant(folder, "full")
     assert not (folder / "spank_python.so").is_symlink()
 
 
 def test_restart_of_slurmd(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A prolog that the plugin before had not is not called until slurmd starts again, and that is said then only."""
     for name, asked in (("job", False), ("minimal", False), ("job", True), ("job", False), ("task", False)):
-        compile_command.choose_variant(folder, name)
+        compiled.choose_variant(folder, name)
         assert ("restart slurmd" in "".join(capsys.readouterr())) == asked, name

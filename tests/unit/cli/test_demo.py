@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import demo
+from slurmhooks.cli.commands import demo
 
 Run = Callable[..., Result]
 

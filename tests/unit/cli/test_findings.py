@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import io
 
-from slurmhooks.cli._findings import Finding, Findings
+from slurmhooks.cli.findings import Finding, Findings
 
 
 def test_all_findings_are_shown_one_a_line() -> None:

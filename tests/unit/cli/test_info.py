@@ -7,10 +7,10 @@ import pytest
 from click.testing import Result
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import _native, _python
+from slurmhooks.cli import build_record, embedded_python
 
 from .conftest import Machine
-from .test_python import python
+from .test_embedded_python import python
 
 Run = Callable[..., Result]
 
@@ -19,7 +19,7 @@ Run = Callable[..., Result]
 def healthy(build: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a plugin folder with a build that fits the machine and the Python."""
     machine.program("slurmctld", "echo slurm-wlm 24.11.5")
-    monkeypatch.setattr(_python, "inspect", lambda executable: python(version="3.11.2", executable=executable))
+    monkeypatch.setattr(embedded_python, "inspect", lambda executable: python(version="3.11.2", executable=executable))
     return build
 
 
@@ -43,9 +43,9 @@ def test_json_is_the_whole_report(run: Run, machine: Machine, healthy: Path) -> 
 
 def test_public_tier_says_what_is_lacking(run: Run, machine: Machine, healthy: Path) -> None:
     """A build from public headers says which four arguments it lacks and how to get them, and is no finding."""
-    record = _native.BuildRecord.load(healthy)
+    record = build_record.BuildRecord.load(healthy)
     assert record is not None
-    record.model_copy(update={"tiers": _native.Tiers(private=False)}).save(healthy)
+    record.model_copy(update={"tiers": build_record.Tiers(private=False)}).save(healthy)
     result = run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
     assert "no record, jobs, partitions, reservations: slurmhooks build --slurm-source DIR" in result.stdout
@@ -70,7 +70,7 @@ def test_everything_that_does_not_fit_is_told(
     """A Slurm, a Python and a slurmhooks that have moved on since the build, and lost files, are all told."""
     machine.program("slurmctld", "echo slurm-wlm 24.11.6")
     (healthy / "spank_python.so").unlink()
-    monkeypatch.setattr(_python, "inspect", lambda executable: python(version="3.11.9", slurmhooks="7.0.0"))
+    monkeypatch.setattr(embedded_python, "inspect", lambda executable: python(version="3.11.9", slurmhooks="7.0.0"))
     result = run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc)
     assert result.exit_code == 1
     for words in ("24.11.6", "spank_python.so is missing", "3.11.9", "7.0.0"):

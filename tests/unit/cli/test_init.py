@@ -9,6 +9,7 @@ import pytest
 from click.testing import Result
 
 from slurmhooks import cli
+from slurmhooks.cli import commands
 
 HEAVY = ("pydantic", "rich", "structlog", "asyncio", "lupa", "cffi")
 
@@ -18,7 +19,7 @@ def test_help_imports_no_verb() -> None:
     code = (
         "import sys\nfrom slurmhooks.cli import main\nmain(['--help'], standalone_mode=False)\n"
         f"heavy = [name for name in {HEAVY!r} if name in sys.modules]\n"
-        "sys.exit(repr(heavy + [n for n in sys.modules if n.startswith('slurmhooks.cli.build')]))"
+        "sys.exit(repr(heavy + [n for n in sys.modules if n.startswith('slurmhooks.cli.commands.build')]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == "[]"
@@ -28,13 +29,13 @@ def test_help_imports_no_verb() -> None:
 def test_every_verb_is_a_command_with_a_summary(run: Callable[..., Result]) -> None:
     """Each module without an underscore is a verb that loads, with a docstring line for the list."""
     group = cli.main
-    assert isinstance(group, cli.Verbs)
+    assert isinstance(group, cli.Commands)
     names = group.list_commands(click.Context(group))
     assert {"build", "info", "install"} <= set(names)
     for name in names:
         assert isinstance(group.get_command(click.Context(group), name), click.Command)
         assert run(name, "--help").exit_code == 0
-        assert cli._summary(cli._module_path(name)).endswith(".")
+        assert cli.summary(name).endswith(".")
 
 
 def test_unknown_verb_is_wrong_use(run: Callable[..., Result]) -> None:
@@ -43,17 +44,17 @@ def test_unknown_verb_is_wrong_use(run: Callable[..., Result]) -> None:
 
 
 def test_helpers_are_no_verbs(run: Callable[..., Result]) -> None:
-    """A module with a leading underscore can not be called."""
-    assert run("_slurm").exit_code == 2
-    assert "_slurm" not in run("--help").output
+    """A module outside of the package of commands cannot be called."""
+    assert run("slurm").exit_code == 2
+    assert "toolchain" not in run("--help").output
 
 
 def test_trailing_underscore_frees_a_keyword(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The module try_.py is the verb try."""
     (tmp_path / "try_.py").write_text('"""Try it."""\nimport click\ncommand = click.Command("try")\n')
-    monkeypatch.setattr(cli, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(commands, "__path__", [str(tmp_path)])
     group = cli.main
-    assert isinstance(group, cli.Verbs)
+    assert isinstance(group, cli.Commands)
     assert group.list_commands(click.Context(group)) == ["try"]
     assert group.get_command(click.Context(group), "try") is not None
 
@@ -62,7 +63,7 @@ def test_full_disk_is_a_finding(run: Callable[..., Result], monkeypatch: pytest.
     """A file that cannot be written is one line and exit code 1, not a traceback."""
     source = 'import click\n@click.command()\ndef command(): raise OSError(28, "No space left on device", "/x")\n'
     (tmp_path / "full.py").write_text(source)
-    monkeypatch.setattr(cli, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(commands, "__path__", [str(tmp_path)])
     result = run("full")
     assert result.exit_code == 1
     assert result.stderr == "error: /x: No space left on device\n"

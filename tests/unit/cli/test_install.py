@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import _native
+from slurmhooks.cli import build_record
 
 from .conftest import Machine
 
@@ -25,7 +25,7 @@ def test_everything_lands_in_the_plugin_folder(run: Run, machine: Machine, build
     result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
     installed = {str(path.relative_to(plugins)) for path in plugins.rglob("*") if path.is_file()}
-    record = _native.BuildRecord.load(plugins)
+    record = build_record.BuildRecord.load(plugins)
     assert record is not None
     assert installed == {*record.files, "slurmhooks/build.json"} - {"scrun.lua.in"}
     assert (plugins / "spank_python.so").stat().st_mode & 0o777 == 0o755
@@ -51,7 +51,7 @@ def test_what_an_older_build_had_more_goes(run: Run, machine: Machine, build: Pa
     arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
     run(*arguments)
     (plugins / "auth_munge.so").touch()
-    record = _native.BuildRecord.load(build)
+    record = build_record.BuildRecord.load(build)
     assert record is not None
     files = [name for name in record.files if not name.startswith("scrun")]
     record.model_copy(update={"files": files, "lua": None}).save(build)
@@ -66,7 +66,7 @@ def test_the_variant_that_compile_chose_stays(
 ) -> None:
     """An upgrade does not bring back the plugin that costs a process a job, unless the new build lacks the variant."""
     chosen = "slurmhooks/spank_python-minimal.so"
-    record = _native.BuildRecord.load(build)
+    record = build_record.BuildRecord.load(build)
     assert record is not None
     if known:
         (build / chosen).write_text("a variant")
@@ -95,7 +95,7 @@ def test_build_for_another_release_is_refused(run: Run, machine: Machine, build:
     """Plugins of another micro release are not installed, and all that is wrong is said at once."""
     machine.program("slurmctld", "echo slurm-wlm 24.11.4")
     (build / "spank_python.so").unlink()
-    record = _native.BuildRecord.load(build)
+    record = build_record.BuildRecord.load(build)
     assert record is not None
     Path(record.python.libpython).unlink()
     result = run("install", "--from", build, "--plugin-dir", plugins)
@@ -196,7 +196,7 @@ def test_search_path_that_others_can_change_is_warned_of(
 ) -> None:
     """A folder on the embedded search path that everybody may write to is pointed out."""
     tmp_path.chmod(0o777)
-    record = _native.BuildRecord.load(build)
+    record = build_record.BuildRecord.load(build)
     assert record is not None
     python = record.python.model_copy(update={"paths": [str(tmp_path)]})
     record.model_copy(update={"python": python}).save(build)

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.cli._findings import Finding
-from slurmhooks.cli._progress import TAIL, run_logged, step
+from slurmhooks.cli.findings import Finding
+from slurmhooks.cli.progress import TAIL, run_logged, step
 
 
 def test_output_goes_to_the_log_only(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

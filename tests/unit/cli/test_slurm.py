@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from slurmhooks.cli import _slurm
-from slurmhooks.cli._slurm import Version
+from slurmhooks.cli import slurm
+from slurmhooks.cli.slurm import Version
 
 from .conftest import Machine
 
@@ -34,19 +34,19 @@ def test_header_version_is_hexadecimal(machine: Machine) -> None:
     """0x160508 is 22.05.8."""
     machine.headers("22.5.8")
     assert "0x160508" in (machine.include / "slurm/slurm_version.h").read_text()
-    assert _slurm.header_version(machine.include) == Version(22, 5, 8)
+    assert slurm.header_version(machine.include) == Version(22, 5, 8)
 
 
 def test_no_headers_is_no_version(machine: Machine) -> None:
     """An empty include folder has no version, and lacks every public header."""
-    assert _slurm.header_version(machine.include) is None
-    assert _slurm.missing_headers(machine.include) == list(_slurm.PUBLIC_HEADERS)
+    assert slurm.header_version(machine.include) is None
+    assert slurm.missing_headers(machine.include) == list(slurm.PUBLIC_HEADERS)
 
 
 def test_source_version_is_read_from_meta(machine: Machine) -> None:
     """META's Version counts, and a folder without one has none."""
-    assert _slurm.source_version(machine.sources("24.11.5")) == Version(24, 11, 5)
-    assert _slurm.source_version(machine.bin) is None
+    assert slurm.source_version(machine.sources("24.11.5")) == Version(24, 11, 5)
+    assert slurm.source_version(machine.bin) is None
 
 
 def test_programs_that_say_nothing_are_left_out(machine: Machine) -> None:
@@ -54,7 +54,7 @@ def test_programs_that_say_nothing_are_left_out(machine: Machine) -> None:
     ctld = machine.program("slurmctld", '[ "$1" = -V ] && echo slurm-wlm 24.11.5')
     machine.program("slurmd", "exit 0")
     machine.program("srun", "echo slurm 1.2.3; exit 1")
-    assert list(_slurm.installed_versions()) == [(ctld, Version(24, 11, 5))]
+    assert list(slurm.installed_versions()) == [(ctld, Version(24, 11, 5))]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_programs_that_say_nothing_are_left_out(machine: Machine) -> None:
 def test_lua_of_scrun_by_its_library(machine: Machine, needed: str, version: str | None) -> None:
     """The Lua that scrun is linked to is told from the library's name, as each distribution writes it."""
     machine.program("readelf", f"echo ' 0x1 (NEEDED)  Shared library: [{needed}]'")
-    assert _slurm.scrun_lua(Path("/scrun")) == version
+    assert slurm.scrun_lua(Path("/scrun")) == version
 
 
 @pytest.mark.native
@@ -85,15 +85,15 @@ def test_lua_of_a_real_program(tmp_path: Path) -> None:
     )
     subprocess.run(["cc", "-o", tmp_path / "with", source, *link], check=True)
     subprocess.run(["cc", "-o", tmp_path / "without", source], check=True)
-    assert _slurm.scrun_lua(tmp_path / "with") == "5.1"
-    assert _slurm.scrun_lua(tmp_path / "without") is None
+    assert slurm.scrun_lua(tmp_path / "with") == "5.1"
+    assert slurm.scrun_lua(tmp_path / "without") is None
 
 
 def test_usual_plugin_folder_has_slurms_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A usual folder in which Slurm has no plugin of its own does not count."""
-    monkeypatch.setattr(_slurm, "DEFAULT_PLUGIN_DIRS", ("/usr/lib/*/slurm-wlm", "/usr/local/lib/slurm"))
+    monkeypatch.setattr(slurm, "DEFAULT_PLUGIN_DIRS", ("/usr/lib/*/slurm-wlm", "/usr/local/lib/slurm"))
     own = tmp_path / "usr/lib/x-linux-gnu/slurm-wlm"
     for folder in (own, tmp_path / "usr/local/lib/slurm"):
         folder.mkdir(parents=True)
     (own / "auth_munge.so").touch()
-    assert _slurm.usual_plugin_dirs(tmp_path) == [Path("/usr/lib/x-linux-gnu/slurm-wlm")]
+    assert slurm.usual_plugin_dirs(tmp_path) == [Path("/usr/lib/x-linux-gnu/slurm-wlm")]

@@ -17,7 +17,7 @@ from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
 from slurmhooks.scrun import BundleError, CancelledError, Container, cancel
 from slurmhooks.scrun.model import shell_text
-from slurmhooks.scrun.trial import Trial
+from slurmhooks.testing.anchor import FakeAnchor
 
 PROJECT = Path(__file__).resolve().parents[3]
 CONFIG = {"ociVersion": "1.0.2", "process": {"cwd": "/", "args": ["sh"]}, "root": {"path": "rootfs"}}
@@ -342,7 +342,7 @@ def load(tmp_path: Path, text: str) -> Any:
 @pytest.mark.parametrize("in_place", [False, True])
 def test_trial(tmp_path: Path, bundle: Path, lines: list[str], in_place: bool) -> None:
     """Handlers run on a bundle without Slurm, on a copy unless asked otherwise."""
-    with Trial(load(tmp_path, HOOKS), bundle, in_place=in_place) as trial:
+    with FakeAnchor(load(tmp_path, HOOKS), bundle, in_place=in_place) as trial:
         assert trial.stage_in().passed
         assert '+  "hostname": "tried"' in trial.config_diff()
         assert trial.root_path is not None
@@ -356,7 +356,7 @@ def test_trial(tmp_path: Path, bundle: Path, lines: list[str], in_place: bool) -
 
 def test_trial_of_a_refusal(tmp_path: Path, bundle: Path) -> None:
     """A refusal is the outcome, with its text."""
-    with Trial(load(tmp_path, HOOKS), bundle, container_id="refuse me") as trial:
+    with FakeAnchor(load(tmp_path, HOOKS), bundle, container_id="refuse me") as trial:
         outcome = trial.stage_in()
     assert not outcome.passed
     assert outcome.text == "not this one"
@@ -366,7 +366,7 @@ def test_trial_of_a_broken_bundle(tmp_path: Path, bundle: Path) -> None:
     """A bundle that scrun would not take is refused before any handler, and leaves no copy."""
     (bundle / "config.json").write_text("[]")
     with pytest.raises(BundleError, match="JSON object"):
-        Trial(load(tmp_path, HOOKS), bundle)
+        FakeAnchor(load(tmp_path, HOOKS), bundle)
 
 
 def test_the_ported_example_as_a_trial(tmp_path: Path, bundle: Path, lines: list[str]) -> None:
@@ -376,7 +376,7 @@ def test_the_ported_example_as_a_trial(tmp_path: Path, bundle: Path, lines: list
     text = text.replace('SCRATCH = "/run/user/{uid}/slurm/scrun"', f"SCRATCH = {str(scratch)!r}")
     (bundle / "rootfs" / "proc").mkdir()
     (bundle / "rootfs" / "etc" / "gone").write_text("x")
-    with Trial(load(tmp_path, text), bundle, in_place=True, container_id="demo") as trial:
+    with FakeAnchor(load(tmp_path, text), bundle, in_place=True, container_id="demo") as trial:
         outcome = trial.stage_in()
         assert outcome.passed, outcome.text
         root = Path(trial.root_path or "")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.log import log
-from slurmhooks.scrun import contents, trees
+from slurmhooks.scrun import contents, tree_copy
 from slurmhooks.scrun.errors import CancelledError, StagingError
 from slurmhooks.scrun.trees import copy_file, copy_tree, remove_tree
 
@@ -206,7 +206,7 @@ def test_cancelled(source: Path, tmp_path: Path) -> None:
 
 def test_cancelled_within_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One huge file is no reason to go on."""
-    monkeypatch.setattr(trees, "CHUNK", 1 << 16)
+    monkeypatch.setattr(tree_copy, "CHUNK", 1 << 16)
     top = tmp_path / "source"
     top.mkdir()
     (top / "big").write_bytes(os.urandom(1 << 20))
@@ -223,7 +223,7 @@ def test_cancelled_within_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_progress(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy that takes long says how far it is."""
-    monkeypatch.setattr(trees, "REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(tree_copy, "REPORT_SECONDS", 0.0)
     lines: list[str] = []
     monkeypatch.setattr(log, "_sink", lambda level, text: lines.append(text))
     copy_tree(source, tmp_path / "copy")

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tell whether Slurm, as it is configured, calls the plugin points that have handlers."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from slurmhooks.cli import build_record, configuration, loading, scrun_lua
+from slurmhooks.registry import Handler
+
+POINTS = {"job_submit": "job_submit_python.so", "spank": "spank_python.so", "scrun": "scrun_python.so"}
+"""The plugin that each point needs."""
+
+
+def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
+    """Return what keeps Slurm from calling handlers, each with what is to be changed.
+
+    Args:
+        loaded: the handlers of the site.
+        sysconfdir: where slurm.conf is.
+        folder: where the plugins are; None if they are not installed.
+    """
+    by_point = {point: _of(loaded.registry.all_handlers(), point) for point in POINTS}
+    in_lines = [handler for line in loaded.lines for handler in line.registry.all_handlers()]
+    has_lines = bool(configuration.plugstack_arguments(sysconfdir))
+    spank = _count([*by_point["spank"], *_of(in_lines, "spank")], "hook.spank")
+    if not spank and any(registry.options for registry in loaded.all_registries()):
+        spank = "the options of hook.spank"
+    waiting = {
+        "job_submit": _count(by_point["job_submit"], "hook.job_submit"),
+        "spank": spank,
+        "scrun": _count(by_point["scrun"], "hook.scrun"),
+    }
+    findings = _missing_settings(waiting, sysconfdir, folder)
+    if folder is not None:
+        findings += [
+            f"{folder / POINTS[point]}: not there, so Slurm never calls {what}: run 'slurmhooks install' again"
+            for point, what in waiting.items()
+            if what and not (folder / POINTS[point]).exists()
+        ]
+    if waiting["scrun"]:
+        findings += _scrun_lua(waiting["scrun"], sysconfdir, folder)
+    if has_lines and not loaded.findings and not loaded.disabled:
+        findings += _elsewhere(by_point, in_lines)
+    return findings
+
+
+def _of(handlers: Iterable[Handler], point: str) -> list[Handler]:
+    prefix = "job_" if point == "job_submit" else f"{point}."
+    return [handler for handler in handlers if handler.spec.name.startswith(prefix)]
+
+
+def _count(handlers: Sequence[Handler], hook: str) -> str:
+    """Return some handlers in words, for messages; "" for none."""
+    count = len({handler.where for handler in handlers})
+    if count <= 1:
+        return f"handler {handlers[0].label} of {hook}" if handlers else ""
+    return f"the {count} handlers of {hook}, such as {handlers[0].label}"
+
+
+def _missing_settings(waiting: dict[str, str], sysconfdir: Path, folder: Path | None) -> list[str]:
+    """Return the lines that slurm.conf and plugstack.conf lack."""
+    everything = next(filter(None, waiting.values()), "")
+    found = []
+    # Without plugins there is no folder that PluginDir could lack; that they are missing is a finding of its own.
+    for setting in configuration.settings(sysconfdir, folder or Path("/")):
+        what = {"hook.job_submit": waiting["job_submit"], "hook.spank": waiting["spank"]}.get(setting.why, "")
+        if setting.line.startswith("PluginDir=") and folder is not None:
+            what = everything
+        if what and not setting.present:
+            found.append(f"{setting.file}: Slurm never calls {what}: it needs the line {setting.line}")
+    return found
+
+
+def _scrun_lua(what: str, sysconfdir: Path, folder: Path | None) -> list[str]:
+    path = sysconfdir / "scrun.lua"
+    record = build_record.BuildRecord.load(folder) if folder is not None else None
+    if record is not None and record.lua is None:
+        return [f"{folder}: scrun never calls {what}: the plugins were built without scrun's Lua; build again"]
+    try:
+        text = path.read_text(errors="replace")
+    except OSError as error:
+        return [f"{path}: scrun never calls {what}: {error.strerror}; run 'slurmhooks install'"]
+    if scrun_lua.MARK not in text:
+        return [f"{path}: scrun never calls {what}: it is not ours; 'slurmhooks install' says how both can run"]
+    if folder is not None and str(folder / POINTS["scrun"]) not in text:
+        return [f"{path}: scrun never calls {what}: it loads another plugin than that in {folder}; run"
+                " 'slurmhooks install' again"]  # fmt: skip
+    return []
+
+
+def _elsewhere(by_point: dict[str, list[Handler]], in_lines: list[Handler]) -> list[str]:
+    """Return the handlers that no process of theirs loads: slurmhooks.toml names them, or plugstack.conf, alone."""
+    loaded_by_spank = {handler.where for handler in in_lines}
+    found = [
+        f"{handler.where}: Slurm never calls handler {handler.label} of hook.{handler.spec.name}: slurmhooks.toml names"
+        " its file, and no line of plugstack.conf does"
+        for handler in by_point["spank"]
+        if handler.where not in loaded_by_spank
+    ]
+    for point in ("job_submit", "scrun"):
+        known = {handler.where for handler in by_point[point]}
+        found += [
+            f"{handler.where}: Slurm never calls handler {handler.label} of hook.{handler.spec.name}: a line of"
+            " plugstack.conf names its file, and slurmhooks.toml does not"
+            for handler in _of(in_lines, point)
+            if handler.where not in known
+        ]
+    return found

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compile the plugins for this machine's Slurm."""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from slurmhooks._version import __version__
+from slurmhooks.cli import build_record, embedded_python, slurm, toolchain
+from slurmhooks.cli.findings import Findings
+from slurmhooks.cli.progress import note, run_logged, step
+
+CONFIGURE = ("--sysconfdir=/etc/slurm", "--disable-debug", "--enable-multiple-slurmd", "--without-munge")
+LUA_VERSIONS = ("5.1", "5.2", "5.3", "5.4")
+FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a build depends on, found and checked."""
+
+    slurm: slurm.Version
+    include: Path
+    source: Path | None
+    python: embedded_python.Python
+    lua: str | None
+
+
+@click.command("build")
+@click.option("--output", type=FOLDER, required=True, help="Folder for the plugins; .work in it keeps what is reused.")
+@click.option("--slurm-source", type=FOLDER, help="Slurm's sources of exactly the installed version, for job records.")
+@click.option("--slurm-include", type=FOLDER, default="/usr/include", show_default=True, help="Holds slurm/slurm.h.")
+@click.option("--python", "executable", default=sys.executable, show_default=True, help="The Python to embed.")
+@click.option(
+    "--lua",
+    type=click.Choice(["auto", *LUA_VERSIONS, "none"]),
+    default="auto",
+    show_default=True,
+    help="The Lua of scrun; auto asks the installed scrun.",
+)
+@click.option("--sysconfdir", default="/etc/slurm", show_default=True, help="Where slurm.conf will be.")
+@click.option("--verbose", is_flag=True, help="Show what the compiler and the build tool say.")
+def command(
+    output: Path,
+    slurm_source: Path | None,
+    slurm_include: Path,
+    executable: str,
+    lua: str,
+    sysconfdir: str,
+    verbose: bool,
+) -> None:
+    """Compile the plugins for this machine's Slurm.
+
+    The public headers are enough for SPANK, scrun and the job of job_submit. Handlers that ask for record, jobs,
+    partitions or reservations need --slurm-source.
+    """
+    native = toolchain.native_sources()
+    plan = examine(slurm_source, slurm_include, executable, lua)
+    work = output / ".work"
+    work.mkdir(parents=True, exist_ok=True)
+    log = work / "build.log"
+    log.write_text("")
+
+    config = configured_headers(plan, work, log, verbose) if plan.source else None
+    options = meson_options(plan, config, sysconfdir)
+    files = compile_and_install(native, options, output, log, verbose)
+    remove_leftovers(output, files)
+    assert plan.python.libpython is not None
+    record = build_record.BuildRecord(
+        slurmhooks=__version__,
+        slurm=str(plan.slurm),
+        python=build_record.PythonFacts(
+            version=plan.python.version,
+            executable=plan.python.executable,
+            libpython=plan.python.libpython,
+            paths=plan.python.paths,
+        ),
+        lua=plan.lua,
+        tiers=build_record.Tiers(private=plan.source is not None),
+        files=files,
+    )
+    record.save(output)
+    scope = "with job records and partitions" if plan.source else "public headers only"
+    note(f"Slurm {plan.slurm} ({scope}), Python {plan.python.version}, Lua {plan.lua or '-'}: {output}")
+    note(f"Next: slurmhooks install --from {shlex.quote(str(output))}")
+
+
+def examine(source: Path | None, include: Path, executable: str, lua: str) -> Plan:
+    """Look at all that a build needs.
+
+    Raises:
+        Findings: what is missing or does not fit, all of it at once.
+    """
+    findings: list[str] = []
+    version = _examine_headers(include, findings)
+    if source and version:
+        _examine_source(source, version, findings)
+    python = embedded_python.inspect(embedded_python.resolve(executable))
+    if isinstance(python, str):
+        findings.append(f"{python}; name another with --python")
+    else:
+        findings += embedded_python.shortcomings(python, __version__)
+    findings += toolchain.missing_tools()
+    lua_version = _examine_lua(lua, findings)
+    if findings:
+        raise Findings(findings)
+    assert version is not None
+    assert not isinstance(python, str)
+    return Plan(version, include, source, python, lua_version)
+
+
+def _examine_headers(include: Path, findings: list[str]) -> slurm.Version | None:
+    missing = slurm.missing_headers(include)
+    version = slurm.header_version(include)
+    if missing or version is None:
+        names = ", ".join(f"slurm/{name}" for name in missing) or "the version in slurm/slurm_version.h"
+        findings.append(
+            f"{include} lacks {names}: install libslurm-dev (Debian), slurm-devel (RPM), Slurm's public headers, "
+            "or name their folder with --slurm-include"
+        )
+        return None
+    programs = list(slurm.installed_versions())
+    for program, installed in programs:
+        if installed != version:
+            findings.append(
+                f"{program} is Slurm {installed}, the headers in {include} are of {version}: Slurm refuses a plugin "
+                f"of another release, install the headers of {installed}"
+            )
+    if not programs:
+        note(f"no Slurm programs here: the plugins will be for {version}, the release of the headers")
+    return version
+
+
+def _examine_source(source: Path, version: slurm.Version, findings: list[str]) -> None:
+    found = slurm.source_version(source)
+    if found is None:
+        findings.append(f"{source} has no META file with a version: name the top folder of Slurm's sources")
+    elif found != version:
+        findings.append(
+            f"{source} is Slurm {found}, installed is {version}: job records differ even between micro releases, "
+            f"name the sources of {version}, or leave out --slurm-source"
+        )
+    elif (source / "config.h").exists():
+        configured = slurm.header_version(source)
+        if configured != version:
+            findings.append(
+                f"{source} was configured as Slurm {configured or 'of unknown version'}, its META says {version}: "
+                "run make distclean in it, or name a fresh copy"
+            )
+    elif not os.access(source / "configure", os.X_OK):
+        findings.append(f"{source} has no configure script: name the unpacked release archive of Slurm {version}")
+
+
+def _examine_lua(lua: str, findings: list[str]) -> str | None:
+    if lua == "none":
+        return None
+    if lua == "auto":
+        scrun = slurm.find_program("scrun")
+        if scrun is None:
+            note("scrun is not installed here: its part is left out")
+            return None
+        found = slurm.scrun_lua(scrun)
+        if found is None:
+            note(f"{scrun} is built without Lua: its part is left out")
+            return None
+        lua = found
+    if not toolchain.has_lua_headers(lua):
+        findings.append(toolchain.lua_remedy(lua))
+    return lua
+
+
+def configured_headers(plan: Plan, work: Path, log: Path, verbose: bool) -> Path:
+    """Return a folder with the config.h of the sources, made now if there is none yet."""
+    assert plan.source is not None
+    if (plan.source / "config.h").exists():
+        return plan.source
+    folder = work / f"slurm-{plan.slurm}"
+    # config.h alone would not do: an interrupted configure leaves one behind.
+    done = folder / ".configured"
+    identity = f"{plan.source}\n"
+    if done.exists() and done.read_text() == identity:
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    with step(f"Configuring the headers of Slurm {plan.slurm}", "about 20 s, once"):
+        run_logged(
+            [str(plan.source / "configure"), *CONFIGURE],
+            log,
+            cwd=folder,
+            verbose=verbose,
+            failure=f"Slurm's own configure failed in {folder}",
+        )
+    done.write_text(identity)
+    return folder
+
+
+def meson_options(plan: Plan, config: Path | None, sysconfdir: str) -> dict[str, str]:
+    """Return the options of native/meson.options."""
+    return {
+        "python": plan.python.executable,
+        "python_paths": os.pathsep.join(plan.python.paths),
+        "slurm_include": str(plan.include),
+        "slurm_source": str(plan.source or ""),
+        "slurm_build": str(config or ""),
+        "sysconfdir_slurm": sysconfdir,
+        "lua": plan.lua or "none",
+    }
+
+
+def compile_and_install(native: Path, options: dict[str, str], output: Path, log: Path, verbose: bool) -> list[str]:
+    """Build native/ with these options and return the installed files, relative to the output folder."""
+    tree = output / ".work" / "meson"
+    meson = toolchain.meson_command()
+    assert meson is not None
+    env = os.environ | {"PATH": toolchain.tool_path(), "PYTHONDONTWRITEBYTECODE": "1"}
+    # Meson caches what it found out about a Python; a changed option means a fresh start.
+    wanted = json.dumps({"native": str(native), "output": str(output), "meson": meson, **options}, indent=1)
+    stamp = tree / ".slurmhooks-options.json"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        shutil.rmtree(tree, ignore_errors=True)
+        arguments = [f"-D{name}={value}" for name, value in options.items()]
+        with step("Setting up the build"):
+            run_logged(
+                [*meson, "setup", str(tree), str(native), f"--prefix={output}", *arguments],
+                log,
+                env=env,
+                verbose=verbose,
+                failure="meson could not set up the build",
+            )
+        stamp.write_text(wanted)
+    with step("Compiling"):
+        compile_command = [*meson, "compile", "-C", str(tree)]
+        run_logged(compile_command, log, env=env, verbose=verbose, failure="compiling failed")
+        install = [*meson, "install", "-C", str(tree), "--no-rebuild", "--only-changed"]
+        run_logged(install, log, env=env, verbose=verbose, failure=f"copying to {output} failed")
+    installed = json.loads((tree / "meson-info" / "intro-installed.json").read_text())
+    return sorted(str(Path(path).relative_to(output)) for path in installed.values())
+
+
+def remove_leftovers(output: Path, files: list[str]) -> None:
+    """Delete what an earlier build with other options has made and this one has not."""
+    for name in build_record.files_of(output) - set(files):
+        (output / name).unlink(missing_ok=True)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Load all hooks as the daemons would; show what is wrong, and what runs where."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+from pydantic import BaseModel
+
+from slurmhooks.cli import build_record, compiled, configuration, controllers, loading, output
+from slurmhooks.cli.checks import access, calls, lines, refusals
+from slurmhooks.cli.findings import Findings, shown
+from slurmhooks.registry import Handler
+
+DEFAULT = ParameterSource.DEFAULT
+INPUT = click.Path(exists=True, path_type=Path)
+
+
+class Row(BaseModel):
+    """A handler."""
+
+    hook: str
+    order: int
+    handler: str
+    takes: list[str]
+    on_bug: str
+    contexts: list[str]
+    where: str
+
+
+class Report(BaseModel):
+    """All that check tells; with --json, the output is this model."""
+
+    handlers: list[Row]
+    options: list[str]
+    notes: list[str]
+    manifest: str | None
+    running: list[controllers.Running]
+    findings: list[str]
+
+
+@click.command("check")
+@configuration.sysconfdir_option
+@click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
+@click.option(
+    "--hooks",
+    "paths",
+    type=INPUT,
+    multiple=True,
+    metavar="PATH",
+    help="Check this hook file, or those in this folder, alone, without Slurm; may be given several times.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@click.pass_context
+def command(
+    context: click.Context, sysconfdir: Path, plugin_dir: Path | None, paths: tuple[Path, ...], as_json: bool
+) -> None:
+    """Load all hooks as the daemons would; show what is wrong, and what runs where.
+
+    It finds hooks that do not load, that Slurm as it is configured never calls, that those who must read them cannot,
+    and that a slurmctld that runs here has not taken up. Every finding is shown at once. Exit codes: 0 fine, 1 a
+    finding, 2 wrong use.
+    """
+    if paths:
+        given = [name for name in ("sysconfdir", "plugin_dir") if context.get_parameter_source(name) is not DEFAULT]
+        if given:
+            raise click.UsageError(f"--hooks checks files alone: leave --{given[0].replace('_', '-')} out")
+        report = of_files(paths)
+    else:
+        report = of_site(sysconfdir, plugin_dir)
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+    else:
+        show(report)
+    if report.findings:
+        raise Findings(report.findings)
+
+
+def of_files(paths: tuple[Path, ...]) -> Report:
+    """Check hook files alone."""
+    loaded = loading.Loaded()
+    loaded.load_files(paths)
+    handlers = loaded.registry.all_handlers()
+    return _report(loaded, handlers, loaded.findings, None, [])
+
+
+def of_site(sysconfdir: Path, plugin_dir: Path | None) -> Report:
+    """Check all that the daemons of this machine would load, and whether Slurm calls it."""
+    loaded = loading.Loaded()
+    loaded.load(sysconfdir)
+    findings = [*loaded.findings, *loaded.disabled]
+    folder = plugin_dir or configuration.installed_in(sysconfdir)
+    record = build_record.BuildRecord.load(folder) if folder else None
+    if record is None:
+        folder = None
+        findings.append("no plugins found in slurm.conf's PluginDir: run 'slurmhooks build' and 'slurmhooks install'")
+    else:
+        findings += build_record.misfits(record)
+        findings += lines.needs_sources(loaded.registry, record)
+    if record is not None and folder is not None:
+        loaded.notes += lines.ignored_modes(loaded.lines, record) + lines.too_long(loaded.lines)
+        findings += lines.never_called(loaded.lines, folder / compiled.PLUGIN)
+    findings += calls.never_called(loaded, sysconfdir, folder)
+    unreadable, notes = access.problems(loaded, sysconfdir)
+    findings += unreadable
+    loaded.notes += notes
+    state = None
+    if record is not None and folder is not None and not loaded.findings:
+        state = compiled.manifest_state(loaded, sysconfdir, record, folder)
+    running, notes = controllers.look(sysconfdir)
+    findings += controllers.findings(running)
+    loaded.notes += notes
+    return _report(loaded, rows(loaded), findings, state, running)
+
+
+def _report(
+    loaded: loading.Loaded,
+    handlers: list[Handler],
+    findings: list[str],
+    state: str | None,
+    running: list[controllers.Running],
+) -> Report:
+    findings = [*findings, *refusals.unknown_codes(loaded.all_registries())]
+    options = {option.name: option for registry in loaded.all_registries() for option in registry.options}
+    return Report(
+        handlers=[
+            Row(
+                hook=f"hook.{handler.spec.name}",
+                order=handler.order,
+                handler=handler.label,
+                takes=list(handler.names),
+                on_bug=handler.spec.on_error[1] if handler.lenient else handler.spec.on_error[0],
+                contexts=list(handler.contexts),
+                where=handler.where,
+            )
+            for handler in handlers
+        ],
+        options=[
+            f"--{name}{'' if option.arginfo is None else f'={option.arginfo}'}: {option.usage}"
+            for name, option in options.items()
+        ],
+        notes=loaded.notes,
+        manifest=state,
+        running=running,
+        findings=list(dict.fromkeys(findings)),
+    )
+
+
+def show(report: Report) -> None:
+    """Print what runs where, in order, and the notes."""
+    cells: list[list[Any]] = [
+        [row.hook, str(row.order), row.handler, ", ".join(row.takes), row.on_bug, ", ".join(row.contexts), row.where]
+        for row in report.handlers
+    ]
+    if cells:
+        output.table(("hook", "order", "handler", "takes", "on a bug", "contexts", "where"), cells)
+    elif not report.findings:
+        click.echo("no handlers")
+    for option in report.options:
+        click.echo(shown(f"option {option}"))
+    for text in report.notes:
+        click.echo(shown(f"note: {text}"))
+    if report.manifest is not None:
+        click.echo(shown(report.manifest))
+    for line in controllers.lines(report.running):
+        click.echo(shown(line))
+
+
+def rows(loaded: loading.Loaded) -> list[Handler]:
+    """Return the handlers that would run: SPANK's by plugstack.conf, the others by the configuration."""
+    found = [handler for handler in loaded.registry.all_handlers() if not handler.spec.name.startswith("spank.")]
+    for line in loaded.lines:
+        found += [handler for handler in line.registry.all_handlers() if handler.spec.name.startswith("spank.")]
+    return found

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write the hook manifest, so that Python starts only where a handler is."""
+
+from pathlib import Path
+
+import click
+
+from slurmhooks import manifest
+from slurmhooks.cli import build_record, compiled, configuration, loading
+from slurmhooks.cli.checks import lines
+from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.cli.progress import note
+
+
+@click.command("compile")
+@configuration.sysconfdir_option
+@click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
+def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
+    """Write the hook manifest, so that Python starts only where a handler is.
+
+    Run it on every machine after hook files, plugstack.conf or slurmhooks itself have changed; without it, all works,
+    only slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, and puts that
+    variant of spank_python.so in place which makes Slurm do no more than the handlers need.
+    """
+    folder = plugin_dir or configuration.installed_in(sysconfdir)
+    record = build_record.BuildRecord.load(folder) if folder else None
+    if folder is None or record is None:
+        raise Finding(
+            "no plugins found in slurm.conf's PluginDir: run 'slurmhooks install' first, or give --plugin-dir"
+        )
+    other = build_record.other_version(record)
+    if other is not None:
+        raise Finding(other)
+    loaded = loading.Loaded()
+    loaded.load(sysconfdir)
+    if loaded.findings:
+        raise Findings([*loaded.findings, "the manifest was not written"])
+    notes = [*lines.ignored_modes(loaded.lines, record), *lines.too_long(loaded.lines)]
+    for text in [*loaded.notes, *loaded.disabled, *notes]:
+        note(text)
+    manifest.write(compiled.text_of(loaded, record, folder), str(sysconfdir / manifest.FILE_NAME))
+    chosen = compiled.choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
+    count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
+    note(f"{sysconfdir / manifest.FILE_NAME}: {len(loaded.lines)} lines of plugstack.conf, {count} handlers")
+    note(f"{folder / compiled.PLUGIN}: {chosen}")

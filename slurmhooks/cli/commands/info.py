@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tell which Slurm, which Python and which plugins are here, what is missing, and what is in force."""
+
+import sys
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+from slurmhooks import config, site
+from slurmhooks._version import __version__
+from slurmhooks.cli import build_record, configuration, controllers, embedded_python, slurm
+from slurmhooks.cli.findings import Findings, shown
+
+WIDTH = 200
+REMEDY = "slurmhooks build --slurm-source DIR adds them"
+PRIVATE = "record, jobs, partitions, reservations"
+
+
+class Report(BaseModel):
+    """All that info tells; with --json, the output is this model."""
+
+    slurmhooks: str
+    package: Path
+    programs: dict[str, str]
+    scrun_lua: str | None
+    plugin_dir: Path | None
+    build: build_record.BuildRecord | None
+    settings: list[configuration.Setting]
+    running: list[controllers.Running]
+    notes: list[str]
+    findings: list[str]
+
+
+@click.command("info")
+@click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
+@configuration.sysconfdir_option
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def command(plugin_dir: Path | None, sysconfdir: Path, as_json: bool) -> None:
+    """Tell which Slurm, which Python and which plugins are here, what is missing, and what is in force."""
+    report = look(plugin_dir, sysconfdir)
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+    else:
+        show(report)
+    if report.findings:
+        raise Findings(report.findings)
+
+
+def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
+    """Collect the report."""
+    folder = plugin_dir or configuration.installed_in(sysconfdir) or configuration.find_plugin_dir(sysconfdir)
+    build = build_record.BuildRecord.load(folder) if folder else None
+    findings = []
+    if build and folder:
+        findings = build_record.misfits(build) + _unfit_files(build, folder) + _unfit_python(build)
+    else:
+        where = folder or "the folders of PluginDir"
+        findings = [f"no plugins in {where}: slurmhooks build --output DIR, slurmhooks install --from DIR"]
+    findings += site.problems(sysconfdir / config.FILE_NAME)
+    running, notes = controllers.look(sysconfdir)
+    findings += controllers.findings(running)
+    scrun = slurm.find_program("scrun")
+    return Report(
+        slurmhooks=__version__,
+        package=Path(build_record.__file__).parent.parent,
+        programs={str(program): str(version) for program, version in slurm.installed_versions()},
+        scrun_lua=slurm.scrun_lua(scrun) if scrun else None,
+        plugin_dir=folder,
+        build=build,
+        settings=configuration.settings(sysconfdir, folder) if folder else [],
+        running=running,
+        notes=notes,
+        findings=findings,
+    )
+
+
+def _unfit_files(build: build_record.BuildRecord, folder: Path) -> list[str]:
+    missing = [name for name in build_record.plugins_of(build) if not (folder / name).exists()]
+    return [f"{folder / name} is missing: slurmhooks install again" for name in missing]
+
+
+def _unfit_python(build: build_record.BuildRecord) -> list[str]:
+    python = embedded_python.inspect(build.python.executable)
+    if isinstance(python, str):
+        return [f"{python}: build again with another --python"]
+    found = []
+    if python.version != build.python.version:
+        found.append(
+            f"the plugins were built with Python {build.python.version}, it is now {python.version}: build again"
+        )
+    if python.slurmhooks != build.slurmhooks:
+        found.append(
+            f"the plugins are of slurmhooks {build.slurmhooks}, {python.executable} has {python.slurmhooks or 'none'}: "
+            "build again"
+        )
+    return found
+
+
+def show(report: Report) -> None:
+    """Print the report as tables."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    # Redirected, rich would take 80 columns and break paths in two.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    facts = Table(show_header=False, box=None, pad_edge=False)
+    facts.add_column(style="bold", no_wrap=True)
+    facts.add_column(overflow="fold")
+
+    def fact(name: str, value: str | Text) -> None:
+        facts.add_row(name, Text(shown(value)) if isinstance(value, str) else value)
+
+    fact("slurmhooks", f"{report.slurmhooks} in {report.package}")
+    for program, version in report.programs.items():
+        fact(Path(program).name, f"{version} ({program})")
+    if not report.programs:
+        fact("Slurm", "no programs found")
+    fact("plugins in", str(report.plugin_dir or "-"))
+    if report.build:
+        build = report.build
+        fact("built for", f"Slurm {build.slurm}, slurmhooks {build.slurmhooks}")
+        fact("embeds", f"Python {build.python.version} ({build.python.libpython})")
+        fact("search path", "\n".join(build.python.paths))
+        fact("job records", f"yes: {PRIVATE}" if build.tiers.private else f"no {PRIVATE}: {REMEDY}")
+        fact("scrun", f"yes, Lua {build.lua}" if build.lua else "no")
+    for number, setting in enumerate(report.settings):
+        there = Text("there  ", "green") if setting.present else Text("missing", "yellow")
+        line = setting.line.replace("\n", "; ")
+        fact("" if number else "configuration", Text.assemble(there, shown(f" {setting.file}: {line}")))
+    console.print(facts)
+    for line in [*controllers.lines(report.running), *report.notes]:
+        click.echo(shown(line))

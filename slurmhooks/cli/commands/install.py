@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Put what was built where Slurm looks for plugins."""
+
+import filecmp
+import os
+from pathlib import Path
+
+import click
+
+from slurmhooks.cli import build_record, configuration, files, scrun_lua, slurm
+from slurmhooks.cli.findings import Finding, Findings
+
+ABSOLUTE = click.Path(path_type=Path)
+
+
+@click.command("install")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path, file_okay=False, exists=True, resolve_path=True),
+    required=True,
+    help="The output folder of slurmhooks build.",
+)
+@click.option("--plugin-dir", type=ABSOLUTE, help="Default: the first existing folder of slurm.conf's PluginDir.")
+@click.option("--sysconfdir", type=ABSOLUTE, default="/etc/slurm", show_default=True, help="Where slurm.conf is.")
+@click.option("--destdir", type=ABSOLUTE, default="/", help="For packagers: stands in for / while copying.")
+def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Path) -> None:
+    """Put what was built where Slurm looks for plugins, and say which lines Slurm's configuration still needs.
+
+    Configuration files of Slurm are read, never changed; of scrun.lua only one that this command has made.
+    """
+    for option, path in (("--plugin-dir", plugin_dir), ("--sysconfdir", sysconfdir)):
+        if path and not path.is_absolute():
+            raise click.UsageError(f"{option} {path}: the daemons need an absolute path")
+    destdir = destdir.absolute()
+    record = build_record.BuildRecord.load(source)
+    if record is None:
+        raise Finding(f"{source} holds no build: slurmhooks build --output {source}")
+    folder = plugin_dir or configuration.find_plugin_dir(sysconfdir, destdir)
+    missing = [name for name in record.files if not (source / name).is_file()]
+    findings = [f"{source / name} is missing: slurmhooks build --output {source}" for name in missing]
+    if destdir == Path("/"):
+        findings += build_record.misfits(record)
+    if folder is None:
+        guesses = " or ".join(str(path) for path in slurm.usual_plugin_dirs(destdir))
+        hint = f"; {guesses} looks right" if guesses else ""
+        findings.append(f"{sysconfdir}/slurm.conf names no PluginDir that exists: name one with --plugin-dir{hint}")
+    if findings:
+        raise Findings(findings)
+    assert folder is not None
+
+    written = copy_plugins(record, source, configuration.below(destdir, folder))
+    click.echo(
+        f"{folder}: {written} of {len(build_record.plugins_of(record))} files written, the others were there already"
+    )
+    if build_record.TEMPLATE in record.files:
+        click.echo(scrun_lua.render(source / build_record.TEMPLATE, folder, sysconfdir, destdir))
+    if destdir == Path("/"):
+        for finding in configuration.writable_by_others(record.python.paths):
+            click.echo(f"{click.style('warning:', fg='yellow')} {finding}", err=True)
+    show_settings(configuration.settings(sysconfdir, folder, destdir))
+
+
+def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path) -> int:
+    """Copy a build to the plugin folder, delete what an older one had more; return how many files were written."""
+    before = build_record.files_of(folder)
+    names = build_record.plugins_of(record)
+    written = 0
+    # The stubs last: an srun that starts meanwhile must not meet a new stub with an old library.
+    for name in sorted(names, key=lambda name: name.count("/"), reverse=True):
+        if not _chosen(folder / name, names):
+            written += _copy(source / name, folder / name)
+    _copy(build_record.BuildRecord.path_in(source), build_record.BuildRecord.path_in(folder))
+    for name in before - set(names):
+        (folder / name).unlink(missing_ok=True)
+    return written
+
+
+def _chosen(target: Path, names: list[str]) -> bool:
+    """Tell whether 'slurmhooks compile' has put a variant there that this build has too: the choice stays."""
+    return target.is_symlink() and os.readlink(target) in names
+
+
+def _copy(source: Path, target: Path) -> bool:
+    if target.exists() and filecmp.cmp(source, target, shallow=False):
+        return False
+    mode = 0o755 if source.suffix == ".so" else 0o644
+    files.replace(target, source.read_bytes(), mode)
+    return True
+
+
+def show_settings(settings: list[configuration.Setting]) -> None:
+    """Print which lines the configuration still needs."""
+    missing = [setting for setting in settings if not setting.present]
+    for setting in settings:
+        if setting.present and setting.line.startswith("[hooks]"):
+            click.echo(f"{setting.file}: there")
+        elif setting.present:
+            click.echo(f"{setting.file}: has {setting.line}")
+    if not missing:
+        click.echo("Nothing is left to be configured. Restart slurmctld and slurmd to load the new build.")
+        return
+    click.echo("To be done by hand, then restart slurmctld and slurmd:")
+    for setting in missing:
+        click.echo(f"  {setting.file} needs ({setting.why}):")
+        for line in setting.line.splitlines():
+            click.echo(f"      {line}")

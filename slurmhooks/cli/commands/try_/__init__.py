@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run handlers without Slurm, and show what they do."""
+
+import click
+
+from slurmhooks.cli.commands.try_ import job_submit, scrun
+
+
+@click.group("try")
+def command() -> None:
+    """Run handlers without Slurm, and show what they do.
+
+    Nothing is submitted, no daemon is asked. Exit codes: 0 accepted, 1 a handler refused or failed, 2 wrong use.
+    """
+
+
+command.add_command(job_submit.command)
+command.add_command(scrun.command)

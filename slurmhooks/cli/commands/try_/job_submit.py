@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`try job_submit`: run a submission, or an update, through handlers without Slurm."""
+
+import grp
+import json
+import os
+import pwd
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from slurmhooks.cli import output
+from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
+from slurmhooks.cli.findings import shown
+from slurmhooks.registry import Registry
+from slurmhooks.testing import FakeJob, FakeRecord, Result, run, sbatch
+from slurmhooks.testing.job_submit import RELEASE, FakeTable, fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.values import UNLIMITED
+
+ENVIRONMENTS = ("environment", "spank_job_env")
+TABLES = ("partitions", "reservations", "jobs")
+MAKERS = {"partitions": fake_partitions, "reservations": fake_reservations}
+
+
+def _release(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Return a release without its third part, which changes no field."""
+    del context, option
+    found = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
+    if value is not None and found is None:
+        raise click.BadParameter(f"a release is such as 24.11 or 24.11.5, not {value}")
+    return found and found[1]
+
+
+@click.command("job_submit", context_settings={"ignore_unknown_options": False})
+@click.argument("source", type=click.Path(dir_okay=False, allow_dash=True))
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SBATCH_OPTION...]")
+@click.option("--uid", type=click.IntRange(0), help="Who submits, by number. Default: you.")
+@click.option("--user", help="Who submits, by name.")
+@click.option("--modify", type=FILE, metavar="RECORD", help="Try an update of the job whose fields this JSON file has.")
+@click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "reservations": ..., "jobs": [{...}]}.')
+@click.option("--release", callback=_release, help="Of Slurm, such as 24.11: decides which fields there are.")
+@common
+def command(
+    source: str,
+    options: tuple[str, ...],
+    uid: int | None,
+    user: str | None,
+    modify: Path | None,
+    tables: Path | None,
+    release: str | None,
+    sysconfdir: Path,
+    files: tuple[Path, ...],
+    in_json: bool,
+) -> None:
+    """Run a submission through the handlers of job_submit.
+
+    SOURCE is a batch script, whose #SBATCH lines are read as sbatch reads them, or a JSON object of fields by name; "-"
+    is standard input. Behind "--" stand options of sbatch. With --modify, the handlers of job_modify run.
+    """
+    if uid is not None and user is not None:
+        raise click.UsageError("--uid and --user exclude each other")
+    release = release or RELEASE
+    notes: list[str] = []
+    number, identity = submitter(uid, user)
+    fields = read_source(source, _text(source), options, release, notes)
+    request = Request(
+        fields=fields if modify else {**identity, **fields},
+        release=release,
+        uid=number,
+        record=read_file(modify) if modify else None,
+        tables=read_file(tables) if tables else {},
+        notes=notes,
+    )
+    registry = load(sysconfdir, files, scripts=True)
+    result, changes = request.run(registry)
+    if in_json:
+        click.echo(as_json(result, changes, notes))
+    else:
+        show(result, changes, notes)
+    sys.exit(0 if result.accepted else 1)
+
+
+def _text(source: str) -> str:
+    try:
+        with click.open_file(source, encoding="utf-8", errors="surrogateescape") as file:
+            text: str = file.read()
+    except OSError as error:
+        raise click.UsageError(f"{source}: {error.strerror}") from error
+    return text
+
+
+@dataclass
+class Request:
+    """What is tried.
+
+    Attributes:
+        fields: of the job.
+        release: of Slurm: decides which fields there are.
+        uid: who submits or updates.
+        record: fields of the job as slurmctld knows it, for an update; else None.
+        tables: partitions, reservations and jobs.
+        notes: what was left out.
+    """
+
+    fields: dict[str, Any]
+    release: str
+    uid: int
+    record: dict[str, Any] | None = None
+    tables: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def run(self, registry: Registry) -> tuple[Result, dict[str, Any]]:
+        """Run the handlers.
+
+        Returns:
+            what happened, and the changed fields, each with its value before and after.
+
+        Raises:
+            click.UsageError: there is no such field, or it cannot have such a value.
+        """
+        update = self.record is not None
+        job, before = self._job(), self._job()
+        given: dict[str, Any] = {name: self._table(name, table) for name, table in self.tables.items()}
+        if update:
+            given["record"] = self._fake(FakeRecord, self.record or {})
+        hook = "job_modify" if update else "job_submit"
+        given["modify_uid" if update else "submit_uid"] = self.uid
+        _say_what_lacks(registry, hook, given, self.notes)
+        result = run(registry, hook, job=job, **given)
+        return result, {name: _pair(before, name, value) for name, value in result.changes.items()}
+
+    def _job(self) -> FakeJob:
+        made: FakeJob = self._fake(FakeJob, self.fields)
+        return made
+
+    def _table(self, name: str, values: Any) -> FakeTable:
+        if name not in TABLES:
+            raise click.UsageError(f"--tables: no table {name!r}; there are: {', '.join(TABLES)}")
+        try:
+            if name == "jobs":
+                records = [FakeRecord(release=self.release, **fields) for fields in values]
+                return fake_jobs(records, release=self.release)
+            return MAKERS[name](values, release=self.release)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise click.UsageError(f"--tables: {name}: {error}") from error
+
+    def _fake(self, kind: Any, values: dict[str, Any]) -> Any:
+        try:
+            return kind(release=self.release, **values)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise click.UsageError(str(error)) from error
+
+
+def _pair(before: FakeJob, name: str, value: Any) -> tuple[Any, Any]:
+    if name in ENVIRONMENTS:
+        old = getattr(before, name)
+        return {key: old.get(key) for key in value}, value
+    old = getattr(before, name)
+    return (list(old) if name == "argv" else old), value
+
+
+def _say_what_lacks(registry: Registry, hook: str, given: dict[str, Any], notes: list[str]) -> None:
+    """Say what handlers ask for and only slurmctld has."""
+    if not registry.handlers(hook):
+        notes.append(f"no handler of hook.{hook}: Slurm takes it as it is")
+    for name in TABLES:
+        asking = [handler.label for handler in registry.handlers(hook) if name in handler.names]
+        if asking and name not in given:
+            notes.append(f"{', '.join(asking)} takes {name}, which is empty here: give some with --tables")
+
+
+def read_source(name: str, text: str, words: Sequence[str], release: str, notes: list[str]) -> dict[str, Any]:
+    """Return the fields that a source means.
+
+    Args:
+        name: of the file.
+        text: a batch script, or a JSON object of fields.
+        words: sbatch's options.
+        release: of Slurm: fields that it lacks are left out of what options set.
+        notes: are added to.
+
+    Raises:
+        click.UsageError: it is neither.
+    """
+    try:
+        if not text.lstrip().startswith("{"):
+            fields = sbatch.submission(name, text, words, notes)
+        else:
+            fields = read_json(name, text)
+            sbatch.apply(words, fields, notes)
+            return fields
+    except sbatch.SbatchError as error:
+        raise click.UsageError(str(error)) from error
+    kind = type(FakeJob(release=release))
+    for missing in [key for key in fields if key in kind._missing]:
+        notes.append(f"Slurm {release} has no {missing}: left out")
+        del fields[missing]
+    return fields
+
+
+def read_json(name: str, text: str) -> dict[str, Any]:
+    """Return a JSON object; the word UNLIMITED stands for that value.
+
+    Raises:
+        click.UsageError: it is none.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise click.UsageError(f"{name}: not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise click.UsageError(f"{name}: should be a JSON object")
+    return {key: UNLIMITED if value == "UNLIMITED" else value for key, value in found.items()}
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; see :func:`read_json`."""
+    return read_json(str(path), path.read_text())
+
+
+def submitter(uid: int | None, name: str | None) -> tuple[int, dict[str, Any]]:
+    """Return the number of a user, and the fields of a job that follow from it.
+
+    Raises:
+        click.UsageError: there is no such user.
+    """
+    try:
+        known = pwd.getpwnam(name) if name is not None else pwd.getpwuid(os.getuid() if uid is None else uid)
+    except KeyError:
+        if uid is None:
+            raise click.UsageError(f"there is no user {name!r} here: give a number with --uid") from None
+        return uid, {"user_id": uid, "group_id": uid}
+    groups: dict[str, int] = {}
+    for gid in os.getgrouplist(known.pw_name, known.pw_gid):
+        groups[_group_name(gid)] = gid
+    return known.pw_uid, {
+        "user_id": known.pw_uid,
+        "group_id": known.pw_gid,
+        "user_name": known.pw_name,
+        "group_name": _group_name(known.pw_gid),
+        "groups": groups,
+    }
+
+
+def _group_name(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)
+
+
+def show(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> None:
+    """Print what happened."""
+    if result.accepted:
+        click.echo(click.style("accepted", fg="green", bold=True))
+    else:
+        code = f" ({result.code})" if result.code is not None else ""
+        click.echo(f"{click.style('refused', fg='red', bold=True)}{code}: {shown(result.text or '')}")
+    output.show("to the user", result.user_messages)
+    cells = []
+    for name, (old, new) in changes.items():
+        if name in ENVIRONMENTS:
+            cells += [(f"{name}[{key}]", _word(old[key]), _word(new[key])) for key in new]
+        else:
+            cells.append((name, _word(old), _word(new)))
+    if cells:
+        output.table(("field", "before", "after"), cells)
+    elif result.accepted:
+        click.echo("no field changed")
+    output.show("log", result.log)
+    for note in notes:
+        click.echo(f"{click.style('note:', bold=True)} {shown(note)}", err=True)
+
+
+def _word(value: Any) -> str:
+    return "-" if value is None else value if isinstance(value, str) else repr(output.plain(value))
+
+
+def as_json(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> str:
+    """Return what happened, for programs."""
+    content = {
+        "accepted": result.accepted,
+        "code": result.code,
+        "text": result.text,
+        "error_id": result.error_id,
+        "user_messages": result.user_messages,
+        "changes": {name: {"before": old, "after": new} for name, (old, new) in changes.items()},
+        "log": result.log,
+        "notes": list(notes),
+    }
+    return json.dumps(output.plain(content), indent=2)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`try scrun`: run staging handlers on a bundle, without Slurm."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from slurmhooks.cli import output
+from slurmhooks.cli.commands.try_.site_handlers import common, load
+from slurmhooks.cli.findings import Finding, shown
+from slurmhooks.outcome import Outcome
+from slurmhooks.scrun.errors import StagingError
+from slurmhooks.testing.anchor import FakeAnchor
+from slurmhooks.testing.capture import CapturedLog
+
+
+@click.group("scrun")
+def command() -> None:
+    """Stage a bundle in or out, as scrun's anchor would."""
+
+
+def staging(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that both stagings take."""
+    for option in (
+        click.option("--env", "environment", multiple=True, metavar="NAME=VALUE",
+                     help="A variable of the job's environment, besides those that scrun sets."),
+        click.option("--gid", "group_id", type=click.IntRange(0), help="Group of the job. Default: yours."),
+        click.option("--uid", "user_id", type=click.IntRange(0), help="User of the job. Default: you."),
+        click.option("--id", "container_id", help="Name of the container. Default: the bundle's."),
+        click.option("--in-place", is_flag=True, help="Let the handlers have the bundle itself, not a copy."),
+        click.option("--bundle", required=True, help="The bundle: a folder with config.json.",
+                     type=click.Path(exists=True, file_okay=False, path_type=Path)),
+    ):  # fmt: skip
+        function = option(function)
+    return common(function)
+
+
+@command.command("stage-in")
+@staging
+def stage_in(**options: Any) -> None:
+    """Run the handlers of stage_in on a copy of a bundle.
+
+    They run for real, as you: what they stage elsewhere stays. allocator_command and remote_command run here.
+    """
+    _stage(("stage_in",), **options)
+
+
+@command.command("stage-out")
+@staging
+def stage_out(**options: Any) -> None:
+    """Run the handlers of stage_in and then those of stage_out on a copy of a bundle.
+
+    stage_out needs what stage_in left, in the same process. If stage_in fails, it runs all the same, as in scrun.
+    """
+    _stage(("stage_in", "stage_out"), **options)
+
+
+def _stage(
+    functions: tuple[str, ...],
+    *,
+    sysconfdir: Path,
+    files: tuple[Path, ...],
+    in_json: bool,
+    bundle: Path,
+    environment: tuple[str, ...],
+    **options: Any,
+) -> None:
+    wrong = [pair for pair in environment if not pair.partition("=")[0] or "=" not in pair]
+    if wrong:
+        raise click.UsageError(f"--env needs NAME=VALUE, not {wrong[0]!r}")
+    registry = load(sysconfdir, files)
+    try:
+        anchor = FakeAnchor(registry, os.fspath(bundle), **options)
+    except StagingError as error:
+        raise Finding(error.text) from error
+    with anchor:
+        anchor.job_env.update((name, value) for name, _, value in (pair.partition("=") for pair in environment))
+        original = anchor.bundle
+        stages = list(map(partial(Staged, anchor), functions))
+        report(stages, original, in_json)
+    sys.exit(0 if all(stage.passed for stage in stages) else 1)
+
+
+class Staged:
+    """What came of one staging function.
+
+    Attributes:
+        function: stage_in or stage_out.
+        passed: all handlers passed.
+        text: what the user reads of a refusal or a bug.
+        bundle: its path as set by the handlers.
+        root_path: that of the root file system, or None.
+        diff: of config.json, as the lines of a unified diff.
+        captured: what the handlers said.
+    """
+
+    def __init__(self, anchor: FakeAnchor, function: str) -> None:
+        """Run the handlers of a function."""
+        self.function = function
+        self.captured = CapturedLog()
+        self.diff: list[str] = []
+        with self.captured.capturing():
+            try:
+                outcome: Outcome = getattr(anchor, function)()
+                self.passed, self.text = outcome.passed, outcome.text
+                if function == "stage_in" and self.passed:
+                    self.diff = anchor.config_diff()
+            except StagingError as error:
+                self.passed, self.text = False, error.text
+        self.bundle, self.root_path = anchor.bundle, anchor.root_path
+
+    def show(self) -> None:
+        """Print it."""
+        state = (
+            click.style("passed", fg="green", bold=True) if self.passed else click.style("failed", fg="red", bold=True)
+        )
+        click.echo(f"{self.function}: {state}" + (f": {shown(self.text)}" if self.text else ""))
+        output.show("to the user", self.captured.user_messages)
+        output.show("log", self.captured.lines)
+        if self.function == "stage_in" and self.passed:
+            click.echo(f"bundle: {shown(self.bundle)}")
+            click.echo(f"root path: {'-' if self.root_path is None else shown(self.root_path)}")
+            output.show("config.json", self.diff or ["not changed"])
+
+    def content(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "passed": self.passed,
+            "text": self.text,
+            "user_messages": self.captured.user_messages,
+            "log": self.captured.lines,
+            "bundle": self.bundle,
+            "root_path": self.root_path,
+            "config_diff": self.diff,
+        }
+
+
+def report(stages: list[Staged], bundle: str, in_json: bool) -> None:
+    """Print what came of all functions."""
+    if in_json:
+        click.echo(json.dumps(output.plain({stage.function: stage.content() for stage in stages}), indent=2))
+        return
+    for stage in stages:
+        stage.show()
+    left = stages[-1].bundle
+    if left != bundle and os.path.exists(left):
+        click.echo(f"{click.style('note:', bold=True)} what the handlers staged stays: {shown(left)}", err=True)

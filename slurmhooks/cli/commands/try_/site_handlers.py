@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The options that all of `try` has, and the handlers that they name."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from slurmhooks import config, loader, site, slurm_conf, trusted
+from slurmhooks.cli import configuration, loading
+from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.registry import Registry
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def common(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say which handlers, and how to print."""
+    for option in (
+        click.option("--json", "in_json", is_flag=True, help="Print a JSON object."),
+        click.option("--hooks", "files", type=FILE, multiple=True, metavar="FILE",
+                     help="Hook file to load instead of what slurmhooks.toml names; may be given several times."),
+        configuration.sysconfdir_option,
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> Registry:
+    """Load handlers.
+
+    Args:
+        sysconfdir: where slurmhooks.toml is.
+        files: hook files to load instead of what it names.
+        scripts: also a job_submit.lua that it names.
+
+    Raises:
+        Findings: they do not load, or there is nothing to load.
+    """
+    sys.dont_write_bytecode = True
+    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    try:
+        if files:
+            return loader.load([loader.Source(path=os.path.realpath(path)) for path in files])
+        path = site.config_path()
+        if not path.exists():
+            raise Finding(f"{path} does not exist: name its folder with --sysconfdir, or hook files with --hooks")
+        if os.getuid() == 0:
+            trusted.guard(slurm_conf.slurm_user())
+        read, sources = site.of_config(path)
+        sources = [*(_lua(read, path) if scripts else ()), *sources]
+        if os.getuid() == 0 and (left := loading.not_roots([str(path), *loader.names(sources)])):
+            raise Findings(left)
+        return loader.load(sources)
+    except (ConfigError, LoadError) as error:
+        raise Findings(error.findings) from error
+
+
+def _lua(read: config.Config, path: Path) -> list[loader.Source]:
+    if read.job_submit.lua is None:
+        return []
+    from slurmhooks.lua import job_submit
+
+    return job_submit.sources(read, path)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `slurmhooks compile` writes: the manifest, and which variant of the SPANK plugin is in place."""
+
+import os
+from pathlib import Path
+
+from slurmhooks import manifest
+from slurmhooks.cli import build_record, loading
+from slurmhooks.cli.findings import Finding
+from slurmhooks.cli.progress import note
+
+PLUGIN = "spank_python.so"
+
+
+def text_of(loaded: loading.Loaded, record: build_record.BuildRecord, folder: Path) -> str:
+    """Return the text of the manifest.
+
+    Args:
+        loaded: what the daemons would load.
+        record: of the installed build.
+        folder: the PluginDir.
+    """
+    # Another build may read hook files in another way.
+    watched = [*loaded.watched, str(folder / build_record.CORE)]
+    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.points)
+
+
+def slurm_number(version: str) -> int:
+    """Return SLURM_VERSION_NUMBER of a version such as 24.11.5."""
+    major, minor, micro = (int(part) for part in version.split("-")[0].split("."))
+    return major << 16 | minor << 8 | micro
+
+
+def choose_variant(folder: Path, name: str) -> str:
+    """Put a variant of the plugin in place, in one step.
+
+    Args:
+        folder: the PluginDir.
+        name: one of :data:`slurmhooks.manifest.VARIANTS`.
+
+    Returns:
+        what it exports, for the user.
+
+    Raises:
+        Finding: the variant is not installed.
+    """
+    variant = Path("slurmhooks", f"spank_python-{name}.so")
+    if not (folder / variant).exists():
+        raise Finding(f"{folder / variant} is missing: run 'slurmhooks install' again")
+    target = folder / PLUGIN
+    before = manifest.exported(variant_of(target))
+    if not (target.is_symlink() and os.readlink(target) == str(variant)):
+        temporary = folder / f".{PLUGIN}.{os.getpid()}"
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(variant)
+        temporary.replace(target)
+    extra = manifest.exported(name)
+    if any(callback in extra and callback not in before for callback in manifest.JOB_CALLBACKS):
+        note("restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog")
+    return f"offers {', '.join(extra)} to Slurm" if extra else "offers Slurm no callback that costs"
+
+
+def variant_of(plugin: Path) -> str:
+    """Return the name of the variant that 'slurmhooks compile' has put in place, "" if it has not.
+
+    Args:
+        plugin: spank_python.so in the PluginDir.
+    """
+    return plugin.resolve().stem.partition("-")[2] if plugin.is_symlink() else ""
+
+
+def manifest_state(loaded: loading.Loaded, sysconfdir: Path, record: build_record.BuildRecord, folder: Path) -> str:
+    """Return one line on the manifest: whether it is what compile would write now."""
+    path = sysconfdir / manifest.FILE_NAME
+    now = text_of(loaded, record, folder)
+    try:
+        there = path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return f"{path}: none, so Python starts in every process; run 'slurmhooks compile'"
+    if manifest.without_times(there) != manifest.without_times(now):
+        return f"{path}: stale, so Python starts in every process; run 'slurmhooks compile'"
+    return f"{path}: up to date"

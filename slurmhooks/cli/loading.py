@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Load hook files as the daemons would, for check and compile."""
+
+import glob
+import os
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+from slurmhooks import config, loader, site, slurm_conf, trusted
+from slurmhooks.cli import configuration
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.manifest import Line, Point
+from slurmhooks.paths import has_magic, matches
+from slurmhooks.registry import Registry
+from slurmhooks.spank.options import Names, too_many
+
+
+class Loaded:
+    """All that the daemons of a site would load.
+
+    Attributes:
+        registry: the handlers that the configuration names, for all points but SPANK.
+        lines: the lines of plugstack.conf, for SPANK.
+        points: what scrun and cli_filter take from the configuration; none if that is wrong.
+        config_files: what must be read for the handlers of the configuration: names, each with the access, r for a
+            file and rx for a folder that is listed.
+        line_files: the same for each of the lines.
+        findings: what is wrong, each thing once.
+        notes: what may be meant as it is, and may not.
+        watched: the files that the handlers depend on.
+        patterns: the names and globs that hook files were found by.
+        disabled: what is left out, each with the reason: Lua scripts, wherever they fail as here, and files that root
+            must not run.
+    """
+
+    def __init__(self) -> None:
+        self.registry = Registry((), ())
+        self.lines: list[Line] = []
+        self.points: list[Point] = []
+        self.config_files: list[tuple[str, str]] = []
+        self.line_files: list[list[tuple[str, str]]] = []
+        self.findings: list[str] = []
+        self.notes: list[str] = []
+        self.watched: list[str] = []
+        self.patterns: list[str] = []
+        self.disabled: list[str] = []
+
+    def load(self, sysconfdir: Path) -> None:
+        """Load everything that the configuration below ``sysconfdir`` names."""
+        sys.dont_write_bytecode = True
+        os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+        path = site.config_path()
+        user = slurm_conf.slurm_user()
+        if os.getuid() in (0, user):
+            # slurmctld also takes what is SlurmUser's, slurmd and slurmstepd take only what is root's.
+            trusted.guard(user)
+        self._guard(partial(self._load_config, path))
+        if os.getuid() == 0:
+            trusted.guard(user)
+            for script in (str(path.with_name("scrun.lua")), *(point.script for point in self.points)):
+                if script is not None and os.path.lexists(script):
+                    self._guard(partial(trusted.check, script))
+            trusted.guard()
+        for args in dict.fromkeys(configuration.plugstack_arguments(sysconfdir)):
+            self._guard(partial(self._load_line, args, path))
+        self.findings += option_findings(self.lines)
+        self.findings = list(dict.fromkeys(self.findings))
+        self.notes = list(dict.fromkeys(self.notes))
+
+    def load_files(self, paths: Iterable[Path]) -> None:
+        """Load hook files alone, and those in folders; the owner and the rights of files do not matter then."""
+        sys.dont_write_bytecode = True
+        patterns = []
+        for path in map(os.path.abspath, paths):
+            if not os.path.isdir(path):
+                patterns.append(path)
+            elif matches(f"{glob.escape(path)}/*.py"):
+                patterns.append(f"{glob.escape(path)}/*.py")
+            else:
+                self.findings.append(f"{path}: no hook files (*.py) in it")
+        self._guard(partial(self._load_alone, patterns))
+
+    def _load_alone(self, patterns: list[str]) -> None:
+        sources = loader.expand(patterns, "/")
+        self.registry = loader.load(sources)
+        self.notes += self.registry.notes
+
+    def _guard(self, load: Callable[[], None]) -> None:
+        try:
+            load()
+        except (ConfigError, LoadError) as error:
+            self.findings += error.findings
+
+    def _load_config(self, path: Path) -> None:
+        read, sources = self._read_config(path)
+        script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
+        self.points = [
+            Point("scrun", sources, _log_words(read), script),
+            Point("cli_filter", sources, _log_words(read)),
+        ]
+        if read.job_submit.lua is not None:
+            from slurmhooks.lua import job_submit
+
+            sources = [*job_submit.sources(read, path), *sources]
+        if os.getuid() == 0:
+            left = not_roots([str(path), *loader.names(sources)])
+            self.disabled += left
+            if left:
+                return
+        self.registry = loader.load(sources, read.hooks.require)
+        self.points[1].registry = self.registry
+        self.notes += self.registry.notes
+        self._watch_config(path, read, sources)
+        self.config_files = _files(path, read, sources)
+
+    def _read_config(self, path: Path) -> tuple[config.Config, list[loader.Source]]:
+        if not path.exists():
+            self.notes.append(f"{path}: there is none, so it names no hook files")
+        return site.of_config(path)
+
+    def _watch_config(self, path: Path, read: config.Config, sources: list[loader.Source]) -> None:
+        """Watch what a configuration names, its globs by patterns; packages are imported by now."""
+        patterns = site.patterns_of(path, read)
+        self._watch(str(path), patterns)
+        self.watched += site.watched(path, read, sources)
+
+    def _watch(self, where: str, patterns: list[str]) -> None:
+        self.patterns += patterns
+        self.notes += [f"{where}: no file fits {pattern}" for pattern in patterns if not matches(pattern)]
+
+    def _load_line(self, args: tuple[str, ...], path: Path) -> None:
+        name, pattern, rest = site.split_plugstack(args)
+        read = None
+        files: list[tuple[str, str]] = []
+        if pattern is not None:
+            sources = loader.expand([pattern], slurm_conf.directory())
+            full = os.path.join(slurm_conf.directory(), pattern)
+            files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
+            self._watch(f"plugstack.conf: {' '.join(args)}", [os.path.join(slurm_conf.directory(), pattern)])
+            self.watched += [source.path for source in sources if source.path is not None]
+            # A toml that appears or changes does not matter to a line that names its files.
+        else:
+            path = path if name is None else Path(slurm_conf.directory(), name)
+            read, sources = self._read_config(path)
+        require = read.hooks.require if read is not None else ()
+        registry = loader.load([source for source in sources if not source.scripted], require)
+        self.notes += registry.notes
+        scripts = [source for source in sources if source.scripted]
+        words: tuple[str, ...] = ()
+        if scripts:
+            words, registry = self._add_scripts(registry, scripts, args)
+        if read is not None:
+            self._watch_config(path, read, sources)
+            files = _files(path, read, sources)
+        self.line_files.append([*files, *((name, "r") for name in loader.names(sources))])
+        self.watched += [handler.path for handler in registry.all_handlers()]
+        limits = () if read is None else _log_words(read)
+        self.lines.append(Line(args, sources, rest, registry, words, limits))
+
+    def _add_scripts(
+        self, registry: Registry, scripts: list[loader.Source], args: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], Registry]:
+        """Return the words of the Lua and the handlers of a line with its scripts; those that fail are findings."""
+        from slurmhooks.lua import finding, library
+        from slurmhooks.lua import spank as lua
+
+        self.watched.append(str(site.config_path()))
+        try:
+            found = finding.find(site.lua_version())
+        except library.NoLuaError as error:
+            raise LoadError([f"{scripts[0].path}: {error}"]) from error
+        self.watched.append(found.file)
+        extended = lua.extend(registry, scripts, site.fails_on_error(args), found, self.disabled.append)
+        return found.words, extended
+
+    def all_registries(self) -> list[Registry]:
+        """Return the handlers of the configuration and of each line."""
+        return [self.registry, *(line.registry for line in self.lines)]
+
+
+def _log_words(read: config.Config) -> tuple[str, str]:
+    """Return level and limit of the log, as words of the manifest."""
+    return read.log.level, str(read.log.limit)
+
+
+def not_roots(names: list[str]) -> list[str]:
+    """Return the files that slurmctld may run, but root not: SlurmUser could have written them.
+
+    From now on this process trusts only what is root's.
+    """
+    user = slurm_conf.slurm_user()
+    trusted.guard(user)
+    allowed = [name for name in names if not _is_exposed(name)]
+    trusted.guard()
+    return [
+        f"{name}: SlurmUser (user id {user}) could have written it, so root does not run it: call this as SlurmUser"
+        for name in allowed
+        if _is_exposed(name)
+    ]
+
+
+def _is_exposed(name: str) -> bool:
+    try:
+        trusted.check(name)
+    except LoadError:
+        return True
+    return False
+
+
+def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> list[tuple[str, str]]:
+    """Return what must be read for a configuration; see :attr:`Loaded.config_files`."""
+    return [
+        *((name, "r") for name in site.watched(path, read, sources)),
+        *((folder, "rx") for folder in site.folders(path, read)),
+    ]
+
+
+def option_findings(lines: list[Line]) -> list[str]:
+    """Return why Slurm could not tell the options of all lines of plugstack.conf apart."""
+    names = Names()
+    options = [option for line in lines for option in line.registry.options if not option.scripted]
+    findings = [finding for finding in map(names.clash, options) if finding is not None]
+    for line in lines:
+        finding = too_many(line.registry)
+        if finding is not None:
+            findings.append(f"plugstack.conf: {' '.join(line.args)}: {finding}")
+    return findings

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Progress of long steps: a spinner on a terminal, plain lines elsewhere."""
+
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from slurmhooks.cli.findings import Finding, shown
+
+console = Console(stderr=True, highlight=False, soft_wrap=True)
+TAIL = 30
+
+
+@contextmanager
+def step(title: str, hint: str = "") -> Iterator[None]:
+    """Show that a step runs, with a hint how long it may last, and when it is done how long it took."""
+    start = time.monotonic()
+    running = f"{title} ({hint}) ..." if hint else f"{title} ..."
+    if console.is_terminal:
+        with console.status(Text(running)):
+            yield
+    else:
+        console.print(running, markup=False)
+        yield
+    console.print(f"{title}: {time.monotonic() - start:.1f} s", markup=False)
+
+
+def note(text: str) -> None:
+    """Show one line."""
+    console.print(shown(text), markup=False)
+
+
+def run_logged(
+    command: Sequence[str],
+    log: Path,
+    *,
+    failure: str,
+    verbose: bool = False,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> None:
+    """Run a command with its output in a log file, or also on stderr if verbose.
+
+    Raises:
+        Finding: it failed; with the end of its output.
+    """
+    output: list[str] = []
+    with log.open("a", encoding="utf-8", errors="replace") as file:
+        print("$", *command, file=file, flush=True)
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                cwd=cwd,
+                env=env,
+            )
+        except OSError as error:
+            raise Finding(f"{failure}: {command[0]}: {error.strerror}") from error
+        with process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                file.write(line)
+                output.append(line)
+                if verbose:
+                    console.out(line, end="", highlight=False)
+    if process.returncode:
+        if not verbose:
+            console.out("".join(output[-TAIL:]), end="", highlight=False)
+        raise Finding(f"{failure} (exit code {process.returncode}); all of its output is in {log}")

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Slurm's constants and error codes, by the names that they have in slurm.h and slurm_errno.h.
+
+In a worker of slurmctld's names and numbers are those of the running release: the build read them from its headers, so
+one that is new in a release needs no row here. Elsewhere (a laptop, a test) they are what stands below, of
+the newest release that slurmhooks was written against, and error codes are their own names, which ``Reject`` takes.
+
+Each constant is also an attribute of the module: ``constants.MAIL_JOB_END``, ``constants.ESLURM_INVALID_QOS``.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum, IntFlag
+from typing import Any, Protocol
+
+from slurmhooks.codes import unknown
+from slurmhooks.job_submit.constants.records import (
+    JobState,
+    JobStateFlag,
+    PartitionFlag,
+    PartitionState,
+    ReservationFlag,
+    StateReason,
+)
+from slurmhooks.job_submit.constants.release import GROUPS
+from slurmhooks.job_submit.constants.requests import (
+    AllocHold,
+    CpuBind,
+    CpuFreq,
+    JobFlag,
+    MailType,
+    MemBind,
+    OpenMode,
+    PowerFlag,
+    Profile,
+    Shared,
+    TaskDist,
+    TaskDistFlag,
+    WarnFlag,
+    X11Flag,
+)
+
+__all__ = [
+    "ESLURM",
+    "KINDS",
+    "NUMBERS",
+    "AllocHold",
+    "CpuBind",
+    "CpuFreq",
+    "JobFlag",
+    "JobState",
+    "JobStateFlag",
+    "MailType",
+    "MemBind",
+    "OpenMode",
+    "PartitionFlag",
+    "PartitionState",
+    "PowerFlag",
+    "Profile",
+    "ReservationFlag",
+    "Shared",
+    "StateReason",
+    "TaskDist",
+    "TaskDistFlag",
+    "WarnFlag",
+    "X11Flag",
+]
+
+
+class _Codes(Protocol):
+    """Error codes by name: numbers where a release is at hand, else the names themselves."""
+
+    def __getattr__(self, name: str) -> int | str: ...
+
+
+class _CodeNames:
+    """Answers the name of every error code with that name."""
+
+    def __getattr__(self, name: str) -> str:
+        similar = unknown(name)
+        if similar is not None:
+            raise AttributeError(f"no error code of Slurm is called {name!r}{similar}")
+        return name
+
+
+ESLURM: _Codes = IntEnum("ESLURM", GROUPS["ESLURM"]) if GROUPS else _CodeNames()  # type: ignore[assignment]
+"""Every error code of slurm_errno.h; for ``Reject(text, code=ESLURM.ESLURM_INVALID_ACCOUNT)``."""
+
+KINDS: dict[str, type[Enum]] = {
+    name: kind
+    for name, kind in vars().items()
+    if isinstance(kind, type) and issubclass(kind, (IntEnum, IntFlag)) and kind.__module__ != "enum"
+}
+"""The enumerations above, by name."""
+
+NUMBERS = {
+    "CORE_SPEC_THREAD": 1 << 15,
+    "MEM_PER_CPU": 1 << 63,
+    "NICE_OFFSET": 1 << 31,
+    **{f"NO_VAL{width}": (1 << bits) - 2 for width, bits in (("8", 8), ("16", 16), ("", 32), ("64", 64))},
+    **{f"INFINITE{width}": (1 << bits) - 1 for width, bits in (("8", 8), ("16", 16), ("", 32), ("64", 64))},
+}
+"""Numbers of slurm.h that mean something to slurmhooks; handlers see None and UNLIMITED in their place."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return a constant by its name alone."""
+    for kind in KINDS.values():
+        if name in kind.__members__:
+            return kind[name]
+    if name in NUMBERS:
+        return NUMBERS[name]
+    if not name.startswith("_"):
+        try:
+            return getattr(ESLURM, name)
+        except AttributeError:
+            pass
+    raise AttributeError(f"no constant of Slurm is called {name!r}")

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Specifications of job arrays."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
+
+LAST_TASK = 4_000_000
+"""One less than the largest MaxArraySize of slurm.conf(5)."""
+MOST_NAMED = 4 * (LAST_TASK + 1)
+"""Most task ids in a specification, those that several ranges name counted each time: bounds what counting costs."""
+ARRAY_ITEM = re.compile(rf"({NUMBER})(?:-({NUMBER})(?::({NUMBER}))?)?", re.ASCII)
+LIMIT = re.compile(NUMBER, re.ASCII)
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """Which tasks a job array has, as in array_inx: ``0-10:2,15%3``.
+
+    Attributes:
+        ranges: of task ids, as written.
+        limit: most tasks at a time; None for no limit.
+    """
+
+    ranges: tuple[range, ...]
+    limit: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ArraySpec:
+        """Read a specification.
+
+        Raises:
+            NotationError: it is none, or its ranges name more tasks than :data:`MOST_NAMED`.
+        """
+        body, percent, limit = text.partition("%")
+        ranges = []
+        for item in re.sub(r"[\[\]]", "", body).split(","):
+            match = ARRAY_ITEM.fullmatch(item)
+            first, last, step = match.groups() if match else ("", None, None)
+            if not match or int(last or first) < int(first) or step == "0" * len(step or ""):
+                raise NotationError(
+                    f"not an array specification: {text!r}; {item!r} is no range of tasks", code="ESLURM_INVALID_ARRAY"
+                )
+            if int(last or first) > LAST_TASK:
+                raise NotationError(
+                    f"not an array specification: {text!r}; the last task that Slurm can have is {LAST_TASK}",
+                    code="ESLURM_INVALID_ARRAY",
+                )
+            ranges.append(range(int(first), int(last or first) + 1, int(step or 1)))
+        if sum(map(len, ranges)) > MOST_NAMED:
+            raise NotationError(
+                f"not an array specification: {text!r}; its ranges name more than {MOST_NAMED} tasks",
+                code="ESLURM_INVALID_ARRAY",
+            )
+        if percent and not LIMIT.fullmatch(limit):
+            raise NotationError(
+                f"not an array specification: {text!r}; {limit!r} is no number of tasks", code="ESLURM_INVALID_ARRAY"
+            )
+        return cls(tuple(ranges), int(limit) or None if percent else None)
+
+    @property
+    def tasks(self) -> list[int]:
+        """The ids of all tasks, each once, in order: possibly millions, as users write them."""
+        return list(self)
+
+    def __iter__(self) -> Iterator[int]:
+        """Return the ids of all tasks, each once, in order."""
+        return (task for task, _ in itertools.groupby(heapq.merge(*self.ranges)))
+
+    def __len__(self) -> int:
+        """Return how many tasks there are."""
+        ranges = sorted(set(self.ranges), key=lambda tasks: tasks.start)
+        if all(one[-1] < other.start for one, other in itertools.pairwise(ranges)):
+            return sum(map(len, ranges))
+        # They overlap: a byte for each id between the first and the last, not an object.
+        first, last = ranges[0].start, max(tasks[-1] for tasks in ranges)
+        marks = bytearray(last - first + 1)
+        for tasks in ranges:
+            marks[tasks.start - first : tasks[-1] - first + 1 : tasks.step] = b"\1" * len(tasks)
+        return marks.count(1)
+
+    def __contains__(self, task: object) -> bool:
+        """Tell whether there is a task of that id."""
+        return any(task in tasks for tasks in self.ranges)
+
+    def __str__(self) -> str:
+        """Return it as Slurm reads it."""
+        words = []
+        for tasks in self.ranges:
+            word = str(tasks.start) if len(tasks) == 1 else f"{tasks.start}-{tasks[-1]}"
+            words.append(word + (f":{tasks.step}" if len(tasks) > 1 and tasks.step != 1 else ""))
+        return ",".join(words) + (f"%{self.limit}" if self.limit else "")

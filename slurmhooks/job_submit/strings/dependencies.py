@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Dependencies on other jobs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
+
+KINDS = ("after", "afterany", "afterburstbuffer", "aftercorr", "afternotok", "afterok", "expand")
+JOB_REF = re.compile(rf"({NUMBER})(?:_({NUMBER}|\*|\[[-\d,:]+\]))?(?:\+({NUMBER}))?(?:\((\w+)\))?", re.ASCII)
+DEPENDENCY = re.compile(r"([a-z]+)(?::([^,?]+)|(?:\((\w+)\))?)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class JobRef:
+    """A job that another waits for.
+
+    Attributes:
+        job_id: its id.
+        task: of a job array: a number, ``*`` for all tasks, or ``[...]`` with task ids; None for the job itself.
+        delay: minutes to wait on top; 0 for none.
+        state: how Slurm shows whether it is fulfilled: ``unfulfilled``, ``failed``; None where it is asked for.
+    """
+
+    job_id: int
+    task: str | None = None
+    delay: int = 0
+    state: str | None = None
+
+    def __str__(self) -> str:
+        """Return it as Slurm reads it: ``12_3+5``."""
+        text = f"{self.job_id}" + (f"_{self.task}" if self.task is not None else "")
+        return text + (f"+{self.delay}" if self.delay else "") + (f"({self.state})" if self.state else "")
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """One condition: ``afterok:12:13``, ``singleton``."""
+
+    kind: str
+    jobs: tuple[JobRef, ...] = ()
+    state: str | None = None
+
+    def __str__(self) -> str:
+        """Return it as Slurm reads it."""
+        return ":".join([self.kind, *map(str, self.jobs)]) + (f"({self.state})" if self.state else "")
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """What a job waits for, as in dependency: ``afterok:12:13,singleton``.
+
+    Attributes:
+        conditions: in their order.
+        any: one of them is enough (they are written with "?" between them).
+    """
+
+    conditions: tuple[Dependency, ...] = ()
+    any: bool = False
+
+    @classmethod
+    def parse(cls, text: str | None) -> Dependencies:
+        """Read a list of conditions. ``12,13`` is an older spelling of ``afterany:12,afterany:13``, and ``0`` is none.
+
+        Raises:
+            NotationError: it is none.
+        """
+        if text in (None, "", "0"):
+            return cls()
+        assert text is not None
+        conditions = tuple(_dependency(word, text) for word in re.split(r"[,?]", text))
+        return cls(conditions, "?" in text)
+
+    @property
+    def job_ids(self) -> set[int]:
+        """The ids of all jobs that it names."""
+        return {job.job_id for condition in self.conditions for job in condition.jobs}
+
+    def __iter__(self) -> Iterator[Dependency]:
+        """Return the conditions."""
+        return iter(self.conditions)
+
+    def __len__(self) -> int:
+        """Return how many conditions there are."""
+        return len(self.conditions)
+
+    def __str__(self) -> str:
+        """Return it as Slurm reads it."""
+        return ("?" if self.any else ",").join(map(str, self.conditions))
+
+
+def _dependency(word: str, text: str) -> Dependency:
+    if word[:1].isdecimal():
+        return Dependency("afterany", (_job_ref(word, text),))
+    match = DEPENDENCY.fullmatch(word.lower())
+    if match is not None:
+        kind, jobs, state = match.groups()
+        if kind == "singleton" and not jobs:
+            return Dependency(kind, (), state)
+        if kind in KINDS and jobs and not state:
+            return Dependency(kind, tuple(_job_ref(job, text) for job in jobs.split(":")))
+    kinds = ", ".join(KINDS)
+    raise NotationError(
+        f"not a dependency: {text!r}; {word!r} is neither singleton nor one of {kinds} with job ids",
+        code="ESLURM_DEPENDENCY",
+    )
+
+
+def _job_ref(word: str, text: str) -> JobRef:
+    match = JOB_REF.fullmatch(word)
+    if match is None or not int(match.group(1)) or (match.group(3) and not int(match.group(3))):
+        raise NotationError(f"not a dependency: {text!r}; {word!r} is no job id", code="ESLURM_DEPENDENCY")
+    job_id, task, delay, state = match.groups()
+    return JobRef(int(job_id), task, int(delay or 0), state)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Amounts of memory."""
+
+from __future__ import annotations
+
+import re
+
+from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
+
+MEMORY = re.compile(rf"({NUMBER})(?:([kKmMgGtT])[bB]?)?", re.ASCII)
+MIB = {"m": 1, "g": 1 << 10, "t": 1 << 20}
+
+
+def mem_str_to_mib(text: str) -> int:
+    """Return an amount of memory in MiB, as ``--mem`` reads it: MiB unless it ends in K, M, G or T; K is rounded up.
+
+    Raises:
+        NotationError: it is not an amount of memory.
+    """
+    match = MEMORY.fullmatch(text)
+    if match is None:
+        raise NotationError(
+            f"not an amount of memory: {text!r}; write a number, with K, M, G or T behind it",
+            code="ESLURM_INVALID_TASK_MEMORY",
+        )
+    number, unit = int(match.group(1)), (match.group(2) or "m").lower()
+    return -(-number // 1024) if unit == "k" else number * MIB[unit]
+
+
+def mib_to_mem_str(mib: int) -> str:
+    """Return MiB with the largest unit that keeps it exact: ``8G``, ``1500M``."""
+    for unit, size in (("T", 1 << 20), ("G", 1 << 10)):
+        if mib and mib % size == 0:
+            return f"{mib // size}{unit}"
+    return f"{mib}M"

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Node lists."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+
+from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
+
+NODE_WORD = re.compile(r"(?:[^\s,\[\]]|\[[^\[\]]*\])+")
+BRACKET = re.compile(r"\[([^\[\]]*)\]")
+RANGE = re.compile(rf"({NUMBER})(?:-({NUMBER}))?", re.ASCII)
+NODE_NAME = re.compile(r"(.*?)(\d{0,18})", re.DOTALL | re.ASCII)
+MOST_NODES = 64 * 1024
+"""MAX_SLURM_NODES of slurm.h."""
+LONGEST_NAME = 255
+"""_POSIX_HOST_NAME_MAX of limits.h, in characters."""
+
+
+def expand_nodes(text: str | None) -> list[str]:
+    """Return the names of a node list, in the order of ``scontrol show hostnames``: ``n[01-03,7],gpu1``.
+
+    Raises:
+        NotationError: it is none, it has more nodes than Slurm can have (65536), or a name of more than 255 characters.
+    """
+    text = text or ""
+    if re.search(r"[\[\]]", BRACKET.sub("", text)):
+        raise NotationError(f"not a node list: {text!r}; brackets do not match", code="ESLURM_INVALID_NODE_NAME")
+    # Users write node lists: everything is counted before a name is made.
+    words = [_Word(word) for word in NODE_WORD.findall(text)]
+    if sum(word.count for word in words) > MOST_NODES:
+        raise NotationError(f"more than {MOST_NODES} nodes: {text!r}", code="ESLURM_INVALID_NODE_NAME")
+    return [name for word in words for name in word.names()]
+
+
+class _Word:
+    """A name, or several names in brackets: ``n[01-03,7]-ib``.
+
+    Attributes:
+        count: how many names it has.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Read it, without making the names.
+
+        Raises:
+            NotationError: it is none, has more than 65536 names, or one of more than 255 characters.
+        """
+        fixed = BRACKET.split(text)
+        self._fixed, self._brackets = fixed[::2], [_read_bracket(body, text) for body in fixed[1::2]]
+        longest = sum(map(len, self._fixed)) + sum(max(map(_width, bracket)) for bracket in self._brackets)
+        if longest > LONGEST_NAME:
+            raise NotationError(
+                f"not a node list: {text!r}; a name has more than {LONGEST_NAME} characters",
+                code="ESLURM_INVALID_NODE_NAME",
+            )
+        self.count = 1
+        for bracket in self._brackets:
+            self.count *= sum(last - first + 1 for first, last, _ in bracket)
+            if self.count > MOST_NODES:
+                raise NotationError(f"more than {MOST_NODES} nodes: {text!r}", code="ESLURM_INVALID_NODE_NAME")
+
+    def names(self) -> Iterator[str]:
+        """Make the names."""
+        if not self._brackets:
+            yield self._fixed[0]
+            return
+        # Slurm counts the last bracket fastest, then the first, the second and so on.
+        *outer, last = [_numbers(bracket) for bracket in self._brackets]
+        before, after = self._fixed[:-1], self._fixed[-1]
+        for chosen in itertools.product(*reversed(outer)):
+            start = "".join(itertools.chain(*itertools.zip_longest(before, reversed(chosen), fillvalue="")))
+            for number in last:
+                yield f"{start}{number}{after}"
+
+
+Range = tuple[int, int, int]
+"""First and last number, and the width of the first: shorter numbers have zeros in front."""
+
+
+def _read_bracket(body: str, word: str) -> list[Range]:
+    ranges = []
+    for item in body.split(","):
+        match = RANGE.fullmatch(item)
+        first, last = match.groups() if match else ("", "")
+        if not match or int(last or first) < int(first):
+            raise NotationError(f"not a node list: {word!r}; {item!r} is no range", code="ESLURM_INVALID_NODE_NAME")
+        ranges.append((int(first), int(last or first), len(first)))
+    return ranges
+
+
+def _width(numbers: Range) -> int:
+    _, last, width = numbers
+    return max(width, len(str(last)))
+
+
+def _numbers(ranges: list[Range]) -> list[str]:
+    return [f"{number:0{width}d}" for first, last, width in ranges for number in range(first, last + 1)]
+
+
+def collapse_nodes(names: Iterable[str]) -> str:
+    """Return a node list of names, as ``scontrol show hostlist``: neighbours are joined, the order stays."""
+    words: list[str] = []
+    # A name without a number at its end is a word of its own, also beside one that only adds a number.
+    for (prefix, numbered), group in itertools.groupby(map(_node_name, names), lambda name: (name[0], name[1] != "")):
+        digits = [number for _, number in group]
+        if not numbered:
+            words += [prefix] * len(digits)
+            continue
+        joined = ",".join(first if first == last else f"{first}-{last}" for first, last in _ranges(digits))
+        words.append(f"{prefix}{joined}" if len(digits) == 1 else f"{prefix}[{joined}]")
+    return ",".join(words)
+
+
+def _node_name(name: str) -> tuple[str, str]:
+    match = NODE_NAME.fullmatch(name)
+    assert match is not None  # everything matches
+    return match.group(1), match.group(2)
+
+
+def _ranges(digits: list[str]) -> Iterator[tuple[str, str]]:
+    """Join what follows each other; as hostlist.c, of numbers whose widths can be the same."""
+    start = end = digits[0]
+    for number in digits[1:]:
+        if int(number) != int(end) + 1 or not _widths_agree(start, number):
+            yield start, end
+            start = number
+        end = number
+    yield start, end
+
+
+def _widths_agree(one: str, other: str) -> bool:
+    """Tell whether two numbers have the same zeros in front when they are written with the same width."""
+
+    def zeros(number: str, width: int) -> int:
+        return max(0, width - len(str(int(number))))
+
+    first = zeros(one, len(one)) == zeros(one, len(other))
+    return first or zeros(other, len(other)) == zeros(other, len(one))

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Lists of trackable resources (TRES)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from slurmhooks.job_submit.strings.memory import mem_str_to_mib, mib_to_mem_str
+from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
+
+OWN_TRES = frozenset({"billing", "cpu", "energy", "mem", "node", "pages", "vmem"})
+"""TRES that are no kind of something: no slash, no type."""
+TRES_WITH_NAMES = frozenset({"bb", "fs", "gres", "ic", "license", "interconnect"})
+COUNT = re.compile(rf"({NUMBER})([kKmMgGtTpP])?([iI]?[bB])?", re.ASCII)
+TRES_ITEM = re.compile(r"([^(]*)(?:\(([^()]*)\))?")
+
+
+@dataclass(frozen=True)
+class TresItem:
+    """One trackable resource.
+
+    Attributes:
+        name: ``cpu``, ``mem``, ``gres/gpu``, ``license/matlab``.
+        type: of a GRES: ``a100``; None for any.
+        count: how many; of ``mem`` in MiB.
+        where: what stands in parentheses behind it, such as ``S:0-1`` or ``IDX:0,2``; None for nothing.
+    """
+
+    name: str
+    type: str | None = None
+    count: int = 1
+    where: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Name and type: ``gres/gpu:a100``."""
+        return self.name if self.type is None else f"{self.name}:{self.type}"
+
+    def __str__(self) -> str:
+        """Return it as Slurm reads it: ``gres/gpu:a100=4``."""
+        count = mib_to_mem_str(self.count) if self.name == "mem" else str(self.count)
+        return f"{self.key}={count}" + (f"({self.where})" if self.where is not None else "")
+
+
+@dataclass(frozen=True)
+class Tres:
+    """A list of trackable resources, as in tres_per_node, gres, tres_fmt_req_str: ``cpu=4,mem=8G,gres/gpu:a100=2``."""
+
+    items: tuple[TresItem, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str | None) -> Tres:
+        """Read a list. What has neither a slash nor a name that Slurm knows is a GRES: ``gpu:2`` is ``gres/gpu=2``.
+
+        Raises:
+            NotationError: it is none.
+        """
+        if re.search(r"[()]", re.sub(r"\([^()]*\)", "", text or "")):
+            raise NotationError(f"not a list of TRES: {text!r}; parentheses do not match", code="ESLURM_INVALID_TRES")
+        # Commas inside parentheses belong to the item.
+        words = re.findall(r"(?:[^,(]|\([^()]*\))+", text or "")
+        return cls(tuple(_tres_item(word) for word in words))
+
+    def __getitem__(self, key: str) -> int:
+        """Return how many there are of a name over all types, or of a name and a type; 0 if it is not in the list."""
+        return sum(item.count for item in self.items if key in (item.name, item.key))
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether a name, or a name with a type, is in the list."""
+        return any(key in (item.name, item.key) for item in self.items)
+
+    def __iter__(self) -> Iterator[TresItem]:
+        """Return the items, in their order."""
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        """Return how many items there are."""
+        return len(self.items)
+
+    def __str__(self) -> str:
+        """Return the list as Slurm reads it."""
+        return ",".join(map(str, self.items))
+
+    def with_count(self, key: str, count: int) -> Tres:
+        """Return the list with another count of a name (with its type, if it has one); 0 takes it out."""
+        others = tuple(item for item in self.items if item.key != key)
+        if not count:
+            return Tres(others)
+        if len(others) < len(self.items):
+            return Tres(tuple(replace(item, count=count) if item.key == key else item for item in self.items))
+        name, _, kind = key.partition(":")
+        return Tres((*self.items, TresItem(name, kind or None, count)))
+
+
+def _tres_item(word: str) -> TresItem:
+    match = TRES_ITEM.fullmatch(word.strip())
+    if match is None or not match.group(1):
+        raise NotationError(f"not a TRES: {word!r}", code="ESLURM_INVALID_TRES")
+    text, where = match.groups()
+    # As slurm_get_next_tres(): the kind ends at the first of "/", ":" or "=".
+    kind, rest = re.fullmatch(r"([^/:=]*)[/:]?(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    if kind in OWN_TRES:
+        if text[len(kind) : len(kind) + 1] == "/":
+            raise NotationError(f"not a TRES: {word!r}; {kind} has no kinds", code="ESLURM_INVALID_TRES")
+        name, type_, amount = kind, None, rest.removeprefix("=") or "1"
+    else:
+        if kind not in TRES_WITH_NAMES:
+            kind, rest = "gres", text
+        if "=" in rest:
+            rest, _, amount = rest.rpartition("=")
+            name, _, type_ = rest.partition(":")
+        else:
+            parts = rest.split(":")
+            amount = parts.pop() if len(parts) > 1 and COUNT.fullmatch(parts[-1]) else "1"
+            if len(parts) > 2:
+                raise NotationError(f"not a TRES: {word!r}", code="ESLURM_INVALID_TRES")
+            name, type_ = parts[0], parts[1] if len(parts) == 2 else None
+        if not name or (type_ == "" and ":" in rest) or (type_ or "").count(":"):
+            raise NotationError(f"not a TRES: {word!r}", code="ESLURM_INVALID_TRES")
+        name, type_ = f"{kind}/{name}", type_ or None
+        if type_ is not None and kind != "gres":
+            raise NotationError(f"not a TRES: {word!r}; only gres/ have types", code="ESLURM_INVALID_TRES")
+    try:
+        count = mem_str_to_mib(amount) if name == "mem" else _count(amount)
+    except ValueError as error:
+        raise NotationError(f"not a TRES: {word!r}; {error}", code="ESLURM_INVALID_TRES") from None
+    return TresItem(name, type_, count, where)
+
+
+def _count(text: str) -> int:
+    """Return a count: K, M, G, T, P are powers of 1024, and of 1000 with a B behind them."""
+    match = COUNT.fullmatch(text)
+    if match is None or (match.group(3) and not match.group(2)):
+        raise NotationError(f"not a count: {text!r}", code="ESLURM_INVALID_TRES")
+    number, unit, byte = match.groups()
+    if not unit:
+        return int(number)
+    base = 1000 if byte and byte.lower() == "b" else 1024
+    return int(number) * int(base ** ("kmgtp".index(unit.lower()) + 1))

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Keep what handlers log."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from slurmhooks.log import LEVELS, PREFIX, log
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class CapturedLog:
+    """What handlers log inside ``with captured.capturing():``.
+
+    Attributes:
+        lines: for Slurm's log, each as ``level: text``.
+        user_messages: the texts of ``log.user``, one item a call.
+    """
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.lines: list[str] = []
+        self.user_messages: list[str] = []
+
+    @contextlib.contextmanager
+    def capturing(self) -> Iterator[None]:
+        """Direct the log here instead of to Slurm, until the block ends."""
+        outlets = log.outlets
+        log.attach(self._add_line, self.user_messages.append)
+        try:
+            yield
+        finally:
+            log.attach(*outlets)
+
+    def _add_line(self, level: int, text: str) -> None:
+        self.lines.append(f"{LEVELS[level]}: {text.removeprefix(PREFIX)}")

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A stand-in for sbatch: makes the fields of a submission from a batch script and options.
+
+Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_opts.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+
+from slurmhooks.testing.sbatch.options import ARGUMENT, FLAG, OPTIONS, SHORT, Fields, Setter
+from slurmhooks.testing.sbatch.values import SbatchError
+
+__all__ = ["SbatchError", "apply", "script_options", "submission"]
+
+MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
+HETEROGENEOUS = ("hetjob", "packjob")
+
+
+def script_options(text: str) -> list[str]:
+    """Return the words of the ``#SBATCH`` lines before the first command of a script."""
+    words: list[str] = []
+    for line in text.splitlines():
+        found = MAGIC.match(line)
+        if found is None:
+            if line.strip() and not line.lstrip().startswith("#"):
+                break
+            continue
+        try:
+            parts = shlex.split(found.group(1))
+        except ValueError as error:
+            raise SbatchError(f"{line}: {error}") from error
+        if parts and parts[0].lower() in HETEROGENEOUS:
+            break
+        for part in parts:
+            if part.startswith("#"):
+                break
+            words.append(part)
+    return words
+
+
+def apply(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
+    """Set the fields that options set.
+
+    Args:
+        words: options as on sbatch's command line.
+        fields: are changed.
+        notes: are added to, for what is not known here.
+
+    Raises:
+        SbatchError: sbatch would not take it either.
+    """
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        if word.startswith("--") and len(word) > 2:
+            given, equals, value = word[2:].partition("=")
+            _long(given, value if equals else None, left, fields, notes)
+        elif word.startswith("-") and len(word) > 1:
+            _short(word[1:], left, fields, notes)
+        else:
+            raise SbatchError(f"{word!r} is no option")
+
+
+def _long(given: str, value: str | None, left: list[str], fields: Fields, notes: list[str]) -> None:
+    fitting = [given] if given in OPTIONS else [name for name in OPTIONS if name.startswith(given)]
+    if len(fitting) != 1:
+        if value is None and left and not left[0].startswith("-"):
+            value = left.pop(0)
+        shown = f"--{given}" if value is None else f"--{given}={value}"
+        notes.append(f"{shown}: sets no field that is known here; left out")
+        return
+    name = fitting[0]
+    _, takes, take = OPTIONS[name]
+    if takes == FLAG and value is not None:
+        raise SbatchError(f"--{name} takes no argument")
+    if takes == ARGUMENT and value is None:
+        if not left:
+            raise SbatchError(f"--{name} needs an argument")
+        value = left.pop(0)
+    _take(f"--{name}", take, value or "", fields)
+
+
+def _short(letters: str, left: list[str], fields: Fields, notes: list[str]) -> None:
+    while letters:
+        letter, letters = letters[0], letters[1:]
+        if letter not in SHORT:
+            notes.append(f"-{letter}{letters}: sets no field that is known here; left out")
+            return
+        _, takes, take = OPTIONS[SHORT[letter]]
+        if takes == FLAG:
+            _take(f"-{letter}", take, "", fields)
+            continue
+        value, letters = letters, ""
+        if takes == ARGUMENT and not value:
+            if not left:
+                raise SbatchError(f"-{letter} needs an argument")
+            value = left.pop(0)
+        _take(f"-{letter}", take, value, fields)
+
+
+def _take(option: str, take: Setter, value: str, fields: Fields) -> None:
+    try:
+        take(fields, value)
+    except SbatchError as error:
+        raise SbatchError(f"{option}: {error}") from error
+
+
+def submission(script: str, text: str, words: Sequence[str], notes: list[str]) -> Fields:
+    """Return the fields of what sbatch would send.
+
+    Args:
+        script: the script's name.
+        text: its content.
+        words: options of the command line, which go before those in the script.
+        notes: are added to, for what is not known here.
+
+    Raises:
+        SbatchError: sbatch would not take it.
+    """
+    if not text.startswith("#!"):
+        raise SbatchError(f"{script}: a batch script begins with #! and an interpreter, or sbatch refuses it")
+    fields: Fields = {
+        "name": os.path.basename(script),
+        "script": text,
+        "argv": [script],
+        "work_dir": os.getcwd(),
+        "environment": dict(os.environ),
+    }
+    apply(script_options(text), fields, notes)
+    apply(words, fields, notes)
+    _derive(fields)
+    return fields
+
+
+def _derive(fields: Fields) -> None:
+    """Set what follows from several options."""
+    tasks, per_node, least = fields.get("num_tasks"), fields.get("ntasks_per_node"), fields.get("min_nodes")
+    if tasks is not None and per_node and least is None:
+        least = fields["min_nodes"] = -(-tasks // per_node)
+    if tasks is None:
+        tasks = least * per_node if per_node and least and least == fields.get("max_nodes") else 1
+    fields["min_cpus"] = (least or 1) if fields.get("overcommit") else tasks * fields.get("cpus_per_task", 1)

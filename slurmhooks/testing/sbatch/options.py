@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The options of sbatch, each with the fields of a submission that it sets.
+
+Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_opts.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from slurmhooks.job_submit.constants import MailType, OpenMode, Profile, Shared, TaskDist, TaskDistFlag, WarnFlag
+from slurmhooks.testing.sbatch.values import SbatchError, mib, minutes, moment, number, seconds
+
+Fields = dict[str, Any]
+Setter = Callable[[Fields, str], None]
+
+SIGNAL_TIME = 60
+"""Seconds before the end of the job at which sbatch sends a signal by default."""
+
+
+def text_of(field: str) -> Setter:
+    """Return what takes the text as it is."""
+
+    def take(fields: Fields, text: str) -> None:
+        fields[field] = text
+
+    return take
+
+
+def value_of(field: str, read: Callable[[str], Any]) -> Setter:
+    """Return what reads the text."""
+
+    def take(fields: Fields, text: str) -> None:
+        fields[field] = read(text)
+
+    return take
+
+
+def always(field: str, value: Any) -> Setter:
+    """Return what sets a value whatever the text is."""
+    return value_of(field, lambda _: value)
+
+
+def names_of(field: str, known: Mapping[str, Any]) -> Setter:
+    """Return what reads words separated by commas as flags."""
+
+    def take(fields: Fields, text: str) -> None:
+        found = 0
+        for word in text.split(","):
+            if word.strip().upper() not in known:
+                raise SbatchError(f"{word!r} is none of {', '.join(sorted(known))}")
+            found |= int(known[word.strip().upper()])
+        fields[field] = found
+
+    return take
+
+
+def one_of(field: str, known: Mapping[str, Any]) -> Setter:
+    """Return what reads one word."""
+
+    def take(fields: Fields, text: str) -> None:
+        if text.lower() not in known:
+            raise SbatchError(f"{text!r} is none of {', '.join(sorted(word for word in known if word))}")
+        fields[field] = known[text.lower()]
+
+    return take
+
+
+def tres(field: str, prefix: str = "") -> Setter:
+    """Return what adds to a list of TRES."""
+
+    def take(fields: Fields, text: str) -> None:
+        added = f"{prefix}{text}"
+        fields[field] = f"{fields[field]},{added}" if fields.get(field) else added
+
+    return take
+
+
+def generic_resources(fields: Fields, text: str) -> None:
+    """``--gres``."""
+    if text.lower() != "none":
+        words = (word if "/" in word.split(":")[0] else f"gres/{word}" for word in text.split(","))
+        tres("tres_per_node")(fields, ",".join(words))
+
+
+def nodes(fields: Fields, text: str) -> None:
+    """``--nodes``: a number, a range, or numbers that would do."""
+    if "," in text or ":" in text:
+        found = [int(digits) for digits in re.findall(r"\d+", re.sub(r":\d+", "", text))]
+        fields.update(min_nodes=min(found), max_nodes=max(found), job_size_str=text)
+        return
+    least, _, most = text.partition("-")
+    fields.update(min_nodes=number(least), max_nodes=number(most or least))
+
+
+def signal(fields: Fields, text: str) -> None:
+    """``--signal=[{R|B}:]SIGNAL[@SECONDS]``."""
+    import signal as signals
+
+    flags, found = 0, re.fullmatch(r"(?:([RB]+):)?(\w+)(?:@(\d+))?", text, re.IGNORECASE)
+    if found:
+        name = found.group(2).upper().removeprefix("SIG")
+        value = int(name) if name.isdigit() else getattr(signals, f"SIG{name}", None)
+    if not found or value is None:
+        raise SbatchError(f"{text!r} is no signal, such as B:USR1@60")
+    for letter, flag in (("B", WarnFlag.KILL_JOB_BATCH), ("R", WarnFlag.KILL_JOB_RESV)):
+        flags |= flag if letter in (found.group(1) or "").upper() else 0
+    fields.update(warn_signal=int(value), warn_time=int(found.group(3) or SIGNAL_TIME), warn_flags=int(flags))
+
+
+def switches(fields: Fields, text: str) -> None:
+    """``--switches=COUNT[@TIME]``."""
+    count, _, wait = text.partition("@")
+    fields["req_switch"] = number(count)
+    if wait:
+        fields["wait4switch"] = seconds(wait)
+
+
+def distribution(fields: Fields, text: str) -> None:
+    """``--distribution``."""
+    kind, *more = text.lower().split(",")
+    parts = ["block" if part == "*" else "cfull" if part == "fcyclic" else part for part in kind.split(":")]
+    plane = parts[0].partition("=")
+    name = "SLURM_DIST_" + ("PLANE" if plane[0] == "plane" else "_".join(parts).upper())
+    if name not in TaskDist.__members__:
+        raise SbatchError(f"{text!r} is no distribution, such as block:cyclic")
+    fields["task_dist"] = int(TaskDist[name])
+    if plane[2]:
+        fields["plane_size"] = number(plane[2])
+    flags = {"pack": TaskDistFlag.SLURM_DIST_PACK_NODES, "nopack": TaskDistFlag.SLURM_DIST_NO_PACK_NODES}
+    for word in more:
+        one_of("task_dist_flags", flags)(fields, word)
+
+
+def burst_buffer_file(fields: Fields, text: str) -> None:
+    """``--bbf``."""
+    try:
+        fields["burst_buffer"] = Path(text).read_text(errors="surrogateescape")
+    except OSError as error:
+        raise SbatchError(f"{text}: {error.strerror}") from error
+
+
+def identity(field: str, kind: str) -> Setter:
+    """Return what reads the name or number of a user or group."""
+
+    def take(fields: Fields, text: str) -> None:
+        import grp
+        import pwd
+
+        try:
+            fields[field] = (
+                int(text)
+                if text.isdigit()
+                else (pwd.getpwnam(text).pw_uid if kind == "user" else grp.getgrnam(text).gr_gid)
+            )
+        except KeyError:
+            raise SbatchError(f"there is no {kind} {text!r} here") from None
+
+    return take
+
+
+def nothing(fields: Fields, text: str) -> None:
+    """What sets no field of the submission."""
+
+
+MAIL = {
+    "BEGIN": MailType.MAIL_JOB_BEGIN,
+    "END": MailType.MAIL_JOB_END,
+    "FAIL": MailType.MAIL_JOB_FAIL,
+    "REQUEUE": MailType.MAIL_JOB_REQUEUE,
+    "INVALID_DEPEND": MailType.MAIL_INVALID_DEPEND,
+    "STAGE_OUT": MailType.MAIL_JOB_STAGE_OUT,
+    "TIME_LIMIT": MailType.MAIL_JOB_TIME100,
+    "TIME_LIMIT_90": MailType.MAIL_JOB_TIME90,
+    "TIME_LIMIT_80": MailType.MAIL_JOB_TIME80,
+    "TIME_LIMIT_50": MailType.MAIL_JOB_TIME50,
+    "ARRAY_TASKS": MailType.MAIL_ARRAY_TASKS,
+    "NONE": 0,
+}
+MAIL["ALL"] = MAIL["BEGIN"] | MAIL["END"] | MAIL["FAIL"] | MAIL["REQUEUE"] | MAIL["INVALID_DEPEND"] | MAIL["STAGE_OUT"]
+PROFILES = {name.removeprefix("ACCT_GATHER_PROFILE_"): int(value) for name, value in Profile.__members__.items()}
+SHARED = {"": "NONE", "exclusive": "NONE", "oversubscribe": "OK", "user": "USER", "mcs": "MCS", "topo": "TOPO"}
+EXCLUSIVE = {word: int(Shared.__members__[f"JOB_SHARED_{name}"]) for word, name in SHARED.items()
+             if f"JOB_SHARED_{name}" in Shared.__members__}  # fmt: skip
+MODES = {"append": OpenMode.OPEN_MODE_APPEND, "truncate": OpenMode.OPEN_MODE_TRUNCATE,
+         "a": OpenMode.OPEN_MODE_APPEND, "t": OpenMode.OPEN_MODE_TRUNCATE}  # fmt: skip
+
+ARGUMENT, FLAG, OPTIONAL = "argument", "flag", "optional"
+
+OPTIONS: dict[str, tuple[str, str, Setter]] = {
+    "account": ("A", ARGUMENT, text_of("account")),
+    "acctg-freq": ("", ARGUMENT, text_of("acctg_freq")),
+    "array": ("a", ARGUMENT, text_of("array_inx")),
+    "batch": ("", ARGUMENT, text_of("batch_features")),
+    "bb": ("", ARGUMENT, text_of("burst_buffer")),
+    "bbf": ("", ARGUMENT, burst_buffer_file),
+    "begin": ("b", ARGUMENT, value_of("begin_time", moment)),
+    "chdir": ("D", ARGUMENT, text_of("work_dir")),
+    "cluster-constraint": ("", ARGUMENT, text_of("cluster_features")),
+    "clusters": ("M", ARGUMENT, text_of("clusters")),
+    "comment": ("", ARGUMENT, text_of("comment")),
+    "constraint": ("C", ARGUMENT, text_of("features")),
+    "container": ("", ARGUMENT, text_of("container")),
+    "container-id": ("", ARGUMENT, text_of("container_id")),
+    "context": ("", ARGUMENT, text_of("req_context")),
+    "contiguous": ("", FLAG, always("contiguous", 1)),
+    "core-spec": ("S", ARGUMENT, value_of("core_spec", number)),
+    "cores-per-socket": ("", ARGUMENT, value_of("cores_per_socket", number)),
+    "cpus-per-gpu": ("", ARGUMENT, tres("cpus_per_tres", "gres/gpu:")),
+    "cpus-per-task": ("c", ARGUMENT, value_of("cpus_per_task", number)),
+    "deadline": ("", ARGUMENT, value_of("deadline", moment)),
+    "delay-boot": ("", ARGUMENT, value_of("delay_boot", seconds)),
+    "dependency": ("d", ARGUMENT, text_of("dependency")),
+    "distribution": ("m", ARGUMENT, distribution),
+    "error": ("e", ARGUMENT, text_of("std_err")),
+    "exclude": ("x", ARGUMENT, text_of("exc_nodes")),
+    "exclusive": ("", OPTIONAL, one_of("shared", EXCLUSIVE)),
+    "export": ("", ARGUMENT, nothing),
+    "export-file": ("", ARGUMENT, nothing),
+    "extra": ("", ARGUMENT, text_of("extra")),
+    "gid": ("", ARGUMENT, identity("group_id", "group")),
+    "gpu-freq": ("", ARGUMENT, tres("tres_freq", "gpu:")),
+    "gpus": ("G", ARGUMENT, tres("tres_per_job", "gres/gpu:")),
+    "gpus-per-node": ("", ARGUMENT, tres("tres_per_node", "gres/gpu:")),
+    "gpus-per-socket": ("", ARGUMENT, tres("tres_per_socket", "gres/gpu:")),
+    "gpus-per-task": ("", ARGUMENT, tres("tres_per_task", "gres/gpu:")),
+    "gres": ("", ARGUMENT, generic_resources),
+    "hold": ("H", FLAG, always("priority", 0)),
+    "ignore-pbs": ("", FLAG, nothing),
+    "input": ("i", ARGUMENT, text_of("std_in")),
+    "job-name": ("J", ARGUMENT, text_of("name")),
+    "licenses": ("L", ARGUMENT, text_of("licenses")),
+    "mail-type": ("", ARGUMENT, names_of("mail_type", MAIL)),
+    "mail-user": ("", ARGUMENT, text_of("mail_user")),
+    "mcs-label": ("", ARGUMENT, text_of("mcs_label")),
+    "mem": ("", ARGUMENT, value_of("min_mem_per_node", mib)),
+    "mem-per-cpu": ("", ARGUMENT, value_of("min_mem_per_cpu", mib)),
+    "mem-per-gpu": ("", ARGUMENT, lambda fields, text: tres("mem_per_tres", "gres/gpu:")(fields, str(mib(text)))),
+    "mincpus": ("", ARGUMENT, value_of("pn_min_cpus", number)),
+    "network": ("", ARGUMENT, text_of("network")),
+    "nice": ("", OPTIONAL, value_of("nice", lambda text: number(text or "100"))),
+    "no-kill": ("k", OPTIONAL, lambda fields, text: None if text == "off" else fields.update(kill_on_node_fail=0)),
+    "no-requeue": ("", FLAG, always("requeue", 0)),
+    "nodelist": ("w", ARGUMENT, text_of("req_nodes")),
+    "nodes": ("N", ARGUMENT, nodes),
+    "ntasks": ("n", ARGUMENT, value_of("num_tasks", number)),
+    "ntasks-per-core": ("", ARGUMENT, value_of("ntasks_per_core", number)),
+    "ntasks-per-gpu": ("", ARGUMENT, value_of("ntasks_per_tres", number)),
+    "ntasks-per-node": ("", ARGUMENT, value_of("ntasks_per_node", number)),
+    "ntasks-per-socket": ("", ARGUMENT, value_of("ntasks_per_socket", number)),
+    "oom-kill-step": ("", OPTIONAL, value_of("oom_kill_step", lambda text: number(text or "1"))),
+    "open-mode": ("", ARGUMENT, one_of("open_mode", MODES)),
+    "output": ("o", ARGUMENT, text_of("std_out")),
+    "overcommit": ("O", FLAG, always("overcommit", 1)),
+    "oversubscribe": ("s", FLAG, always("shared", int(Shared.__members__["JOB_SHARED_OK"]))),
+    "parsable": ("", FLAG, nothing),
+    "partition": ("p", ARGUMENT, text_of("partition")),
+    "prefer": ("", ARGUMENT, text_of("prefer")),
+    "priority": ("", ARGUMENT, value_of("priority", number)),
+    "profile": ("", ARGUMENT, names_of("profile", PROFILES)),
+    "propagate": ("", OPTIONAL, nothing),
+    "qos": ("q", ARGUMENT, text_of("qos")),
+    "quiet": ("Q", FLAG, nothing),
+    "reboot": ("", FLAG, always("reboot", 1)),
+    "requeue": ("", FLAG, always("requeue", 1)),
+    "reservation": ("", ARGUMENT, text_of("reservation")),
+    "resv-ports": ("", OPTIONAL, value_of("resv_port_cnt", lambda text: number(text or "0"))),
+    "segment": ("", ARGUMENT, value_of("segment_size", number)),
+    "signal": ("", ARGUMENT, signal),
+    "sockets-per-node": ("", ARGUMENT, value_of("sockets_per_node", number)),
+    "switches": ("", ARGUMENT, switches),
+    "test-only": ("", FLAG, nothing),
+    "thread-spec": ("", ARGUMENT, value_of("thread_spec", number)),
+    "threads-per-core": ("", ARGUMENT, value_of("threads_per_core", number)),
+    "time": ("t", ARGUMENT, value_of("time_limit", minutes)),
+    "time-min": ("", ARGUMENT, value_of("time_min", minutes)),
+    "tmp": ("", ARGUMENT, value_of("pn_min_tmp_disk", mib)),
+    "tres-bind": ("", ARGUMENT, text_of("tres_bind")),
+    "tres-per-task": ("", ARGUMENT, tres("tres_per_task")),
+    "uid": ("", ARGUMENT, identity("user_id", "user")),
+    "verbose": ("v", FLAG, nothing),
+    "wait": ("W", FLAG, nothing),
+    "wait-all-nodes": ("", ARGUMENT, value_of("wait_all_nodes", number)),
+    "wckey": ("", ARGUMENT, text_of("wckey")),
+}
+"""By long name: the short one, whether it takes an argument, and what it sets."""
+
+SHORT = {short: name for name, (short, _, _) in OPTIONS.items() if short}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.cli import configuration, slurm
+
+from .conftest import Machine
+
+PLUGINS = Path("/opt/plugins")
+
+
+def lines(machine: Machine) -> dict[str, bool]:
+    """Give each line that is needed, and whether it is there."""
+    return {setting.line: setting.present for setting in configuration.settings(machine.etc, PLUGINS)}
+
+
+def test_bare_site_needs_everything(machine: Machine) -> None:
+    """With no configuration at all every line is missing, and PluginDir does not take Slurm's own plugins away."""
+    assert lines(machine) == {
+        f"PluginDir={configuration.UNKNOWN}:/opt/plugins": False,
+        "JobSubmitPlugins=python": False,
+        "required spank_python.so": False,
+        f'[hooks]\npaths = ["{machine.etc}/hooks.d/*.py"]': False,
+    }
+
+
+def test_complete_site_needs_nothing(machine: Machine) -> None:
+    """Lines that are there are seen, as a person may have written them."""
+    (machine.etc / "slurm.conf").write_text(
+        "PluginDir=/usr/lib/slurm:/opt/plugins\nJobSubmitPlugins=lua,job_submit/python\nPlugStackConfig=stack.conf\n"
+    )
+    (machine.etc / "stack.conf").write_text("include stack.d/*.conf\n")
+    (machine.etc / "stack.d").mkdir()
+    (machine.etc / "stack.d" / "python.conf").write_text("# first\noptional  /opt/plugins/spank_python.so x=1\n")
+    (machine.etc / "slurmhooks.toml").write_text("")
+    assert all(lines(machine).values())
+    assert "optional  /opt/plugins/spank_python.so x=1" in lines(machine)
+
+
+def test_other_values_are_kept(machine: Machine) -> None:
+    """The line that is proposed keeps what the site has."""
+    (machine.etc / "slurm.conf").write_text("PluginDir=/usr/lib/slurm\nJobSubmitPlugins=lua, defaults\n")
+    assert lines(machine)["PluginDir=/usr/lib/slurm:/opt/plugins"] is False
+    assert "JobSubmitPlugins=lua,python" in lines(machine)
+
+
+@pytest.mark.parametrize(
+    "line", ["#required spank_python.so", "required spank_python_other.so", "required x.so spank_python.so"]
+)
+def test_similar_lines_do_not_count(machine: Machine, line: str) -> None:
+    """A comment, another plugin or an argument is not our plugin."""
+    (machine.etc / "plugstack.conf").write_text(f"{line}\n")
+    assert lines(machine)["required spank_python.so"] is False
+
+
+def test_default_folder_needs_no_plugin_dir(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the folder where Slurm's own plugins are, no PluginDir line is needed."""
+    monkeypatch.setattr(slurm, "usual_plugin_dirs", lambda root: [PLUGINS])
+    assert not any(line.startswith("PluginDir") for line in lines(machine))
+    monkeypatch.setattr(slurm, "usual_plugin_dirs", lambda root: [Path("/usr/lib/slurm")])
+    assert lines(machine)["PluginDir=/usr/lib/slurm:/opt/plugins"] is False
+
+
+def test_plugin_dir_is_the_first_that_exists(machine: Machine) -> None:
+    """Of the folders in slurm.conf the first that exists is taken, none if none exists."""
+    (machine.etc / "slurm.conf").write_text(f"PluginDir=/no/such:{machine.bin}:{machine.etc}\n")
+    assert configuration.find_plugin_dir(machine.etc) == machine.bin
+    (machine.etc / "slurm.conf").write_text("PluginDir=/no/such\n")
+    assert configuration.find_plugin_dir(machine.etc) is None
+
+
+def test_below_a_root() -> None:
+    """While a package is made, absolute paths are those inside it."""
+    assert configuration.below(Path("/tmp/root"), Path("/etc/slurm")) == Path("/tmp/root/etc/slurm")
+    assert configuration.below(Path("/"), Path("/etc/slurm")) == Path("/etc/slurm")
+
+
+def test_folders_that_others_may_change(tmp_path: Path) -> None:
+    """A folder that everybody may write to is told, and so is one below it; one that is missing is not."""
+    open_folder = tmp_path / "open"
+    (open_folder / "lib").mkdir(parents=True)
+    open_folder.chmod(0o777)
+    folders = ["/usr", str(open_folder), str(open_folder / "lib"), "/no/such"]
+    first, second = configuration.writable_by_others(folders)
+    assert first.startswith(f"{open_folder}: it is writable by everybody")
+    assert second.startswith(f"{open_folder}/lib: {open_folder} is writable by everybody")
+    assert first.endswith(f": chmod o-w {open_folder}")

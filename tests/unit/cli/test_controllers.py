@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``slurmhooks check`` and ``info`` say of a running slurmctld; what it answers: tests/native/test_workers.py."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from slurmhooks.cli import embedded_python
+from slurmhooks.worker import requests
+from tests.unit.cli.conftest import Machine, Site
+from tests.unit.cli.test_embedded_python import python
+
+ANSWER: dict[str, Any] = {
+    "supervisor": 100,
+    "generation": 3,
+    "workers": [102, 103],
+    "handlers": [["job_submit", "limits:require_account", "/etc/slurm/hooks.d/limits.py"]],
+    "fault": None,
+}
+
+Call = Callable[..., Result]
+
+
+@pytest.fixture(params=["check", "info"])
+def verb(
+    site: Site, machine: Machine, run: Call, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Call:
+    """Return a function that runs one of the two verbs, where everything else fits."""
+    machine.program("slurmctld", "echo slurm-wlm 24.11.5")
+    monkeypatch.setattr(embedded_python, "inspect", lambda executable: python(version="3.11.2", executable=executable))
+    (site.plugins / "slurmhooks" / "libcore.so").touch()
+    return partial(run, request.param, "--sysconfdir", site.etc)
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, *found: dict[str, Any]) -> list[str]:
+    """Have supervisors answer, and return what they are asked."""
+    asked: list[str] = []
+
+    def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[str, Any]]:
+        asked.append(f"{text} {folder}")
+        return list(found)
+
+    monkeypatch.setattr(requests, "ask", ask)
+    monkeypatch.setattr(requests, "names", lambda folder: ["name"])
+    return asked
+
+
+def test_in_force(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
+    """What a running slurmctld has in force is shown, with the processes that serve it, and is no finding."""
+    asked = answers(monkeypatch, ANSWER)
+    result = verb()
+    assert result.exit_code == 0, result.output
+    assert "slurmctld: generation 3, supervisor 100, workers 102, 103\n" in result.output
+    assert "in force: job_submit handler limits:require_account (/etc/slurm/hooks.d/limits.py)\n" in result.output
+    assert asked == [f"status {site.etc}"]
+    assert json.loads(verb("--json").stdout)["running"] == [ANSWER]
+
+
+def test_kept_in_force(monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
+    """Files that are not in force are a finding, though check itself finds nothing wrong with what is left of them."""
+    fault = {"since": 1700000000.0, "findings": ["/etc/slurm/hooks.d/limits.py: is gone"]}
+    answers(monkeypatch, ANSWER | {"fault": fault})
+    result = verb()
+    assert result.exit_code == 1
+    (line,) = [line for line in result.output.split("\n") if line.startswith("error: slurmctld, since 2023-11-1")]
+    assert line.endswith(": keeps the hooks from before in force: /etc/slurm/hooks.d/limits.py: is gone")
+    answers(monkeypatch, ANSWER | {"fault": fault, "generation": None, "workers": [], "handlers": []})
+    result = verb()
+    assert result.exit_code == 1
+    assert ": no hooks are in force: /etc/slurm/hooks.d/limits.py: is gone" in result.output
+
+
+def test_nobody_answers(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
+    """Where no slurmctld runs, or this user may not ask it, one line says so."""
+    result = verb()
+    assert result.exit_code == 0, result.output
+    assert f"{site.etc}: no slurmctld with the plugin job_submit/python runs on this machine\n" in result.output
+    answers(monkeypatch, {"findings": ["only root and SlurmUser may do this"]})
+    result = verb()
+    assert result.exit_code == 0, result.output
+    assert "what slurmctld has in force is not known: only root and SlurmUser may do this\n" in result.output

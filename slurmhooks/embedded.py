@@ -7,6 +7,7 @@ import posix
 
 from slurmhooks import dispatch, loader, site, trusted
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.loader import Source
 from slurmhooks.log import VERBOSE, log
 
 TYPE_CHECKING = False
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Protocol
 
-    from slurmhooks.loader import Source
-    from slurmhooks.registry import Registry
+    from slurmhooks.registry import Handler, Registry
 
     Answer = tuple[int, bytes | None, int]
 
@@ -60,31 +60,29 @@ def told(answer: Answer) -> Answer:
     return answer[0], None, 0
 
 
-def load(
-    point: str, known: bool, scripts: Callable[[Sequence[Source], Sequence[str]], Sequence[Source]] | None = None
-) -> Registry | None:
+def load(point: str, known: bool, read: Callable[[str, Sequence[str]], list[Handler]] | None = None) -> Registry | None:
     """Load the handlers of a plugin point that has no line of plugstack.conf; None if that fails, with all in the log.
 
     Args:
         point: its name, in the manifest and in the configuration.
         known: the manifest says what to load.
-        scripts: makes Lua scripts loadable, given them and the words of the Lua that the manifest has.
+        read: returns the handlers of the site's Lua script, given its path and the words of the Lua in the manifest.
     """
     if posix.getuid() == 0:
         trusted.guard()
     try:
-        sources, require, lua = _sources(point, known)
-        if scripts is not None:
-            own = scripts([source for source in sources if source.scripted], lua)
-            # As for job_submit: a script runs before the handlers of hook files of the same order.
-            sources = [*own, *(source for source in sources if not source.scripted)]
+        sources, require, lua = _sources(point, known, read is not None)
+        if read is not None:
+            for source in sources:
+                if source.scripted:
+                    source.read = lambda path: read(path, lua)
         return loader.load(sources, require)
     except (ConfigError, LoadError) as error:
         log.user(dispatch.report_findings(error.findings))
         return None
 
 
-def _sources(point: str, known: bool) -> tuple[Sequence[Source], Sequence[str], Sequence[str]]:
+def _sources(point: str, known: bool, with_script: bool) -> tuple[Sequence[Source], Sequence[str], Sequence[str]]:
     """Return what to load, the handlers that are required, and the words of the Lua in the manifest."""
     if known:
         from slurmhooks import manifest
@@ -94,4 +92,6 @@ def _sources(point: str, known: bool) -> tuple[Sequence[Source], Sequence[str], 
             # 'slurmhooks compile' writes no manifest that lacks a required handler.
             return manifest.sources(rows), (), manifest.of_scripts(rows)[0]
     sources, require = site.sources()
-    return sources, require, ()
+    script = site.script_of(point) if with_script else None
+    # A script runs before the handlers of hook files of the same order, as for job_submit.
+    return [*([] if script is None else [Source(path=script)]), *sources], require, ()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What filters of command lines ask of Slurm (native/cli_filter/module.c). An address is that of a ``slurm_opt_t``."""
 
-TELLS_ARGV: int
-"""Whether the option ``argv`` may be read in commands other than sbatch."""
+RELEASE: tuple[int, int]
+"""Of Slurm: (24, 11)."""
 
 def get(address: int, name: bytes, /) -> str | None:
     """Return the text of an option, or None."""

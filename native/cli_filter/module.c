@@ -225,10 +225,11 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC PyInit__slurmhooks_cli_filter(void)
 {
     PyObject *py_module = PyModule_Create(&module);
+    PyObject *py_release =
+        Py_BuildValue("(ii)", SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
 
-    /* Before, the option "argv" reads another command's memory in srun and salloc, and crashes. */
-    if (py_module &&
-        PyModule_AddIntConstant(py_module, "TELLS_ARGV", SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)))
+    if (py_module && PyModule_AddObjectRef(py_module, "RELEASE", py_release))
         Py_CLEAR(py_module);
+    Py_XDECREF(py_release);
     return py_module;
 }

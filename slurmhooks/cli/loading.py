@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurmhooks import config, loader, site, slurm_conf, trusted
 from slurmhooks.cli import configuration
@@ -15,6 +16,9 @@ from slurmhooks.manifest import Line, Point
 from slurmhooks.paths import has_magic, matches
 from slurmhooks.registry import Registry
 from slurmhooks.spank.options import Names, too_many
+
+if TYPE_CHECKING:
+    from slurmhooks.lua.library import Lua
 
 
 class Loaded:
@@ -96,10 +100,15 @@ class Loaded:
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
-        self.points = [
-            Point("scrun", sources, _log_words(read), script),
-            Point("cli_filter", sources, _log_words(read)),
-        ]
+        self.points = [Point("scrun", sources, _log_words(read), script)]
+        filters = Point("cli_filter", sources, _log_words(read))
+        if read.cli_filter.lua is not None:
+            from slurmhooks.lua import cli_filter
+
+            made = cli_filter.source(os.path.join(path.parent, read.cli_filter.lua), read.lua.version)
+            filters.sources = [made, *filters.sources]
+            filters.lua = self._lua(made.path).words
+            sources = [made, *sources]
         if read.job_submit.lua is not None:
             from slurmhooks.lua import job_submit
 
@@ -110,7 +119,8 @@ class Loaded:
             if left:
                 return
         self.registry = loader.load(sources, read.hooks.require)
-        self.points[1].registry = self.registry
+        filters.registry = self.registry
+        self.points.append(filters)
         self.notes += self.registry.notes
         self._watch_config(path, read, sources)
         self.config_files = _files(path, read, sources)
@@ -163,17 +173,27 @@ class Loaded:
         self, registry: Registry, scripts: list[loader.Source], args: tuple[str, ...]
     ) -> tuple[tuple[str, ...], Registry]:
         """Return the words of the Lua and the handlers of a line with its scripts; those that fail are findings."""
-        from slurmhooks.lua import finding, library
         from slurmhooks.lua import spank as lua
+
+        found = self._lua(scripts[0].path)
+        extended = lua.extend(registry, scripts, site.fails_on_error(args), found, self.disabled.append)
+        return found.words, extended
+
+    def _lua(self, script: str | None) -> Lua:
+        """Return the Lua that a script runs on, and watch what it depends on.
+
+        Raises:
+            LoadError: there is none.
+        """
+        from slurmhooks.lua import finding, library
 
         self.watched.append(str(site.config_path()))
         try:
             found = finding.find(site.lua_version())
         except library.NoLuaError as error:
-            raise LoadError([f"{scripts[0].path}: {error}"]) from error
+            raise LoadError([f"{script}: {error}"]) from error
         self.watched.append(found.file)
-        extended = lua.extend(registry, scripts, site.fails_on_error(args), found, self.disabled.append)
-        return found.words, extended
+        return found
 
     def all_registries(self) -> list[Registry]:
         """Return the handlers of the configuration and of each line."""

@@ -16,11 +16,16 @@ from slurmhooks.values import number_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from slurmhooks.embedded import Answer
-    from slurmhooks.registry import Registry
+    from slurmhooks.registry import Handler, Registry
 
 FAILED = -1
 """SLURM_ERROR: the command ends."""
+
+TELLS_ARGV = (24, 11)
+"""The release since which the option ``argv`` may be read in every command: in 22.05, others than sbatch crash."""
 
 _registry: Registry | None = None
 
@@ -79,14 +84,20 @@ def _argv(name: str, address: int, command: str, offset: int) -> tuple[str, ...]
     from slurmhooks.cli_filter import words
 
     command_line = words.of_process()
-    if native.TELLS_ARGV or command == "sbatch":
+    if native.RELEASE >= TELLS_ARGV or command == "sbatch":
         return words.split(native.get(address, b"argv"), command_line)
     return () if name == "setup_defaults" else words.of_component(command_line, native.first_word(), offset)
+
+
+def _script(path: str, lua: Sequence[str]) -> list[Handler]:
+    from slurmhooks.lua import cli_filter
+
+    return cli_filter.load(path, lua, native.RELEASE, native.__file__.rpartition("/")[0])
 
 
 def _load(known: bool) -> Registry | None:
     """Load the hooks at the first call; None if that fails, with everything in the log."""
     global _registry
     if _registry is None:
-        _registry = embedded.load("cli_filter", known)
+        _registry = embedded.load("cli_filter", known, _script)
     return _registry

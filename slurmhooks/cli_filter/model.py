@@ -202,6 +202,29 @@ class Options(OptionFields, Mapping[str, str | None]):
             for plugin, values in self._native.spank().items()
         }
 
+    # For Lua scripts, which may keep their options: the struct is the command's own, and stays.
+
+    def raw_get(self, name: str) -> str | None:
+        """Return what Slurm's function says, also of an option that is not given."""
+        return self._native.get(self._address, text_to_c("the name of an option", name))
+
+    def raw_set(self, name: str, value: str) -> bool:
+        """Set an option, and tell whether Slurm says that it did."""
+        raw = text_to_c("the name of an option", name)
+        before = self._native.get(self._address, raw) or "" if self._native.is_set(self._address, raw) else None
+        done = self._native.assign(self._address, raw, text_to_c(name, value), self._early)
+        if done:
+            self._journal.append((name, before))
+        return done
+
+    def raw_spank(self) -> dict[str, dict[str, str | None]]:
+        """Return the options of SPANK plugins as Slurm tells them."""
+        return self._native.spank()
+
+    def raw_argv(self) -> tuple[str, ...]:
+        """Return the words behind the options."""
+        return self._argv()
+
     def savepoint(self) -> object:
         """Return the writes so far; for dispatch."""
         return len(self._journal), self.environment.savepoint()

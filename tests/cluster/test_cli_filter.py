@@ -2,18 +2,21 @@
 """cli_filter in the commands of each release."""
 
 import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from slurmhooks.testing.option_names import NAMES
 from tests.cluster.spank.site import Site, site
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
-CONF = "CliFilterPlugins=python\nScronParameters=enable\n"
-CONF_22_05 = "CliFilterPlugins=python\n"
+LUA = Path(__file__).parent / "lua" / "cli_filter.lua"
+HAVE_LUA = '[hooks]\npaths = ["hooks.d/*.py"]\n[cli_filter]\nlua = "cli_filter.lua"\n'
 SAY = """
 import json
 from slurmhooks import hook, log
@@ -94,9 +97,15 @@ def lent(cluster: "Cluster") -> Iterator[Site]:
     """A site whose commands have the plugin."""
     with site(cluster) as made:
         made.plugstack("required spank_python.so")
-        cluster.put(CONF_22_05 if cluster.release == "22.05" else CONF, "/etc/slurm/local.conf")
-        cluster.restart()
+        configure(made, "python")
         yield made
+
+
+def configure(lent: Site, plugin: str) -> None:
+    """Have one plugin for cli_filter."""
+    scron = "" if lent.release == "22.05" else "ScronParameters=enable\n"
+    lent.cluster.put(f"CliFilterPlugins={plugin}\n{scron}", "/etc/slurm/local.conf")
+    lent.cluster.restart()
 
 
 def said(output: str) -> list[dict[str, object]]:
@@ -225,4 +234,48 @@ def test_no_python_without_a_handler(lent: Site) -> None:
         done = lent.shell(f"LD_DEBUG=files {command}")
         assert done.returncode == 0, done.stdout[-500:]
         assert ("libpython" in done.stdout) is loads, command
+    lent.root("scancel -u alice")
+
+
+def test_a_script_does_the_same_under_slurms_own_plugin(lent: Site) -> None:
+    """Whatever a cli_filter.lua reads, writes, stores and returns, the terminal and the exit code are the same."""
+    lent.hooks()
+    lent.cluster.put(LUA, "/etc/slurm/cli_filter.lua")
+    toml = lent.root("cat /etc/slurm/slurmhooks.toml")
+    commands = (
+        "sbatch -H -J mine --mem=2G -N1-2 --wrap 'echo a/b'",
+        "srun -Q -t 3 -n1 sh -c 'echo a b' 'x  y'",
+        "salloc -Q -n1 true a",
+        *(f"{name}=1 sbatch -H --wrap true" for name in ("BUG", "TEXT", "NOTHING", "REFUSE")),
+    )
+    seen: dict[tuple[str, str], tuple[int, list[str]]] = {}
+    try:
+        for plugin in ("lua", "python"):
+            configure(lent, plugin)
+            lent.cluster.put(HAVE_LUA if plugin == "python" else toml, "/etc/slurm/slurmhooks.toml")
+            for command in commands:
+                done = lent.shell(command, FOR_JSON="a/\u00e9", SLURM_NOT_THIS="x")
+                lines = [re.sub("^(Submitted batch job) .*", r"\1", line) for line in done.stdout.splitlines()]
+                seen[plugin, command] = (done.returncode, lines)
+            lent.root("scancel -u alice")
+        for command in commands:
+            assert seen["python", command] == seen["lua", command], command
+        assert "SAID kept kept" in "".join(seen["python", commands[0]][1])
+        lent.compile()
+        done = lent.shell(commands[0], FOR_JSON="a/\u00e9", SLURM_NOT_THIS="x")
+        assert done.stdout.splitlines()[:-1] == seen["lua", commands[0]][1][:-1]
+        lent.root("scancel -u alice")
+    finally:
+        configure(lent, "python")
+        lent.cluster.put(toml, "/etc/slurm/slurmhooks.toml")
+
+
+def test_the_options_of_stand_ins(lent: Site) -> None:
+    """The testing kit knows every option that a command has."""
+    lent.hooks(filter="from slurmhooks import hook, log\n@hook.cli_filter.pre_submit\ndef f(options):\n"
+               "    log.user(f'NAMES {options.command} ' + ' '.join(options))\n")  # fmt: skip
+    for command in ("sbatch -H --wrap true", "srun true", "salloc true"):
+        shown = re.search(r"NAMES (\w+) (.*)", lent.shell(command).stdout)
+        assert shown is not None
+        assert set(shown[2].split()) - set(NAMES[shown[1]]) == set()
     lent.root("scancel -u alice")

@@ -179,7 +179,7 @@ class Loaded:
         extended = lua.extend(registry, scripts, site.fails_on_error(args), found, self.disabled.append)
         return found.words, extended
 
-    def _lua(self, script: str | None) -> Lua:
+    def _lua(self, script: str | None) -> "Lua":
         """Return the Lua that a script runs on, and watch what it depends on.
 
         Raises:

@@ -180,3 +180,8 @@ class FakeOptions(Options):
         """Return what handlers may write: options by name, and the environment."""
         slurm = self._fake[0]
         return {**slurm.values, "environment": dict(slurm.environment)}
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The options that are given, as text."""
+        return dict(self._fake[0].values)

@@ -57,8 +57,8 @@ def _bytes(value: Any) -> Any:
     return int(number) * unit
 
 
-class JobSubmit(Section):
-    """``[job_submit]``: for slurmctld."""
+class Workers(Section):
+    """What all sections of slurmctld's plugins have: each has worker processes of its own."""
 
     reload: bool = Field(default=True, description="load changed hook files without a restart of slurmctld")
     workers: int = Field(
@@ -78,6 +78,11 @@ class JobSubmit(Section):
         ge=64 << 20,
         description='private memory of a worker, and of each program that it starts: bytes, "512MiB" or "unlimited"',
     )
+
+
+class JobSubmit(Workers):
+    """``[job_submit]``: for slurmctld."""
+
     on_unavailable: Literal["reject", "accept"] = Field(
         default="reject", description="what happens to requests while no worker can serve them"
     )
@@ -91,6 +96,31 @@ class JobSubmit(Section):
     lua_order: int = Field(
         default=50,
         description="its place among the handlers: low orders run first, and it runs before handlers of the same order",
+    )
+
+
+class Priority(Workers):
+    """``[priority]``: for slurmctld, when it computes priorities."""
+
+    timeout: float = Field(
+        default=1.0,
+        ge=0.01,
+        le=60.0,
+        description="seconds that the handlers may take for a new job, or for a batch of 500 waiting jobs",
+    )
+
+
+class Prep(Workers):
+    """``[prep]``: for slurmctld, when jobs start and end."""
+
+    timeout: float = Field(
+        default=60.0,
+        ge=0.01,
+        le=3600.0,
+        description="seconds that the handlers may take for a job, waiting for a free worker included",
+    )
+    on_unavailable: Literal["reject", "accept"] = Field(
+        default="reject", description="whether a job starts, or is requeued, when no worker can serve it"
     )
 
 
@@ -143,6 +173,8 @@ class Config(Section):
 
     hooks: Hooks = Hooks()
     job_submit: JobSubmit = JobSubmit()
+    priority: Priority = Priority()
+    prep: Prep = Prep()
     spank: Spank = Spank()
     cli_filter: CliFilter = CliFilter()
     scrun: Scrun = Scrun()

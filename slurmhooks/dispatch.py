@@ -33,13 +33,19 @@ if TYPE_CHECKING:
 PASSED = Outcome(passed=True)
 
 
-def run(handlers: Iterable[Handler], arguments: dict[str, object], view: View | None = None) -> Outcome:
+def run(
+    handlers: Iterable[Handler],
+    arguments: dict[str, object],
+    view: View | None = None,
+    take: Callable[[object], Exception | None] | None = None,
+) -> Outcome:
     """Run handlers one after the other until one refuses or fails; if none does, apply their writes.
 
     Args:
         handlers: the handlers, in order.
         arguments: the arguments of the hook by name.
         view: the argument that handlers can write to, if there is one.
+        take: takes what each handler returns, and returns what is wrong with it; by default handlers return nothing.
 
     Returns:
         the outcome, whatever a handler raises.
@@ -55,7 +61,8 @@ def run(handlers: Iterable[Handler], arguments: dict[str, object], view: View | 
             except BaseException as error:  # noqa: BLE001 - nothing may end a daemon, not even SystemExit
                 outcome = judge(handler, error, view, savepoint)
             else:
-                outcome = None if result is None else judge(handler, returned(result), view, savepoint)
+                wrong = None if result is None and take is None else (take or returned)(result)
+                outcome = None if wrong is None else judge(handler, wrong, view, savepoint)
             if outcome is not None:
                 return outcome
         if view is not None:

@@ -13,8 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, Literal, overload
 
-    from slurmhooks.decorator import Context
+    from typing_extensions import TypeVar
+
+    from slurmhooks.decorator import Context, OnError
     from slurmhooks.option import Value
+
+    Rating = TypeVar("Rating", bound="Callable[..., int | None]")
 
 
 def _unknown(group: object, name: str, below: str) -> AttributeError:
@@ -33,6 +37,29 @@ class JobSubmitHook(Decorator):
         super().__init__("job_submit")
         self.init = Decorator("job_submit.init")
         self.fini = Decorator("job_submit.fini")
+
+
+class PriorityHook(Decorator):
+    """``hook.priority``, whose handlers return a number, or None."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        """Make the decorator."""
+        super().__init__("priority")
+
+    if TYPE_CHECKING:
+
+        @overload  # type: ignore[override] # other handlers return nothing
+        def __call__(self, function: Rating, /) -> Rating: ...
+
+        @overload
+        def __call__(
+            self, /, *, order: int = ..., on_error: OnError = ..., timeout: float = ...
+        ) -> Callable[[Rating], Rating]: ...
+
+        def __call__(self, function: Any = None, /, **keywords: Any) -> Any:
+            """Mark a function as a handler and return it unchanged."""
 
 
 class SpankHooks:
@@ -190,6 +217,9 @@ class Hooks:
         """Create the decorators."""
         self.job_submit = JobSubmitHook()
         self.job_modify = Decorator("job_modify")
+        self.priority = PriorityHook()
+        self.controller_prolog = Decorator("controller_prolog")
+        self.controller_epilog = Decorator("controller_epilog")
         self.spank = SpankHooks()
         self.cli_filter = CliFilterHooks()
         self.scrun = ScrunHooks()

@@ -26,7 +26,7 @@ class HookSpec:
     @property
     def has_timeout(self) -> bool:
         """Whether a handler may have its own time limit: only worker processes can be killed."""
-        return self.name in ("job_submit", "job_modify")
+        return self.on_error == _SUBMIT or self.name in ("priority", "controller_prolog", "controller_epilog")
 
     def __init__(
         self,
@@ -46,7 +46,8 @@ class HookSpec:
 
 _SUBMIT = ("reject", "accept")
 _FAIL = ("fail", "ignore")
-_LISTS = ("partitions", "reservations", "jobs")
+LISTS = ("partitions", "reservations", "jobs", "nodes", "licenses", "qos", "associations")
+"""The arguments that are mappings of slurmctld's records."""
 _ALL_BUT_SCRIPT = ("local", "remote", "allocator", "slurmd")
 _STEP = ("local", "remote", "allocator")
 _REMOTE = ("remote",)
@@ -54,8 +55,11 @@ _REMOTE = ("remote",)
 HOOKS = {
     spec.name: spec
     for spec in (
-        HookSpec("job_submit", "job_submit()", ("job", "submit_uid", *_LISTS), _SUBMIT),
-        HookSpec("job_modify", "job_modify()", ("job", "record", "modify_uid", *_LISTS), _SUBMIT),
+        HookSpec("job_submit", "job_submit()", ("job", "submit_uid", *LISTS), _SUBMIT),
+        HookSpec("job_modify", "job_modify()", ("job", "record", "modify_uid", *LISTS), _SUBMIT),
+        HookSpec("priority", "site_factor_p_set()", ("record", *LISTS), _FAIL),
+        HookSpec("controller_prolog", "prep_p_prolog_slurmctld()", ("record", "environment", *LISTS), _FAIL),
+        HookSpec("controller_epilog", "prep_p_epilog_slurmctld()", ("record", "environment", *LISTS), _FAIL),
         HookSpec("job_submit.init", "init()", (), _FAIL),
         HookSpec("job_submit.fini", "fini()", (), _FAIL),
         HookSpec("spank.init", "slurm_spank_init()", ("spank",), _FAIL, _ALL_BUT_SCRIPT),

@@ -14,6 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Sink = Callable[[int, str], None]
+    Show = Callable[[str], None]
+    Attached = tuple[Sink | None, Show | None, Show | None]
+
 ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER = range(7)
 DEBUG4 = 7
 """Slurm's next level below debug3, for Lua scripts only."""
@@ -81,9 +85,9 @@ class Log:
 
     def __init__(self) -> None:
         """Write to standard error, until a plugin attaches Slurm's log."""
-        self._sink: Callable[[int, str], None] | None = None
-        self._user: Callable[[str], None] | None = None
-        self._record: Callable[[str], None] | None = None
+        self._sink: Sink | None = None
+        self._user: Show | None = None
+        self._record: Show | None = None
         self._most = DEBUG3
         self._limit = LIMIT
 
@@ -103,29 +107,20 @@ class Log:
         self._most = LEVELS.index(level)
         self._limit = size
 
-    @property
-    def outlets(
-        self,
-    ) -> tuple[Callable[[int, str], None] | None, Callable[[str], None] | None, Callable[[str], None] | None]:
-        """Return where lines go now, as arguments of :meth:`attach`: None for standard error."""
-        return self._sink, self._user, self._record
-
-    def attach(
-        self,
-        sink: Callable[[int, str], None] | None,
-        user: Callable[[str], None] | None,
-        record: Callable[[str], None] | None = None,
-    ) -> None:
+    def attach(self, sink: Sink | None, user: Show | None, record: Show | None = None) -> Attached:
         """Write to Slurm's log from now on. For the plugins.
 
         Args:
             sink: called with the index of a level and one line.
             user: called with the text of :meth:`user`.
             record: called with one line of :meth:`record`; by default, such lines have level error.
+
+        Returns:
+            the previous arguments; by default all None, for standard error.
         """
-        self._sink = sink
-        self._user = user
-        self._record = record
+        before = self._sink, self._user, self._record
+        self._sink, self._user, self._record = sink, user, record
+        return before
 
     def record(self, text: str, start: str = "") -> None:
         """Log a text of several lines for administrators, such as a traceback, with one record for each line.

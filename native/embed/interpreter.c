@@ -186,8 +186,8 @@ static int join_running(const char *directory)
 
     for (size_t i = 0; !rc && (i == 0 || paths[i - 1]); i++) {
         PyObject *py_entry = PyUnicode_DecodeFSDefault(paths[i] ? paths[i] : directory);
-        int known = py_entry ? PySequence_Contains(path, py_entry) : -1;
-        if (known < 0 || (!known && PyList_Append(path, py_entry)))
+        int in_path = py_entry ? PySequence_Contains(path, py_entry) : -1;
+        if (in_path < 0 || (!in_path && PyList_Append(path, py_entry)))
             rc = -1;
         Py_XDECREF(py_entry);
     }

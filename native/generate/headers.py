@@ -37,12 +37,12 @@ class Headers:
             SystemExit: the compiler fails, and has printed its own message.
         """
         command = [*compiler, "-E", "-P", "-x", "c", "-"]
-        done = subprocess.run(command, input=source, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode:
+        process = subprocess.run(command, input=source, stdout=subprocess.PIPE, text=True, check=False)
+        if process.returncode:
             sys.exit(f"the headers do not compile: {' '.join(command)}")
-        self.text = done.stdout
-        done = subprocess.run([*command, "-dD"], input=source, stdout=subprocess.PIPE, text=True, check=True)
-        self.macros = dict(re.findall(r"^#define (\w+) (.+)$", done.stdout, re.MULTILINE))
+        self.text = process.stdout
+        process = subprocess.run([*command, "-dD"], input=source, stdout=subprocess.PIPE, text=True, check=True)
+        self.macros = dict(re.findall(r"^#define (\w+) (.+)$", process.stdout, re.MULTILINE))
         """The macros without arguments and their values, in the order of the headers."""
 
     def has_function(self, name: str) -> bool:
@@ -61,8 +61,8 @@ class Headers:
 
     def enum(self, tag: str) -> list[str]:
         """Return the names of the constants of ``enum tag``, in order; empty if there is no such enum."""
-        found = re.search(rf"\benum\s+{tag}\s*\{{([^{{}}]*)\}}", self.text)
-        names = [item.split("=")[0].strip() for item in found.group(1).split(",")] if found else []
+        body = re.search(rf"\benum\s+{tag}\s*\{{([^{{}}]*)\}}", self.text)
+        names = [item.split("=")[0].strip() for item in body.group(1).split(",")] if body else []
         return [name for name in names if name]
 
     def prefixed(self, *prefixes: str, without: str = "$^") -> list[str]:
@@ -127,6 +127,8 @@ class Headers:
         for _ in range(5):
             if name in SCALARS:
                 return SCALARS[name]
+            if re.search(rf"typedef\s+enum\b[^;{{}}]*\{{[^{{}}]*\}}\s*{re.escape(name)}\s*;", self.text):
+                return "unsigned int"
             alias = re.search(rf"typedef\s+([\w ]+?)\s+{re.escape(name)}\s*;", self.text)
             if not alias:
                 return None
@@ -153,11 +155,22 @@ def constant_groups(headers: Headers) -> dict[str, list[str]]:
         "JobStateFlag": headers.bits("JOB_LAUNCH_FAILED"),
         "MailType": headers.prefixed("MAIL_"),
         "MemBind": headers.enum("mem_bind_type"),
+        "NodeState": [name for name in headers.enum("node_states") if name != "NODE_STATE_END"],
+        "NodeStateFlag": [
+            *headers.prefixed("NODE_STATE_", without="_BASE$|_FLAGS$"),
+            *headers.prefixed("NODE_RESUME"),
+        ],
         "OpenMode": headers.prefixed("OPEN_MODE_"),
         "PartitionFlag": headers.prefixed("PART_FLAG_", without="_CLR$"),
         "PartitionState": headers.prefixed("PARTITION_", without="_ENFORCE_|_SUBMIT$|_SCHED$"),
+        "PreemptMode": headers.prefixed("PREEMPT_MODE_"),
         "PowerFlag": headers.prefixed("SLURM_POWER_FLAGS_"),
         "Profile": headers.prefixed("ACCT_GATHER_PROFILE_"),
+        "QosFlag": [
+            name
+            for name in (*headers.prefixed("QOS_FLAG_"), *headers.enumerators("QOS_FLAG_"))
+            if not re.search("_(BASE|NOTSET|ADD|REMOVE|NONE)$", name)
+        ],
         "ReservationFlag": headers.prefixed("RESERVE_FLAG_", "RESERVE_TRES_"),
         "Shared": [*headers.prefixed("JOB_SHARED_"), "SHARED_FORCE"],
         "StateReason": headers.enum("job_state_reason"),

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headers import Headers, constant_groups, members
@@ -25,23 +25,32 @@ from slurmhooks.job_submit.fields import COUNTERS, TABLES  # noqa: E402
 from slurmhooks.job_submit.rows import Computed, Strings, rows  # noqa: E402
 from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables  # noqa: E402
 
-PUBLIC = "#include <slurm/slurm.h>\n#include <slurm/slurm_errno.h>\n#include <slurm/slurm_version.h>\n"
+PUBLIC = (
+    "#include <slurm/slurm.h>\n#include <slurm/slurm_errno.h>\n#include <slurm/slurm_version.h>\n"
+    "#include <slurm/slurmdb.h>\n"
+)
 SOURCE = (
     '#include "config.h"\n#include "slurm/slurm.h"\n#include "slurm/slurm_errno.h"\n'
     '#include "src/common/slurm_xlator.h"\n#include "src/common/assoc_mgr.h"\n'
-    '#include "src/slurmctld/reservation.h"\n#include "src/slurmctld/slurmctld.h"\n'
+    '#include "src/slurmctld/reservation.h"\n#include "src/slurmctld/slurmctld.h"\n#include "slurmctld/rows.h"\n'
 )
 STRUCTS = {
     "job": "job_desc_msg_t",
     "record": "job_record_t",
     "partition": "part_record_t",
     "reservation": "slurmctld_resv_t",
+    "node": "struct slurmhooks_node",
+    "license": "slurm_license_info_t",
+    "qos": "struct slurmhooks_qos",
+    "association": "struct slurmhooks_association",
 }
+COPY = "record"
+"""The member of the structs of native/slurmctld/rows.h that is a copy of Slurm's: its members count as their own."""
 KINDS = {
     **dict.fromkeys(("bool", "_Bool", "uint8_t"), "u8"),
     "uint16_t": "u16",
     **dict.fromkeys(("uint32_t", "uid_t", "gid_t", "pid_t", "unsigned int"), "u32"),
-    "uint64_t": "u64",
+    **dict.fromkeys(("uint64_t", "double"), "u64"),
     "time_t": "time",
 }
 
@@ -71,6 +80,8 @@ class Struct:
         self.name = name
         self._headers = headers
         self._members = {member: (ctype, stars) for ctype, stars, member in members(body)}
+        copy = self.nested(COPY)
+        self._copy = None if copy is None or copy[1] else copy[0]
 
     def kind(self, member: str) -> str | None:
         """Return the kind of a member, or None if it is not there or of a type that no row reads."""
@@ -91,6 +102,17 @@ class Struct:
 
     def find(self, path: str, writable: bool, count: str) -> Found | None:
         """Return a member by its path, or None."""
+        found = self._find_own(path, writable, count)
+        if found is not None or self._copy is None:
+            return found
+        found = self._copy.find(path, writable, count)
+        if found is None:
+            return None
+        if found.pointer:
+            return replace(found, pointer=f"{COPY}.{found.pointer}")
+        return replace(found, path=f"{COPY}.{found.path}", count=count and f"{COPY}.{count}")
+
+    def _find_own(self, path: str, writable: bool, count: str) -> Found | None:
         outer, dot, last = path.rpartition(".")
         if not dot:
             kind = self.kind(path)
@@ -118,8 +140,8 @@ def members_of(headers: Headers, name: str) -> list[Found]:
     elif name == "record":
         wanted["user_name"] = (False, "")
     found = [member for path, options in wanted.items() if (member := struct.find(path, *options))]
-    pointers = dict.fromkeys(member.pointer for member in found if member.pointer)
-    return [Found(Member(pointer, "pointer"), "", pointer, "") for pointer in pointers] + found
+    pointers = {member.pointer: member.member.name.rpartition(".")[0] for member in found if member.pointer}
+    return [Found(Member(name, "pointer"), "", path, "") for path, name in pointers.items()] + found
 
 
 def constants(compiler: list[str], headers: Headers) -> dict[str, dict[str, int]]:

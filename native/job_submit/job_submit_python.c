@@ -4,16 +4,13 @@
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "build_config.h"
-#include "job_submit/queries.h"
+#include "slurmctld/queries.h"
 #include "log.h"
-#include "wire/client.h"
+#include "slurmctld/point.h"
 #include "wire/wire.h"
 
 const char plugin_name[] = "Job submit Python plugin (slurmhooks)";
@@ -22,11 +19,6 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 /* What slurmctld gets when no handler has answered: the request is refused. */
 #define FAILED SLURM_ERROR
-#define SERVICE "slurmhooks.job_submit.service:load"
-/* Handlers that one request can leave out. */
-#define MOST_LEFT_OUT 16
-/* How long a slurmctld that reconfigures itself waits for the hooks to load, in milliseconds. */
-#define RECONFIGURE_MS 30000
 /* The number of the table of job_record_t. */
 #define RECORD 1
 
@@ -34,7 +26,7 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 extern char *slurm_xstrdup(const char *text);
 extern void slurm_xfree(void **item);
 
-static struct slurmhooks_client *client;
+static struct slurmhooks_point point = {.service = "slurmhooks.job_submit.service:load", .section = "job_submit"};
 
 /* Add a message for the user to those of the plugins before us. */
 static void append_message(char **err_msg, const char *text)
@@ -70,196 +62,80 @@ static void tell(char **err_msg, const char *text)
     }
 }
 
-static const char *hook_of(const struct slurmhooks_event *event)
+static void tell_user(void *context, const char *text)
 {
-    return event->modify ? "job_modify" : "job_submit";
+    tell(((struct slurmhooks_event *)context)->err_msg, text);
 }
 
-/* Say that no handler has answered: a line with an id for the user, the reason for the log. */
-static void report(const struct slurmhooks_event *event, const char *what, const char *reason, char **err_msg)
+static void pack(void *context, struct slurmhooks_buffer *request)
 {
-    unsigned id = 0;
-    char text[160];
+    const struct slurmhooks_event *event = context;
 
-    if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0)
-        id = (unsigned)(uintptr_t)event;
-    log_error("error %08x: %s of user %u: %s: %s", id, hook_of(event), event->uid, what, reason);
-    snprintf(text, sizeof(text),
-             "slurmhooks: the %s hooks did not answer (error %08x); please tell your administrators", hook_of(event),
-             id);
-    tell(err_msg, text);
+    slurmhooks_put_struct(request, 0, event->job_desc);
+    if (event->record && slurmhooks_tables.count > RECORD)
+        slurmhooks_put_struct(request, RECORD, event->record);
 }
 
-static int refuse(const struct slurmhooks_event *event, const char *reason, char **err_msg)
+static int apply(const struct slurmhooks_call *call, const void *answer, size_t size)
 {
-    report(event, "refused", reason, err_msg);
-    return FAILED;
-}
-
-static int apply(const struct slurmhooks_event *event, const void *answer, size_t size, char **err_msg)
-{
+    const struct slurmhooks_event *event = call->context;
     struct slurmhooks_verdict verdict;
     const char *wrong = slurmhooks_apply(answer, size, event->job_desc, &verdict);
 
     if (wrong) {
         char reason[160];
         snprintf(reason, sizeof(reason), "the worker's answer is damaged: %s", wrong);
-        return refuse(event, reason, err_msg);
+        slurmhooks_point_report(call, call->failed, reason);
+        return FAILED;
     }
-    tell(err_msg, verdict.text);
+    tell(event->err_msg, verdict.text);
     return verdict.code;
 }
 
-/* Pack a request. IN left_out, count: handlers that are not to run. RET false: it is too large, or memory is short. */
-static bool pack(const struct slurmhooks_event *event, char (*left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count,
-                 struct slurmhooks_buffer *request)
+static int run(struct slurmhooks_event *event)
 {
-    slurmhooks_begin(request, SLURMHOOKS_REQUEST);
-    slurmhooks_put_struct(request, 0, event->job_desc);
-    if (event->record && slurmhooks_tables.count > RECORD)
-        slurmhooks_put_struct(request, RECORD, event->record);
-    for (unsigned i = 0; i < count; i++)
-        slurmhooks_put_text(request, SLURMHOOKS_LEFT_OUT_HANDLER, left_out[i]);
-    return slurmhooks_end(request, event->modify, event->uid, event->owner);
-}
+    char whom[32];
+    const struct slurmhooks_call call = {
+        .hook = event->modify ? "job_modify" : "job_submit",
+        .whom = whom,
+        .failed = "refused",
+        .first = event->modify,
+        .second = event->uid,
+        .third = event->owner,
+        .pack = pack,
+        .tell = tell_user,
+        .query = slurmhooks_answer_query,
+        .context = event,
+    };
+    void *answer;
+    size_t size;
 
-/*
- * Answer a request that ended a worker, or that none has taken.
- *
- * A handler whose on_error is "accept" is left out, and the others run again. Where it has taken all the time that
- * there was, they cannot: the request passes only if no handler may refuse it for a bug.
- *
- * RET whether the request is to be sent again. OUT rc: what slurmctld gets if not.
- */
-static bool settle(struct slurmhooks_event *event, enum slurmhooks_result result,
-                   const struct slurmhooks_failure *failure, bool in_time, char **err_msg, int *rc)
-{
-    if (result == SLURMHOOKS_UNAVAILABLE && client && slurmhooks_client_accepts(client)) {
-        log_error("a request of user %u was accepted without hooks ([job_submit] on_unavailable): %s", event->uid,
-                  failure->detail);
-        *rc = SLURM_SUCCESS;
-    } else if (result != SLURMHOOKS_UNAVAILABLE && failure->lenient && (in_time || failure->all_lenient)) {
-        report(event, in_time ? "the handler is left out (on_error)" : "accepted (on_error)", failure->detail, err_msg);
-        *rc = SLURM_SUCCESS;
-        return in_time;
-    } else {
-        *rc = refuse(event, *failure->detail ? failure->detail : "there are no workers", err_msg);
-    }
-    return false;
-}
-
-/* Note that a handler is not to run again. On the heap: what a thread of slurmctld once used of its stack stays. */
-static bool leave_out(char (**left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count, const char *handler)
-{
-    char (*longer)[SLURMHOOKS_HANDLER_MAX] = realloc(*left_out, (count + 1) * sizeof(*longer));
-
-    if (!longer)
-        return false;
-    memcpy(longer[count], handler, sizeof(*longer));
-    *left_out = longer;
-    return true;
-}
-
-static int run(struct slurmhooks_event *event, char **err_msg)
-{
-    char (*left_out)[SLURMHOOKS_HANDLER_MAX] = NULL;
-    int64_t deadline = client ? slurmhooks_client_deadline(client, 0) : 0;
-    bool again = true;
-    int rc = FAILED;
-
-    for (unsigned count = 0; again; count++) {
-        struct slurmhooks_failure failure = {0};
-        struct slurmhooks_buffer request;
-        enum slurmhooks_result result = SLURMHOOKS_UNAVAILABLE;
-        void *answer = NULL;
-        size_t size = 0;
-
-        if (!pack(event, left_out, count, &request)) {
-            rc = refuse(event, "the request is larger than a message can be, or there is no memory", err_msg);
-            break;
-        }
-        if (client)
-            result = slurmhooks_client_exchange(client, request.data, request.size, deadline, slurmhooks_answer_query,
-                                                event, &answer, &size, &failure);
-        free(request.data);
-        if (result == SLURMHOOKS_OK) {
-            rc = apply(event, answer, size, err_msg);
-            free(answer);
-            break;
-        }
-        bool in_time = count < MOST_LEFT_OUT && client && slurmhooks_client_left(deadline) > 0;
-        again = settle(event, result, &failure, in_time, err_msg, &rc);
-        if (again && !leave_out(&left_out, count, failure.handler)) {
-            rc = refuse(event, "there is no memory", err_msg);
-            break;
-        }
-    }
-    free(left_out);
+    snprintf(whom, sizeof(whom), "user %u", event->uid);
+    enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer, &size);
+    if (end != SLURMHOOKS_ANSWERED)
+        return end == SLURMHOOKS_PASSED ? SLURM_SUCCESS : FAILED;
+    int rc = apply(&call, answer, size);
+    free(answer);
     return rc;
 }
 
-static void log_line(enum slurmhooks_level level, const char *line)
+extern int init(void)
 {
-    slurmhooks_log((int)level, line);
+    return slurmhooks_point_start(&point);
 }
 
 extern int fini(void)
 {
-    if (client)
-        slurmhooks_client_stop(client);
-    client = NULL;
+    slurmhooks_point_stop(&point);
     return SLURM_SUCCESS;
-}
-
-/*
- * From 23.11 on 'scontrol reconfigure' starts another slurmctld, and the present one goes on if that one fails. The
- * present one has handlers in force: it is replaced only by one whose hooks load.
- */
-static bool reconfigures_to_nothing(void)
-{
-    char reason[SLURMHOOKS_DETAIL_MAX];
-
-    if (!client || !getenv("SLURMCTLD_RECONF") || slurmhooks_client_wait(client, RECONFIGURE_MS, reason))
-        return false;
-    log_error("slurmctld is not reconfigured: %s", reason);
-    fini();
-    return true;
-}
-
-/* Start the supervisor; slurmctld starts whether or not that works. */
-extern int init(void)
-{
-    Dl_info info;
-    char plugins[4096 + sizeof("slurmhooks_plugins=")] = "slurmhooks_plugins=/";
-
-    if (dladdr((void *)init, &info) && info.dli_fname) {
-        const char *slash = strrchr(info.dli_fname, '/');
-        snprintf(plugins, sizeof(plugins), "slurmhooks_plugins=%.*s/slurmhooks",
-                 slash ? (int)(slash - info.dli_fname) : 1, slash ? info.dli_fname : ".");
-    }
-    const char *const command[] = {
-        SLURMHOOKS_PYTHON_EXECUTABLE,
-        "-I",
-        "-X",
-        "slurmhooks_sysconfdir=" SLURMHOOKS_SYSCONFDIR,
-        "-X",
-        plugins,
-        "-m",
-        "slurmhooks.worker",
-        SERVICE,
-        NULL,
-    };
-    client = slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line});
-    if (!client)
-        log_error("the workers cannot be started: requests are refused");
-    return reconfigures_to_nothing() ? SLURM_ERROR : SLURM_SUCCESS;
 }
 
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)
 {
-    struct slurmhooks_event event = {.job_desc = job_desc, .uid = submit_uid, .owner = job_desc->user_id};
+    struct slurmhooks_event event = {
+        .job_desc = job_desc, .uid = submit_uid, .owner = job_desc->user_id, .err_msg = err_msg};
 
-    return run(&event, err_msg);
+    return run(&event);
 }
 
 static int modify(job_desc_msg_t *job_desc, void *job_record, uint32_t modify_uid, char **err_msg)
@@ -270,9 +146,10 @@ static int modify(job_desc_msg_t *job_desc, void *job_record, uint32_t modify_ui
         .modify = true,
         .uid = modify_uid,
         .owner = slurmhooks_record_owner(job_record, modify_uid),
+        .err_msg = err_msg,
     };
 
-    return run(&event, err_msg);
+    return run(&event);
 }
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)

@@ -53,22 +53,22 @@ static int by_mode(const struct line *line, enum callback callback_id, unsigned 
 #endif
 
 /* An option that the user gave before Python started; Python gets it later. */
-struct given {
+struct given_option {
     int value;
     int remote;
     char *argument;
-    struct given *next;
+    struct given_option *next;
 };
 
-static struct given *waiting_options;
+static struct given_option *waiting_options;
 
 /* Let Python take an option. RET 0, or a failure code for Slurm. */
-static int ask_option(const struct given *given)
+static int ask_option(const struct given_option *option)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "option", NULL};
     struct slurmhooks_answer answer;
     int index;
-    const struct line *line = line_of_option(given->value, &index);
+    const struct line *line = line_of_option(option->value, &index);
 
     if (!line)
         return FAILED;
@@ -76,7 +76,7 @@ static int ask_option(const struct given *given)
     int registered = line->manifest && index < line->manifest->option_count;
     const char *name = registered ? line->manifest->options[index].name : NULL;
     if (STUB_CALL(&entry, &answer, line->argc, (intptr_t)line->argv, line->manifest != NULL, index, (intptr_t)name,
-                  (intptr_t)given->argument, given->remote))
+                  (intptr_t)option->argument, option->remote))
         return FAILED;
     free(answer.message);
     return answer.rc;
@@ -88,7 +88,7 @@ static int tell_waiting(void)
     int rc = 0;
 
     while (waiting_options) {
-        struct given *option = waiting_options;
+        struct given_option *option = waiting_options;
         int failed = ask_option(option);
         waiting_options = option->next;
         free(option->argument);
@@ -102,17 +102,17 @@ static int tell_waiting(void)
 /* Keep an option until Python starts. RET 0, or a failure code for Slurm. */
 static int keep(int value, const char *argument, int remote)
 {
-    struct given *given = calloc(1, sizeof(*given)), **last = &waiting_options;
+    struct given_option *option = calloc(1, sizeof(*option)), **last = &waiting_options;
 
-    if (!given || (argument && !(given->argument = strdup(argument)))) {
-        free(given);
+    if (!option || (argument && !(option->argument = strdup(argument)))) {
+        free(option);
         return FAILED;
     }
-    given->value = value;
-    given->remote = remote;
+    option->value = value;
+    option->remote = remote;
     while (*last)
         last = &(*last)->next;
-    *last = given;
+    *last = option;
     return 0;
 }
 
@@ -124,11 +124,11 @@ static int option_callback(int value, const char *argument, int remote)
     if (!line || keep(value, argument, remote))
         return FAILED;
     /* An option that a Lua script registers at run time is not in the manifest; Python runs already then. */
-    int known = line->manifest && index < line->manifest->option_count;
-    int checked = known && line->manifest->options[index].checked;
+    int in_manifest = line->manifest && index < line->manifest->option_count;
+    int checked = in_manifest && line->manifest->options[index].checked;
     /* slurmstepd only logs a failure here. Python checks the value later, and fails task_init_privileged. */
     line->to_check |= checked && remote;
-    if (known && (remote || !checked))
+    if (in_manifest && (remote || !checked))
         return 0;
     return tell_waiting();
 }
@@ -183,11 +183,11 @@ static int exported(enum callback callback_id)
     static const char *const symbols[] = {SLURMHOOKS_CALLBACKS(SYMBOL)};
     Dl_info info;
     void *plugin = dladdr((void *)exported, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    int found = plugin && dlsym(plugin, symbols[callback_id]);
+    int result = plugin && dlsym(plugin, symbols[callback_id]);
 
     if (plugin)
         dlclose(plugin);
-    return found;
+    return result;
 }
 
 /* RET the names of the callbacks that are not exported, each followed by a blank. */

@@ -86,7 +86,7 @@ static const char *check_write(const struct slurmhooks_item *item)
 }
 
 /* Check a whole answer. OUT verdict. RET NULL if it can be applied, else the reason, for the log. */
-static const char *check(const void *answer, size_t size, struct slurmhooks_verdict *verdict)
+static const char *check(const void *answer, size_t size, bool writable, struct slurmhooks_verdict *verdict)
 {
     struct slurmhooks_header header;
     struct slurmhooks_item item;
@@ -98,6 +98,8 @@ static const char *check(const void *answer, size_t size, struct slurmhooks_verd
     while (slurmhooks_next(answer, size, &position, &item)) {
         if (item.tag != SLURMHOOKS_TEXT_FOR_USER) {
             const char *wrong = verdict->code ? "it refuses the request and writes to it" : check_write(&item);
+            if (!wrong && !writable)
+                wrong = "it writes, and there is no request to write to";
             if (wrong)
                 return wrong;
         } else if (verdict->text || !slurmhooks_is_text(&item)) {
@@ -163,7 +165,7 @@ const char *slurmhooks_apply(const void *answer, size_t size, void *job_desc, st
 {
     size_t position = sizeof(struct slurmhooks_header);
     struct slurmhooks_item item;
-    const char *wrong = check(answer, size, verdict);
+    const char *wrong = check(answer, size, job_desc != NULL, verdict);
 
     while (!wrong && slurmhooks_next(answer, size, &position, &item))
         if (item.tag != SLURMHOOKS_TEXT_FOR_USER)

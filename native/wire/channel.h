@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages to and from one worker, each bounded in time. Counterpart: slurmhooks/worker/channel.py. */
+/* Exchanges messages with one worker, until a deadline. Counterpart: slurmhooks/worker/channel.py. */
 #ifndef SLURMHOOKS_CHANNEL_H
 #define SLURMHOOKS_CHANNEL_H
 
@@ -11,9 +11,8 @@ enum channel_kind {
     CHANNEL_QUERY = 2,
     CHANNEL_REPLY = 3,
     CHANNEL_ANSWER = 4,
-    CHANNEL_LAST = 5, /* the answer of a worker that ends after it */
-    CHANNEL_LIMIT =
-        7, /* a worker's uint32_t: milliseconds that the next handler may take, or 0: the deadline alone counts */
+    CHANNEL_LAST = 5,  /* the answer of a worker that ends after it */
+    CHANNEL_LIMIT = 7, /* uint32_t: the time limit of the handler that begins, in ms; 0: it has none of its own */
 };
 
 enum channel_result {
@@ -24,17 +23,17 @@ enum channel_result {
     CHANNEL_NO_MEMORY,
 };
 
-/* Nanoseconds of CLOCK_MONOTONIC. */
+/* RET CLOCK_MONOTONIC in nanoseconds. */
 int64_t channel_now(void);
 
-/* Send a message. IN deadline: by channel_now(). */
+/* Send a message. IN deadline: a time of channel_now(). */
 enum channel_result channel_send(int fd, enum channel_kind kind, const void *data, size_t length, int64_t deadline);
 
 /*
  * Receive a message.
  *
- * IN deadline: by channel_now().
- * OUT kind, data, length: with CHANNEL_OK; data is from malloc() and never NULL.
+ * IN deadline  a time of channel_now()
+ * OUT kind, data, length  with CHANNEL_OK; data is from malloc(), and not NULL
  */
 enum channel_result channel_receive(int fd, int64_t deadline, uint32_t *kind, void **data, size_t *length);
 

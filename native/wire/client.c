@@ -132,10 +132,8 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
     return client;
 }
 
-void slurmhooks_client_stop(struct slurmhooks_client *client)
+void slurmhooks_client_interrupt(struct slurmhooks_client *client)
 {
-    uint64_t one = 1;
-
     pthread_mutex_lock(&client->lock);
     client->stopping = true;
     for (struct worker *worker = client->workers, *next; worker; worker = next) {
@@ -146,6 +144,15 @@ void slurmhooks_client_stop(struct slurmhooks_client *client)
             pool_discard(client, worker, false);
     }
     pthread_cond_broadcast(&client->changed);
+    pthread_mutex_unlock(&client->lock);
+}
+
+void slurmhooks_client_stop(struct slurmhooks_client *client)
+{
+    uint64_t one = 1;
+
+    slurmhooks_client_interrupt(client);
+    pthread_mutex_lock(&client->lock);
     while (client->exchanges)
         pthread_cond_wait(&client->changed, &client->lock);
     pthread_mutex_unlock(&client->lock);

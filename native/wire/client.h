@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The way from slurmctld to the workers: opaque messages, bounded in time. No Python, no Slurm. */
+/* Exchanges messages with workers, each within a deadline. Does not look into the messages. Without Python and Slurm.
+ */
 #ifndef SLURMHOOKS_CLIENT_H
 #define SLURMHOOKS_CLIENT_H
 
@@ -9,16 +10,16 @@
 
 struct slurmhooks_client;
 
-/* How an exchange ended. Everything except OK means that no handler's answer exists. */
+/* How an exchange ended. There is an answer only with SLURMHOOKS_OK. */
 enum slurmhooks_result {
     SLURMHOOKS_OK,
-    SLURMHOOKS_TIMED_OUT,   /* a worker had the request and missed the deadline; it is being killed */
-    SLURMHOOKS_WORKER_DIED, /* a worker had the request and ended without an answer */
-    SLURMHOOKS_UNAVAILABLE, /* no worker had the request: none was free in time, or the hooks do not load */
-    SLURMHOOKS_PROTOCOL,    /* a worker sent what it must not send; it is being killed */
+    SLURMHOOKS_TIMED_OUT,   /* a worker did not answer before the deadline; it is killed */
+    SLURMHOOKS_WORKER_DIED, /* a worker ended before it answered */
+    SLURMHOOKS_UNAVAILABLE, /* no worker got the request: none was free in time, or the hooks do not load */
+    SLURMHOOKS_PROTOCOL,    /* a worker sent an invalid message; it is killed */
 };
 
-/* Levels of log lines, the indices of slurmhooks.log.LEVELS. */
+/* Levels of log lines: indices into slurmhooks.log.LEVELS. */
 enum slurmhooks_level {
     SLURMHOOKS_ERROR,
     SLURMHOOKS_INFO,
@@ -29,46 +30,47 @@ enum slurmhooks_level {
 };
 
 struct slurmhooks_client_config {
-    /* The supervisor: absolute path of a Python, then its arguments; NULL at the end. Copied.
-     * { PYTHON, "-I", "-m", "slurmhooks.worker", "MODULE:FUNCTION", NULL }, where FUNCTION loads the hooks
+    /* The command of the supervisor, which is copied: the absolute path of Python, its arguments, and NULL, such as
+     * { PYTHON, "-I", "-m", "slurmhooks.worker", "MODULE:FUNCTION", NULL }. FUNCTION loads the hooks
      * (slurmhooks/worker/service.py). */
     const char *const *command;
-    /* One line for the log, without a line feed; called from any thread, and never with a lock held. */
+    /* Log one line, without a line feed. Called in any thread, while no lock is held. */
     void (*log)(enum slurmhooks_level level, const char *line);
 };
 
-/* Largest message in either direction, in bytes. */
+/* Largest message in bytes, in each direction. */
 #define SLURMHOOKS_MESSAGE_MAX ((size_t)64 << 20)
 
-/* Size of a buffer that any detail or reason fits in. */
+/* Size of a buffer for each detail and reason. */
 #define SLURMHOOKS_DETAIL_MAX 512
 
-/* Size of a buffer that any handler's name fits in. */
+/* Size of a buffer for each name of a handler. */
 #define SLURMHOOKS_HANDLER_MAX 256
 
-/* What a worker was doing when it failed, as far as it has said so. */
+/* What has failed; the last three members are what the worker has written into its status page. */
 struct slurmhooks_failure {
-    /* One line for the log: what happened, in which worker and in which handler; empty with SLURMHOOKS_OK. */
+    /* One line for the log: what happened, with worker and handler; empty with SLURMHOOKS_OK. */
     char detail[SLURMHOOKS_DETAIL_MAX];
-    char handler[SLURMHOOKS_HANDLER_MAX]; /* its name; empty: none was running */
-    bool lenient;                         /* that handler's on_error is "accept" */
-    bool all_lenient;                     /* that of all handlers of the hook is */
+    char handler[SLURMHOOKS_HANDLER_MAX]; /* the running handler; empty: none */
+    bool lenient;                         /* on_error of that handler is "accept" */
+    bool all_lenient;                     /* on_error of all handlers of the hook is "accept" */
 };
 
 /*
- * Start the supervisor and the thread that watches it. Does not wait for workers: exchanges do.
+ * Start the monitor thread, which starts the supervisor. Does not wait for workers.
  *
- * RET NULL with errno if memory or threads are short. A supervisor that cannot be started is logged and tried
- * again later: slurmctld starts in any case.
+ * RET the client, or NULL with errno if memory or threads are short. If the supervisor cannot be started, that is
+ * logged and tried again: slurmctld starts all the same.
  */
 struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client_config *config);
 
 /*
- * Answer one question of a worker, in the thread that called slurmhooks_client_exchange().
+ * Answer a question of a worker, in the thread that called slurmhooks_client_exchange().
  *
- * IN context: as given there; question, length: valid during the call.
- * OUT answer: from malloc(), freed by the client; may be NULL if answer_length is 0.
- * RET false: the question makes no sense. The exchange ends as SLURMHOOKS_PROTOCOL.
+ * IN context  the one that was given there
+ * IN question, length  valid during the call
+ * OUT answer  from malloc(), freed by the client; may be NULL if answer_length is 0
+ * RET false if the question is invalid; the exchange then ends as SLURMHOOKS_PROTOCOL
  */
 typedef bool (*slurmhooks_query)(void *context, const void *question, size_t length, void **answer,
                                  size_t *answer_length);
@@ -76,36 +78,40 @@ typedef bool (*slurmhooks_query)(void *context, const void *question, size_t len
 /*
  * Wait until a worker serves.
  *
- * IN ms: at most so many milliseconds.
- * RET false: the hooks do not load, or not in that time. OUT reason: SLURMHOOKS_DETAIL_MAX bytes, one line.
+ * IN ms  the longest time, in milliseconds
+ * OUT reason  SLURMHOOKS_DETAIL_MAX bytes; one line, if false is returned
+ * RET false if the hooks do not load, or no worker serves in that time
  */
 bool slurmhooks_client_wait(struct slurmhooks_client *client, unsigned ms, char *reason);
 
-/* The deadline of a request that arrives now, for an exchange. IN ms: until then; 0: [job_submit] timeout. */
+/* RET the deadline of a request that arrives now. IN ms: how long it may take; 0: the configured timeout. */
 int64_t slurmhooks_client_deadline(struct slurmhooks_client *client, unsigned ms);
 
 /*
  * Send a request to a worker and wait for its answer. Any number of threads may call this at the same time.
  *
- * IN deadline: from slurmhooks_client_deadline(); waiting for a free worker counts.
- * IN query: answers the worker's questions meanwhile; its time counts. NULL: the worker may ask nothing.
- * OUT answer, answer_length: only with SLURMHOOKS_OK; from malloc(), the caller frees. Never NULL then.
- * OUT failure: or NULL.
+ * IN deadline  from slurmhooks_client_deadline(); includes the time until a worker is free
+ * IN query  answers questions of the worker; NULL if it may not ask
+ * OUT answer, answer_length  with SLURMHOOKS_OK; from malloc(), freed by the caller, and not NULL
+ * OUT failure  may be NULL
  */
 enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *client, const void *request, size_t length,
                                                   int64_t deadline, slurmhooks_query query, void *context,
                                                   void **answer, size_t *answer_length,
                                                   struct slurmhooks_failure *failure);
 
-/* Nanoseconds that are left until a deadline; negative if it has passed. */
+/* RET the nanoseconds until a deadline; negative if it has passed. */
 int64_t slurmhooks_client_left(int64_t deadline);
 
-/* Whether [job_submit] on_unavailable is "accept"; false (reject) until the configuration was read. */
+/* RET whether on_unavailable is "accept"; false until workers have read the configuration. */
 bool slurmhooks_client_accepts(struct slurmhooks_client *client);
 
+/* Have running exchanges end, and all later ones at once, as SLURMHOOKS_UNAVAILABLE or SLURMHOOKS_WORKER_DIED. */
+void slurmhooks_client_interrupt(struct slurmhooks_client *client);
+
 /*
- * End the workers and the supervisor and free the client. Running exchanges end as SLURMHOOKS_UNAVAILABLE or
- * SLURMHOOKS_WORKER_DIED; none may start afterwards. Takes at most a few seconds, usually milliseconds.
+ * End workers, supervisor and monitor thread, and free the client. Running exchanges end as SLURMHOOKS_UNAVAILABLE or
+ * SLURMHOOKS_WORKER_DIED; the caller makes sure that no new ones begin. Usually takes milliseconds, at most seconds.
  */
 void slurmhooks_client_stop(struct slurmhooks_client *client);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writing messages: structs are packed by walking their table. */
+/* Writes messages; packs structs by their tables. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "wire/wire.h"
 
-/* Where the pieces of a text array are in memory. */
+/* An array of texts in a struct. */
 struct texts {
     char *const *items;
     uint32_t count;
 };
 
-/* Room for more bytes at the end. RET NULL: the message has failed. */
+/* RET room for more bytes at the end of a message, or NULL if it has failed. */
 static char *extend(struct slurmhooks_buffer *buffer, size_t size)
 {
     if (buffer->failed || size > SLURMHOOKS_LARGEST - buffer->size) {
@@ -67,7 +67,7 @@ bool slurmhooks_end(struct slurmhooks_buffer *buffer, uint32_t first, uint32_t s
     return true;
 }
 
-/* Begin an item. RET where its value begins. */
+/* Begin an item. RET the position of its value. */
 static size_t open_item(struct slurmhooks_buffer *buffer, uint32_t tag)
 {
     uint32_t head[2] = {tag, 0};
@@ -76,7 +76,7 @@ static size_t open_item(struct slurmhooks_buffer *buffer, uint32_t tag)
     return buffer->size;
 }
 
-/* Note the size of an item whose value began there, and fill up to the next multiple of 8. */
+/* Finish an item whose value begins at `start`: set its size, and pad it to a multiple of 8 bytes. */
 static void close_item(struct slurmhooks_buffer *buffer, size_t start)
 {
     static const char zeros[8];
@@ -101,7 +101,7 @@ void slurmhooks_put_text(struct slurmhooks_buffer *buffer, uint32_t tag, const c
     slurmhooks_put(buffer, tag, text, text ? strlen(text) + 1 : 0);
 }
 
-/* The struct that has the member. RET NULL: the pointer to it is NULL. */
+/* RET the struct that has the member: the object or a nested struct; NULL if the pointer to it is NULL. */
 static const char *base_of(const struct slurmhooks_member *member, const void *object)
 {
     const char *base = object;
@@ -109,6 +109,7 @@ static const char *base_of(const struct slurmhooks_member *member, const void *o
     return member->via == SLURMHOOKS_DIRECT ? base : *(char *const *)(base + member->via);
 }
 
+/* RET the value of a number at its place in a struct. */
 static uint64_t load_at(const struct slurmhooks_member *member, const char *base)
 {
     const char *at = base + member->offset;
@@ -154,7 +155,7 @@ static void append_texts(struct slurmhooks_buffer *buffer, const struct texts *t
             append(buffer, texts->items[i], strlen(texts->items[i]) + 1);
 }
 
-/* Take back what was appended if it is too long to be sent unasked. RET the slot. */
+/* RET the slot of texts that were appended at position `at`. Removes them if they are too long. */
 static uint64_t slot_of(struct slurmhooks_buffer *buffer, size_t start, size_t at)
 {
     size_t size = buffer->size - at;
@@ -166,6 +167,7 @@ static uint64_t slot_of(struct slurmhooks_buffer *buffer, size_t start, size_t a
     return (uint64_t)size << 32 | (at - start);
 }
 
+/* Append a text after the slots. RET its slot. */
 static uint64_t pack_text(struct slurmhooks_buffer *buffer, size_t start, const char *text)
 {
     if (!text)
@@ -177,6 +179,7 @@ static uint64_t pack_text(struct slurmhooks_buffer *buffer, size_t start, const 
     return slot_of(buffer, start, at);
 }
 
+/* Append texts after the slots. RET their slot. */
 static uint64_t pack_texts(struct slurmhooks_buffer *buffer, size_t start, const struct texts *texts)
 {
     size_t at = buffer->size;
@@ -189,15 +192,15 @@ static uint64_t pack_texts(struct slurmhooks_buffer *buffer, size_t start, const
     return slot_of(buffer, start, at);
 }
 
-void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t number, const void *object)
+void slurmhooks_put_some(struct slurmhooks_buffer *buffer, uint32_t table, const void *object, const uint32_t *members,
+                         uint32_t count)
 {
-    const struct slurmhooks_table *table = &slurmhooks_tables.table[number];
-    size_t start = open_item(buffer, number);
+    size_t start = open_item(buffer, table);
 
-    if (!extend(buffer, table->count * sizeof(uint64_t)))
+    if (!extend(buffer, count * sizeof(uint64_t)))
         return;
-    for (uint32_t i = 0; i < table->count; i++) {
-        const struct slurmhooks_member *member = &table->members[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct slurmhooks_member *member = &slurmhooks_tables.table[table].members[members ? members[i] : i];
         const char *base = base_of(member, object);
         uint64_t slot = 0;
 
@@ -211,10 +214,15 @@ void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t number, co
         }
         if (buffer->failed)
             return;
-        /* Not a pointer kept from above: the buffer may have moved. */
+        /* The buffer may have moved since extend(). */
         ((uint64_t *)(buffer->data + start))[i] = slot;
     }
     close_item(buffer, start);
+}
+
+void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t table, const void *object)
+{
+    slurmhooks_put_some(buffer, table, object, NULL, slurmhooks_tables.table[table].count);
 }
 
 void slurmhooks_put_member(struct slurmhooks_buffer *buffer, uint32_t table, uint32_t number, const void *object)

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages between slurmctld and the workers; slurmhooks/wire/message.py is the other side. No Python, no Slurm.
+ * Writes and reads messages between slurmctld and workers. Counterpart: slurmhooks/wire/message.py. Without Python and
+ * Slurm.
  *
- * A message is a header and items, each of which begins at a multiple of 8. Byte order is the machine's, which must
- * have 64 bits. The value of an item is a number (8 bytes), a text (with the NUL at its end), texts (likewise, one
- * after the other), nothing, or a packed struct: 8 bytes for each member of its table, then the texts.
+ * A message is a header and items, which begin at multiples of 8 bytes. Byte order and alignment are those of the
+ * machine, which must have 64 bits. The value of an item is one of these:
+ *
+ *   a number        8 bytes
+ *   a text          with the NUL at its end
+ *   texts           one after the other, each with its NUL
+ *   a packed struct 8 bytes (a slot) for each member of its table, then the texts that slots refer to
+ *   nothing
  */
 #ifndef SLURMHOOKS_WIRE_H
 #define SLURMHOOKS_WIRE_H
@@ -15,7 +21,7 @@
 
 _Static_assert(sizeof(void *) == 8 && sizeof(size_t) == 8, "slurmhooks needs a machine of 64 bits");
 
-/* Tables, written by native/generate/tables.py */
+/* Tables: the members of Slurm's structs. native/generate/tables.py writes them. */
 
 enum slurmhooks_kind {
     SLURMHOOKS_U8,
@@ -23,7 +29,7 @@ enum slurmhooks_kind {
     SLURMHOOKS_U32,
     SLURMHOOKS_U64,
     SLURMHOOKS_TIME,
-    SLURMHOOKS_POINTER, /* 1 if it is not NULL; what it points to has members of its own */
+    SLURMHOOKS_POINTER, /* to a nested struct, whose members are in the table; its value is 1 if it is not NULL */
     SLURMHOOKS_TEXT,
     SLURMHOOKS_TEXTS,
 };
@@ -32,14 +38,14 @@ struct slurmhooks_member {
     const char *name;
     uint8_t kind;
     bool writable;
-    uint32_t via;    /* offset of the pointer to the struct that has the member; SLURMHOOKS_DIRECT: none */
-    uint32_t offset; /* in that struct, or in the table's own */
-    uint32_t count;  /* of texts: offset of the uint32_t that counts them */
+    uint32_t via;    /* offset of the pointer to the nested struct of the member, or SLURMHOOKS_DIRECT */
+    uint32_t offset; /* in the nested struct, or in the struct of the table */
+    uint32_t count;  /* for SLURMHOOKS_TEXTS: offset of the uint32_t that counts them */
 };
 
 #define SLURMHOOKS_DIRECT UINT32_MAX
 #define SLURMHOOKS_POINTEE(type, pointer) __typeof__(*((type *)0)->pointer)
-/* The offset of a member that the compiler finds to have this size. */
+/* The offset of a member. Does not compile if the member has another size. */
 #define SLURMHOOKS_PLACE(type, member, size) \
     (offsetof(type, member) + sizeof(char[sizeof(((type *)0)->member) == (size) ? 1 : -1]) - 1)
 
@@ -49,12 +55,12 @@ struct slurmhooks_table {
     const struct slurmhooks_member *members;
 };
 
-#define SLURMHOOKS_MOST_TABLES 8
+#define SLURMHOOKS_MOST_TABLES 16
 
 struct slurmhooks_tables {
-    uint64_t identity; /* of the text that the worker reads */
+    uint64_t identity; /* of the tables as text, which workers read */
     uint32_t count;
-    struct slurmhooks_table table[SLURMHOOKS_MOST_TABLES]; /* of which the first is job_desc_msg_t */
+    struct slurmhooks_table table[SLURMHOOKS_MOST_TABLES]; /* the first one is that of job_desc_msg_t */
 };
 
 extern const struct slurmhooks_tables slurmhooks_tables;
@@ -67,30 +73,35 @@ struct slurmhooks_header {
     char magic[4];
     uint32_t type;
     uint64_t identity;
-    uint32_t size;   /* of the message, header included */
-    uint32_t first;  /* request: 0 submission, 1 update; answer: return code; query: what; result: status */
-    uint32_t second; /* request: who asks; query: number of the table; result: where the next page begins, or 0 */
-    uint32_t third;  /* request: whose job; query: depends on what */
+    uint32_t size;   /* of the message, with the header */
+    uint32_t first;  /* request: 0 submission, 1 update; answer: return code; query: its kind; result: status */
+    uint32_t second; /* request: user who asks; query: table; result: where the next page begins, or 0 */
+    uint32_t third;  /* request: owner of the job; query: depends on its kind */
 };
 
 #define SLURMHOOKS_MAGIC "SHW1"
-/* Largest message. Slurm's own limit for a request is larger, but not by default. */
+/* Largest message. Slurm's own limit for a request can be configured to be larger. */
 #define SLURMHOOKS_LARGEST ((size_t)64 << 20)
 
 struct slurmhooks_item {
-    uint32_t tag; /* packed struct: number of its table; write: number of the member; else depends on the message */
+    uint32_t tag; /* packed struct: its table; write: the member; else depends on the message */
     uint32_t size;
     const char *value;
 };
 
-/* The tag of an answer's text for the user. */
+/* The tag of the text for the user in an answer. */
 #define SLURMHOOKS_TEXT_FOR_USER UINT32_MAX
-/* The tag of a request's text: the name of a handler that is left out. */
+/* The tag of a text in a request: the name of a handler that must not run. */
 #define SLURMHOOKS_LEFT_OUT_HANDLER (UINT32_MAX - 1)
 
-/* A text or texts that are there but too long to be sent unasked: the slot of a packed struct. */
+/* The tag of the numbers, 32 bits each, of the members that the structs of a message have; none: they have all. */
+#define SLURMHOOKS_MEMBERS (UINT32_MAX - 2)
+/* The tag of the variables, as texts, that scripts of the same event find in their environment. */
+#define SLURMHOOKS_VARIABLES (UINT32_MAX - 3)
+
+/* The slot of a text or texts that are too long for a packed struct; workers ask for them. */
 #define SLURMHOOKS_LEFT_OUT UINT64_C(1)
-/* Longest text, and longest sum of texts, that is sent unasked. */
+/* The largest size of a text, or of all texts of a member, in a packed struct. */
 #define SLURMHOOKS_INLINE ((size_t)16 << 10)
 
 /* A message that is being written. */
@@ -98,56 +109,69 @@ struct slurmhooks_buffer {
     char *data; /* from malloc() */
     size_t size;
     size_t capacity;
-    bool failed; /* no memory, or too large: nothing more is written */
+    bool failed; /* it is too large, or memory is short: nothing more is added */
 };
 
+/* Begin a message. */
 void slurmhooks_begin(struct slurmhooks_buffer *buffer, enum slurmhooks_type type);
 
-/* Finish a message. RET false: it failed, and data is NULL; else the caller frees data. */
+/* Finish a message: set the numbers of its header. RET false if it has failed. The caller frees data, else NULL. */
 bool slurmhooks_end(struct slurmhooks_buffer *buffer, uint32_t first, uint32_t second, uint32_t third);
 
-/* Append an item. IN value: size bytes, or NULL: nothing of size 0. */
+/* Append an item. IN value: size bytes; NULL if size is 0. */
 void slurmhooks_put(struct slurmhooks_buffer *buffer, uint32_t tag, const void *value, size_t size);
 
 /* Append a text; NULL is an item of size 0. */
 void slurmhooks_put_text(struct slurmhooks_buffer *buffer, uint32_t tag, const char *text);
 
-/* Append a packed struct. IN table: its number. */
+/* Append a packed struct. IN object: the struct of this table. */
 void slurmhooks_put_struct(struct slurmhooks_buffer *buffer, uint32_t table, const void *object);
 
-/* Append one member of a struct, whatever its length. */
+/* Append a packed struct of some members. IN members: their numbers, in the order of the slots; NULL: the first count.
+ */
+void slurmhooks_put_some(struct slurmhooks_buffer *buffer, uint32_t table, const void *object, const uint32_t *members,
+                         uint32_t count);
+
+/* Append one member of a struct, also if it is too long for a packed struct. */
 void slurmhooks_put_member(struct slurmhooks_buffer *buffer, uint32_t table, uint32_t member, const void *object);
 
-/* Read a message's header. RET false: it is no message of this type and these tables. */
+/* Read the header of a message. RET false if it is not a message of this type with these tables. */
 bool slurmhooks_open(const void *data, size_t size, enum slurmhooks_type type, struct slurmhooks_header *header);
 
-/* Read the item at a position, and move on. RET false: none is left, or the message is damaged: then it ends early. */
+/*
+ * Read the next item.
+ *
+ * IN/OUT position  of the item; then behind it
+ * RET false at the end of the message, or if the item is damaged: position is less than the size then
+ */
 bool slurmhooks_next(const void *data, size_t size, size_t *position, struct slurmhooks_item *item);
 
-/* A number's value. RET false: the item is none. */
+/* Read the value of an item that is a number. RET false if it is not. */
 bool slurmhooks_number(const struct slurmhooks_item *item, uint64_t *number);
 
-/* Whether an item is one text. */
+/* RET whether an item is a text. */
 bool slurmhooks_is_text(const struct slurmhooks_item *item);
 
-/* The value of a number in a struct; 0 where its struct is NULL. */
+/* RET the value of a number in a struct; 0 if its nested struct is NULL. */
 uint64_t slurmhooks_load(const struct slurmhooks_member *member, const void *object);
 
-/* The text in a struct, or NULL. */
+/* RET a text in a struct, or NULL. */
 const char *slurmhooks_load_text(const struct slurmhooks_member *member, const void *object);
 
 /* Answers */
 
 struct slurmhooks_verdict {
-    int code;         /* for Slurm */
-    const char *text; /* for the user, or NULL; part of the answer */
+    int code;         /* the return code for Slurm */
+    const char *text; /* for the user, inside the answer; or NULL */
 };
 
 /*
- * Check a whole answer, and apply its writes to a job_desc_msg_t if its code is 0.
+ * Check a whole answer, then apply its writes to a job_desc_msg_t. IN job_desc: NULL if there is none to write to.
  *
- * Texts and arrays change hands in Slurm's allocator; the counter of an array follows it.
- * RET NULL, or what is wrong with the answer: nothing was applied then.
+ * Texts and arrays are replaced with Slurm's allocator, and the counters of arrays are set.
+ *
+ * OUT verdict  if NULL is returned
+ * RET NULL, or what is wrong with the answer; then nothing was applied
  */
 const char *slurmhooks_apply(const void *answer, size_t size, void *job_desc, struct slurmhooks_verdict *verdict);
 

@@ -24,14 +24,16 @@ class Fault(BaseModel):
 
 
 class Running(BaseModel):
-    """What the worker processes of one slurmctld have in force.
+    """What the worker processes of one plugin of a slurmctld have in force.
 
     Attributes:
+        point: the plugin point, such as job_submit.
         generation: its number; None: no hooks are in force.
         handlers: hook, label and file of each.
         fault: None if the files as they are now are in force.
     """
 
+    point: str
     supervisor: int
     generation: int | None
     workers: list[int]
@@ -49,7 +51,7 @@ def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
         the answers, and lines that say why there are none.
     """
     if not requests.names(str(sysconfdir)):
-        return [], [f"{sysconfdir}: no slurmctld with the plugin job_submit/python runs on this machine"]
+        return [], [f"{sysconfdir}: no slurmctld with a plugin of slurmhooks runs on this machine"]
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     running, notes = [], []
     for answer in requests.ask("status", str(sysconfdir), slurm_conf.slurm_user(), PATIENCE):
@@ -65,7 +67,8 @@ def lines(running: list[Running]) -> list[str]:
     found = []
     for each in running:
         workers = ", ".join(map(str, each.workers)) or "none"
-        found.append(f"slurmctld: generation {each.generation}, supervisor {each.supervisor}, workers {workers}")
+        processes = f"generation {each.generation}, supervisor {each.supervisor}, workers {workers}"
+        found.append(f"slurmctld, {each.point}: {processes}")
         found += [f"in force: {hook} handler {label} ({file})" for hook, label, file in each.handlers]
     return found
 
@@ -77,5 +80,5 @@ def findings(running: list[Running]) -> list[str]:
         if each.fault is not None:
             since = each.fault.since.astimezone().strftime("%Y-%m-%d %H:%M:%S")
             state = "no hooks are in force" if each.generation is None else "keeps the hooks from before in force"
-            found += [f"slurmctld, since {since}: {state}: {finding}" for finding in each.fault.findings]
+            found += [f"slurmctld, {each.point}, since {since}: {state}: {finding}" for finding in each.fault.findings]
     return found

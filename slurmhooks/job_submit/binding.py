@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 View = TypeVar("View")
 MOST_CONDITIONS = 8
-"""As in native/job_submit/queries.c."""
+"""As in native/slurmctld/queries.c."""
 
 
 def bind(view: type[View], table: Table, release: str, computed: Computations | None = None) -> type[View]:
@@ -79,7 +79,7 @@ def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict
     Raises:
         AttributeError: there is no such field, or not in this release.
         TypeError: see :meth:`Field.condition`; likewise ValueError.
-        ValueError: two fields ask for different bits of one member.
+        ValueError: two fields ask for the same bits of one member.
     """
     known = rows(view)
     found: dict[str, Condition] = {}
@@ -88,9 +88,13 @@ def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict
         member = None if row is None or name in view._missing else row.member(release_of(view._release), table.places)
         if row is None or member is None or isinstance(row, Computed):
             raise AttributeError(f"{view.__name__.lower()} has no {name!r} to be chosen by{nearest(name, known)}")
-        if member in found:
-            raise ValueError(f"{name} is another part of {member}, which has a condition already")
-        found[member] = row.condition(value)
+        condition = row.condition(value)
+        other = found.get(member)
+        if isinstance(condition, tuple) and isinstance(other, tuple) and not condition[1] & other[1]:
+            condition = (condition[0] | other[0], condition[1] | other[1])  # another part of the member
+        elif other is not None:
+            raise ValueError(f"{name} is of the same bits of {member} as another condition")
+        found[member] = condition
     if len(found) > MOST_CONDITIONS:
         raise ValueError(f"at most {MOST_CONDITIONS} fields can be asked for, not {len(found)}")
     return found

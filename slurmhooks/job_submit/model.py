@@ -8,20 +8,37 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
-from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
+from slurmhooks.job_submit.fields import (
+    AssociationFields,
+    JobFields,
+    LicenseFields,
+    NodeFields,
+    PartitionFields,
+    QosFields,
+    RecordFields,
+    ReservationFields,
+)
 from slurmhooks.job_submit.rows import Computed, Field
+from slurmhooks.slurmctld import NEEDS_SOURCES
 from slurmhooks.values import text_to_c
 from slurmhooks.view import nearest, stale
 
-__all__ = ["Environment", "Job", "Partition", "Record", "Reservation", "Table", "Words"]
+__all__ = [
+    "Association",
+    "Environment",
+    "Job",
+    "License",
+    "Node",
+    "Partition",
+    "Qos",
+    "Record",
+    "Reservation",
+    "Table",
+    "Words",
+]
 
 if TYPE_CHECKING:
     from slurmhooks.job_submit.source import Struct
-
-NEEDS_SOURCES = (
-    "this build has only Slurm's public headers; to have them, run 'slurmhooks build --slurm-source DIR' with the"
-    " sources of exactly the installed release, and install the result"
-)
 
 
 class _View:
@@ -240,6 +257,50 @@ class Reservation(ReservationFields, _View):
     __slots__ = ()
 
 
+class Node(NodeFields, _View):
+    """A node; read-only."""
+
+    __slots__ = ()
+
+
+class License(LicenseFields, _View):
+    """A license; read-only."""
+
+    __slots__ = ()
+
+
+class Qos(QosFields, _View):
+    """A QOS; read-only."""
+
+    __slots__ = ()
+
+
+class Association(AssociationFields, _View):
+    """An account, or a user with an account; read-only."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the class, and whose it is."""
+        try:
+            return f"<Association {self.id}: {self.account} {self.user or ''}>"
+        except (AttributeError, StaleHandleError):  # a representation must not raise
+            return "<Association>"
+
+
+VIEWS: dict[str, type[_View]] = {
+    "job": Job,
+    "record": Record,
+    "partition": Partition,
+    "reservation": Reservation,
+    "node": Node,
+    "license": License,
+    "qos": Qos,
+    "association": Association,
+}
+"""What handlers see, by the names of the tables."""
+
+
 class Table(Mapping[Any, Any]):
     """A read-only mapping of slurmctld's records, which looks nothing up before it is asked."""
 
@@ -314,7 +375,7 @@ class Table(Mapping[Any, Any]):
         return found
 
     def of_user(self, user_id: int) -> list[Any]:
-        """Return the jobs of a user: ``where(user_id=user_id)``."""
+        """Return the jobs, or the associations, of a user: ``where(user_id=user_id)``."""
         return self.where(user_id=user_id)
 
     def _everything(self) -> dict[Any, _View]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import TYPE_CHECKING, TypeVar
 
 from slurmhooks.job_submit.rows import ANY_RELEASE, Field, Release
@@ -19,6 +20,8 @@ CORE_SPEC_THREAD = 1 << 15
 """slurm.h: the bit of core_spec that makes it a count of threads."""
 NICE_OFFSET = 1 << 31
 """slurm.h: what nice and site_factor are stored above."""
+_DOUBLE = Struct("=d")
+_NUMBER = Struct("=Q")
 AUTH_NOBODY = 99
 """slurm_auth.h, slurm_protocol_defs.h: the user and group of a request that names none (NO_VAL before 23.02)."""
 
@@ -100,9 +103,16 @@ class Time(Field[int]):
 
     bits = 64
 
-    def __init__(self, doc: str, *, member: str | tuple[str, ...] | None = None, writable: bool = True) -> None:
+    def __init__(
+        self,
+        doc: str,
+        *,
+        member: str | tuple[str, ...] | None = None,
+        writable: bool = True,
+        since: str | None = None,
+    ) -> None:
         """Keep the description; the unit is always the same."""
-        super().__init__(doc, unit="seconds since the epoch", member=member, writable=writable)
+        super().__init__(doc, unit="seconds since the epoch", member=member, writable=writable, since=since)
 
     def decoder(self) -> Callable[[int], int]:
         """See Field."""
@@ -122,6 +132,40 @@ class Time(Field[int]):
     def condition(self, value: object) -> tuple[int, int]:
         """See Field."""
         return self.encoder(ANY_RELEASE)(value), (1 << self.bits) - 1
+
+
+class Real(Sized[float | Unlimited]):
+    """A ``double``, of which two values mean unset and unlimited; read-only."""
+
+    __slots__ = ()
+
+    def __init__(self, doc: str, *, unit: str = "", member: str | tuple[str, ...] | None = None) -> None:
+        """Keep the description; the width is always the same."""
+        super().__init__(64, doc, unit=unit, member=member, writable=False)
+
+    def decoder(self) -> Callable[[int], float | Unlimited | None]:
+        """See Field: Slurm assigns its numbers of 32 bits."""
+        special = {float(NO_VAL[32]): None, float(INFINITE[32]): UNLIMITED}
+
+        def decode(raw: int) -> float | Unlimited | None:
+            value: float = _DOUBLE.unpack(_NUMBER.pack(raw))[0]
+            return special.get(value, value)
+
+        return decode
+
+    def encoder(self, release: Release) -> Callable[[object], int]:
+        """See Field."""
+        name = self.name
+
+        def encode(value: object) -> int:
+            if value is None or value is UNLIMITED:
+                value = (NO_VAL if value is None else INFINITE)[32]
+            if not isinstance(value, (int, float)):
+                raise TypeError(f"{name} takes a float, UNLIMITED or None, not {value!r}")
+            (raw,) = _NUMBER.unpack(_DOUBLE.pack(value))
+            return int(raw)
+
+        return encode
 
 
 class Identity(Sized[int]):

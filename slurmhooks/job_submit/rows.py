@@ -7,6 +7,7 @@ Raw values are those of slurmhooks.wire.message: numbers are ints, a text is byt
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from slurmhooks.values import (
@@ -153,6 +154,36 @@ class Gres(Text):
             )
 
         return with_prefix
+
+
+class Names(Field[list[str]]):
+    """A ``char *`` of names with commas between them; read-only. None are an empty list."""
+
+    __slots__ = ()
+
+    def __init__(self, doc: str, *, member: str | tuple[str, ...] | None = None) -> None:
+        """Keep the description."""
+        super().__init__(doc, member=member, writable=False)
+
+    def decoder(self) -> Callable[[bytes], list[str]]:
+        """See Field."""
+        return lambda raw: text_from_c(raw).split(",") if raw else []
+
+    def encoder(self, release: Release) -> Callable[[object], bytes]:
+        """See Field; for tests, as nobody assigns them."""
+        name = self.name
+
+        def encode(value: object) -> bytes:
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                raise TypeError(f"{name} takes a list of str, not {value!r}")
+            return b",".join(text_to_c(name, item) for item in value)
+
+        return encode
+
+    if TYPE_CHECKING:
+
+        def __get__(self, view: object, owner: type | None = None) -> list[str]:
+            """Return the names."""
 
 
 class Truth(Field[bool]):

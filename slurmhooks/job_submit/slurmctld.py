@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmhooks.job_submit import source
-from slurmhooks.job_submit.model import NEEDS_SOURCES
+from slurmhooks.slurmctld import NEEDS_SOURCES
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.message import Fact
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.binding import bind, conditions_of
+from slurmhooks.job_submit.fields import KEYS, LISTS
 from slurmhooks.job_submit.users import Users, owner_of
 from slurmhooks.values import NO_VAL, text_from_c, text_to_c
 from slurmhooks.wire.message import (
@@ -219,61 +220,42 @@ class Views:
             of_job = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
         self.job: Any = self._bound(model.Job, "job", of_job)
         if self.private:
-            self.record_class: Any = self._bound(
-                model.Record, "record", of_record or {"script": _script, "user_name": _user_name}
-            )
-            self._partition: Any = self._bound(model.Partition, "partition")
-            self._reservation: Any = self._bound(model.Reservation, "reservation")
+            computed = {"record": of_record or {"script": _script, "user_name": _user_name}}
+            self._classes = {name: self._bound(model.VIEWS[name], name, computed.get(name)) for name in LISTS.values()}
 
     def _bound(self, view: type[Any], table: str, computed: Computations | None = None) -> Any:
         return bind(view, self.tables[table], self.tables.release, computed)
 
     def record(self, struct: Struct) -> model.Record:
         """Return the view of a job that slurmctld knows."""
-        view: model.Record = self.record_class(struct)
+        view: model.Record = self._classes["record"](struct)
         return view
 
-    def partitions(self, asking: Asking) -> model.Table:
-        """Return the partitions that the job's user may use."""
-        return self._named(asking, "partition", self._partition)
+    def table(self, name: str, asking: Asking) -> model.Table:
+        """Return a mapping of slurmctld's records by its name as an argument of handlers.
 
-    def reservations(self, asking: Asking) -> model.Table:
-        """Return the reservations, by name."""
-        return self._named(asking, "reservation", self._reservation)
+        Keys are texts or numbers; ``jobs["123"]`` is ``jobs[123]``, as in Lua.
+        """
+        table = LISTS[name]
+        made, key_field = self._classes[table], KEYS.get(table, "name")
+        numbered = table in KEYS
 
-    def jobs(self, asking: Asking) -> model.Table:
-        """Return the jobs that slurmctld knows, by job id: ``jobs[123]``, or ``jobs["123"]`` as in Lua."""
-
-        def find(job_id: Any) -> Any:
-            if isinstance(job_id, str) and job_id.isdecimal():  # as job_submit/lua spells it
-                job_id = int(job_id)
-            if not isinstance(job_id, int) or not 0 < job_id < NO_VAL[32]:
+        def find(key: Any) -> Any:
+            if numbered:
+                if isinstance(key, str) and key.isdecimal():
+                    key = int(key)
+                if not isinstance(key, int) or not 0 < key < NO_VAL[32]:
+                    return None
+            elif not isinstance(key, str) or "\0" in key:
                 return None
-            struct = asking.row("record", job_id)
-            return None if struct is None else self.record_class(struct)
+            struct = asking.row(table, key if numbered else text_to_c("name", key))
+            return None if struct is None else made(struct)
 
         def everything() -> dict[Any, Any]:
-            return {view.job_id: view for view in map(self.record_class, asking.rows("record"))}
-
-        return model.Table(find, everything, self._selecting(asking, "record", self.record_class))
-
-    def _selecting(self, asking: Asking, table: str, made: Any) -> Callable[[dict[str, Any]], list[Any]]:
-        """Return what looks records up by the values of fields."""
+            return {getattr(view, key_field): view for view in map(made, asking.rows(table))}
 
         def select(fields: dict[str, Any]) -> list[Any]:
             conditions = conditions_of(made, self.tables[table], fields)
             return [made(struct) for struct in asking.rows(table, conditions)]
 
-        return select
-
-    def _named(self, asking: Asking, table: str, made: Any) -> model.Table:
-        def find(name: Any) -> Any:
-            if not isinstance(name, str) or "\0" in name:
-                return None
-            struct = asking.row(table, text_to_c("name", name))
-            return None if struct is None else made(struct)
-
-        def everything() -> dict[Any, Any]:
-            return {view.name: view for view in map(made, asking.rows(table))}
-
-        return model.Table(find, everything, self._selecting(asking, table, made))
+        return model.Table(find, everything, select)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- The table bit32 of Lua 5.3, which lupa's build of it lacks.
+-- The table bit32 of Lua 5.3, which lupa's build does not have.
 local error, select = error, select
 local ALL = 0xFFFFFFFF
 local bit32 = {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""C modules of the distribution (posix, cjson) for scripts.
+"""Lets scripts load C modules of the distribution, such as posix and cjson.
 
-They find the functions of Lua only among the names that are there for everybody. That is seen to here, and only for a
-site that loads such a module: names of Lua that nobody asked for could meet a plugin of Slurm.
+C modules need Lua's functions as global symbols. lupa's Lua is made global only when a script loads such a module,
+because global symbols of Lua could affect plugins of Slurm that are linked to another Lua.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from slurmhooks.lua import finding, library
 
 
 def open_for_modules(lua: library.Lua) -> str | None:
-    """Have C modules find the functions of a Lua that is loaded.
+    """Make the functions of a loaded Lua global.
 
     Returns:
-        None, or the reason why they cannot.
+        None; or the reason why that is not possible.
     """
     name, path, version = lua.module, lua.file, lua.version
     if library.shared.get(name) or _opened.get(name):

@@ -13,7 +13,7 @@ from slurmhooks.errors import LoadError, Reject
 from slurmhooks.hook_specs import COMMANDS, HOOKS
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import slurm_table
-from slurmhooks.lua.conversions import whole
+from slurmhooks.lua.conversions import as_number, as_string, number, whole
 from slurmhooks.lua.library import WORDS, Lua, NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script, to_bytes, to_text
 from slurmhooks.registry import Handler
@@ -97,7 +97,7 @@ class View:
 
     def __getitem__(self, key: object) -> Any:
         """Return a value as Lua has it; None for nil."""
-        raw = slurm_table.as_string(self._state, key)
+        raw = as_string(self._state, key)
         if raw is None:
             return None
         if raw == b"argv":
@@ -119,8 +119,8 @@ class View:
 
     def write(self, key: object, value: object) -> bytes | None:
         """Set an option as Slurm's own plugin does: a value that Slurm refuses is not an error."""
-        name = slurm_table.as_string(self._state, key)
-        text = slurm_table.as_string(self._state, value)
+        name = as_string(self._state, key)
+        text = as_string(self._state, value)
         if name is None or text is None:
             kind = self._state.type_of(key if name is None else value)
             return to_bytes(f"bad argument #{-2 if name is None else -1} to '?' (string expected, got {kind})")
@@ -200,14 +200,14 @@ class Script:
 
     def post_submit(self, offset: int, job_id: int | None, step_id: int | None) -> None:
         """Run the script's function; for the dispatcher."""
-        numbers = (NO_VAL[32] if number is None else number for number in (job_id, step_id))
-        self._call("post_submit", float(offset), *map(float, numbers))
+        ids = (NO_VAL[32] if given is None else given for given in (job_id, step_id))
+        self._call("post_submit", float(offset), *map(float, ids))
 
     def _filter(self, name: str, options: Options, *arguments: float) -> None:
         view = View(self, options)
         self._options = options
         try:
-            code = self._call(name, self.state.proxy(view, self.state.raw_function(view.write)), *arguments)
+            code = self._call(name, self.state.proxy(view, view.write), *arguments)
         finally:
             self._options = None
         if code:
@@ -223,7 +223,7 @@ class Script:
                 log.verbose("%s", line)
             return 0
         first = result[0] if isinstance(result, tuple) and result else result
-        raw = slurm_table.as_number(first)
+        raw = as_number(first)
         if raw is None:
             function = f"cli_filter_p_{name}"
             log.plain(INFO, f"{PLUGIN}: {function}: {function}/lua: {self.path}: non-numeric return code")
@@ -248,8 +248,8 @@ class Script:
         return _json({name: value for name, value in environ.items() if not name.startswith(NOT_IN_JSON)})
 
     def _store(self, *arguments: object) -> object:
-        key = whole(slurm_table.number(arguments[-2] if len(arguments) > 1 else None))
-        raw = slurm_table.as_string(self.state, arguments[-1] if arguments else None)
+        key = whole(number(arguments[-2] if len(arguments) > 1 else None))
+        raw = as_string(self.state, arguments[-1] if arguments else None)
         if raw is None:
             kind = self.state.type_of(arguments[-1] if arguments else None)
             raise LuaRaise(f"bad argument #-1 to 'cli_store' (string expected, got {kind})")
@@ -257,7 +257,7 @@ class Script:
         return ()
 
     def _retrieve(self, *arguments: object) -> object:
-        return self._stored.get(whole(slurm_table.number(arguments[-1] if arguments else None)))
+        return self._stored.get(whole(number(arguments[-1] if arguments else None)))
 
 
 def _json(value: object) -> str:

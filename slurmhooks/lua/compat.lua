@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What Lua from 5.2 on has as its own Makefile and distributions build it, and lupa's builds lack.
+-- Functions that Lua 5.2 and later have if built by their Makefile or by distributions, but not if built by lupa.
 local version = ...
 local execute, math, debug, package = os.execute, math, debug, package
 local error, getmetatable, pairs, select, setmetatable, type = error, getmetatable, pairs, select, setmetatable, type
 
--- Without POSIX, Lua takes the status of wait(2) for an exit code.
+-- Without POSIX, Lua returns the status of wait(2) instead of the exit code.
 function os.execute(...)
    local ok, how, status = execute(...)
    if how == nil then return ok end
    if how ~= "exit" then return ok, how, status end
    local signal = status % 128
    local code = signal > 0 and signal or (status - status % 256) / 256
-   -- A whole number where there are integers.
+   -- An integer, in versions that have integers.
    code = math.tointeger and math.tointeger(code) or code
    return code == 0 or nil, signal > 0 and "signal" or how, code
 end
@@ -38,25 +38,27 @@ if version == "5.2" then
    end
 
    function module(name, ...)
-      local made = package.loaded[name]
-      if type(made) ~= "table" then
-         made = _G
+      local result = package.loaded[name]
+      if type(result) ~= "table" then
+         result = _G
          for part in name:gmatch("[^.]+") do
-            if made[part] == nil then made[part] = {} end
-            made = made[part]
-            if type(made) ~= "table" then error("name conflict for module '" .. name .. "'", 2) end
+            if result[part] == nil then result[part] = {} end
+            result = result[part]
+            if type(result) ~= "table" then error("name conflict for module '" .. name .. "'", 2) end
          end
-         package.loaded[name] = made
+         package.loaded[name] = result
       end
-      if made._NAME == nil then made._M, made._NAME, made._PACKAGE = made, name, name:match("^(.*%.)[^.]*$") or "" end
+      if result._NAME == nil then
+         result._M, result._NAME, result._PACKAGE = result, name, name:match("^(.*%.)[^.]*$") or ""
+      end
       local caller = debug.getinfo(2, "f").func
       local index, upvalue = 1, debug.getupvalue(caller, 1)
       while upvalue and upvalue ~= "_ENV" do
          index = index + 1
          upvalue = debug.getupvalue(caller, index)
       end
-      if upvalue then debug.upvaluejoin(caller, index, function() return made end, 1) end
-      for i = 1, select("#", ...) do (select(i, ...))(made) end
+      if upvalue then debug.upvaluejoin(caller, index, function() return result end, 1) end
+      for i = 1, select("#", ...) do (select(i, ...))(result) end
    end
    return
 end
@@ -68,12 +70,12 @@ function math.sinh(x) return (math.exp(x) - math.exp(-x)) / 2 end
 
 function math.tanh(x)
    local square = math.exp(-2 * math.abs(x))
-   local found = (1 - square) / (1 + square)
-   return x < 0 and -found or found
+   local result = (1 - square) / (1 + square)
+   return x < 0 and -result or result
 end
 
 function math.ldexp(x, power)
-   -- In two steps: a power of its own may be too large for a float.
+   -- In two steps, as 2 ^ power may be too large for a float.
    local half = math.floor(power / 2)
    return x * 2.0 ^ half * 2.0 ^ (power - half)
 end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What C makes of a value that a script gives, as Slurm's Lua plugins read it."""
+"""Converts values of scripts to C values, as Slurm's Lua plugins do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def as_string(state: State, value: object) -> bytes | None:
-    """Return a value as a string of C; None if Lua makes none of it."""
+    """Return a value as ``lua_tostring`` does, up to a NUL byte; None if it cannot be converted."""
     if isinstance(value, bytes):
         return value.partition(b"\0")[0]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -21,13 +21,13 @@ def as_string(state: State, value: object) -> bytes | None:
 
 
 def number(value: object) -> float:
-    """Return a value as ``lua_tonumber`` does: 0 for what is none."""
-    found = as_number(value)
-    return 0.0 if found is None else found
+    """Return a value as ``lua_tonumber`` does: 0 if it is not a number."""
+    converted = as_number(value)
+    return 0.0 if converted is None else converted
 
 
 def as_number(value: object) -> float | None:
-    """Return the number that Lua takes a value for, which may be a string; None if it is none."""
+    """Return the number for a value, which may be a string; None if it cannot be converted."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
@@ -42,18 +42,18 @@ def as_number(value: object) -> float | None:
 
 
 def flag(value: object) -> int:
-    """Return what a script means by ``has_arg`` or ``overwrite``: its manual says boolean, its examples use numbers."""
+    """Return the int for ``has_arg`` or ``overwrite``: in the manual they are booleans, in its examples numbers."""
     return 1 if value is True else whole(number(value))
 
 
 def returned(result: object) -> int:
-    """Return what Slurm gets for the result of a script's function: 0 for what is no number."""
+    """Return the result of a script's function as an int; 0 if it is not a number."""
     first = result[0] if isinstance(result, tuple) else result
     return whole(number(first))
 
 
 def whole(value: float) -> int:
-    """Return a number as C makes an int of it."""
+    """Return a number as C converts it to an int."""
     if value != value or abs(value) >= 1 << 31:
         return -1 << 31
     return int(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which Lua runs a site's scripts on this machine. With a manifest no launch imports this: it holds what was found."""
+"""Finds the Lua for scripts on this machine. Launches with a manifest do not need it: the manifest has the result."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ VERSIONS = {
     "luajit2.0": ("luajit20",),
     "luajit2.1": ("luajit21",),
 }
-"""What ``[lua] version`` may say, with lupa's modules for it, the best first."""
+"""The values of ``[lua] version``, each with lupa's modules in the order of preference."""
 
 NEWEST_FIRST = ("5.4", "5.3", "5.5", "5.2", "5.1")
-"""Where Slurm has no Lua of its own: 5.4 is what distributions build Slurm with today."""
+"""The order of preference if this Slurm has no Lua plugins: distributions build Slurm with 5.4 today."""
 
 OWN_PLUGINS = ("job_submit_lua.so", "cli_filter_lua.so", "burst_buffer_lua.so", "jobcomp_lua.so")
 
 
 def find(wanted: str | None = None) -> Lua:
-    """Return the Lua for a site's scripts.
+    """Return the Lua for scripts.
 
     Args:
         wanted: see :func:`choose`.
@@ -39,37 +39,42 @@ def find(wanted: str | None = None) -> Lua:
         NoLuaError: see :func:`choose`.
     """
     version = choose(wanted)
-    found = _find(version)
-    assert found is not None
-    return Lua(version, *found, *(_compiled_in(_short(version)) or _usual_paths(_short(version))))
+    module = _find(version)
+    assert module is not None
+    return Lua(version, *module, *(_compiled_in(_short(version)) or _usual_paths(_short(version))))
 
 
 def choose(wanted: str | None = None) -> str:
-    """Return the version of Lua for a site's scripts.
+    """Return the version of Lua for scripts.
 
     Args:
-        wanted: what the configuration says, or None: that of Slurm's own Lua plugins, else the newest common one.
+        wanted: the configured version; None for that of Slurm's own Lua plugins, otherwise the most common one.
 
     Raises:
-        NoLuaError: lupa is not installed, or has none of that version.
+        NoLuaError: lupa is not installed, or does not have that version.
     """
     if wanted is not None:
-        if _find(wanted) is None:
-            have = ", ".join(name for name in VERSIONS if _find(name) is not None) or "none"
+        if not is_installed(wanted):
+            have = ", ".join(filter(is_installed, VERSIONS)) or "none"
             raise NoLuaError(f"[lua] version: lupa has no Lua {wanted} here; it has: {have}")
         return wanted
     candidates = (of_slurm(), *NEWEST_FIRST)
     for version in candidates:
-        if version is not None and _find(version) is not None:
+        if version is not None and is_installed(version):
             return version
     raise NoLuaError("Lua scripts need the Python package lupa, which is not installed where slurmhooks is")
 
 
+def is_installed(version: str) -> bool:
+    """Tell whether lupa has a version of Lua."""
+    return _find(version) is not None
+
+
 def of_slurm(folders: Iterable[str] | None = None) -> str | None:
-    """Return the version of Lua that this machine's Slurm was built with, as its own Lua plugins tell.
+    """Return the version of Lua that Slurm's own Lua plugins are linked to; None if there are none.
 
     Args:
-        folders: where to look; by default beside libslurmfull.so in this process, else where distributions keep it.
+        folders: the folders to search; by default that of libslurmfull.so in this process, otherwise the usual ones.
     """
     if folders is None:
         folders = [os.path.dirname(path) for path in mapped(b"/libslurmfull")]
@@ -87,7 +92,7 @@ def of_slurm(folders: Iterable[str] | None = None) -> str | None:
 
 
 def _compiled_in(short: str) -> tuple[str, str] | None:
-    """Return the search paths that the machine's liblua holds."""
+    """Return the search paths that are compiled into liblua; None if it is not installed."""
     names = (f"liblua{short}.so.0", f"liblua.so.{short}", f"liblua-{short}.so", f"liblua{short}.so")
     for folder in _library_folders():
         for name in names:
@@ -103,7 +108,7 @@ def _compiled_in(short: str) -> tuple[str, str] | None:
 
 
 def _string_around(content: bytes, part: bytes) -> str:
-    """Return the C string of a binary in which a text stands."""
+    """Return the C string in a binary that contains a text; an empty text if there is none."""
     at = content.find(part)
     start, end = content.rfind(b"\0", 0, at) + 1, content.find(b"\0", at)
     return content[start:end].decode("utf-8", "surrogateescape") if at >= 0 else ""
@@ -121,7 +126,7 @@ def _library_folders() -> list[str]:
 
 
 def _multiarch() -> list[str]:
-    """Return Debian's folders for libraries."""
+    """Return the library folders of Debian."""
     try:
         return [f"/usr/lib/{name}" for name in os.listdir("/usr/lib") if name.endswith("-linux-gnu")]
     except OSError:
@@ -129,13 +134,13 @@ def _multiarch() -> list[str]:
 
 
 def _usual_folders() -> list[str]:
-    # As slurmhooks.cli.slurm has them; without glob, which costs a launch 5 ms.
+    # As in slurmhooks.cli.slurm, but without glob, which takes a launch 5 ms to import.
     folders = ["/usr/lib64/slurm", "/usr/lib/slurm", "/usr/local/lib/slurm", "/opt/slurm/lib/slurm"]
     return [*(f"{folder}/slurm-wlm" for folder in _multiarch()), *folders]
 
 
 def _library(content: bytes) -> str:
-    """Return the first name of a liblua with a version in a binary."""
+    """Return the first name of a liblua with a version number in a binary; an empty text if there is none."""
     start = content.find(b"liblua")
     while start >= 0:
         end = content.find(b"\0", start)
@@ -147,12 +152,12 @@ def _library(content: bytes) -> str:
 
 
 def _short(version: str) -> str:
-    """Return the version of the language: LuaJIT's is 5.1."""
+    """Return the version of the language, which is 5.1 for LuaJIT."""
     return "5.1" if version.startswith("luajit") else version
 
 
 def _find(version: str) -> tuple[str, str] | None:
-    """Return the name and the file of lupa's module for a version."""
+    """Return the name and the file of lupa's module for a version; None if it is not installed."""
     from _frozen_importlib_external import PathFinder
 
     package = PathFinder.find_spec("lupa")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The constants that job_submit/lua of each release puts into the table ``slurm``."""
+"""The constants in the table ``slurm`` of job_submit/lua, by release."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ OLD_ERRORS = (
     " ESLURM_INVALID_NODE_COUNT ESLURM_INVALID_TIME_LIMIT ESLURM_JOB_MISSING_SIZE_SPECIFICATION"
     " ESLURM_MISSING_TIME_LIMIT"
 )
-"""What scripts had before 23.02 gave them all error codes."""
+"""The error codes that scripts have before 23.02, which added all others."""
 
 NO_TEXT = (
     "ESLURMD_KILL_JOB_ALREADY_COMPLETE ESLURMD_TOO_MANY_RPCS ESLURM_INVALID_HET_JOB_AND_ARRAY"
     " ESLURM_INVALID_HET_JOB_COMP_NON_NUMERIC ESLURM_TOPO_ERROR_START ESLURM_TOPO_ERROR_END"
 )
-"""Codes of slurm_errno.h that are missing in slurm_errno.c, whose table scripts get."""
+"""Codes of slurm_errno.h that are missing in the table of slurm_errno.c, which scripts get."""
 
 
 def table_constants(release: Release) -> dict[str, object]:
-    """Return what job_submit/lua of a release puts into the table ``slurm``, but for functions."""
-    found: dict[str, object] = {}
+    """Return the members of the table ``slurm`` of a release that are not functions."""
+    table: dict[str, object] = {}
     if release >= (23, 2):
         codes = constants.ESLURM
         if not isinstance(codes, type):
-            codes = {}  # type: ignore[assignment]  # outside slurmctld there are no numbers
-        found.update((code.name, float(code)) for code in codes)  # type: ignore[attr-defined]
+            codes = {}  # type: ignore[assignment]  # without a plugin, the codes have no numbers
+        table.update((code.name, float(code)) for code in codes)  # type: ignore[attr-defined]
         for name in NO_TEXT.split():
-            found.pop(name, None)
-        found["EINPROGRESS"] = 115.0
+            table.pop(name, None)
+        table["EINPROGRESS"] = 115.0
     else:
         for name in OLD_ERRORS.split():
             code = getattr(constants, name)
             if not isinstance(code, str):
-                found[name] = float(code)
+                table[name] = float(code)
     for name in NUMBERS.split():
-        found[name] = float(getattr(constants, name))
-    found["MAIL_JOB_TIME890"] = float(constants.MailType.MAIL_JOB_TIME90)  # so spelled in slurm_lua.c
+        table[name] = float(getattr(constants, name))
+    table["MAIL_JOB_TIME890"] = float(constants.MailType.MAIL_JOB_TIME90)  # spelled so in slurm_lua.c
     for name, since in FLAGS.items():
         if since <= release:
-            found[name] = float(getattr(constants, name))
-    found["CLUSTER_NAME"] = _cluster_name()
-    return found
+            table[name] = float(getattr(constants, name))
+    table["CLUSTER_NAME"] = _cluster_name()
+    return table
 
 
 def _cluster_name() -> str | None:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The fields of job_submit's records as a Lua script sees them, made from the rows of slurmhooks.job_submit.fields.
+"""The fields of requests and records for Lua scripts, made from the rows of slurmhooks.job_submit.fields.
 
-A row's name is Lua's. Only what differs stands here: which rows scripts cannot reach, since when they can, which they
-cannot write, and where Slurm's C code hands over something else than the member.
+A field has the same name as its row. This module has the differences: rows that scripts cannot read or write, releases
+that added them, and fields for which Slurm's C code passes something other than the member.
 
-Scripts see what is in the struct: NO_VAL is a number, nice is counted from NICE_OFFSET.
+Scripts get the values of the struct: NO_VAL is a number, and nice includes NICE_OFFSET.
 """
 
 from __future__ import annotations
@@ -31,11 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 
+NEWEST: Release = (26, 5)
+"""The newest release that is known; scripts are run as it does where no Slurm is installed."""
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# What scripts cannot reach: job_submit_lua.c and slurm_lua.c do not know these names.
+# Rows that scripts cannot reach: job_submit_lua.c and slurm_lua.c do not have these names.
 _NO_DESC = _words(
     "alloc_resp_port alloc_sid alloc_tls_cert cluster_features container_id container_type cpu_bind cpu_bind_type"
     " deadline env_size fed_siblings_active fed_siblings_viable group_name groups job_id job_id_str job_size_str"
@@ -52,9 +56,9 @@ _NO_PARTITION = _words("grace_time tres_fmt_str")
 _NO_RESERVATION = _words("burst_buffer comment groups name tres_fmt_str")
 
 _READ_ONLY = _words("boards_per_node network ntasks_per_board ntasks_per_core req_context sockets_per_board")
-"""Writable in Python, not in Lua."""
+"""Rows that are writable in Python, but not in Lua."""
 
-# First release whose Lua knows the name, where the member is older.
+# The first release with the name in Lua, if the member is older.
 _SINCE_DESC = {
     "assoc_comment": (23, 2),
     "assoc_qos": (24, 11),
@@ -76,12 +80,12 @@ _SINCE_RECORD = {
 }
 _SINCE_PARTITION = {"max_cpus_per_socket": (23, 2)}
 READABLE_SINCE = {"selinux_context": (23, 2)}
-"""Until then a script can only write it."""
+"""Before these releases, scripts can only write the field."""
 
 ARRAYS = ("argv", "spank_job_env")
-"""Tables whose first index is 0."""
+"""Fields that are tables whose first index is 0."""
 BESIDES = (*ARRAYS, "environment")
-"""What a request has beside its rows."""
+"""Fields of a request that are not rows."""
 
 
 def names(kind: str, release: Release) -> dict[str, Field[Any]]:
@@ -89,7 +93,7 @@ def names(kind: str, release: Release) -> dict[str, Field[Any]]:
 
     Args:
         kind: ``job_desc``, ``job_rec``, ``part`` or ``reservation``.
-        release: of Slurm.
+        release: the release of Slurm.
     """
     view, hidden, since = {
         "job_desc": (JobFields, _NO_DESC, _SINCE_DESC),
@@ -105,42 +109,44 @@ def names(kind: str, release: Release) -> dict[str, Field[Any]]:
 
 
 def _exists(row: Field[Any], release: Release) -> bool:
-    # Where the C member has gone, scripts still read max_nodes_orig.
+    # Scripts can read max_nodes_orig even in releases without this member.
     until = None if row.name.endswith("_orig") else row.until
     return not (row.since and release_of(row.since) > release) and not (until and release_of(until) < release)
 
 
 def writable(release: Release) -> frozenset[str]:
     """Return the fields of a request that a script can write."""
-    known = names("job_desc", release)
-    return frozenset(name for name, row in known.items() if row.writable and name not in _READ_ONLY)
+    fields = names("job_desc", release)
+    return frozenset(name for name, row in fields.items() if row.writable and name not in _READ_ONLY)
 
 
 def readers(members: Mapping[str, str | None], release: Release) -> dict[bytes, Callable[[Any, Any], Any]]:
-    """Return the functions that read a request from its struct and what is staged, by name in bytes.
+    """Return the functions that read the fields of a request, by their names in bytes.
+
+    The functions take the struct and the staged writes.
 
     Args:
-        members: the member that each row reads in this release.
-        release: of Slurm.
+        members: the member of each row in this release.
+        release: the release of Slurm.
     """
-    found = {}
+    functions = {}
     for name, row in names("job_desc", release).items():
         member = members[name]
         if member is not None and not isinstance(row, Computed) and READABLE_SINCE.get(name, release) <= release:
-            found[name.encode()] = _reader(member, _shown(row))
-    return found
+            functions[name.encode()] = _reader(member, _decoder(row))
+    return functions
 
 
-def _reader(member: str, shown: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+def _reader(member: str, decode: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     def read(struct: Any, writes: Any) -> Any:
         raw = writes[member] if member in writes else struct.raw(member)
-        return None if raw is None else shown(raw)
+        return None if raw is None else decode(raw)
 
     return read
 
 
-def _shown(row: Field[Any]) -> Callable[[Any], Any]:
-    """Return the function from a raw value to what Lua gets."""
+def _decoder(row: Field[Any]) -> Callable[[Any], Any]:
+    """Return a function that converts a raw value to a Lua value."""
     if isinstance(row, Text):
         return bytes
     if isinstance(row, Tagged):
@@ -158,7 +164,7 @@ def _shown(row: Field[Any]) -> Callable[[Any], Any]:
 
 
 def encoder(row: Field[Any], release: Release) -> Callable[[Any], Any]:
-    """Return the function from what Lua converted (bytes for text, else a float) to the raw value of the member."""
+    """Return a function that converts bytes (of a text) or a float from Lua to the raw value of the member."""
     if isinstance(row, Gres):
         prefixed = row.encoder(release)
         return lambda raw: prefixed(raw.decode(ENCODING, ERRORS)) if raw else None
@@ -181,9 +187,10 @@ def encoder(row: Field[Any], release: Release) -> Callable[[Any], Any]:
 
 
 def to_c(value: float, bits: int) -> int:
-    """Return the unsigned integer that C makes of a double on x86-64 and does not promise elsewhere.
+    """Convert a double to an unsigned integer as C does on x86-64; the C standard does not define all cases.
 
-    Small members go through an int, others through a long; what that cannot hold is its smallest number.
+    Members of less than 32 bits are converted to an int first, others to a long. If the value does not fit into that,
+    the result is its smallest number.
     """
     if bits == 64 and value >= 1 << 63:
         return int(value) & (1 << 64) - 1 if value < 1 << 64 else 0
@@ -198,37 +205,38 @@ def _truncated(value: float, width: int) -> int:
 
 
 class Reader:
-    """What Lua reads from a read-only record of slurmctld, by way of its view."""
+    """A read-only record of slurmctld that Lua can index."""
 
     __slots__ = ("_getters", "_value", "_view")
 
     def __init__(self, getters: dict[bytes, Callable[[Any], Any]], view: Any, value: Callable[[Any], Any]) -> None:
-        """Take the view, the functions that read one of its kind, and what makes tables of lists."""
+        """Store the functions that read views of this kind, the view, and a function that converts dicts to tables."""
         self._getters = getters
         self._view = view
         self._value = value
 
     def __getitem__(self, name: object) -> Any:
-        """Return what Lua gets."""
+        """Return the Lua value of a field."""
         get = self._getters.get(name)  # type: ignore[call-overload]
         if get is None:
             return None
-        found = get(self._view)
-        return self._value(found) if type(found) is dict else found
+        value = get(self._view)
+        return self._value(value) if type(value) is dict else value
 
 
 def getters(kind: str, release: Release) -> dict[bytes, Callable[[Any], Any]]:
-    """Return the functions that read a view of some kind; they return dicts for tables."""
-    found: dict[bytes, Callable[[Any], Any]] = {}
+    """Return the functions that read the fields of a view, by their names in bytes; they return dicts for tables."""
+    functions: dict[bytes, Callable[[Any], Any]] = {}
     for name, row in names(kind, release).items():
-        found[name.encode()] = _special(kind, name) or _getter(row)
+        functions[name.encode()] = _special(kind, name) or _getter(row)
     if kind == "part" and release >= (25, 11):
-        found[b"max_nodes_orig"], found[b"min_nodes_orig"] = found[b"max_nodes"], found[b"min_nodes"]
-    return found
+        functions[b"max_nodes_orig"] = functions[b"max_nodes"]
+        functions[b"min_nodes_orig"] = functions[b"min_nodes"]
+    return functions
 
 
 def _special(kind: str, name: str) -> Callable[[Any], Any] | None:
-    """Return the function for a field where Slurm hands over something else than the row."""
+    """Return the function for a field for which Slurm passes something other than the row."""
     if kind == "job_rec":
         return {
             "user_name": lambda view: view._struct.raw("user_name"),  # not looked up, as record.user_name is
@@ -251,8 +259,8 @@ def _getter(row: Field[Any]) -> Callable[[Any], Any]:
     if isinstance(row, (Text, Computed)) or type(row).__name__ == "Sluid":
 
         def text(view: Any) -> bytes | None:
-            found = getattr(view, name)
-            return None if found is None else found.encode(ENCODING, ERRORS)
+            value = getattr(view, name)
+            return None if value is None else value.encode(ENCODING, ERRORS)
 
         return text
     if isinstance(row, Bit):
@@ -260,16 +268,16 @@ def _getter(row: Field[Any]) -> Callable[[Any], Any]:
     if isinstance(row, Tagged):
 
         def tagged(view: Any) -> float | None:
-            found = getattr(view, name)
-            return None if found is None else float(found)
+            value = getattr(view, name)
+            return None if value is None else float(value)
 
         return tagged
     if isinstance(row, Offset):
-        raw_too = name == "nice"
+        is_raw = name == "nice"
 
         def offset(view: Any) -> float:
-            found = getattr(view, name)
-            return float(NO_VAL[32] if found is None else found + NICE_OFFSET if raw_too else found)
+            value = getattr(view, name)
+            return float(NO_VAL[32] if value is None else value + NICE_OFFSET if is_raw else value)
 
         return offset
     if isinstance(row, Truth):
@@ -277,13 +285,13 @@ def _getter(row: Field[Any]) -> Callable[[Any], Any]:
     assert not isinstance(row, Strings)
     bits = getattr(row, "bits", 32) or 32
     unset = AUTH_NOBODY if isinstance(row, Identity) else NO_VAL[bits]
-    # What the record points to may not be there: no array_recs, no array_task_cnt.
+    # The record may lack the struct that has the member: without array_recs, there is no array_task_cnt.
     absent = type(row) in (Plain, Time)
 
     def number(view: Any) -> float | None:
-        found = getattr(view, name)
-        if found is None and absent:
+        value = getattr(view, name)
+        if value is None and absent:
             return None
-        return float(unset if found is None else INFINITE[bits] if found is UNLIMITED else found)
+        return float(unset if value is None else INFINITE[bits] if value is UNLIMITED else value)
 
     return number

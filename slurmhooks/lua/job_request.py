@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The request of a job_submit call, as a Lua script reads and writes it."""
+"""``job_desc`` of a Lua script: reads and writes the request of the running call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.rows import Computed, Text, release_of
 from slurmhooks.log import ERROR, INFO, log
-from slurmhooks.lua import job_fields, slurm_table
+from slurmhooks.lua import conversions, job_fields
 from slurmhooks.lua.runtime import to_bytes, to_text
 
 if TYPE_CHECKING:
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
 PLUGIN = "job_submit/lua"
 NEWINDEX = {"5.2": "__newindex", "5.3": "__newindex", "5.4": "newindex", "5.5": "newindex"}
-"""What luaL_argerror calls the function that assigns, in each version."""
+"""The name of the assigning function in messages of luaL_argerror, by version."""
 
 
 class Lookup:
-    """What Lua reads by index."""
+    """An object that Lua can index."""
 
     __slots__ = ("_read",)
 
     def __init__(self, read: Callable[[Any], Any]) -> None:
-        """Take the function that returns what Lua gets for a key."""
+        """Store a function that returns the Lua value for a key."""
         self._read = read
 
     def __getitem__(self, name: Any) -> Any:
-        """Return what Lua gets."""
+        """Return the Lua value for a key."""
         return self._read(name)
 
 
 class Request:
-    """What a script sees of the running request.
+    """The running request.
 
     Attributes:
-        environment: Lua's table of its variables.
+        environment: the Lua table of its variables.
     """
 
     def __init__(self, state: State, release: Release) -> None:
-        """Serve a state, with the ways of a release of Slurm."""
+        """Serve a state as a release of Slurm does."""
         self.environment: Any = None
         self._state = state
         self._release = release
@@ -55,34 +55,34 @@ class Request:
         self._computed: frozenset[str] = frozenset()
 
     def begin(self, job: Any) -> None:
-        """Serve a request from now on."""
+        """Set the running request."""
         if type(job) is not self._bound:
             self._bind(type(job), job._struct.table)
         self._job = job
 
     def end(self) -> None:
-        """Serve none."""
+        """Forget the running request."""
         self._job = None
 
     def _bind(self, kind: Any, table: Any) -> None:
-        """Learn how the fields of a class of requests are read and written; in a worker there is one."""
+        """Prepare the readers and encoders for a class of requests; a worker has only one."""
         release = release_of(kind._release)
-        known = job_fields.names("job_desc", self._release)
-        members = {name: row.member(release, table.places) for name, row in known.items()}
+        fields = job_fields.names("job_desc", self._release)
+        members = {name: row.member(release, table.places) for name, row in fields.items()}
         self._readers = job_fields.readers(members, self._release)
         self._encoders = {
-            name.encode(): (members[name], isinstance(known[name], Text), job_fields.encoder(known[name], release))
+            name.encode(): (members[name], isinstance(fields[name], Text), job_fields.encoder(fields[name], release))
             for name in job_fields.writable(self._release)
             if members[name] is not None
         }
         self._bound = kind
-        self._computed = frozenset(name for name, row in known.items() if isinstance(row, Computed))
+        self._computed = frozenset(name for name, row in fields.items() if isinstance(row, Computed))
 
     def current(self, what: str) -> Any:
         """Return the request of the running call.
 
         Args:
-            what: the script has used, for the message after a call.
+            what: what the script has used, for the message if no call is running.
         """
         if self._job is None:
             raise StaleHandleError(f"{what} was used outside of a call")
@@ -104,62 +104,62 @@ class Request:
             return self._state.value({float(index): item for index, item in enumerate(items)}) if items else None
         if text not in self._computed:
             return None
-        found = getattr(job, text)
-        return None if found is None else to_bytes(found)
+        computed = getattr(job, text)
+        return None if computed is None else to_bytes(computed)
 
     def write(self, name: Any, value: Any) -> bytes | None:
-        """Stage a field; return the error for Lua if the value is none that fits."""
+        """Stage a write to a field; return the error for Lua if the value has the wrong type."""
         job = self.current("job_desc")
         encoder = self._encoders.get(name)
         if encoder is None:
-            key = slurm_table.as_string(self._state, name)
+            key = conversions.as_string(self._state, name)
             if key is None:
                 return self._misfit(2, "string", name)
             log.plain(ERROR, f"_set_job_field: unrecognized field: {to_text(key)}")
             return None
         member, is_text, encode = encoder
-        taken = slurm_table.as_string(self._state, value) if is_text else slurm_table.as_number(value)
-        if taken is None:
+        converted = conversions.as_string(self._state, value) if is_text else conversions.as_number(value)
+        if converted is None:
             return self._misfit(3, "string" if is_text else "number", value)
-        job._writes[member] = encode(taken)
+        job._writes[member] = encode(converted)
         return None
 
     def _misfit(self, position: int, wanted: str, value: Any) -> bytes:
-        """Return what luaL_argerror says in this version."""
+        """Return the message of luaL_argerror in this version."""
         kind, callee = self._state.type_of(value), NEWINDEX.get(self._state.version, "?")
         return f"bad argument #{position} to '{callee}' ({wanted} expected, got {kind})".encode()
 
     def _has_environment(self, job: Any, function: str, end: str) -> bool:
-        """Tell whether the request carries an environment; log what Slurm logs if not."""
+        """Tell whether the request has an environment; if not, log the same as Slurm."""
         if job._struct.is_set("environment"):
             return True
         if job._is_set("script"):
             log.plain(ERROR, f"{PLUGIN}: {function}: job_desc->environment is NULL.")
         else:
-            # info() of a plugin names it and the function, error() does not.
+            # Slurm adds the names of plugin and function to info messages only.
             log.plain(INFO, f"{PLUGIN}: {function}: job_desc->environment only accessible for batch jobs.{end}")
         return False
 
     def read_variable(self, name: Any) -> bytes | None:
-        """Return a variable of the request's environment."""
+        """Return a variable of the environment of the request."""
         job = self.current("job_desc.environment")
-        key = slurm_table.as_string(self._state, name)
+        key = conversions.as_string(self._state, name)
         if key is None:
             return None
-        found = job.environment.get(to_text(key))
-        if found is None:
+        value = job.environment.get(to_text(key))
+        if value is None:
             self._has_environment(job, "_job_env_field", "")
-        return None if found is None else to_bytes(found)
+        return None if value is None else to_bytes(value)
 
     def write_variable(self, name: Any, value: Any) -> bytes | None:
-        """Stage a variable; return the error for Lua if that is not possible."""
+        """Stage a write to a variable; return the error for Lua if that is not possible."""
         job = self.current("job_desc.environment")
-        key = slurm_table.as_string(self._state, name)
+        key = conversions.as_string(self._state, name)
         if key is None:
             return self._misfit(2, "string", name)
         if not self._has_environment(job, "_set_job_env_field", " "):
             return None
-        raw = slurm_table.as_string(self._state, value)
+        raw = conversions.as_string(self._state, value)
         if raw is None:
             return self._misfit(3, "string", value)
         try:

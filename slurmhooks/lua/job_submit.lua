@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What stands between slurmctld's calls and a job_submit.lua: run once in each new state, before the script.
+-- The interface of job_submit.lua scripts. Runs once in each new state, before the script.
 local find_partition, find_job, find_reservation, write_field, write_variable, request, variables = ...
 local error, select, setmetatable, tonumber, type = error, select, setmetatable, tonumber, type
 local raw_next, raw_pairs = next, pairs
 local slurm = slurm
 
--- Tables of slurmctld's records: looked up on use, listed only for a script that walks through one.
+-- Tables of slurmctld's records. A record is looked up when it is used; all are listed only for pairs() and next().
 local lists = setmetatable({}, { __mode = "k" })
 
 local function list(one, all)
-   local made = setmetatable({}, { __index = one })
-   lists[made] = { all = all }
-   return made
+   local records = setmetatable({}, { __index = one })
+   lists[records] = { all = all }
+   return records
 end
 
 local function by_python(find, pointer)
@@ -21,7 +21,7 @@ local function by_python(find, pointer)
    end, function()
       local shown = {}
       local names, readers = find()
-      -- One by one, in slurmctld's order: what pairs() makes of it depends on that.
+      -- Inserted one by one in slurmctld's order, on which the order of pairs() depends.
       for index = 1, #names do
          shown[names[index]] = setmetatable({}, { __index = readers[index], [pointer] = readers[index] })
       end
@@ -29,30 +29,30 @@ local function by_python(find, pointer)
    end
 end
 
-local function walked(made, entry)
+local function listed(records, entry)
    local shown = entry.all()
-   for name, value in raw_next, made do shown[name] = value end
+   for name, value in raw_next, records do shown[name] = value end
    return shown
 end
 
-function pairs(made)
-   local entry = lists[made]
-   if entry then return raw_next, walked(made, entry), nil end
-   if _VERSION == "Lua 5.1" and type(made) ~= "table" then
-      error("bad argument #1 to 'pairs' (table expected, got " .. (made == nil and "nil" or type(made)) .. ")", 2)
+function pairs(value)
+   local entry = lists[value]
+   if entry then return raw_next, listed(value, entry), nil end
+   if _VERSION == "Lua 5.1" and type(value) ~= "table" then
+      error("bad argument #1 to 'pairs' (table expected, got " .. (value == nil and "nil" or type(value)) .. ")", 2)
    end
-   return raw_pairs(made)
+   return raw_pairs(value)
 end
 
-function next(made, ...)
-   local entry = lists[made]
-   if not entry then return raw_next(made, ...) end
-   if select("#", ...) == 0 or (...) == nil then entry.shown = walked(made, entry) end
+function next(value, ...)
+   local entry = lists[value]
+   if not entry then return raw_next(value, ...) end
+   if select("#", ...) == 0 or (...) == nil then entry.shown = listed(value, entry) end
    return raw_next(entry.shown or {}, ...)
 end
 
--- Records and requests are read by userdata, which costs no call of a Lua function. A script that looks at a metatable
--- finds functions there, as job_submit/lua has them, and may call them or put others in their place.
+-- __index of records and requests is userdata, which needs no call of a Lua function. For a script that reads a
+-- metatable it becomes a function, as in job_submit/lua, which the script can call or replace.
 local raw_metatable = getmetatable
 
 function getmetatable(...)
@@ -71,15 +71,15 @@ end
 
 local function writer(write)
    return function(_, name, value)
-      local wrong = write(name, value)
-      if wrong then error(wrong, 2) end
+      local message = write(name, value)
+      if message then error(message, 2) end
    end
 end
 
 local environment = setmetatable({}, { __index = variables, __newindex = writer(write_variable), _job_desc = request })
 local desc = { __index = request, __newindex = writer(write_field), _job_desc = request }
 
--- Names that scripts of the years before metatables call.
+-- Functions that old scripts call, from before job_submit/lua used metatables.
 function _get_job_req_field_name(pointer, name) return pointer and pointer[name] end
 function _get_job_env_field_name(pointer, name) return pointer and environment[name] end
 function _set_job_req_field(table, name, value) table[name] = value end
@@ -88,8 +88,8 @@ function _get_part_rec_field(pointer, name) return pointer and pointer[name] end
 
 local function result(value) return tonumber(value) or false end
 
-local function over() error("this job_desc was used after the call that it was made for", 2) end
-local stale = { __index = over, __newindex = over }
+local function refuse() error("this job_desc was used after the call that it was made for", 2) end
+local stale = { __index = refuse, __newindex = refuse }
 local latest = {}
 
 local function new_desc()
@@ -107,8 +107,8 @@ end
 
 local function job_modify(record, uid)
    if not slurm_job_modify then return 0 end
-   local known = setmetatable({}, { __index = record, _job_rec_ptr = record })
-   return (result(slurm_job_modify(new_desc(), known, partitions, uid)))
+   local job_rec = setmetatable({}, { __index = record, _job_rec_ptr = record })
+   return (result(slurm_job_modify(new_desc(), job_rec, partitions, uid)))
 end
 
 return job_submit, job_modify, environment

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A site's job_submit.lua as handlers, run as Slurm's own job_submit/lua runs it.
+"""Runs a site's job_submit.lua as Slurm's own job_submit/lua does; its two functions are handlers.
 
-One state a script; each worker has a copy, as loading left it, for as long as the worker lives: so its globals last
-from call to call. What it writes to the request waits until all handlers have passed, as theirs does, and they read
-what it wrote.
+A script has one state. Each worker has a copy of it from after the load, so that globals last from call to call until
+the worker ends. The writes of a script are staged like those of other handlers, and they can read them.
 """
 
 from __future__ import annotations
@@ -15,16 +14,17 @@ from slurmhooks import loader
 from slurmhooks.errors import LoadError, Reject, SlurmhooksError
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.job_submit import slurmctld
-from slurmhooks.job_submit.model import NEEDS_SOURCES as NEEDS
 from slurmhooks.job_submit.rows import Release, release_of
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import job_fields, slurm_table, source
+from slurmhooks.lua.conversions import number
 from slurmhooks.lua.job_constants import table_constants
 from slurmhooks.lua.job_fields import Reader
 from slurmhooks.lua.job_request import PLUGIN, Lookup, Request
 from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script, to_bytes, to_text
 from slurmhooks.registry import Handler
+from slurmhooks.slurmctld import NEEDS_SOURCES as NEEDS
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.tables import installed
 
@@ -40,32 +40,32 @@ FUNCTIONS = ("slurm_job_submit", "slurm_job_modify")
 RUNTIME_ERROR = "ESLURM_LUA_FUNC_FAILED_RUNTIME_ERROR"
 
 
-def sources(read: Config, path: Path, former: Container[str] = ()) -> list[loader.Source]:
-    """Return the script that the configuration names, for the loader; none if it names none.
+def sources(config: Config, path: Path, former: Container[str] = ()) -> list[loader.Source]:
+    """Return the script that the configuration names, if any, as a list for the loader.
 
     Args:
-        read: the configuration.
-        path: its file.
-        former: names of the sources that are in force, and stay so if the script cannot be loaded.
+        config: the configuration.
+        path: path of the configuration.
+        former: names of the sources in service, which stay there if the script cannot be loaded.
     """
-    if read.job_submit.lua is None:
+    if config.job_submit.lua is None:
         return []
-    options = Options(read.lua.version, read.job_submit.lua_on_error, read.job_submit.lua_order)
-    script = os.path.join(path.parent, read.job_submit.lua)
+    options = Options(config.lua.version, config.job_submit.lua_on_error, config.job_submit.lua_order)
+    script = os.path.join(path.parent, config.job_submit.lua)
     return [loader.Source(path=script, read=lambda name: load(name, options, has_former=name in former))]
 
 
 class Options:
-    """What slurmhooks.toml says about a script.
+    """The settings for a script in slurmhooks.toml.
 
     Attributes:
-        version: of Lua, or None for Slurm's own.
-        on_error: ``accept``, ``reject``, or None for what the release of Slurm does.
-        order: among the handlers.
+        version: version of Lua; None for that of Slurm's own plugins.
+        on_error: ``accept`` or ``reject``; None for the behaviour of the release of Slurm.
+        order: as of other handlers.
     """
 
     def __init__(self, version: str | None = None, on_error: str | None = None, order: int = 50) -> None:
-        """Keep what it says."""
+        """Store the settings."""
         self.version = version
         self.on_error = on_error
         self.order = order
@@ -77,10 +77,10 @@ def load(
     """Return the two handlers of a script.
 
     Args:
-        path: of the script.
-        options: see the class.
-        release: of Slurm; by default that of the process.
-        has_former: whether another content of it is in force; for the log.
+        path: path of the script.
+        options: the settings for it.
+        release: the release of Slurm; by default that of the process.
+        has_former: whether an earlier version of the script is in service; for the log.
 
     Raises:
         LoadError: it cannot be loaded.
@@ -94,33 +94,29 @@ def load(
         raise LoadError(["\n    ".join([text, *trace])]) from None
 
 
-NEWEST = (26, 5)
-"""The release whose ways scripts get where there is no Slurm."""
-
-
 def running_release() -> Release:
-    """Return the release of Slurm that this worker serves; the newest that is known elsewhere."""
+    """Return the release of Slurm that this worker serves; the newest known one in other processes."""
     tables = installed()
-    return NEWEST if tables is None else release_of(tables.release)
+    return job_fields.NEWEST if tables is None else release_of(tables.release)
 
 
 def lacks_records() -> bool:
-    """Tell whether this is a worker for slurmctld, but of a build without Slurm's sources."""
+    """Tell whether this worker serves a plugin that was built without Slurm's sources."""
     tables = installed()
     return tables is not None and "record" not in tables
 
 
 class Finder:
-    """Looks records of slurmctld up for Lua; called without a name it returns names and readers of all."""
+    """Finds records of slurmctld for Lua."""
 
     def __init__(self, script: Script, kind: str, table: str) -> None:
-        """Say which."""
+        """Find records of a kind, see job_fields.names, in a table of slurmctld."""
         self._script = script
         self._table = table
         self._getters = job_fields.getters(kind, script.release)
 
     def __call__(self, *name: Any) -> Any:
-        """Return the reader of a record, or two tables with names and readers."""
+        """Return the reader of the record with a name; without a name, two tables with all names and readers."""
         table = self._script.table(self._table)
         if not name:
             items = list(table.items())
@@ -136,37 +132,37 @@ class Finder:
 
 
 class NotThereError(SlurmhooksError):
-    """A script asks for what this build cannot give it: the request is refused, whatever the script's errors do."""
+    """A script used something that this build cannot provide: the request is refused, whatever ``on_error`` is."""
 
 
 class Nothing:
-    """Stands for a record that this build cannot read."""
+    """Represents a record that this build cannot read."""
 
     def __getitem__(self, name: object) -> None:
-        """Say so."""
+        """Raise NotThereError."""
         raise NotThereError(f"job_rec: {NEEDS}")
 
 
 class Script:
-    """One job_submit.lua, loaded.
+    """A job_submit.lua that has been loaded.
 
     Attributes:
-        path: the file.
-        release: of Slurm, whose ways it follows.
-        state: of Lua.
+        path: path of the script.
+        release: the release of Slurm whose job_submit/lua is followed.
+        state: its Lua state.
     """
 
     def __init__(self, path: str, options: Options, release: Release) -> None:
-        """Load it.
+        """Load a script.
 
         Raises:
-            ScriptError: it cannot be loaded, with the text that Slurm logs.
-            NoLuaError: there is no such Lua.
+            ScriptError: it cannot be loaded; has the text that Slurm logs.
+            NoLuaError: the version of Lua is not installed.
         """
         self.path = path
         self.release = release
         self._options = options
-        self._said: list[str] = []
+        self._messages: list[str] = []
         self._tables: tuple[Any, ...] = ()
         self.state = state = State(options.version)
         try:
@@ -174,7 +170,7 @@ class Script:
             chunk = state.load_script(path, content)
         except ScriptError as error:
             raise ScriptError(f"{path}: {error.text}", error.traceback) from None
-        table = slurm_table.install(state, table_constants(release), self._said.append)
+        table = slurm_table.install(state, table_constants(release), self._messages.append)
         if release >= (24, 11):
             table[b"get_qos_priority"] = state.function(self._qos_priority)
         if release >= (26, 5):
@@ -186,11 +182,11 @@ class Script:
         self._submit, self._modify, request.environment = state.call(
             glue,
             *(
-                state.raw_function(Finder(self, kind, name))
+                Finder(self, kind, name)
                 for kind, name in (("part", "partitions"), ("job_rec", "jobs"), ("reservation", "reservations"))
             ),
-            state.raw_function(request.write),
-            state.raw_function(request.write_variable),
+            request.write,
+            request.write_variable,
             state.items(Lookup(request.read)),
             state.items(Lookup(request.read_variable)),
         )
@@ -200,7 +196,7 @@ class Script:
             self._warn(content)
 
     def _warn(self, content: bytes) -> None:
-        """Say what the script uses that this build cannot give it."""
+        """Log what the script uses and this build cannot provide."""
         uses = source.Script(content.decode("utf-8", "surrogateescape")).uses
         wanted = {
             use.of if use.of in ("part_list", "job_rec") else f"slurm.{use.name}": use.line
@@ -211,7 +207,7 @@ class Script:
             log.error("%s:%d: the script uses %s, and calls that do are refused: %s", self.path, line, what, NEEDS)
 
     def _run(self, chunk: Any) -> dict[str, int]:
-        """Run the script's top level; return the lines of its functions."""
+        """Run the top level of the script; return the lines of its functions."""
         try:
             result = self.state.call(chunk)
         except ScriptError as error:
@@ -219,20 +215,20 @@ class Script:
                 self._log_pcall("slurm_lua_loadscript", 0, error)
             raise ScriptError(f"{self.path}: {error.text}", error.traceback) from None
         first = result[0] if isinstance(result, tuple) else result
-        code = int(slurm_table.number(first))
+        code = int(number(first))
         if code:
             raise ScriptError(f"{self.path}: returned {code} on load", [])
-        found = {name: self.state.globals[name.encode()] for name in FUNCTIONS}
-        missing = [name for name, value in found.items() if self.state.type_of(value) != "function"]
+        functions = {name: self.state.globals[name.encode()] for name in FUNCTIONS}
+        missing = [name for name, value in functions.items() if self.state.type_of(value) != "function"]
         for name in missing:
             log.plain(ERROR, f"{PLUGIN}: {self.path}: missing required function {name}")
         if missing:
             raise ScriptError(f"{self.path}: required function(s) not present", [])
-        return {name: self.state.line_of(value) for name, value in found.items()}
+        return {name: self.state.line_of(value) for name, value in functions.items()}
 
     def handlers(self) -> list[Handler]:
-        """Return the script's two functions as handlers."""
-        made = []
+        """Return the two functions of the script as handlers."""
+        handlers = []
         tables = () if lacks_records() else TABLES
         modify: tuple[Callable[..., None], tuple[str, ...]]
         modify = self.job_modify, ("job", "record", "modify_uid", *tables)
@@ -244,19 +240,19 @@ class Script:
         ):
             name = f"slurm_{hook}"
             label = f"{os.path.basename(self.path)}:{name}"
-            made.append(
+            handlers.append(
                 Handler(
                     function, names, HOOKS[hook], self._options.order, False, (), label, self.path, self._lines[name]
                 )
             )
-        return made
+        return handlers
 
     def job_submit(self, job: Any, submit_uid: int, *tables: Any) -> None:
-        """Run the script's function for a submission; for the dispatcher."""
+        """Run slurm_job_submit(); called by dispatch."""
         self._call("job_submit", job, tables, self._submit, float(submit_uid))
 
     def job_modify(self, job: Any, record: Any, modify_uid: int, *tables: Any) -> None:
-        """Run the script's function for an update; for the dispatcher."""
+        """Run slurm_job_modify(); called by dispatch."""
         reader = self.state.items(Reader(self._record_getters, record, self.state.value))
         self._call("job_modify", job, tables, self._modify, reader, float(modify_uid))
 
@@ -272,58 +268,58 @@ class Script:
                 result = function(*arguments)
             finally:
                 self._request.end()
-            if result != 0 or result is False or self._said:
+            if result != 0 or result is False or self._messages:
                 self._answer(hook, result)
         except self._failure as error:
             self._failed(hook, self.state.error(error))
         finally:
-            # Whatever ended the call: the next one is another user's.
-            if self._said:
-                self._tell(hook)
+            # In any case: the next call is another user's.
+            if self._messages:
+                self._show_messages(hook)
 
     def _answer(self, hook: str, result: Any) -> None:
-        """Pass on what the function returned, and what it said."""
+        """Handle the result of the function, and its messages to the user."""
         if result is False:
             log.plain(INFO, f"{PLUGIN}: {hook}: {hook}/lua: {self.path}: non-numeric return code")
             result = 0
-        if self._said:
-            self._tell(hook)
+        if self._messages:
+            self._show_messages(hook)
         code = int(result)
         if code:
             raise Reject(code=code)
 
-    def _tell(self, hook: str) -> None:
-        said = list(self._said)
-        self._said.clear()
+    def _show_messages(self, hook: str) -> None:
+        messages = list(self._messages)
+        self._messages.clear()
         if hook == "job_modify" and self.release < (23, 2):
-            text = "\n".join(said)
+            text = "\n".join(messages)
             log.plain(ERROR, f'Use of log.user() in job_modify is not supported. Message discarded: ("{text}")')
             return
-        for text in said:
+        for text in messages:
             log.user(text)
 
     def _failed(self, hook: str, error: ScriptError) -> None:
-        """Do what the release does when a function fails, or what the configuration says instead."""
+        """Handle an error in a function as the release of Slurm does, or as the configuration says."""
         if self.release >= (26, 5):
             self._log_pcall(hook, 3 if hook == "job_submit" else 4, error)
         log.plain(ERROR, f"{hook}/lua: {self.path}: {error.text}")
         for line in error.traceback:
             log.info("%s", line)
-        refuses = self.release >= (26, 5)
+        rejects = self.release >= (26, 5)
         if self._options.on_error is not None:
-            refuses = self._options.on_error == "reject"
-        if not refuses:
+            rejects = self._options.on_error == "reject"
+        if not rejects:
             return
-        self._said.clear()  # as Slurm does
+        self._messages.clear()  # as Slurm does
         raise Reject(error.text, code=RUNTIME_ERROR if self.release >= (26, 5) else None)
 
     def _log_pcall(self, function: str, arguments: int, error: ScriptError) -> None:
-        """Log what slurm_lua_pcall() does."""
+        """Log the line of slurm_lua_pcall()."""
         call = f"lua_pcall({hex(id(self.state))}, {arguments}, 1, 0)"
         log.plain(ERROR, f"{function}: {call}=LUA_ERRRUN(Runtime error)={error.text}")
 
     def table(self, name: str) -> Any:
-        """Return slurmctld's records of some kind."""
+        """Return a table of slurmctld: one of :data:`TABLES`."""
         self._request.current(name)
         if lacks_records():
             raise NotThereError(f"{name}: {NEEDS}")
@@ -333,13 +329,13 @@ class Script:
         name = slurm_table.c_text(self.state, arguments[-1] if arguments else None)
         try:
             text_to_c("name", name)
-            found = slurmctld.qos_priority(name)
+            priority = slurmctld.qos_priority(name)
         except NotImplementedError as error:
             raise LuaRaise(str(error)) from None
-        if found is None:
+        if priority is None:
             log.plain(ERROR, f"Invalid QOS name: {name}")
             return ()
-        return found
+        return priority
 
 
 TABLES = ("partitions", "jobs", "reservations")

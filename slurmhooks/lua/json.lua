@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What `require 'json'` finds where the site has no JSON module for Lua: decode, encode, null.
+-- The module for `require 'json'` if the site has no JSON module for Lua: decode, encode, null.
 --
--- null is json.null, so that a document keeps it. Decoded arrays and objects remember which they are, so that empty
--- ones are written as they were read; other empty tables are arrays.
+-- null is decoded to json.null, so that it is not lost. Decoded arrays and objects keep their kind, so that empty ones
+-- are encoded as before; other empty tables are encoded as arrays.
 local json = {}
 local ARRAY, OBJECT = { __name = "JSON array" }, { __name = "JSON object" }
 

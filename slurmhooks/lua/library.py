@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How lupa's Lua gets into a process that may have another one.
+"""Loads lupa's Lua into a process that may already have another Lua.
 
-A process of Slurm may hold liblua already: scrun is linked to it, and Slurm's own Lua plugins open it for everybody.
-The functions of both have the same names, so it matters who finds which:
+A process of Slurm may contain liblua: scrun is linked to it, and Slurm's own Lua plugins load it with global symbols.
+lupa's Lua has functions of the same names:
 
-* lupa's Lua of the same version takes the names that are there already, so all of it is one Lua;
-* of another version it must not, and is opened so that it finds its own names first (``RTLD_DEEPBIND``).
+* If the version is the same, lupa uses the functions that are already there, so that the process has one Lua.
+* If it is another version, lupa is loaded so that it finds its own functions first (``RTLD_DEEPBIND``).
 
-C modules find the names only among those that are there for everybody; slurmhooks.lua.c_modules sees to it.
+C modules of scripts find global symbols only; see slurmhooks.lua.c_modules.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 
 class NoLuaError(SlurmhooksError):
-    """No Lua of the wanted version is installed."""
+    """No Lua of the required version is installed."""
 
 
 class Lua:
-    """A Lua that scripts can run on: what slurmhooks.lua.finding found on this machine.
+    """A Lua for scripts, see slurmhooks.lua.finding.
 
     Attributes:
-        version: as ``[lua] version`` names it.
-        module: lupa's, by its name.
-        file: of that module.
-        path: package.path of the machine's own Lua of that version, the environment left out.
-        cpath: its package.cpath, likewise.
+        version: its version, as in ``[lua] version``.
+        module: name of lupa's module.
+        file: file of that module.
+        path: package.path of the machine's own Lua of that version, without the environment.
+        cpath: package.cpath of the machine's own Lua of that version, without the environment.
     """
 
     __slots__ = ("cpath", "file", "module", "path", "version")
 
     def __init__(self, version: str, module: str, file: str, path: str, cpath: str) -> None:
-        """Keep what was found; see the class."""
+        """Store the arguments; see the class."""
         self.version = version
         self.module = module
         self.file = file
@@ -51,7 +51,7 @@ class Lua:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What makes it again, for the manifest."""
+        """The arguments of the class, for the manifest."""
         return self.version, self.module, self.file, self.path, self.cpath
 
 
@@ -59,7 +59,7 @@ WORDS = len(Lua.__slots__)
 
 
 def load(lua: Lua) -> ModuleType:
-    """Return lupa's module; imports no more than that, as a launch pays for every module."""
+    """Import lupa's module for a Lua, and nothing else: a launch pays for every import."""
     name = lua.module
     module = sys.modules.get(name)
     if module is not None:
@@ -71,7 +71,7 @@ def load(lua: Lua) -> ModuleType:
     other = present()
     shared[name] = other == lua.version and is_open()
     flags = sys.getdlopenflags()
-    # All of its names at once: a library that comes later may bring those of another Lua.
+    # RTLD_NOW: a library that is loaded later may have the functions of another Lua.
     sys.setdlopenflags(posix.RTLD_NOW | (0 if other is None or shared[name] else posix.RTLD_DEEPBIND))
     lent = _lend()
     try:
@@ -89,22 +89,22 @@ def load(lua: Lua) -> ModuleType:
 
 
 shared: dict[str, bool] = {}
-"""For each of lupa's modules that is loaded, whether it runs on the Lua that was in the process before."""
+"""For each loaded module of lupa, whether it uses the Lua that was in the process before."""
 
 
 def _lend() -> list[ModuleType]:
-    """Put stand-ins in the place of two modules of which lupa takes three names; return those.
+    """Put placeholders for two modules, from which lupa imports three names, into sys.modules; return them.
 
-    Importing them takes a launch as long as lupa itself. A stand-in becomes the real thing when it is used.
+    To import these modules takes as long as to import lupa. A placeholder imports the real module when it is used.
     """
     lent = []
     for name, types, functions in _LENT:
         if name not in sys.modules:
             module = type(sys)(name)
-            for one in types:
-                setattr(module, one, _LateType(one, (), {}))
-            for one in functions:
-                setattr(module, one, _late_function(name, one))
+            for type_name in types:
+                setattr(module, type_name, _LateType(type_name, (), {}))
+            for function_name in functions:
+                setattr(module, function_name, _late_function(name, function_name))
             sys.modules[name] = module
             lent.append(module)
     return lent
@@ -120,10 +120,10 @@ _LENT = (("collections.abc", ("Mapping", "Sequence"), ()), ("functools", (), ("w
 
 
 class _LateType(type):
-    """Makes a stand-in for a class of collections.abc."""
+    """Metaclass of placeholders for classes of collections.abc."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        # lupa asks about each argument of table_from(); most are lists.
+        # lupa checks each argument of table_from(); most are lists.
         if type(instance) is list:
             return cls.__name__ == "Sequence"
         __import__("collections.abc")
@@ -139,14 +139,14 @@ def _late_function(module: str, name: str) -> Callable[..., object]:
 
 
 def is_open() -> bool:
-    """Tell whether anybody in this process finds functions of Lua."""
+    """Tell whether functions of Lua are global symbols in this process."""
     import ctypes
 
     return hasattr(ctypes.CDLL(None), "lua_gettop")
 
 
 def present() -> str | None:
-    """Return the version of the liblua that is in this process, lupa's own left out; None if there is none."""
+    """Return the version of liblua in this process, not counting lupa's own; None if there is none."""
     for path in mapped(b"/liblua"):
         name = path.rpartition("/")[2]
         if name.startswith("liblua"):
@@ -155,7 +155,7 @@ def present() -> str | None:
 
 
 def mapped(part: bytes = b"/") -> list[str]:
-    """Return the files that this process has mapped whose paths hold a part."""
+    """Return the mapped files of this process whose paths contain a text."""
     try:
         with open("/proc/self/maps", "rb") as file:
             content = file.read()
@@ -168,16 +168,16 @@ def mapped(part: bytes = b"/") -> list[str]:
 
 
 def search_paths(lua: Lua) -> tuple[str, str]:
-    """Return package.path and package.cpath of a Lua; the environment counts as it does for any."""
+    """Return package.path and package.cpath of a Lua; the environment overrides them as in any Lua."""
     suffix = "" if lua.version in ("5.1", "luajit") else "_" + lua.version.replace(".", "_")
-    found = []
+    paths = []
     for name, default in (("LUA_PATH", lua.path), ("LUA_CPATH", lua.cpath)):
-        wanted = slurm_conf.environment(name + suffix) if suffix else None
-        wanted = slurm_conf.environment(name) if wanted is None else wanted
-        if wanted is not None:
-            wanted = f";{wanted};".replace(";;;", ";;").replace(";;", f";{default};").strip(";")
-        found.append(default if wanted is None else wanted)
-    return found[0], found[1]
+        path = slurm_conf.environment(name + suffix) if suffix else None
+        path = slurm_conf.environment(name) if path is None else path
+        if path is not None:
+            path = f";{path};".replace(";;;", ";;").replace(";;", f";{default};").strip(";")
+        paths.append(default if path is None else path)
+    return paths[0], paths[1]
 
 
 def version_in(name: str) -> str | None:

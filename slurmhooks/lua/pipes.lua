@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- io.popen, for lupa's builds of Lua, which have none: run with the first command that a script asks for. A pipe is a
--- real file of Lua, so that all that scripts do with files works; what is ours is its start, and its end in close().
+-- io.popen, which lupa's builds of Lua do not have. Runs when a script starts its first command. A pipe is a real Lua
+-- file, so that all functions for files work; only the start of the command and close() are implemented here.
 local spawn, started, wait, level, version = ...
 local old = version == "5.1" or version == "5.2"
 
--- Scripts may have globals of any name by now, so Lua's own are handed over.
+-- The script may have replaced global functions by now, so Lua's own ones are arguments.
 return function(io, methods, error, select, setmetatable, tostring, type)
    local kind_of, open, default_output = io.type, io.open, io.output
    local pipes = setmetatable({}, { __mode = "k" })
@@ -51,11 +51,11 @@ return function(io, methods, error, select, setmetatable, tostring, type)
          error("bad argument #2 to 'popen' (invalid mode)", level)
       end
       mode = mode:sub(1, 1)
-      local number, path, wrong, code = spawn(command, mode == "w")
-      if not number then return nil, command .. ": " .. wrong, code end
-      local file, why, errno = open(path, mode)
+      local number, path, message, code = spawn(command, mode == "w")
+      if not number then return nil, command .. ": " .. message, code end
+      local file, reason, errno = open(path, mode)
       started(number)
-      if not file then return nil, why, errno end
+      if not file then return nil, reason, errno end
       pipes[file] = number
       return file
    end

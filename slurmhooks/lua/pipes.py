@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What scripts ask of POSIX, and lupa's Lua has not: ``io.popen``, ``os.tmpname``.
+"""Implements ``io.popen`` and ``os.tmpname``, which lupa's Lua does not have.
 
-Lua opens its end of a command's pipe by its path, so that scripts get a real file of Lua.
+Lua opens its end of the pipe by its path, so that scripts get a real Lua file.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from typing import Any
 
 _running: dict[int, Pipe] = {}
-"""By process id; those that a script forgot to close are reaped when the next command starts."""
+"""The running commands by process id. Those that a script does not close are reaped when the next one starts."""
 
 
 class Pipe:
-    """One command, and the ends of its pipe until Lua has opened its own."""
+    """A command, and both ends of its pipe until Lua has opened one."""
 
     __slots__ = ("ends", "process")
 
     def __init__(self, process: subprocess.Popen[bytes], ends: tuple[int, int]) -> None:
-        """Keep both."""
+        """Store both."""
         self.process = process
         self.ends = ends
 
 
 def spawn(command: bytes, writes: bool) -> tuple[Any, ...]:
-    """Start a command of the shell.
+    """Start a shell command.
 
     Args:
-        command: as the script has it.
-        writes: the script writes to it; else it reads.
+        command: the command.
+        writes: whether the script writes to the command; otherwise it reads.
 
     Returns:
-        the process id and the path at which Lua opens its end of the pipe, or None, None, a message and an errno.
+        the process id, the path of Lua's end of the pipe, None, None; if it fails, None, None, a message and an errno.
     """
     for number in [number for number, pipe in _running.items() if pipe.process.poll() is not None]:
         del _running[number]
@@ -46,7 +46,7 @@ def spawn(command: bytes, writes: bool) -> tuple[Any, ...]:
         ends = os.pipe()
         theirs, ours = ends if writes else ends[::-1]
         try:
-            # Without env: the environment is that of the process, which C may have changed behind os.environ.
+            # Without env, so that the command gets what C has written to the environment, which os.environ lacks.
             process = subprocess.Popen(
                 ["sh", "-c", command.partition(b"\0")[0]],
                 executable="/bin/sh",
@@ -64,29 +64,29 @@ def spawn(command: bytes, writes: bool) -> tuple[Any, ...]:
 
 
 def started(number: int) -> None:
-    """Close what Lua has opened now for itself; keep its end from commands that start later, as popen(3) does."""
+    """Close both ends after Lua has opened its own, which later commands must not inherit, as with popen(3)."""
     pipe = _running[int(number)]
     inode = os.fstat(pipe.ends[0]).st_ino
     for end in pipe.ends:
         os.close(end)
     name = f"pipe:[{inode}]"
-    for found in os.listdir("/proc/self/fd"):
+    for descriptor in os.listdir("/proc/self/fd"):
         try:
-            if os.readlink(f"/proc/self/fd/{found}") == name:
-                os.set_inheritable(int(found), False)
+            if os.readlink(f"/proc/self/fd/{descriptor}") == name:
+                os.set_inheritable(int(descriptor), False)
         except OSError:
             continue
 
 
 def wait(number: int) -> tuple[bytes, int]:
-    """Wait for a command that a script has closed; return how it ended: ``exit`` or ``signal``, and a number."""
+    """Wait for a command that a script has closed; return ``exit`` or ``signal``, and the number."""
     pipe = _running.pop(int(number), None)
     code = 0 if pipe is None else pipe.process.wait()
     return (b"signal", -code) if code < 0 else (b"exit", code)
 
 
 def temporary() -> bytes:
-    """Make a file whose name nobody could have foreseen, as Lua's os.tmpname does with mkstemp(3); return the name."""
+    """Create a file with an unpredictable name, as Lua's os.tmpname does with mkstemp(3); return its path."""
     while True:
         path = f"/tmp/lua_{os.urandom(6).hex()}"
         try:

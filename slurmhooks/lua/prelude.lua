@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Run once in each new state, before anything of a site: what runtime.py gives to scripts as real functions of Lua.
+-- Runs once in each new state, before the script: turns functions of runtime.py into real Lua functions.
 local prepare, as_function, pipes, temporary = ...
 local error, pcall, select, setmetatable, tostring, type = error, pcall, select, setmetatable, tostring, type
 local io, getmetatable = io, debug.getmetatable
@@ -10,8 +10,8 @@ package.loaded.python = nil
 
 local level
 
-local function finish(wrong, ...)
-   if wrong then error(wrong, level) end
+local function finish(message, ...)
+   if message then error(message, level) end
    return ...
 end
 
@@ -20,7 +20,7 @@ local function wrap(callable)
    return function(...) return finish(f(...)) end
 end
 
--- Where the caller of a wrapped function stands depends on what this Lua keeps of a tail call.
+-- The level of the caller of a wrapped function depends on how this Lua treats tail calls.
 for candidate = 2, 4 do
    level = candidate
    local function wrapped(...) return finish(...) end
@@ -28,28 +28,28 @@ for candidate = 2, 4 do
    if text ~= "x" then break end
 end
 
--- A table that is read and written by Python: item access of an object, which costs no call of a Lua function.
+-- A table that Python reads and writes: __index is an object of Python, which needs no call of a Lua function.
 local function proxy(reader, write, fields)
    local meta = fields or {}
    meta.__index = reader
    if write then
       local f = as_function(write)
       meta.__newindex = function(self, name, value)
-         local wrong = f(name, value)
-         if wrong then error(wrong, 2) end
+         local message = f(name, value)
+         if message then error(message, 2) end
       end
    end
    return setmetatable({}, meta)
 end
 
--- C modules: Python is asked first, which makes Lua's functions known to them or says why it cannot.
+-- Before a C module is loaded, Python makes Lua's functions global, or returns the reason why that is impossible.
 prepare = as_function(prepare)
 for i = 3, 4 do
    local original = loaders[i]
    if original then
       loaders[i] = function(name)
-         local why = prepare(name, i == 4, package.cpath)
-         if why then return why end
+         local reason = prepare(name, i == 4, package.cpath)
+         if reason then return reason end
          return original(name)
       end
    end
@@ -57,13 +57,13 @@ end
 local loadlib = package.loadlib
 if loadlib then
    package.loadlib = function(path, symbol)
-      local why = prepare(path)
-      if why then return nil, why, "open" end
+      local reason = prepare(path)
+      if reason then return nil, reason, "open" end
       return loadlib(path, symbol)
    end
 end
 
--- lupa builds all but LuaJIT without what needs POSIX.
+-- lupa builds Lua, but not LuaJIT, without the functions that need POSIX.
 if not jit then
    local popen
 
@@ -77,16 +77,16 @@ if not jit then
    function os.tmpname() return temporary() end
 end
 
--- JSON: the site's module, and ours where there is none, or where it needs a C module that this Lua cannot load.
+-- require "json": the module of the site; json.lua if there is none, or if it needs a C module that cannot be loaded.
 local function serve_json(load)
    load = as_function(load)
    local by_path = loaders[2]
    loaders[2] = function(name)
       if name ~= "json" then return by_path(name) end
-      local found = by_path(name)
-      if type(found) ~= "function" then return load() end
+      local loader = by_path(name)
+      if type(loader) ~= "function" then return load() end
       return function(...)
-         local ok, module = pcall(found, ...)
+         local ok, module = pcall(loader, ...)
          if ok then return module end
          return load()(...)
       end

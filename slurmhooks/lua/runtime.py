@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One state of Lua for a site's script: the only place that talks to lupa.
+"""A Lua state for a script. Only this module uses lupa.
 
-A script gets what it is given and nothing else of Python: no ``python`` table, no attributes of objects. Text is bytes
-in Lua and ``str`` with surrogateescape in Python, numbers are what ``lua_pushnumber`` makes of them (in 5.3 and later
-60 reads as ``60.0``), as Slurm's own plugins hand them over.
+A script can reach nothing of Python except the functions that it is given: there is no ``python`` table, and objects
+have no attributes. Text is bytes in Lua and ``str`` with surrogateescape in Python. Numbers are floats, as Slurm's own
+plugins pass them with ``lua_pushnumber``: in 5.3 and later, 60 reads as ``60.0``.
 """
 
 from __future__ import annotations
@@ -34,64 +34,68 @@ class ScriptError(SlurmhooksError):
     """A script could not be read, or failed.
 
     Attributes:
-        text: what Lua says, which begins with file and line where Lua knows them.
-        traceback: the lines of Lua's traceback; empty where there is none.
+        text: Lua's message, which starts with file and line if Lua knows them.
+        traceback: the lines of Lua's traceback; empty if there is none.
     """
 
     def __init__(self, text: str, traceback: list[str]) -> None:
-        """Keep both; see the class."""
+        """Store both; see the class."""
         super().__init__(text)
         self.text = text
         self.traceback = traceback
 
 
-class LuaRaise(Exception):  # noqa: N818 - not an error of ours: what a function given to a script raises in Lua
-    """Raised by a function given to a script: an error in Lua, where the script called it.
+class LuaRaise(Exception):  # noqa: N818 - an error in the script, not in slurmhooks
+    """Raised by functions that scripts call: becomes an error in Lua.
 
     Args:
-        text: what ``pcall`` returns, with file and line of the call before it.
+        text: the message; Lua adds file and line of the call.
     """
 
 
 class Integer:
-    """A number that Slurm hands over by ``lua_pushinteger``: an integer in a Lua that has them."""
+    """A number that Slurm passes with ``lua_pushinteger``: an integer in a Lua that has integers."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: int) -> None:
-        """Keep the number."""
+        """Store the number."""
         self.value = value
 
 
 def to_text(raw: object) -> str:
-    """Return the text of a string of Lua; of another value, as Lua's tostring would show numbers."""
+    """Return a Lua string as text; for another value, its str()."""
     return raw.decode(ENCODING, ERRORS) if isinstance(raw, bytes) else str(raw)
 
 
 def to_bytes(text: str) -> bytes:
-    """Return the string of Lua for a text."""
+    """Return a text as a Lua string."""
     return text.encode(ENCODING, ERRORS)
 
 
 class State:
     """One ``lua_State``.
 
+    A plain function of Python may be passed to Lua as it is, if it does not raise and takes and returns Lua's own
+    values; else use :meth:`function`. Pass each object only once: lupa (2.8) may forget at the next garbage collection
+    that Lua still refers to an object that it got twice. For this reason, lupa's as_function() is not used.
+
     Attributes:
-        version: of Lua, as ``[lua] version`` names it.
-        globals: the table of globals; keys and texts in it are bytes.
-        unpack: how this Lua calls unpack: ``unpack`` or ``table.unpack``.
-        failure: what calling a function of Lua raises; :meth:`error` takes it apart.
-        has_integers: numbers may be integers, as in 5.3 and later.
+        version: version of Lua, as in ``[lua] version``.
+        globals: the table of globals; texts in it are bytes.
+        unpack: name of the function: ``unpack`` or ``table.unpack``.
+        failure: type of the exception that a Lua function raises; :meth:`error` converts it.
+        has_integers: numbers can be integers, as in 5.3 and later.
     """
 
     def __init__(self, lua: Lua | str | None = None) -> None:
-        """Make a state with the standard libraries.
+        """Create a state with the standard libraries.
 
         Args:
-            lua: as it was found; or what finding.choose takes.
+            lua: the Lua; or a version, see finding.choose.
 
         Raises:
-            NoLuaError: there is no such Lua.
+            NoLuaError: this Lua is not installed.
         """
         if not isinstance(lua, library.Lua):
             from slurmhooks.lua import finding
@@ -132,12 +136,12 @@ class State:
             self.globals[b"bit32"] = self.globals[b"package"][b"loaded"][b"bit32"] = self.load(BIT32)()
 
     def function(self, function: Callable[..., object]) -> Any:
-        """Return a function of Lua that calls one of Python.
+        """Wrap a Python function for Lua.
 
         Args:
-            function: gets bytes, numbers, booleans, None and Lua's tables and functions; returns what :meth:`value`
-                takes, or a tuple of several. What it raises as LuaRaise is an error in Lua; anything else is a bug,
-                and comes out of :meth:`call` as it is.
+            function: its arguments are bytes, numbers, booleans, None, and Lua's tables and functions. It returns an
+                argument for :meth:`value`, or a tuple of several. LuaRaise becomes an error in Lua; any other exception
+                is a bug, and :meth:`call` raises it.
         """
         value = self.value
 
@@ -153,23 +157,23 @@ class State:
         return self._wrap(called)
 
     def proxy(self, reader: Any, write: Callable[[Any, Any], bytes | None] | None = None, **fields: Any) -> Any:
-        """Return a table that Python reads and writes, as cheaply as lupa can.
+        """Return a table whose reads and writes Python handles, in the fastest way that lupa has.
 
         Args:
-            reader: an object whose ``__getitem__`` takes a key as Lua has it (text is bytes) and returns a value as
-                Lua has it, or None for nil; it must not raise.
-            write: takes key and value as Lua has them; returns None, or the text of an error in Lua.
-            fields: what else its metatable holds.
+            reader: its ``__getitem__`` takes a Lua key (text is bytes) and returns a Lua value, or None for nil. It
+                must not raise.
+            write: takes a Lua key and value; returns None, or the text of an error in Lua.
+            fields: further fields of the metatable.
         """
         extra = self._lua.table_from({to_bytes(name): field for name, field in fields.items()}) if fields else None
         return self._proxy(self._items(reader), write, extra)
 
     def items(self, reader: Any) -> Any:
-        """Return what Lua reads by index alone: the ``__index`` of a metatable."""
+        """Return an object that Lua can index, for the ``__index`` of a metatable; see :meth:`proxy` for the reader."""
         return self._items(reader)
 
     def value(self, value: object) -> Any:
-        """Return what Lua has for a value: text, numbers, lists and dicts, nested."""
+        """Convert texts, numbers, and nested lists and dicts to a Lua value."""
         if isinstance(value, str):
             return to_bytes(value)
         if value is None or isinstance(value, (bool, bytes, float)):
@@ -185,52 +189,44 @@ class State:
         return value
 
     def array(self, values: list[Any]) -> Any:
-        """Return a new table of values as Lua has them, from 1 on."""
+        """Return a new table with Lua values at 1, 2 and so on."""
         return self._lua.table_from(values)
 
-    def raw_function(self, function: Callable[..., Any]) -> Any:
-        """Return what Lua calls one of Python by, with values as Lua has them; it must not raise.
-
-        It is to be given to Lua once: of an object that Lua gets a second time lupa (2.8) may forget at the next
-        collection that Lua still has it. So this is not lupa's as_function(), by way of which it would be twice.
-        """
-        return function
-
     def line_of(self, function: Any) -> int:
-        """Return the line that defines a function of Lua; 0 if there is none."""
+        """Return the line on which a Lua function is defined; 0 if it is not known."""
         line = self._line_of(function)
         return line if isinstance(line, int) and line > 0 else 0
 
     def table(self, values: Mapping[str, object] | None = None) -> Any:
-        """Return a new table with some values."""
+        """Return a new table with values, which :meth:`value` converts."""
         return self._lua.table_from({to_bytes(name): self.value(value) for name, value in (values or {}).items()})
 
     def compile(self, source: str, name: str) -> Any:
-        """Return a chunk of ours as a function.
+        """Compile a chunk of slurmhooks itself to a function.
 
         Args:
-            source: Lua.
-            name: of the chunk in messages; ``@FILE``, ``=NAME``, or the source itself.
+            source: the source code.
+            name: name of the chunk in messages: ``@FILE``, ``=NAME``, or the source itself.
         """
         return self._lua.compile(to_bytes(source), name=to_bytes(name))
 
     def load(self, path: str) -> Any:
-        """Return a script of this package as a function.
+        """Compile a file of this package to a function.
 
         Raises:
-            ScriptError: it cannot be read, or is no Lua.
+            ScriptError: it cannot be read, or is not valid Lua.
         """
         return _loaded(self._loadfile(to_bytes(path)))
 
     def load_script(self, path: str, content: bytes) -> Any:
-        """Return a site's script as a function, as ``luaL_loadfile`` would.
+        """Compile a script to a function, as ``luaL_loadfile`` does.
 
         Args:
-            path: of the script, for messages.
-            content: of the script, see :func:`read_script`.
+            path: path of the script, for messages.
+            content: its content, see :func:`read_script`.
 
         Raises:
-            ScriptError: it is no Lua.
+            ScriptError: it is not valid Lua.
         """
         if self.version != "5.1":
             content = content.removeprefix(BOM)
@@ -239,17 +235,17 @@ class State:
         return _loaded(self._loadstring(content, to_bytes(f"@{path}")))
 
     def call(self, function: Any, *args: object) -> Any:
-        """Call a function of Lua.
+        """Call a Lua function.
 
         Args:
-            function: from this state.
-            args: as Lua has them; see :meth:`value`.
+            function: a function of this state.
+            args: Lua values, see :meth:`value`.
 
         Returns:
-            its result, a tuple of several, or None for none.
+            its result; None if it has none, a tuple if it has several.
 
         Raises:
-            ScriptError: it failed.
+            ScriptError: the function failed.
         """
         try:
             return function(*args)
@@ -257,14 +253,14 @@ class State:
             raise self.error(error) from None
 
     def error(self, error: BaseException) -> ScriptError:
-        """Return what lupa raised, taken apart."""
-        # lupa reads the bytes as Latin-1 where it is told no encoding.
+        """Convert an exception of lupa."""
+        # lupa decodes bytes as Latin-1 if no encoding is set.
         text = str(error).encode("latin-1", "replace").decode(ENCODING, ERRORS)
         text, _, trace = text.partition("\nstack traceback:\n")
         return ScriptError(text or "(null)", [line.strip() for line in trace.split("\n") if line.strip()])
 
     def type_of(self, value: object) -> str:
-        """Return what Lua calls the type of a value: ``nil``, ``table``, ``function`` ..."""
+        """Return Lua's name for the type of a value: ``nil``, ``table``, ``function`` and so on."""
         name: str = self._module.lua_type(value) or ""
         if name:
             return name
@@ -275,46 +271,45 @@ class State:
         return "string" if isinstance(value, bytes) else "number" if isinstance(value, (int, float)) else "userdata"
 
     def _pipes(self, level: int) -> Any:
-        """Return what makes io.popen; what starts commands is imported for scripts that do."""
+        """Return io.popen. subprocess is imported only for scripts that start commands."""
         from slurmhooks.lua import pipes
 
-        functions = (self.raw_function(function) for function in (pipes.spawn, pipes.started, pipes.wait))
-        return self.load(PIPES)(*functions, level, to_bytes(self.version))
+        return self.load(PIPES)(pipes.spawn, pipes.started, pipes.wait, level, to_bytes(self.version))
 
     def _prepare(self, name: bytes, whole: bool = False, path: bytes | None = None) -> bytes | None:
-        """Have the library of a C module find Lua's functions; the reason in Lua's manner if it cannot."""
+        """Prepare the import of a C module; return None, or the reason in Lua's format if it is not possible."""
         if path is not None:
             stem = name.split(b".")[0] if whole else name.replace(b".", b"/")
             files = [template.replace(b"?", stem) for template in path.split(b";")]
-            found = next((file for file in files if posix.access(file, posix.R_OK)), None)
-            if found is None:
+            readable = next((file for file in files if posix.access(file, posix.R_OK)), None)
+            if readable is None:
                 return None
-            name = found
+            name = readable
         from slurmhooks.lua import c_modules
 
-        why = c_modules.open_for_modules(self._which)
-        return None if why is None else b"\n\tC module '" + name + b"' cannot be loaded: " + to_bytes(why)
+        reason = c_modules.open_for_modules(self._which)
+        return None if reason is None else b"\n\tC module '" + name + b"' cannot be loaded: " + to_bytes(reason)
 
 
 def read_script(path: str) -> bytes:
-    """Return the content of a site's script.
+    """Return the content of a script.
 
     Raises:
-        LoadError: somebody else could have written it.
+        LoadError: another user could have written it.
         ScriptError: it cannot be read.
     """
     try:
         return trusted.read(path)
     except OSError as error:
-        # As luaL_loadfile says it.
+        # The message of luaL_loadfile.
         raise ScriptError(f"cannot open {path}: {error.strerror}", []) from None
 
 
 def _loaded(result: Any) -> Any:
-    """Return the function out of what Lua's load functions return.
+    """Return the function from the result of Lua's load functions.
 
     Raises:
-        ScriptError: there is none, but a message.
+        ScriptError: the result is a message.
     """
     if isinstance(result, tuple):
         raise ScriptError(to_text(result[1]), [])
@@ -322,13 +317,13 @@ def _loaded(result: Any) -> Any:
 
 
 def _temporary() -> bytes:
-    """Return the name of a new file, for a script's ``os.tmpname``."""
+    """Return the path of a new file, for ``os.tmpname``."""
     from slurmhooks.lua import pipes
 
     return pipes.temporary()
 
 
 def _refuse(object_: object, name: object, setting: bool) -> object:
-    """Refuse every attribute of every object of Python."""
+    """Refuse all attributes of all Python objects."""
     del object_, setting
     raise AttributeError(f"scripts cannot reach {to_text(name)!r} of Python")

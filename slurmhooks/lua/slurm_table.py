@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The table ``slurm`` that every Lua plugin of Slurm gives to its script: log functions, helpers, error codes."""
+"""The table ``slurm`` for scripts: log functions, conversions and constants, as in Slurm's Lua plugins."""
 
 from __future__ import annotations
 
 from slurmhooks.job_submit import times
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, VERBOSE, log
-from slurmhooks.lua.conversions import as_number as as_number
-from slurmhooks.lua.conversions import as_string as as_string
-from slurmhooks.lua.conversions import number as number
+from slurmhooks.lua.conversions import as_string, number
 from slurmhooks.lua.runtime import Integer, LuaRaise, to_text
 
 TYPE_CHECKING = False
@@ -18,26 +16,23 @@ if TYPE_CHECKING:
     from slurmhooks.lua.runtime import State
 
 LEVELS = (INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, DEBUG4)
-"""By the number that scripts give to ``slurm.log``; a larger one is as the last."""
+"""The levels for the numbers of ``slurm.log``; a higher number is the last level."""
 
 SHORTHANDS = ("info", "verbose", "debug", "debug2", "debug3", "debug4")
 
 RESULTS = {"SUCCESS": 0, "ERROR": -1, "FAILURE": -1}
 
 MAX_DEPTH = 16
-"""How deeply a table may be nested that becomes JSON or YAML, as slurm_lua.c counts."""
+"""Maximal depth of tables that are converted to JSON or YAML, as in slurm_lua.c."""
 
 
 def install(state: State, constants: Mapping[str, object], user: Callable[[str], None] | None) -> Any:
-    """Make the table, and have it as the global ``slurm``.
+    """Create the table, set the global variable ``slurm`` to it, and return it.
 
     Args:
-        state: of the script.
-        constants: what else the plugin and the release put into it.
-        user: takes the messages of ``slurm.log_user``; None where scripts have no such function.
-
-    Returns:
-        the table.
+        state: Lua state of the script.
+        constants: further members of the table.
+        user: called with the messages of ``slurm.log_user``; None if scripts have no such function.
     """
     table = state.table({**constants, **RESULTS})
 
@@ -59,7 +54,7 @@ def install(state: State, constants: Mapping[str, object], user: Callable[[str],
     if user is not None:
         lines["log_user"] = "user_msg ("
     for name, call in lines.items():
-        # As Slurm compiles them: the chunk's text is its name in messages about a wrong format.
+        # The source is the name of the chunk in messages about an invalid format, as in Slurm.
         source = f"slurm.{call}string.format({state.unpack}({{...}})))"
         table[name.encode()] = state.compile(source, source)
     state.globals[b"slurm"] = table
@@ -67,13 +62,13 @@ def install(state: State, constants: Mapping[str, object], user: Callable[[str],
 
 
 def c_text(state: State, value: object) -> str:
-    """Return the text that C reads where a script gives a value, as ``lua_tostring`` and ``%s`` do."""
+    """Return a value as C prints it with ``lua_tostring`` and ``%s``."""
     raw = as_string(state, value)
     return "(null)" if raw is None else to_text(raw)
 
 
 def time_str2mins(raw: bytes | None) -> int:
-    """Return what Slurm's function of that name does, as a C int: -2 for what is no time, -1 for no limit."""
+    """Return minutes as Slurm's function of this name does: -2 for an invalid time, -1 for no limit."""
     if not raw:
         return -2
     text = raw.decode("latin-1")
@@ -88,7 +83,7 @@ def _minutes(state: State) -> Callable[..., object]:
 
 
 def install_conversions(state: State, table: Any) -> None:
-    """Add what 26.05 brought: ``to_json``, ``from_json``, ``to_yaml``, ``from_yaml``."""
+    """Add the functions that are new in 26.05: ``to_json``, ``from_json``, ``to_yaml``, ``from_yaml``."""
     for kind, mime in (("json", "application/json"), ("yaml", "application/x-yaml")):
         table[f"to_{kind}".encode()] = state.function(_dumper(state, mime))
         table[f"from_{kind}".encode()] = state.function(_parser(state, mime))
@@ -98,7 +93,7 @@ def _dumper(state: State, mime: str) -> Callable[..., object]:
     def dump(*args: object) -> str:
         import json
 
-        # JSON is YAML too.
+        # JSON is valid YAML.
         try:
             return json.dumps(plain(state, args[-1] if args else None), ensure_ascii=False, separators=(",", ":"))
         except (TypeError, ValueError) as error:
@@ -137,7 +132,7 @@ def _from_yaml(text: str, mime: str) -> object:
 
 
 def _exact(value: object) -> object:
-    """Mark what stays an integer in a Lua that has them."""
+    """Mark integers, so that they stay integers in a Lua that has them."""
     if isinstance(value, dict):
         return {str(key): _exact(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -148,10 +143,10 @@ def _exact(value: object) -> object:
 
 
 def plain(state: State, value: Any, depth: int = 0) -> Any:
-    """Return a value of Lua as lists, dicts, texts and numbers.
+    """Convert a Lua value to nested lists and dicts of texts and numbers.
 
     Raises:
-        ValueError: it holds what has no such form, or is nested too deeply.
+        ValueError: a value, such as a function, cannot be converted, or the table is nested too deeply.
     """
     if depth > MAX_DEPTH:
         raise ValueError("the table is nested too deeply")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a Lua script uses of Slurm, read from its text without running it.
+"""Determines what a Lua script uses of Slurm from its source code, without running it.
 
-It follows the arguments of the functions that Slurm calls, under whatever names, into the script's own functions. What
-a script puts together at run time (``job[name]``) it cannot see, and says so.
+The arguments of the functions that Slurm calls are followed into other functions of the script, whatever their names.
+Names that a script computes at run time (``job[name]``) are not known, and are marked as such.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ENTRIES = {
         )
     },
 }  # fmt: skip
-"""The functions that Slurm calls, with what each of their arguments is."""
+"""The functions that Slurm calls, with the meaning of each argument."""
 
 TOKEN = re.compile(
     r"--\[(=*)\[.*?\]\1\]|--[^\n]*|\[(=*)\[(.*?)\]\2\]"
@@ -51,12 +51,12 @@ KEYWORDS = frozenset(
 
 
 class Token(NamedTuple):
-    """A word of the script.
+    """A token of the script.
 
     Attributes:
         kind: ``name``, ``word`` (a keyword), ``string``, ``number`` or ``sign``.
-        text: of a string, what is between the quotes.
-        line: counted from 1.
+        text: the token; a string without its quotation marks.
+        line: its line, counted from 1.
     """
 
     kind: str
@@ -65,12 +65,12 @@ class Token(NamedTuple):
 
 
 class Use(NamedTuple):
-    """One place where a script uses something.
+    """A place where the script uses something.
 
     Attributes:
-        of: what: ``job_desc``, ``job_rec``, ``part``, ``slurm``, ``SPANK``, ``spank``, ``environment``, ``global`` ...
-        name: of the field, function or variable; empty if it is put together at run time.
-        line: where.
+        of: what it belongs to: ``job_desc``, ``job_rec``, ``part``, ``slurm``, ``SPANK``, ``environment`` and so on.
+        name: name of the field, function or variable; empty if it is computed at run time.
+        line: its line.
         writes: it is assigned to.
     """
 
@@ -81,7 +81,15 @@ class Use(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A function that the script defines under a name."""
+    """A function that the script defines.
+
+    Attributes:
+        name: its name; empty if it has none.
+        line: its line.
+        parameters: the names of its parameters.
+        start: index of the first token of its body.
+        end: index of the token that ends it.
+    """
 
     name: str
     line: int
@@ -91,8 +99,8 @@ class Function(NamedTuple):
 
 
 def tokens(source: str) -> list[Token]:
-    """Return the words of a script, comments left out."""
-    found = []
+    """Return the tokens of a script, without comments."""
+    result = []
     line = 1
     at = 0
     if source.startswith("#"):
@@ -105,26 +113,26 @@ def tokens(source: str) -> list[Token]:
         if text.startswith("--"):
             continue
         if name is not None:
-            found.append(Token("word" if name in KEYWORDS else "name", name, line))
+            result.append(Token("word" if name in KEYWORDS else "name", name, line))
         elif number is not None:
-            found.append(Token("number", number, line))
+            result.append(Token("number", number, line))
         elif text[0] in "\"'" or (long is not None and text[0] == "["):
-            found.append(Token("string", next(part for part in (long, double, single) if part is not None), line))
+            result.append(Token("string", next(part for part in (long, double, single) if part is not None), line))
         else:
-            found.append(Token("sign", text, line))
-    return found
+            result.append(Token("sign", text, line))
+    return result
 
 
 class Script:
-    """What a script holds and uses.
+    """The functions of a script, and what it uses.
 
     Attributes:
-        functions: those that it defines by name.
-        uses: in the order of the text.
+        functions: the functions that it defines.
+        uses: what it uses, in the order of the source.
     """
 
     def __init__(self, source: str) -> None:
-        """Read it."""
+        """Analyse the source code of a script."""
         self._tokens = tokens(source)
         self.functions = list(self._defined())
         self._roles = self._followed()
@@ -132,7 +140,7 @@ class Script:
 
     @property
     def entries(self) -> dict[str, Function]:
-        """The functions that Slurm calls, by name; of several of one name the last counts."""
+        """The functions that Slurm calls, by name; of several with one name, the last counts."""
         return {function.name: function for function in self.functions if function.name in ENTRIES}
 
     def uses_of(self, *kinds: str) -> list[Use]:
@@ -141,12 +149,12 @@ class Script:
 
     @property
     def strings(self) -> list[str]:
-        """The strings of the script, each once."""
+        """The string literals of the script, each once."""
         return list(dict.fromkeys(word.text for word in self._tokens if word.kind == "string"))
 
     def named_in(self, *openers: str) -> list[str]:
-        """Return what ``name = "..."`` says within the braces that follow some names."""
-        found: dict[str, None] = {}
+        """Return the values of ``name = "..."`` in tables that follow one of some names."""
+        values: dict[str, None] = {}
         words = self._tokens
         for index, word in enumerate(words):
             if word.text not in openers:
@@ -157,11 +165,11 @@ class Script:
                 if depth == 0 and at > index + 3:
                     break
                 if words[at].text == "name" and words[at + 1].text == "=" and words[at + 2].kind == "string":
-                    found[words[at + 2].text] = None
-        return list(found)
+                    values[words[at + 2].text] = None
+        return list(values)
 
     def uses_in(self, entry: str) -> list[Use]:
-        """Return the uses in a function, and in those that it calls."""
+        """Return the uses in a function and in the functions that it calls."""
         wanted = [entry]
         for name in wanted:
             for function in self.functions:
@@ -172,9 +180,9 @@ class Script:
         return [use for use in self.uses if any(first <= use.line <= last for first, last in lines)]
 
     def _called(self, function: Function) -> list[str]:
-        known = {other.name for other in self.functions if other.name}
+        names = {other.name for other in self.functions if other.name}
         inside = self._tokens[function.start : function.end]
-        return list(dict.fromkeys(word.text for word in inside if word.kind == "name" and word.text in known))
+        return list(dict.fromkeys(word.text for word in inside if word.kind == "name" and word.text in names))
 
     def _last_line(self, function: Function) -> int:
         return self._tokens[min(function.end, len(self._tokens) - 1)].line
@@ -189,8 +197,6 @@ class Script:
                 name, open_at = self._dotted(index + 1)
             elif len(before) == 2 and before[1].text == "=" and before[0].kind == "name":
                 name, open_at = before[0].text, index + 1
-            elif len(before) == 2 and before[1].text == "=" and before[0].text == "]":
-                name, open_at = "", index + 1
             else:
                 name, open_at = "", index + 1
             close = open_at
@@ -202,7 +208,7 @@ class Script:
             yield Function(name.replace(":", "."), word.line, parameters, close + 1, self._end(index))
 
     def _dotted(self, index: int) -> tuple[str, int]:
-        """Return a name such as ``a.b:c`` that begins at a word, and where it ends."""
+        """Return the name such as ``a.b:c`` that starts at a token, and the index after it."""
         words = self._tokens
         name = words[index].text
         index += 1
@@ -212,7 +218,7 @@ class Script:
         return name, index
 
     def _end(self, index: int) -> int:
-        """Return where the block that opens at a word ends."""
+        """Return the index of the end of the block that starts at a token."""
         words = self._tokens
         depth = 0
         pending_do = 0
@@ -237,28 +243,27 @@ class Script:
         return len(words)
 
     def _followed(self) -> dict[int, dict[str, str]]:
-        """Return for each function what its parameters are, as far as Slurm's arguments reach them."""
+        """Return the meaning of each function's parameters, for those to which Slurm's arguments are passed."""
         roles: dict[int, dict[str, str]] = {index: {} for index in range(len(self.functions))}
         for index, function in enumerate(self.functions):
-            known = ENTRIES.get(function.name, ())
-            roles[index].update(zip(function.parameters, known, strict=False))
+            meanings = ENTRIES.get(function.name, ())
+            roles[index].update(zip(function.parameters, meanings, strict=False))
         by_name: dict[str, list[int]] = {}
         for index, function in enumerate(self.functions):
             by_name.setdefault(function.name, []).append(index)
         changed = True
         while changed:
             changed = False
-            for name, arguments, scope in self._calls(roles):
+            for name, arguments in self._calls(roles):
                 for index in by_name.get(name, ()) if name else ():
                     for parameter, role in zip(self.functions[index].parameters, arguments, strict=False):
                         if role and roles[index].get(parameter) != role and parameter not in roles[index]:
                             roles[index][parameter] = role
                             changed = True
-                del scope
         return roles
 
-    def _calls(self, roles: dict[int, dict[str, str]]) -> Iterator[tuple[str, list[str], dict[str, str]]]:
-        """Yield the calls of functions by name, with what each plain argument is."""
+    def _calls(self, roles: dict[int, dict[str, str]]) -> Iterator[tuple[str, list[str]]]:
+        """Yield the name of each called function, with the meaning of each argument that is a plain name."""
         words = self._tokens
         for index, word in enumerate(words):
             if word.kind != "name" or (index and words[index - 1].text in (".", ":", "function")):
@@ -271,11 +276,11 @@ class Script:
                 scope.get(item[0].text, "") if len(item) == 1 and item[0].kind == "name" else ""
                 for item in self._arguments(at)
             ]
-            yield name.replace(":", "."), arguments, scope
+            yield name.replace(":", "."), arguments
 
     def _arguments(self, at: int) -> list[list[Token]]:
-        """Return the words of each argument of a call that opens at a word."""
-        found: list[list[Token]] = [[]]
+        """Return the tokens of each argument of the call whose parenthesis is at an index."""
+        arguments: list[list[Token]] = [[]]
         depth = 0
         for word in self._tokens[at:]:
             if word.kind == "sign" and word.text in "([{":
@@ -287,19 +292,19 @@ class Script:
                 if depth == 0:
                     break
             elif word.text == "," and depth == 1:
-                found.append([])
+                arguments.append([])
                 continue
-            found[-1].append(word)
-        return found
+            arguments[-1].append(word)
+        return arguments
 
     def _scope(self, index: int, roles: dict[int, dict[str, str]]) -> dict[str, str]:
-        """Return what the names of parameters mean at a word: the innermost function's count."""
-        found: dict[str, str] = {}
+        """Return the meaning of parameters at a token; those of the innermost function take precedence."""
+        meanings: dict[str, str] = {}
         for number, function in enumerate(self.functions):
             if function.start <= index <= function.end:
-                found.update(dict.fromkeys(function.parameters, ""))
-                found.update(roles[number])
-        return found
+                meanings.update(dict.fromkeys(function.parameters, ""))
+                meanings.update(roles[number])
+        return meanings
 
     def _used(self) -> Iterator[Use]:
         words = self._tokens
@@ -323,7 +328,7 @@ class Script:
         return words[index].text in ("io", "os", "package", "posix") and words[index + 1 : index + 2] != []
 
     def _library(self, index: int) -> Iterator[Use]:
-        """Yield what a script takes from elsewhere: modules, programs, the environment of the process."""
+        """Yield uses of other modules, programs, and the environment of the process."""
         words = self._tokens
         name, at = self._dotted(index)
         if name in ("require", "dofile", "loadfile"):
@@ -333,7 +338,7 @@ class Script:
             yield Use("system", name, words[index].line, False)
 
     def _elements(self, index: int, role: str) -> dict[str, str]:
-        """Return the loop variables that hold partitions: ``for name, part in pairs(part_list)``."""
+        """Return the loop variable that is a partition, as in ``for name, part in pairs(part_list)``."""
         words = self._tokens
         if role != "part_list" or index < 2 or words[index - 2].text not in ("pairs", "next", "in"):
             return {}
@@ -343,7 +348,7 @@ class Script:
         return {words[at - 1].text: "part"} if at > 0 and words[at - 1].kind == "name" else {}
 
     def _access(self, index: int, role: str) -> Iterator[Use]:
-        """Yield the use that begins at a variable: a field, a method, an element, or the whole."""
+        """Yield the use that starts at a variable: of a field, a method, an element, or the whole variable."""
         words = self._tokens
         name, at = self._member(index + 1)
         line = words[index].line
@@ -374,7 +379,7 @@ class Script:
         yield Use(role, name, line, self._assigned(at))
 
     def _member(self, index: int) -> tuple[str | None, int]:
-        """Return a member's name and where it ends: "" if it is made at run time, None if there is none."""
+        """Return the name of a member and the index after it; "" for a computed name, None if there is no member."""
         words = self._tokens[index : index + 3]
         if len(words) >= 2 and words[0].text in (".", ":") and words[0].kind == "sign" and words[1].kind == "name":
             return words[1].text, index + 2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scripts of spank-lua, as handlers: one state a script, kept for all callbacks of a process.
+"""Runs scripts for spank-lua as handlers. A script has one Lua state for all callbacks of a process.
 
-A line of plugstack.conf runs its Python handlers first, then its scripts, the last of the GLOB first as in spank-lua.
+A line of plugstack.conf runs its Python handlers first, then its scripts; as in spank-lua, the last of the GLOB first.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
 
 PREFIX = "slurm_spank_"
 SLURMD_INIT = "slurmd_init"
-"""Slurm calls it no more since 20.02, but init; scripts still have it."""
+"""Since 20.02 Slurm calls init instead, but scripts still define it."""
 CALLBACKS = (*(name.removeprefix("spank.") for name in HOOKS if name.startswith("spank.")), SLURMD_INIT)
 LONGEST_FIRST = sorted(CALLBACKS, key=len, reverse=True)
 
 
 class Script:
-    """One script, loaded.
+    """A script that has been loaded.
 
     Attributes:
-        path: of its file, as it was found.
-        names: of the callbacks that it has, or may come to have: its text names them.
-        options: of its table ``spank_options``.
+        path: path of the script.
+        names: names of the callbacks that it defines, or may define later: they appear in its source.
+        options: the options of its table ``spank_options``.
     """
 
     def __init__(self, path: str, lua: Lua | str | None, fatal: bool) -> None:
-        """Run the script's top level.
+        """Run the top level of a script.
 
         Args:
-            path: of its file.
-            lua: that it runs on; see runtime.State.
-            fatal: an error in a callback fails it (``failonerror``).
+            path: path of the script.
+            lua: see runtime.State.
+            fatal: an error fails the callback (``failonerror``).
 
         Raises:
             ScriptError: it cannot be loaded.
-            NoLuaError: there is no such Lua.
+            NoLuaError: this Lua is not installed.
         """
         self.path = path
         self.fatal = fatal
@@ -68,36 +68,35 @@ class Script:
 
     @property
     def name(self) -> str:
-        """The file's name, for messages."""
+        """The name of the file, for messages."""
         return _base(self.path)
 
     def read_options(self) -> None:
         """Read ``spank_options``.
 
         Raises:
-            LuaRaise: something in it is missing or wrong.
+            LuaRaise: an entry is incomplete or invalid.
         """
         from slurmhooks.lua import spank_options
 
         self.options = spank_options.options_of(self._state, self.path)
 
     def defines(self, name: str) -> bool:
-        """Tell whether the script has a callback now."""
+        """Tell whether the script defines a callback at present."""
         return self._function(name) is not None
 
     def line_of(self, name: str) -> int:
-        """Return the line on which a callback begins; 0 if there is none."""
+        """Return the line on which a callback is defined; 0 if it is not."""
         function = self._function(name)
         if self._state.type_of(function) != "function":
             return 0
-        source = "return debug.getinfo(..., 'S').linedefined"
-        return int(self._state.call(self._state.compile(source, "=slurmhooks"), function))
+        return self._state.line_of(function)
 
     def run(self, name: str, view: View, register: Register) -> int:
-        """Run a callback; return 0, or -1 for a failure.
+        """Run a callback; return 0, or -1 if it fails.
 
         Args:
-            name: without ``slurm_spank_``.
+            name: name of the callback, without ``slurm_spank_``.
             view: the handle.
             register: see spank_handle.Handle.
         """
@@ -121,19 +120,19 @@ class Script:
 
 
 class LuaHandler(Handler):
-    """One callback of a script."""
+    """A callback of a script."""
 
     __slots__ = ("script",)
 
     scripted = True
 
     def __init__(self, script: Script, name: str, contexts: tuple[str, ...]) -> None:
-        """Stand for a callback.
+        """Represent a callback.
 
         Args:
-            script: which has it.
-            name: the callback, without ``slurm_spank_``.
-            contexts: where it may run.
+            script: the script.
+            name: name of the callback, without ``slurm_spank_``.
+            contexts: the contexts in which it runs.
         """
         label = f"{script.name}:{PREFIX}{name}"
         super().__init__(
@@ -154,39 +153,41 @@ def extend(
     lua: Lua | str | None,
     disabled: Callable[[str], None] | None = None,
 ) -> Registry:
-    """Return the handlers and options of a line of plugstack.conf together with those of its scripts.
+    """Return the handlers and options of a line of plugstack.conf, including those of its scripts.
 
     Args:
-        registry: what its hook files hold.
+        registry: the handlers and options of its hook files.
         sources: the scripts, in the order of the GLOB.
-        fatal: ``failonerror``: a script that fails ends it all; else it is left out.
-        lua: that they run on; see runtime.State.
-        disabled: takes what is wrong with a script that is left out; by default it is logged.
+        fatal: a script that cannot be loaded is an error (``failonerror``); otherwise it is disabled.
+        lua: see runtime.State.
+        disabled: called with a message for each disabled script; by default it is logged.
 
     Raises:
-        LoadError: a script fails and must not, or there is no Lua.
+        LoadError: a script cannot be loaded and ``fatal`` is set, or Lua is not installed.
     """
     scripts = list(_load(sources, fatal, lua, disabled))
     options = [option for script in scripts for option in script.options]
-    return _together(registry, scripts, options, disabled is None)
+    return _combined(registry, scripts, options, disabled is None)
 
 
 def extend_known(
     registry: Registry, sources: Sequence[Source], fatal: bool, lua: Lua | str | None
 ) -> tuple[Registry, Callable[[], Registry]]:
-    """Do the same for a line whose options Slurm has from the manifest: few launches need more of them.
+    """Do the same, without options, for a line whose options C has registered according to the manifest.
+
+    Few launches need the options themselves.
 
     Args:
         registry: see :func:`extend`.
-        sources: see there.
-        fatal: see there.
-        lua: see there.
+        sources: see :func:`extend`.
+        fatal: see :func:`extend`.
+        lua: see :func:`extend`.
 
     Returns:
-        the handlers, and a function that returns them together with the options.
+        the handlers, and a function that returns handlers and options.
 
     Raises:
-        LoadError: see there.
+        LoadError: see :func:`extend`.
     """
     scripts = list(_load(sources, fatal, lua, None, False))
 
@@ -198,41 +199,41 @@ def extend_known(
             except LuaRaise as error:
                 log.plain(ERROR, f"spank/lua: {script.path}: load_spank_options: {error}")
             options += script.options
-        return _together(registry, scripts, options, False)
+        return _combined(registry, scripts, options, False)
 
-    return _together(registry, scripts, [], True), complete
+    return _combined(registry, scripts, [], True), complete
 
 
-def _together(registry: Registry, scripts: list[Script], options: Sequence[Option], tell: bool) -> Registry:
-    if tell:
+def _combined(registry: Registry, scripts: list[Script], options: Sequence[Option], log_count: bool) -> Registry:
+    if log_count:
         log.plain(VERBOSE, f"spank/lua: Loaded {len(scripts)} plugins in this context")
     handlers = [handler for script in scripts for handler in handlers_of(script)]
     return Registry([*registry.all_handlers(), *handlers], [*registry.options, *options])
 
 
 def handlers_of(script: Script) -> list[LuaHandler]:
-    """Return the callbacks that a script has, or may come to have."""
+    """Return handlers for the callbacks that a script defines, or may define later."""
     in_slurmd = SLURMD_INIT in script.names or "slurmd_exit" in script.names
-    found = []
+    handlers = []
     for name in script.names:
         if name == SLURMD_INIT:
             if "init" not in script.names:
-                found.append(LuaHandler(script, "init", ("slurmd",)))
+                handlers.append(LuaHandler(script, "init", ("slurmd",)))
             continue
         contexts = HOOKS[f"spank.{name}"].contexts
         if name == "init" and not in_slurmd:
             contexts = tuple(context for context in contexts if context != "slurmd")
-        found.append(LuaHandler(script, name, contexts))
-    return found
+        handlers.append(LuaHandler(script, name, contexts))
+    return handlers
 
 
 def run(handlers: Iterable[Handler], view: View, register: Register) -> int:
-    """Run the scripts of one callback, all of them; return 0, or -1 if one failed.
+    """Run all scripts for a callback; return 0, or -1 if one fails.
 
     Args:
-        handlers: in the order in which they run.
+        handlers: the handlers, in order.
         view: the handle.
-        register: registers an option with Slurm and returns its code.
+        register: registers an option with Slurm; returns Slurm's code.
     """
     code = 0
     for handler in handlers:
@@ -284,13 +285,13 @@ def _base(path: str) -> str:
 
 
 def _names_in(content: bytes) -> list[str]:
-    """Return the callbacks that the text of a script names outside of comments on lines of their own."""
+    """Return the callbacks that appear in a script, not counting lines that are comments."""
     rows = content.split(b"\n")
     text = b"\n".join(row for row in rows if not row.lstrip().startswith(b"--"))
-    found = []
+    names = []
     for name in LONGEST_FIRST:
         full = (PREFIX + name).encode()
         if full in text:
-            found.append(name)
+            names.append(name)
             text = text.replace(full, b"")
-    return found
+    return names

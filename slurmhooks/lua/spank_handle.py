@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a spank-lua script sees: the handle that its callbacks get, the global table SPANK, and os.exit."""
+"""The interface of spank-lua scripts: the handle of their callbacks, the global table SPANK, and os.exit."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     Register = Callable[[LuaOption], int]
 
 LEVELS = (ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER)
-"""By the number that SPANK._log_msg takes, from -1 on."""
+"""The levels for the numbers of SPANK._log_msg, from -1 on."""
 LOGS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
 CONTROL_PREFIX = b"SPANK_"
 """See slurmhooks.spank.environments."""
 FIRST_SIZE, LAST_SIZE = 4096, 1 << 26
-"""Of the buffers for variables, in bytes."""
+"""Sizes of buffers for variables, in bytes."""
 CORE_FLAG = 0x80
-"""What WCOREDUMP() leaves of a wait status."""
+"""The bit of a wait status that WCOREDUMP() tests."""
 
 
 class View:
-    """The handle of one callback, as spank-lua uses it: at once, and with Slurm's own codes.
+    """The handle of a callback as spank-lua uses it: writes take effect at once, and functions return Slurm's codes.
 
     Attributes:
-        context: as of ``spank``.
-        callback: as of ``spank``.
-        args: as of ``spank``.
+        context: see slurmhooks.spank.model.Spank.
+        callback: see slurmhooks.spank.model.Spank.
+        args: see slurmhooks.spank.model.Spank.
     """
 
     __slots__ = ("_ffi", "_handle", "_lib", "_native", "_spank", "args", "callback", "context")
@@ -56,7 +56,7 @@ class View:
 
     @property
     def spank(self) -> Spank:
-        """What handlers in Python get. Importing it takes a launch as long as most scripts run."""
+        """The handle for Python handlers. To import it takes as long as most scripts run, and few need it."""
         if self._spank is None:
             from slurmhooks.spank.model import Spank
 
@@ -64,22 +64,22 @@ class View:
         return self._spank
 
     def version(self) -> bytes:
-        """Return S_SLURM_VERSION, which Slurm tells everywhere."""
+        """Return S_SLURM_VERSION, which works in all contexts."""
         pointer = self._ffi.new("char **")
         self._lib.slurmhooks_get_item(self._handle, self._lib.S_SLURM_VERSION, pointer, self._ffi.NULL)
         return b"" if pointer[0] == self._ffi.NULL else bytes(self._ffi.string(pointer[0]))
 
     def strerror(self, code: int) -> str:
-        """Return Slurm's text for a code."""
+        """Return Slurm's message for a code."""
         text = self._lib.spank_strerror(code)
         return f"error {code}" if text == self._ffi.NULL else to_text(self._ffi.string(text))
 
     def number_of(self, name: str) -> int:
-        """Return the number of a code by its name, which may be one."""
+        """Return the number of a code; ESPANK_ERROR if this release does not have the name."""
         return int(getattr(self._lib, name, self._lib.ESPANK_ERROR))
 
     def environment(self) -> dict[str, str]:
-        """Return S_JOB_ENV."""
+        """Return S_JOB_ENV as a dict."""
         array = self._ffi.new("char ***")
         if self.context != "remote" or self._lib.slurmhooks_get_item(
             self._handle, self._lib.S_JOB_ENV, array, self._ffi.NULL
@@ -89,11 +89,11 @@ class View:
         return {name: value for name, _, value in (entry.partition("=") for entry in entries)}
 
     def get(self, control: bool, name: bytes) -> tuple[int, bytes | None]:
-        """Return Slurm's code and a variable of the job's environment, or of the job control environment."""
+        """Return Slurm's code, and a variable of the environment of the job or of the job control environment."""
         if control and self.context == "job_script":
-            found = self._lib.getenv(CONTROL_PREFIX + name)
-            missing = found == self._ffi.NULL
-            return (int(self._lib.ESPANK_ENV_NOEXIST), None) if missing else (0, self._ffi.string(found))
+            value = self._lib.getenv(CONTROL_PREFIX + name)
+            missing = value == self._ffi.NULL
+            return (int(self._lib.ESPANK_ENV_NOEXIST), None) if missing else (0, self._ffi.string(value))
         function = self._lib.spank_job_control_getenv if control else self._lib.spank_getenv
         size = FIRST_SIZE
         while True:
@@ -118,11 +118,11 @@ class View:
         return int(function(self._handle, name))
 
     def _no_control(self) -> int:
-        # Slurm would call a function of that name which it finds in slurmstepd, and crash.
+        # Slurm would call the function of this name in slurmstepd, and crash.
         return int(self._lib.ESPANK_NOT_AVAIL)
 
     def getopt(self, name: bytes, has_arg: int) -> tuple[int, bytes | None]:
-        """Return Slurm's code and the argument of an option that the user gave; None: given without one."""
+        """Return Slurm's code and the argument of an option that the user gave; None if it was given without one."""
         struct = self._ffi.new("struct spank_option *")
         texts = [self._ffi.new("char[]", name), self._ffi.new("char[]", b"-")]
         struct.name, struct.usage = texts
@@ -133,19 +133,19 @@ class View:
 
 
 class Handle:
-    """The methods of the handle, made once a state; they speak to the callback that is running.
+    """The methods of the handle. They are created once for a state, and use the running callback.
 
     Attributes:
-        view: of the running callback; None outside of one.
-        register: takes an option of the running callback, returns Slurm's code.
+        view: the handle of the running callback; None if none is running.
+        register: registers an option in the running callback; returns Slurm's code.
     """
 
     def __init__(self, state: State, path: str) -> None:
-        """Make the methods for a script.
+        """Create the methods for a script.
 
         Args:
-            state: of the script.
-            path: of the script.
+            state: Lua state of the script.
+            path: path of the script.
         """
         self.view: View | None = None
         self.register: Register | None = None
@@ -164,7 +164,7 @@ class Handle:
         self._methods = {name.encode(): state.function(method) for name, method in methods.items()}
 
     def table(self) -> Any:
-        """Return the table for the running callback."""
+        """Return the handle of the running callback as a table."""
         view = self._living()
         values = {"context": view.context, "args": list(view.args), "slurm_version": view.version()}
         table = self._state.table(values)
@@ -178,14 +178,14 @@ class Handle:
         return self.view
 
     def _self(self, arguments: tuple[object, ...]) -> View:
-        """Return the view, if a method was called as one."""
+        """Return the view, if the function was called as a method."""
         kind = self._state.type_of(arguments[0]) if arguments else "no value"
         if kind != "table":
             raise LuaRaise(f"Invalid argument expected table got {kind}")
         return self._living()
 
     def _string(self, arguments: tuple[object, ...], index: int, method: str) -> bytes:
-        """Return an argument that Lua takes for a string."""
+        """Return an argument that can be converted to a string."""
         value = arguments[index] if len(arguments) > index else None
         text = as_string(self._state, value)
         if text is None:
@@ -214,13 +214,13 @@ class Handle:
             raise LuaRaise(f"Invalid spank item {name}")
         try:
             if item.argument is not None:
-                wanted = as_number(arguments[2] if len(arguments) > 2 else None)
-                if wanted is None:
+                argument = as_number(arguments[2] if len(arguments) > 2 else None)
+                if argument is None:
                     kind = self._state.type_of(arguments[2]) if len(arguments) > 2 else "no value"
                     raise LuaRaise(f"bad argument #2 to 'get_item' (number expected, got {kind})")
-                if not 0 <= wanted < 1 << 32:
+                if not 0 <= argument < 1 << 32:
                     return self._failed(view, "ESPANK_NOEXIST")
-                return getattr(view.spank, item.name)(int(wanted))
+                return getattr(view.spank, item.name)(int(argument))
             value: Any = view.environment() if name == "S_JOB_ENV" else getattr(view.spank, item.name)
         except SpankError as error:
             return self._failed(view, error.code)
@@ -228,7 +228,7 @@ class Handle:
             core = None if value.signal is None else value.raw & CORE_FLAG
             return value.raw, value.exit_code, value.signal, core
         if name == "S_JOB_STEPID" and value >= 1 << 31:
-            # Scripts compare it with -5 for a batch step.
+            # Scripts compare the id of a batch step with -5.
             return value - (1 << 32)
         return value
 
@@ -286,9 +286,9 @@ class Handle:
 
 
 def install(state: State) -> None:
-    """Give a script the global table SPANK, and an os.exit that ends this process without a detour.
+    """Define the global table SPANK, and an os.exit that ends this process at once.
 
-    The C function would run what Slurm does at exit, this plugin's own callbacks among it, in the middle of a callback.
+    exit() of C would run Slurm's exit handlers, including callbacks of this plugin, in the middle of a callback.
     """
 
     def message(*arguments: object) -> object:
@@ -306,7 +306,7 @@ def install(state: State) -> None:
     spank = state.table({"SUCCESS": 0, "FAILURE": -1})
     spank[b"_log_msg"] = state.function(message)
     for level, name in enumerate(LOGS, -1):
-        # The chunk's text is its name in messages about a wrong format.
+        # The source is the name of the chunk in messages about an invalid format, as in spank-lua.
         source = f"SPANK._log_msg ({level}, string.format({state.unpack}({{...}})))"
         spank[f"log_{name}".encode()] = state.compile(source, source)
     state.globals[b"SPANK"] = spank

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The options of spank-lua scripts: tables in Lua, options of srun, sbatch and salloc for everybody else."""
+"""Options of srun, sbatch and salloc that spank-lua scripts define by tables."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from slurmhooks.lua.runtime import State
 
 CONTEXTS = ("local", "remote", "allocator")
-"""Where spank-lua registers options; prolog and epilog ask for them by ``spank:getopt``."""
+"""The contexts in which spank-lua registers options. Prolog and epilog read them with ``spank:getopt``."""
 
 FAILED = -1
 
 
 class LuaOption(Option):
-    """An option that a script has described in a table.
+    """An option that a script defines by a table.
 
     Attributes:
-        callback: name of the global function that Slurm's callback calls, or None.
-        number: ``val`` of the table, for the callback.
-        has_arg: as the script gave it, whatever it said of an arginfo.
+        callback: name of the global function to call when the option is given, or None.
+        number: ``val`` of the table, an argument of the function.
+        has_arg: the value of the table, which does not depend on arginfo.
     """
 
     __slots__ = ("_has_arg", "_path", "_state", "callback", "number")
@@ -38,12 +38,12 @@ class LuaOption(Option):
         """Read a table.
 
         Args:
-            state: of the script.
-            path: of the script.
-            table: as spank-lua(8) describes it.
+            state: Lua state of the script.
+            path: path of the script.
+            table: see spank-lua(8).
 
         Raises:
-            LuaRaise: something is missing or wrong.
+            LuaRaise: the table is incomplete or invalid.
         """
         name = _text(state, table, "name")
         usage = _text(state, table, "usage")
@@ -68,18 +68,18 @@ class LuaOption(Option):
 
     @property
     def checked(self) -> bool:
-        """Whether the script must run when the user gives the option."""
+        """Whether the script must run as soon as the user gives the option."""
         return self.callback is not None
 
     def take(self, text: str | None, remote: bool) -> int:
-        """Call the script's callback with what the user gave; return what it returns, -1 if it fails.
+        """Call the script for an option that the user gave; return its result, or -1 if it fails.
 
         Args:
             text: the argument; None if there is none.
-            remote: whether this is slurmstepd.
+            remote: whether this process is slurmstepd.
         """
         if not self._has_arg or (self._has_arg == 2 and text in ("", "(null)")):
-            # slurmstepd gets one of these for an argument that nobody gave.
+            # In slurmstepd, these represent a missing argument.
             text = None
         if self.callback is None:
             return 0
@@ -97,26 +97,26 @@ class LuaOption(Option):
 
 
 def options_of(state: State, path: str) -> list[LuaOption]:
-    """Return the options of a script's global table ``spank_options``, in the order of its list.
+    """Return the options of the global table ``spank_options`` of a script, in order.
 
     Raises:
-        LuaRaise: something is missing or wrong.
+        LuaRaise: a table is incomplete or invalid.
     """
     table = state.globals[b"spank_options"]
     if table is None:
         return []
     if state.type_of(table) != "table":
         raise LuaRaise(f"spank_options must be a table, not a {state.type_of(table)}")
-    # The manifest counts on the order, which Lua leaves open for keys that are texts.
+    # The manifest needs a defined order, which Lua tables with text keys do not have.
     items = sorted(table.items(), key=lambda item: (isinstance(item[0], bytes), item[0]))
     return [read(state, path, item) for _, item in items]
 
 
 def read(state: State, path: str, table: Any) -> LuaOption:
-    """Return the option that a table of a script describes.
+    """Return the option that a table defines.
 
     Raises:
-        LuaRaise: something is missing or wrong.
+        LuaRaise: the table is incomplete or invalid.
     """
     if state.type_of(table) != "table":
         raise LuaRaise(f"a spank option must be a table, not a {state.type_of(table)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How what a Lua script uses is spelled in a hook file; for people who port one."""
+"""Translates what a Lua script uses to the Python of hook files, for people who port a script."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Row = tuple[str, str, str]
-NEWEST = (26, 5)
 VIEWS = {"job_desc": "job", "job_rec": "record", "part": "partition", "reservation": "reservation"}
 
 SLURM = {
@@ -89,16 +88,16 @@ TITLES = {
 
 
 def tables(script: Script) -> list[tuple[str, list[Row]]]:
-    """Return what a script uses: for each kind a title and rows of name, lines and Python."""
-    found = [("Functions that Slurm calls", _functions(script))]
+    """Return tables of what a script uses: a title, and rows of name, lines and Python."""
+    result = [("Functions that Slurm calls", _functions(script))]
     for kind, title in TITLES.items():
         rows: dict[str, list[Use]] = {}
         for use in script.uses_of(kind):
             rows.setdefault(use.name, []).append(use)
-        found.append((title, [_row(kind, name, uses) for name, uses in sorted(rows.items())]))
-    options_found = [(name, "", f'hook.spank.option("{name}", ...)') for name in options(script)]
-    found.append(("Options", options_found))
-    return [(title, rows_of) for title, rows_of in found if rows_of]
+        result.append((title, [_row(kind, name, uses) for name, uses in sorted(rows.items())]))
+    option_rows = [(name, "", f'hook.spank.option("{name}", ...)') for name in options(script)]
+    result.append(("Options", option_rows))
+    return [(title, title_rows) for title, title_rows in result if title_rows]
 
 
 def _functions(script: Script) -> list[Row]:
@@ -111,7 +110,7 @@ def _functions(script: Script) -> list[Row]:
 
 
 def hook_of(name: str) -> str | None:
-    """Return the hook for a function that Slurm calls, or None if there is none any more."""
+    """Return the hook for a function of a script; None if Slurm no longer calls it."""
     short = name.removeprefix("slurm_")
     for start in ("spank_", "scrun_"):
         if short.startswith(start):
@@ -128,7 +127,7 @@ def _row(kind: str, name: str, uses: list[Use]) -> Row:
 
 
 def _python(kind: str, name: str, written: bool) -> str:
-    """Return the spelling in Python."""
+    """Return the equivalent in Python."""
     if not name:
         return "look at the script: the name is put together when it runs"
     if kind in VIEWS:
@@ -157,11 +156,15 @@ def _python(kind: str, name: str, written: bool) -> str:
 
 def _field(kind: str, name: str, written: bool) -> str:
     view = VIEWS[kind]
-    known = job_fields.names(kind, NEWEST)
+    fields = job_fields.names(kind, job_fields.NEWEST)
     if kind == "job_desc" and name in FIELDS:
         return FIELDS[name]
-    if name in known or (kind == "job_rec" and name in job_fields.ARRAYS):
-        note = ", which Lua cannot write: it was ignored" if written and name not in job_fields.writable(NEWEST) else ""
+    if name in fields or (kind == "job_rec" and name in job_fields.ARRAYS):
+        note = (
+            ", which Lua cannot write: it was ignored"
+            if written and name not in job_fields.writable(job_fields.NEWEST)
+            else ""
+        )
         return f"{view}.{name}{note}"
     old = next((release for release in ((22, 5), (23, 11)) if name in job_fields.names(kind, release)), None)
     if old is not None:
@@ -180,12 +183,12 @@ def _slurm(name: str) -> str:
 
 
 def options(script: Script) -> list[str]:
-    """Return the names of the options that a script for spank-lua registers, as far as its text tells."""
+    """Return the names of the options that a spank-lua script registers, as far as its source shows them."""
     return script.named_in("register_option", "spank_options")
 
 
 def items(script: Script) -> list[str]:
-    """Return the SPANK items that a script asks for."""
+    """Return the SPANK items that a script uses."""
     return [name for name in script.strings if name in {f"S_{item}" for item in _items()}]
 
 
@@ -194,7 +197,7 @@ def _items() -> set[str]:
 
 
 def skeleton(script: Script, name: str) -> str:
-    """Return a hook file with the functions of a script, and in each what it uses, for a person to fill in."""
+    """Return a hook file with empty functions for those of a script, and comments on what each of them uses."""
     lines = [f'"""Ported from {name}: the comments say what the script used."""', ""]
     imports = ["Reject", "hook", "log"]
     if any(use.name.startswith("INFINITE") for use in script.uses_of("slurm")):
@@ -218,8 +221,8 @@ def _short(entry: str) -> str:
 
 
 def _identifier(text: str) -> str:
-    made = re.sub(r"\W", "_", text) or "option"
-    return f"{made}_" if keyword.iskeyword(made) or made[0].isdigit() else made
+    name = re.sub(r"\W", "_", text) or "option"
+    return f"{name}_" if keyword.iskeyword(name) or name[0].isdigit() else name
 
 
 def _arguments(script: Script, entry: str) -> list[str]:
@@ -242,11 +245,11 @@ def _arguments(script: Script, entry: str) -> list[str]:
         "reservations": "reservations" in used,
         "jobs": "jobs" in used,
     }
-    return [argument for argument in HOOKS[hook].arguments if wanted[argument]]
+    return [argument for argument in HOOKS[hook].arguments if wanted.get(argument)]
 
 
 def _notes(script: Script, entry: str) -> Iterable[str]:
-    """Yield a line for each thing that a function uses, itself or by those that it calls."""
+    """Yield a line for each thing that a function, or a function that it calls, uses."""
     seen = set()
     for use in script.uses_in(entry):
         if use.of not in TITLES or not use.name or (use.of == "slurm" and use.name == "SUCCESS"):

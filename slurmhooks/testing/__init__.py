@@ -21,8 +21,12 @@ from slurmhooks.testing.job_submit import (
     FakeJob,
     FakeRecord,
     FakeTable,
+    fake_associations,
     fake_jobs,
+    fake_licenses,
+    fake_nodes,
     fake_partitions,
+    fake_qos,
     fake_reservations,
 )
 from slurmhooks.testing.runner import Result, run
@@ -37,8 +41,12 @@ __all__ = [
     "FakeSpank",
     "FakeTable",
     "Result",
+    "fake_associations",
     "fake_jobs",
+    "fake_licenses",
+    "fake_nodes",
     "fake_partitions",
+    "fake_qos",
     "fake_reservations",
     "run",
 ]

@@ -28,12 +28,11 @@ class CapturedLog:
     @contextlib.contextmanager
     def capturing(self) -> Iterator[None]:
         """Direct the log here instead of to Slurm, until the block ends."""
-        outlets = log.outlets
-        log.attach(self._add_line, self.user_messages.append)
+        before = log.attach(self._add_line, self.user_messages.append)
         try:
             yield
         finally:
-            log.attach(*outlets)
+            log.attach(*before)
 
     def _add_line(self, level: int, text: str) -> None:
         self.lines.append(f"{LEVELS[level]}: {text.removeprefix(PREFIX)}")

@@ -7,10 +7,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.binding import bind, conditions_of
-from slurmhooks.job_submit.fields import COUNTERS
+from slurmhooks.job_submit.fields import COUNTERS, KEYS
 from slurmhooks.job_submit.flag_rows import Bit, Enumerated
-from slurmhooks.job_submit.number_rows import Plain, Time
-from slurmhooks.job_submit.rows import Computed, Field, Sluid, Status, Strings, Text, Truth, release_of, rows
+from slurmhooks.job_submit.model import VIEWS
+from slurmhooks.job_submit.number_rows import Plain, Real, Time
+from slurmhooks.job_submit.rows import (
+    ANY_RELEASE,
+    Computed,
+    Field,
+    Names,
+    Sluid,
+    Status,
+    Strings,
+    Text,
+    Truth,
+    release_of,
+    rows,
+)
 from slurmhooks.job_submit.source import Struct
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.values import NO_VAL, text_to_c
@@ -27,13 +40,6 @@ if TYPE_CHECKING:
 
 RELEASE = "26.05"
 """The newest release that slurmhooks was written against."""
-VIEWS: dict[str, type[model._View]] = {
-    "job": model.Job,
-    "record": model.Record,
-    "partition": model.Partition,
-    "reservation": model.Reservation,
-}
-"""What handlers see, by the names of the tables."""
 
 
 class FakeStruct(Struct):
@@ -136,16 +142,8 @@ class FakeRecord(model.Record):
         _fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
 
 
-class _Partition(model.Partition):
-    __slots__ = ()
-
-
-class _Reservation(model.Reservation):
-    __slots__ = ()
-
-
 class FakeTable(model.Table):
-    """``partitions``, ``reservations`` or ``jobs`` without slurmctld; see the functions below."""
+    """``partitions``, ``jobs`` and the like without slurmctld; see the functions below."""
 
     __slots__ = ("_kind", "structs")
 
@@ -156,7 +154,7 @@ class FakeTable(model.Table):
         super().__init__(self._find_one, self._find_all, self._find_some)
 
     def _find_one(self, key: Any) -> model._View | None:
-        if isinstance(key, str) and key.isdecimal() and issubclass(self._kind, model.Record):
+        if isinstance(key, str) and key.isdecimal() and _table_of(self._kind) in KEYS:
             key = int(key)
         return self._kind(self.structs[key]) if key in self.structs else None
 
@@ -205,12 +203,66 @@ def fake_jobs(jobs: Iterable[FakeRecord], *, release: str = RELEASE) -> FakeTabl
     return FakeTable(_bound(model.Record, release), {job.job_id: job._struct for job in jobs})
 
 
-def _table(kind: type[model._View], records: Mapping[str, Mapping[str, object]], release: str) -> FakeTable:
+def fake_nodes(nodes: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
+    """Return a ``nodes`` without slurmctld.
+
+    Args:
+        nodes: by name, each a dict of its fields: ``{"n1": {"cpus": 64, "partitions": ["debug"]}}``.
+        release: of Slurm: decides which fields there are.
+    """
+    return _table(model.Node, nodes, release)
+
+
+def fake_licenses(licenses: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
+    """Return a ``licenses`` without slurmctld.
+
+    Args:
+        licenses: by name, each a dict of its fields.
+        release: of Slurm: decides which fields there are.
+    """
+    return _table(model.License, licenses, release)
+
+
+def fake_qos(qos: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
+    """Return a ``qos`` without slurmctld.
+
+    Args:
+        qos: by name, each a dict of its fields.
+        release: of Slurm: decides which fields there are.
+    """
+    return _table(model.Qos, qos, release)
+
+
+def fake_associations(associations: Iterable[Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
+    """Return an ``associations`` without slurmctld.
+
+    Args:
+        associations: each a dict of its fields; one without an ``id`` gets its place among them, from 1 on.
+        release: of Slurm: decides which fields there are.
+    """
+    numbered = [{"id": number, **fields} for number, fields in enumerate(associations, 1)]
+    return _table(model.Association, {fields["id"]: fields for fields in numbered}, release)
+
+
+MAKERS: dict[str, Callable[..., FakeTable]] = {
+    "partitions": fake_partitions,
+    "reservations": fake_reservations,
+    "jobs": fake_jobs,
+    "nodes": fake_nodes,
+    "licenses": fake_licenses,
+    "qos": fake_qos,
+    "associations": fake_associations,
+}
+"""What makes each table that handlers may take."""
+
+
+def _table(kind: type[model._View], records: Mapping[Any, Mapping[str, object]], release: str) -> FakeTable:
     bound = _bound(kind, release)
+    field = KEYS.get(_table_of(bound), "name")
     structs = {}
-    for name, fields in records.items():
-        structs[name] = _struct(bound)
-        _fill(bound(structs[name]), {"name": name, **fields})
+    for key, fields in records.items():
+        structs[key] = _struct(bound)
+        _fill(bound(structs[key]), {field: key, **fields})
     return FakeTable(bound, structs)
 
 
@@ -254,7 +306,7 @@ def _table_of(kind: type[model._View]) -> str:
 
 
 def fulfils(struct: FakeStruct, conditions: Mapping[str, Condition]) -> bool:
-    """Tell whether a struct has what native/job_submit/queries.c would choose it for."""
+    """Tell whether a struct has what native/slurmctld/queries.c would choose it for."""
     for member, condition in conditions.items():
         raw: Any = struct.raw(member)
         if raw != condition if isinstance(condition, bytes) else ((raw or 0) & condition[1]) != condition[0]:
@@ -266,6 +318,8 @@ def _unset(row: Field[Any]) -> Raw:
     """Return the raw value of a field that is not set."""
     if isinstance(row, (Text, Computed)):
         return None
+    if isinstance(row, (Names, Real)):
+        return row.encoder(ANY_RELEASE)([] if isinstance(row, Names) else None)
     if isinstance(row, Strings):
         return []
     if isinstance(row, (Bit, Truth, Plain, Time, Sluid)) or (isinstance(row, Enumerated) and not row.optional):

@@ -16,6 +16,7 @@ from slurmhooks.outcome import Outcome
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
+from slurmhooks.testing import records
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable
@@ -41,7 +42,8 @@ class Result:
         code: of a refusal: the name or number that ``Reject`` was given, None for the hook's general failure.
         text: of a refusal or a bug: what the user reads.
         user_messages: what ``log.user`` showed, one text a call.
-        changes: what the handlers changed, by field; of an environment, the variables, None for one that is gone.
+        changes: what the handlers changed, by field; of an environment, the variables, None for one that is gone. Of
+            hook.priority: the ``site_factor`` that they return.
         log: the lines in Slurm's log, each as ``level: text``.
         error_id: of a bug in a handler, also of one that ``on_error`` lets pass: the id under which its traceback is in
             the log; the first one if there are several.
@@ -74,6 +76,11 @@ def run(
     partitions: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     reservations: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
     jobs: FakeTable | Iterable[FakeRecord] | None = None,
+    nodes: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    licenses: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    qos: FakeTable | Mapping[str, Mapping[str, object]] | None = None,
+    associations: FakeTable | Iterable[Mapping[str, object]] | None = None,
+    environment: Mapping[str, str] | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
     options: Mapping[str, str | bool] | FakeOptions | None = None,
@@ -96,6 +103,11 @@ def run(
         partitions: by name, each a dict of its fields.
         reservations: by name, each a dict of its fields.
         jobs: the jobs that slurmctld knows.
+        nodes: by name, each a dict of its fields.
+        licenses: by name, each a dict of its fields.
+        qos: by name, each a dict of its fields.
+        associations: each a dict of its fields.
+        environment: the variables of PrologSlurmctld or EpilogSlurmctld.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
         options: for SPANK, what the user gave to the options of the file, as text; True for an option without an
@@ -123,6 +135,11 @@ def run(
         "partitions": partitions,
         "reservations": reservations,
         "jobs": jobs,
+        "nodes": nodes,
+        "licenses": licenses,
+        "qos": qos,
+        "associations": associations,
+        "environment": environment,
         "spank": spank,
         "container": container,
         "offset": offset or None,
@@ -148,6 +165,8 @@ def run(
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
+        elif hook in records.HOOKS:
+            outcome, changes = records.handle(registry, hook, given)
         elif spec.arguments:
             outcome, changes = _job_submit(registry, hook, given)
         else:

@@ -5,29 +5,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.job_submit.fields import LISTS
 from slurmhooks.job_submit.service import HOOKS, Service
 from slurmhooks.job_submit.source import Facts, Views
 from slurmhooks.outcome import Outcome
-from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable, fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.testing.job_submit import MAKERS, FakeJob, FakeRecord, FakeTable
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_number, read_text
 from slurmhooks.worker.service import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from slurmhooks.job_submit.rows import Condition
     from slurmhooks.registry import Registry
     from slurmhooks.testing.job_submit import FakeStruct
     from slurmhooks.wire.tables import Member, Tables
-
-TABLES = {"partitions": "partition", "reservations": "reservation", "jobs": "record"}
-"""The tables that handlers may ask for, with the names that messages have for them."""
-MAKERS: dict[str, Callable[..., FakeTable]] = {
-    "partitions": fake_partitions,
-    "reservations": fake_reservations,
-    "jobs": fake_jobs,
-}
 
 
 class FakeSlurmctld:
@@ -77,7 +70,7 @@ def submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Out
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
     record: FakeRecord = given["record"] if given["record"] is not None else FakeRecord(release=job._release)
     tables = tables_of(job._release)
-    records = {TABLES[name]: table(name, given[name], job._release) for name in TABLES}
+    records = {table: fake_table(name, given[name], job._release) for name, table in LISTS.items()}
     update = hook == "job_modify"
     owner = (record.user_id if update else job.user_id) or 0
     sender = given["modify_uid" if update else "submit_uid"]
@@ -98,7 +91,7 @@ def submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Out
     return Outcome(passed=not answer.code, code=code, text=text), before, assigned
 
 
-def table(name: str, given: Any, release: str) -> FakeTable:
+def fake_table(name: str, given: Any, release: str) -> FakeTable:
     """Return what a test gave for a table as one."""
     if isinstance(given, FakeTable):
         return given

@@ -9,7 +9,7 @@ from typing import Any
 from slurmhooks.codes import NAMES
 from slurmhooks.job_submit.fields import COUNTERS, TABLES
 from slurmhooks.job_submit.number_rows import Time
-from slurmhooks.job_submit.rows import Computed, Field, Status, Strings, Text, Truth, release_of, rows
+from slurmhooks.job_submit.rows import Computed, Field, Names, Status, Strings, Text, Truth, release_of, rows
 from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables
 
 FIRST_CODE = 1 << 30
@@ -64,7 +64,7 @@ def _table(name: str, view: type, release: str) -> Table:
 
 
 def _kind(row: Field[Any]) -> str:
-    if isinstance(row, Text):
+    if isinstance(row, (Text, Names)):
         return "text"
     if isinstance(row, Strings):
         return "texts"

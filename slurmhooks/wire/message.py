@@ -29,6 +29,10 @@ TEXT_FOR_USER = (1 << 32) - 1
 """The tag of an answer's text for the user."""
 LEFT_OUT_HANDLER = TEXT_FOR_USER - 1
 """The tag of a request's text: the name of a lenient handler that is not to run: it has ended a worker."""
+MEMBERS = TEXT_FOR_USER - 2
+"""The tag of the numbers, 32 bits each, of the members that the structs of a message have; none: they have all."""
+VARIABLES = TEXT_FOR_USER - 3
+"""The tag of the variables, as texts, that scripts of the same event find in their environment."""
 LEFT_OUT = 1
 """The slot of a text, or texts, that are set but too long to be sent unasked."""
 

@@ -15,7 +15,7 @@ from slurmhooks.watch import Watch
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slurmhooks.config import Config
+    from slurmhooks.config import Config, Workers
     from slurmhooks.loader import Source
     from slurmhooks.registry import Registry
 
@@ -25,7 +25,7 @@ Query = Callable[[bytes], bytes]
 
 @dataclass(frozen=True)
 class Settings:
-    """What the processes need to know of the configuration, ``[job_submit]``.
+    """What the processes need to know of the section of their plugin, such as ``[job_submit]``.
 
     Attributes:
         workers: how many requests are served at the same time.
@@ -42,14 +42,13 @@ class Settings:
     reload: bool = True
 
     @classmethod
-    def of(cls, config: Config) -> Settings:
-        """Return what a configuration says."""
-        section = config.job_submit
+    def of(cls, section: Workers) -> Settings:
+        """Return what a section says."""
         return cls(
             workers=section.workers,
             timeout=section.timeout,
             memory_limit=section.memory_limit,
-            accept=section.on_unavailable == "accept",
+            accept=getattr(section, "on_unavailable", "reject") == "accept",
             reload=section.reload,
         )
 

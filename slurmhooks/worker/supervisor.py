@@ -334,6 +334,7 @@ class Supervisor:
         serving = self._children.get(self._serving) if self._serving is not None else None
         handlers = serving.watch.handlers if serving is not None and serving.watch is not None else {}
         return {
+            "point": self._entry.partition(":")[0].removeprefix("slurmhooks.").removesuffix(".service"),
             "supervisor": os.getpid(),
             "generation": self._serving,
             "workers": sorted(serving.workers) if serving is not None else [],

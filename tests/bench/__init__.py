@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the hooks cost, measured on real clusters: one module a group of rows. See `tests/cluster/bench --help`."""
+"""Measure the cost of hooks on real clusters: one module for each group of rows. See `tests/cluster/bench --help`."""

@@ -12,15 +12,15 @@ GROUP = "controller"
 COUNT = 2_000
 CLIENTS = 4
 PAIRS = 12
-"""One burst takes up to a seventh more or less than another, with and without. A multiple of six, see turn()."""
+"""Bursts differ by up to a seventh, with and without a plugin. A multiple of six, see turn()."""
 LIMIT = 0.97
-"""Of the rate without any plugin."""
+"""As a fraction of the rate without a plugin."""
 LINES = "SlurmctldDebug=error\nMaxJobCount=50000\n"
 SAME = "--comment=seen --time=60 --nodes=1 --partition=debug"
-"""What policy.py writes: such jobs cost slurmctld more than others, whoever says it."""
+"""The values that policy.py writes: slurmctld needs more time for such jobs, whoever sets the values."""
 CASES = {"none": ("", ""), "python": ("JobSubmitPlugins=python\n", ""), "same": ("", SAME)}
-"""Of each its line of slurm.conf, and more options of sbatch."""
-# Held, so that slurmctld does nothing but take them; timed inside, from the first sbatch to the end of the last.
+"""The line of slurm.conf and additional options of sbatch, for each case."""
+# The jobs are held, so that slurmctld only accepts them. Timed inside, from the first sbatch to the end of the last.
 BURST = """\
 one() { for number in $(seq $1); do
     sbatch @OPTIONS@ --account=physics --hold --output=/dev/null --wrap=true >/dev/null 2>&1 || echo refused
@@ -40,7 +40,7 @@ def measure(lab: Lab) -> Iterator[Row]:
     names = list(CASES)
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for pair in range(PAIRS):
-        # In turns, and each comes first as often as the others: the machine is not as fast all the time.
+        # In turns, each first equally often, because the speed of the machine varies.
         for name in turn(names, pair):
             seconds[name].append(burst(lab, name))
     rate = f"{COUNT:,} sbatch commands: rate relative to no plugin (median of {PAIRS} pairs)"
@@ -51,7 +51,7 @@ def measure(lab: Lab) -> Iterator[Row]:
 
 
 def burst(lab: Lab, case: str) -> float:
-    """Submit, to a slurmctld without jobs; return the seconds.
+    """Submit to a slurmctld without jobs; return the seconds.
 
     Raises:
         RuntimeError: a submission was refused.
@@ -61,7 +61,7 @@ def burst(lab: Lab, case: str) -> float:
     lab("down")
     lab("up")
     script = BURST.replace("@CLIENTS@", str(CLIENTS)).replace("@EACH@", str(COUNT // CLIENTS))
-    said = lab("as", "alice", "--", "sh", "-c", script.replace("@OPTIONS@", options))
-    if "refused" in said:
-        raise RuntimeError(f"{said.count('refused')} of {COUNT} submissions were refused")
-    return int(said) / 1e9
+    output = lab("as", "alice", "--", "sh", "-c", script.replace("@OPTIONS@", options))
+    if "refused" in output:
+        raise RuntimeError(f"{output.count('refused')} of {COUNT} submissions were refused")
+    return int(output) / 1e9

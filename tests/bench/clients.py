@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""sbatch, salloc and srun with options registered, and no handler that is needed there."""
+"""sbatch, salloc and srun with registered options and no handler for them."""
 
 import operator
 import statistics
@@ -33,38 +33,38 @@ def measure(machine: Machine) -> Iterator[Row]:
 
 
 def _instructions(machine: Machine, name: str, command: str, plugstacks: dict[str, str]) -> Row:
-    """Count instructions: of one salloc in twenty Slurm tells the allocation in a message less, so not the fewest."""
-    found = {}
+    """Count instructions. The median, not the minimum: one salloc in twenty gets its allocation with a message less."""
+    spreads = {}
     for plugin, plugstack in plugstacks.items():
         machine.put(plugstack, "/etc/slurm/plugstack.conf")
-        found[plugin] = spread([count / MILLION for count in machine.instructions(command, COUNTS)])
-    added = found["slurmhooks"].median - found["no plugin"].median
+        spreads[plugin] = spread([count / MILLION for count in machine.instructions(command, COUNTS)])
+    added = spreads["slurmhooks"].median - spreads["no plugin"].median
     return Row(
         GROUP,
         f"{name} with options registered, no handler needed: instructions added",
         0.15,
         "million",
         added if added > 0 else None,
-        parts={f"{plugin}, million": part for plugin, part in found.items()},
+        parts={f"{plugin}, million": part for plugin, part in spreads.items()},
     )
 
 
 def _times(machine: Machine, name: str, plugstacks: dict[str, str]) -> Row:
-    """Time what the client does by itself: --help loads the plugins and asks slurmctld nothing."""
+    """Time the client alone: --help loads the plugins and does not contact slurmctld."""
     cases: dict[str, tuple[str | None, str]] = {plugin: (text, f"{name} --help") for plugin, text in plugstacks.items()}
-    found = machine.times(ROUNDS, cases)
-    parts = {f"{plugin}, ms": spread(values) for plugin, values in found.items()}
+    milliseconds = machine.times(ROUNDS, cases)
+    parts = {f"{plugin}, ms": spread(values) for plugin, values in milliseconds.items()}
     what = f"{name} --help with options registered: wall time added, relative to spank-lua"
     if not machine.spank_lua:
         return Row(GROUP, what, 0.5, "x", None, parts=parts, note=ABSENT)
-    # Each against its neighbour in time: the machine may be slow for a while.
-    without = found["no plugin"]
+    # Compare neighbours in time, because the machine may be slow for a while.
+    without = milliseconds["no plugin"]
     added = {
         plugin: statistics.median(map(operator.sub, values, without))
-        for plugin, values in found.items()
+        for plugin, values in milliseconds.items()
         if plugin != "no plugin"
     }
     if added["spank-lua"] <= 0 or added["slurmhooks"] < 0:
-        return Row(GROUP, what, 0.5, "x", None, parts=parts, note="lost in noise: use a quiet machine")
-    note = f"by turns: {number(added['slurmhooks'])} ms added, against {number(added['spank-lua'])} ms"
+        return Row(GROUP, what, 0.5, "x", None, parts=parts, note="lost in noise: use an idle machine")
+    note = f"median of turns: {number(added['slurmhooks'])} ms added, spank-lua {number(added['spank-lua'])} ms"
     return Row(GROUP, what, 0.5, "x", added["slurmhooks"] / added["spank-lua"], parts=parts, note=note)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A container whose handlers do nothing, beside one of a scrun.lua whose functions do nothing."""
+"""A container whose handlers do nothing, compared with a scrun.lua whose functions do nothing."""
 
 from collections.abc import Iterator
 
@@ -43,10 +43,10 @@ def measure(machine: Machine) -> Iterator[Row]:
         "embedded, bare": {"command": [launches.BARE]},
         launches.COMMAND: {"command": launches.COMMAND.split()},
     }
-    asked = {"rounds": ROUNDS, "user": "alice", "bundle": BUNDLE, "cases": cases}
-    found = machine.inside("containers.py", asked=asked)
-    assert isinstance(found, dict)
-    times = {name: spread([value / 1e6 for value in values]) for name, values in found.items()}
+    request = {"rounds": ROUNDS, "user": "alice", "bundle": BUNDLE, "cases": cases}
+    nanoseconds = machine.inside("containers.py", request=request)
+    assert isinstance(nanoseconds, dict)
+    times = {name: spread([value / 1e6 for value in values]) for name, values in nanoseconds.items()}
     added = times["slurmhooks"].median - times["empty scrun.lua"].median
     yield Row(
         GROUP,

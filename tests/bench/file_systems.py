@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compare staging with ``rsync -a`` on every file system that can be had: ext4, XFS and Btrfs in loop devices, tmpfs.
+"""Compare staging with ``rsync -a`` on several file systems: ext4, XFS and Btrfs in loop devices, and tmpfs.
 
 Usage: file_systems.py [--files N] [--gigabytes G] [--rounds R] [--json] [KIND...]
 
-Mounts where nobody else sees it, so that whatever ends this ends the mounts. Needs root, rsync, and for each kind its
-mkfs (Debian: e2fsprogs, xfsprogs, btrfs-progs); what is missing is said, and left out. A row is a name, its seconds,
-the ratio to rsync's, the highest ratio that is good enough (1 for copies, a third where hard links or reflinks serve),
-the ratio of processor time, which says more than the first on a busy machine, and the seconds of each round. About 6
-GiB of disk are needed, and of memory for tmpfs: with less than 8 GiB of that, half as much is copied there.
+The mounts are private, so they end with this process. Needs root, rsync, and the mkfs of each kind (Debian: e2fsprogs,
+xfsprogs, btrfs-progs); kinds without one are reported and skipped. A row has a name, the seconds, the ratio to rsync's
+seconds, the largest accepted ratio (1 for copies, a third for hard links and reflinks), the ratio of processor time,
+which is more reliable on a busy machine, and the seconds of each round. Needs about 6 GiB of disk, and of memory for
+tmpfs: with less than 8 GiB of memory, only half as much is copied there.
 """
 
 import argparse
@@ -40,13 +40,13 @@ BASE = "rsync -a"
 AS_FAST, THREE_TIMES = 1.0, 1 / 3
 
 MEMORY_FACTOR = 4
-"""Source and target, and as much for all else."""
+"""Source, target, and as much for everything else."""
 
 Row = dict[str, str | float | bool | list[float]]
 
 
 def measuring() -> ModuleType:
-    """Return contrib's comparison of the ways to copy, which sites run on file systems of their own."""
+    """Import contrib's comparison of the ways to copy, which sites run on their own file systems."""
     spec = importlib.util.spec_from_file_location("staging_ways", PROJECT / "contrib" / "scrun" / "bench.py")
     assert spec is not None
     assert spec.loader is not None
@@ -56,7 +56,7 @@ def measuring() -> ModuleType:
 
 
 def missing(kind: str) -> str | None:
-    """Return why a file system cannot be made here, or None."""
+    """Return why this kind of file system cannot be made here, or None."""
     if os.geteuid() != 0:
         return "mounting needs root"
     if shutil.which("rsync") is None:
@@ -69,7 +69,7 @@ def missing(kind: str) -> str | None:
 
 @contextlib.contextmanager
 def mounted(kind: str, gigabytes: float) -> Iterator[Path]:
-    """Give a new file system, on a file of its own or in memory.
+    """Mount a new file system, in an image file or in memory, and yield its path.
 
     Raises:
         subprocess.CalledProcessError: it cannot be made or mounted here; its output says why.
@@ -88,12 +88,12 @@ def mounted(kind: str, gigabytes: float) -> Iterator[Path]:
         try:
             yield place
         finally:
-            # Lazily: when interrupted, threads may still be copying.
+            # Lazily, because threads may still be copying after an interrupt.
             subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def fitting(kind: str, gigabytes: float) -> float:
-    """Return how much to copy: less in memory if that is short."""
+    """Return how many gigabytes to copy: fewer if memory is short."""
     if kind != "tmpfs":
         return gigabytes
     with open("/proc/meminfo") as file:
@@ -102,12 +102,12 @@ def fitting(kind: str, gigabytes: float) -> float:
 
 
 def goal(kind: str, way: str, big: bool) -> float:
-    """Return the highest ratio to rsync's time that is good enough."""
+    """Return the largest accepted ratio to rsync's time."""
     return THREE_TIMES if "hard links" in way or (big and kind in REFLINKS) else AS_FAST
 
 
 def rows(kind: str, files: int, gigabytes: float, rounds: int) -> Iterator[Row]:
-    """Measure on one file system; a row for each way, as soon as it is known."""
+    """Measure on one file system, and yield a row for each way to copy."""
     ways = measuring()
     with mounted(kind, gigabytes) as place:
         for big in (False, True):
@@ -166,10 +166,10 @@ def show(row: Row, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(row) + "\n")
     else:
-        said = "" if row["met"] else "  MISSED"
+        verdict = "" if row["met"] else "  MISSED"
         sys.stdout.write(
             f"{row['name']:68} {row['value']:8.3f} s  {row['ratio']:5.2f} of rsync's {row['base']:7.3f} s,"
-            f" goal {row['goal']:.2f}; processor {row['processor_ratio']:.2f}{said}\n"
+            f" goal {row['goal']:.2f}; processor {row['processor_ratio']:.2f}{verdict}\n"
         )
     sys.stdout.flush()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Steps with one task_init handler, or a script's: what starting Python in slurmstepd costs, and what it does not."""
+"""Steps with one task_init handler or script: the cost of Python in slurmstepd."""
 
 import shlex
 import statistics
@@ -29,9 +29,9 @@ for _ in $(seq {LOADS}); do
 import sys, time
 sys.path.append(sys.argv[1])
 from slurmhooks.lua import finding, library
-found = finding.find()
+lua = finding.find()
 before = time.perf_counter()
-library.load(found)
+library.load(lua)
 print(1e3 * (time.perf_counter() - before))
 ' $(/opt/slurmhooks/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 done
@@ -49,7 +49,7 @@ with open("{SCRIPT}", "rb") as file:
     lua.execute(file.read())
 lua.globals()[b"slurm_spank_task_init"](lua.table_from({{{{b"setenv": lambda *words: 1}}}}))
 """
-"""Loads lupa's module as it is, and runs the script; nothing of slurmhooks."""
+"""Load lupa's module and run the script, without slurmhooks."""
 FIND_LUPA = (
     "/opt/slurmhooks/bin/python3 -c 'from slurmhooks.lua import finding; it = finding.find();"
     " print(it.module, it.file)'"
@@ -72,7 +72,7 @@ def measure(machine: Machine) -> Iterator[Row]:
 
 
 def build_bare(machine: Machine, program: str, options: str = "") -> None:
-    """Build one of the programs that embed Python and nothing else, from the source of that name."""
+    """Build a program that only embeds Python, from the source of the same name."""
     machine.lab("put", str(FILES / f"{Path(program).name}.c"), f"{program}.c")
     machine.root(f"gcc -O2 {options} {program}.c -o {program} {PYTHON_FLAGS}")
 
@@ -86,8 +86,8 @@ def _one_task(machine: Machine) -> Row:
     }
     if machine.spank_lua:
         cases["spank-lua"] = (f"required {SPANK_LUA} {SCRIPT}\n", "srun -Q true")
-    found = machine.times(ROUNDS, cases)
-    times = {name: spread(values) for name, values in found.items()}
+    milliseconds = machine.times(ROUNDS, cases)
+    times = {name: spread(values) for name, values in milliseconds.items()}
     added = times["slurmhooks"].median - times["no plugin"].median
     return Row(
         GROUP,
@@ -96,12 +96,12 @@ def _one_task(machine: Machine) -> Row:
         "x",
         added / times[COMMAND].median,
         parts={f"{name}, ms": part for name, part in times.items()},
-        note="embedded, bare: a program that starts an isolated interpreter and ends at once",
+        note="embedded, bare: a program that only starts an isolated interpreter",
     )
 
 
 def _script(machine: Machine) -> Iterator[Row]:
-    """Measure one script of spank-lua: by itself it takes no Python, so its start is allowed to us."""
+    """Measure one script of spank-lua. spank-lua needs no Python, so the limit includes the start of an interpreter."""
     machine.site({}, plugstack=SCRIPT_PLUGSTACK)
     module, file = machine.root(FIND_LUPA).split()
     cases: dict[str, tuple[str | None, str]] = {
@@ -112,8 +112,8 @@ def _script(machine: Machine) -> Iterator[Row]:
     }
     if machine.spank_lua:
         cases["spank-lua"] = (f"required {SPANK_LUA} {SCRIPT}\n", "srun -Q true")
-    found = machine.times(ROUNDS, cases)
-    times = {name: spread(values) for name, values in found.items()}
+    milliseconds = machine.times(ROUNDS, cases)
+    times = {name: spread(values) for name, values in milliseconds.items()}
     lupa = [float(line) for line in machine.root(TIME_LUPA).split()]
     parts = {**{f"{name}, ms": part for name, part in times.items()}, "of it, loading lupa, ms": spread(lupa)}
     what = "srun true, task_init of one Lua script: wall time added, relative to spank-lua plus a bare interpreter"
@@ -124,14 +124,16 @@ def _script(machine: Machine) -> Iterator[Row]:
     before = times["no plugin"].median
     allowed = times["spank-lua"].median - before + times["embedded, bare"].median
     added = times["slurmhooks"].median - before
-    note = f"{number(added)} ms added, against {number(allowed)} ms"
+    note = f"{number(added)} ms added, the reference is {number(allowed)} ms"
     yield Row(GROUP, what, 1, "x", added / allowed, parts=parts, note=note)
     least = times["embedded, lupa"].median
-    yield Row(GROUP, floor, None, "x", least / allowed, note=f"{number(least)} ms, against {number(allowed)} ms")
+    yield Row(
+        GROUP, floor, None, "x", least / allowed, note=f"{number(least)} ms, the reference is {number(allowed)} ms"
+    )
 
 
 def _per_task(machine: Machine) -> Iterator[Row]:
-    """Measure what the 2nd to the 64th task add: theirs with the handler less theirs without."""
+    """Measure the time that the 2nd to the 64th task add, with the handler minus without."""
     commands = {1: "srun -Q -n1 true", TASKS: f"srun -Q -O -n{TASKS} true"}
     plugins = {"no plugin": "", "slurmhooks": PLUGSTACK, "bare plugin": f"required {BARE_PLUGIN}\n"}
     if machine.spank_lua:
@@ -146,18 +148,18 @@ def _per_task(machine: Machine) -> Iterator[Row]:
         for count in (1, TASKS)
         for name, which in (("no interpreter", "without"), ("bare interpreter", "python"))
     }
-    found = machine.times(TASK_ROUNDS, cases | bare)
+    milliseconds = machine.times(TASK_ROUNDS, cases | bare)
     what = f"each further task of {TASKS} on a node, one task_init handler: wall time added"
-    yield _further(found, what, 0.6, "task", "no plugin", "slurmhooks")
+    yield _further(milliseconds, what, 0.6, "task", "no plugin", "slurmhooks")
     what = "the same with spank-lua"
     if machine.spank_lua:
-        yield _further(found, what, None, "task", "no plugin", "spank-lua")
+        yield _further(milliseconds, what, None, "task", "no plugin", "spank-lua")
     else:
         yield Row(GROUP, what, None, "ms", None, note=ABSENT)
     what = "the same with a plugin that calls one function of a bare interpreter in each task"
-    yield _further(found, what, None, "task", "no plugin", "bare plugin")
+    yield _further(milliseconds, what, None, "task", "no plugin", "bare plugin")
     what = f"each further child of {TASKS}, without Slurm: a bare interpreter, one function called in each"
-    yield _further(found, what, None, "fork", "no interpreter", "bare interpreter")
+    yield _further(milliseconds, what, None, "fork", "no interpreter", "bare interpreter")
 
 
 def _case(name: str, count: int, unit: str) -> str:
@@ -165,15 +167,15 @@ def _case(name: str, count: int, unit: str) -> str:
 
 
 def _further(
-    found: Mapping[str, Sequence[float]], what: str, limit: float | None, unit: str, without: str, with_it: str
+    milliseconds: Mapping[str, Sequence[float]], what: str, limit: float | None, unit: str, without: str, with_it: str
 ) -> Row:
-    """Return the row of what each but the first adds, which is compared in turns: a machine may be slow for a while."""
+    """Return the row for all tasks except the first, compared in turns because the machine may be slow for a while."""
     cases = [_case(name, count, unit) for count in (TASKS, 1) for name in (with_it, without)]
     turns = [
         ((many_with - many_without) - (one_with - one_without)) / (TASKS - 1)
-        for many_with, many_without, one_with, one_without in zip(*(found[case] for case in cases), strict=True)
+        for many_with, many_without, one_with, one_without in zip(*(milliseconds[case] for case in cases), strict=True)
     ]
-    parts = {f"{case}, ms": spread(found[case]) for case in cases} | {"by turns, ms": spread(turns)}
+    parts = {f"{case}, ms": spread(milliseconds[case]) for case in cases} | {"by turns, ms": spread(turns)}
     return Row(GROUP, what, limit, "ms", statistics.median(turns), parts=parts)
 
 
@@ -181,9 +183,9 @@ def _resident(machine: Machine) -> Row:
     sizes: dict[str, Spread] = {}
     for name, plugstack in (("no plugin", ""), ("slurmhooks", PLUGSTACK)):
         machine.put(plugstack, "/etc/slurm/plugstack.conf")
-        found = machine.inside("resident.py", "5")
-        assert isinstance(found, list)
-        sizes[f"{name}, MiB"] = spread([value / MEBI for value in found])
+        values = machine.inside("resident.py", "5")
+        assert isinstance(values, list)
+        sizes[f"{name}, MiB"] = spread([value / MEBI for value in values])
     before, after = (part.median for part in sizes.values())
     what = "slurmstepd, one task_init handler: resident memory added"
     return Row(GROUP, what, 12, "MiB", after - before, parts=sizes)
@@ -195,9 +197,9 @@ def _processes(machine: Machine) -> Row:
         machine.put(plugstack, "/etc/slurm/plugstack.conf")
         machine.root("slurmhooks compile >/dev/null 2>&1")
         machine.lab("restart")
-        found = machine.inside("processes.py", "5")
-        assert isinstance(found, list)
-        counts[name] = spread(found)
+        values = machine.inside("processes.py", "5")
+        assert isinstance(values, list)
+        counts[name] = spread(values)
     before, after = (part.median for part in counts.values())
     what = "processes that slurmd starts for a job, no prolog or epilog handler: added"
     return Row(GROUP, what, 0, "", after - before, parts=counts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The cluster that is measured, what is put into it, and the tools that it needs."""
+"""The cluster to measure on, and the tools that it needs."""
 
 import hashlib
 import json
@@ -22,13 +22,13 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slur
 VALGRIND = "/opt/valgrind"
 SPANK_LUA = "/opt/spank-lua/lua.so"
 WHERE_SPANK_LUA_IS = "SLURMHOOKS_SPANK_LUA"
-"""A variable of the environment: its library, or a folder of its sources."""
+"""The environment variable with the path of spank-lua's library, or of the folder with its sources."""
 PLUGSTACK = "required spank_python.so\n"
 ABSENT = "spank-lua is absent: --spank-lua says where it is"
 
 
 class BenchError(Exception):
-    """What was to be measured cannot be; the text says why."""
+    """A measurement is not possible; the text says why."""
 
 
 class Lab(Protocol):
@@ -43,7 +43,7 @@ class Machine:
 
     Attributes:
         release: of Slurm.
-        spank_lua: whether spank-lua is in it.
+        spank_lua: whether spank-lua is installed.
     """
 
     def __init__(self, release: str, spank_lua: Path | None) -> None:
@@ -79,14 +79,14 @@ class Machine:
         """Write a file."""
         self.lab("put", "-", path, stdin=text)
 
-    def inside(self, script: str, *arguments: str, asked: object = None) -> object:
-        """Run a program of the folder `inside` as root; return what it prints, which is JSON."""
+    def inside(self, script: str, *arguments: str, request: object = None) -> object:
+        """Run a program of the folder `inside` as root; return the JSON that it prints."""
         path = f"/opt/{script}"
         self.lab("put", str(INSIDE / script), path)
-        return json.loads(self.lab("exec", "--", "python3", path, *arguments, stdin=json.dumps(asked)))
+        return json.loads(self.lab("exec", "--", "python3", path, *arguments, stdin=json.dumps(request)))
 
     def site(self, hooks: Mapping[str, str], local: str = "", plugstack: str = PLUGSTACK) -> None:
-        """Make this the whole configuration, compile it, and restart the daemons.
+        """Replace the whole configuration, compile it, and restart the daemons.
 
         Args:
             hooks: hook files by name.
@@ -98,58 +98,58 @@ class Machine:
             self.put(text, f"/etc/slurm/hooks.d/{name}")
         self.put(local, "/etc/slurm/local.conf")
         self.put(plugstack, "/etc/slurm/plugstack.conf")
-        # A file that has just changed is compiled anew at each load; a site's files are older than that.
+        # Files that have just changed are compiled again at each load; a site's files are older.
         self.root(
             "find /etc/slurm/hooks.d -name '*.py' -exec touch -d '-1 hour' {} + ; slurmhooks compile >/dev/null 2>&1"
         )
         self.lab("restart")
 
     def times(self, rounds: int, cases: Mapping[str, tuple[str | None, str]]) -> dict[str, list[float]]:
-        """Time commands of alice's in turns.
+        """Time commands of alice in turns.
 
         Args:
-            rounds: how often each.
-            cases: a name for each, plugstack.conf (None: as it is) and the command.
+            rounds: how often to run each.
+            cases: plugstack.conf (None: unchanged) and the command, by name.
 
         Returns:
-            milliseconds of wall time, by name; the same round at the same index.
+            milliseconds of wall time, by name; the same index is the same round.
         """
-        asked = {
+        requests = {
             name: {"plugstack": plugstack, "user": "alice", "command": shlex.split(command)}
             for name, (plugstack, command) in cases.items()
         }
-        found = self.inside("interleave.py", asked={"rounds": rounds, "cases": asked})
-        assert isinstance(found, dict)
-        return {name: [value / 1e6 for value in values] for name, values in found.items()}
+        nanoseconds = self.inside("interleave.py", request={"rounds": rounds, "cases": requests})
+        assert isinstance(nanoseconds, dict)
+        return {name: [value / 1e6 for value in values] for name, values in nanoseconds.items()}
 
     def instructions(self, command: str, times: int) -> list[int]:
-        """Return how many instructions a command of alice's executes, each time: its own process, not its children."""
+        """Return the instructions that a command of alice executes each time, without those of its children."""
         self._valgrind()
-        # A child that does not exec has a file of its own: the first is the command's.
-        # Slurm's env_array_merge() callocs 256 KiB, and whether that is memory of the heap, to be cleared by 130,000
-        # instructions, depends on all that was allocated before: it is mapped here, always.
-        said = self.user(
+        # A child that does not exec writes a file of its own: the first one is the command's.
+        # Slurm's env_array_merge() callocs 256 KiB. Memory from the heap takes 130,000 instructions to clear, and
+        # whether it comes from there depends on all earlier allocations: the variable makes it always mapped.
+        output = self.user(
             f"""
             folder=$(mktemp -d)
             export MALLOC_MMAP_THRESHOLD_=65536
             for number in $(seq {times}); do
                 mkdir $folder/$number
                 VALGRIND_LIB={VALGRIND}/usr/libexec/valgrind {VALGRIND}/usr/bin/valgrind --quiet --tool=callgrind \\
-                    --callgrind-out-file=$folder/$number/%p {command} </dev/null >$folder/said 2>&1 ||
-                    {{ cat $folder/said >&2; exit 1; }}
+                    --callgrind-out-file=$folder/$number/%p {command} </dev/null >$folder/output 2>&1 ||
+                    {{ cat $folder/output >&2; exit 1; }}
                 first=$(ls $folder/$number | sort -n | head -1)
                 sed -n 's/^\\(totals\\|summary\\): //p' $folder/$number/$first | tail -1
             done
             rm -r $folder
             """
         )
-        return [int(line.split()[0]) for line in said.splitlines()]
+        return [int(line.split()[0]) for line in output.splitlines()]
 
     def _valgrind(self) -> None:
-        """Have valgrind in the cluster: from Debian's archive, without touching the root file system that all share."""
+        """Install valgrind in the cluster from Debian's archive, without changing the shared root file system."""
         if self.root(f"test -x {VALGRIND}/usr/bin/valgrind && echo yes || true").strip():
             return
-        # The root's package lists say where it is and what it must hash to; only the host reaches the archive.
+        # The package lists inside have its address and hash; only the host can reach the archive.
         words = self.root("apt-get --print-uris download valgrind").split()
         address, digest = words[0].strip("'"), words[3].removeprefix("SHA256:")
         kept = CACHE / self.release / words[1]
@@ -162,7 +162,9 @@ class Machine:
             except OSError as error:
                 raise BenchError(f"{address}: {error}") from error
             if hashlib.sha256(data).hexdigest() != digest:
-                raise BenchError(f"{address}: not what the archive's list says: run 'apt-get update' in the root")
+                raise BenchError(
+                    f"{address}: its hash is not that of the package list: run 'apt-get update' in the root"
+                )
             partial = kept.with_suffix(".part")
             partial.write_bytes(data)
             partial.rename(kept)
@@ -170,7 +172,7 @@ class Machine:
         self.root(f"dpkg -x /opt/valgrind.deb {VALGRIND} && rm /opt/valgrind.deb")
 
     def _spank_lua(self, path: Path) -> None:
-        """Put spank-lua in place: a library as it is, or a folder of its sources, compiled with the root's Lua."""
+        """Install spank-lua: a library unchanged, or a folder of sources, compiled with the cluster's Lua."""
         folder = os.path.dirname(SPANK_LUA)
         self.root(f"mkdir -p {folder}/lib")
         if path.is_file():
@@ -187,5 +189,5 @@ class Machine:
 
 
 def say(text: str) -> None:
-    """Show progress: standard output is the table's."""
+    """Print progress to standard error; standard output has the table."""
     sys.stderr.write(f"bench: {text}\n")

@@ -8,10 +8,10 @@ from .rows import Row
 
 GROUP = "controller"
 FIRST = 1_000
-"""After as many, memory is what it will be."""
+"""Submissions after which the memory has reached its normal size."""
 COUNT = 100_000
 LIMIT = 1.0
-"""MiB that memory may grow by more than slurmctld's without handlers, which grows, too: by 3.5 in 70,000 (24.11)."""
+"""MiB of growth beyond that of slurmctld without handlers, which is 3.5 in 70,000 submissions (24.11)."""
 CLIENT = "/opt/submit"
 HOOKS = """\
 from slurmhooks import Reject, hook, log
@@ -25,8 +25,8 @@ def submit(job, submit_uid):
         raise Reject("refused", code="ESLURM_INVALID_QOS")
 """
 CASES = {"alone": "require_timelimit", "refused": "python", "accepted": "python,require_timelimit"}
-"""Names of jobs, and JobSubmitPlugins for them. All are refused: a job that is taken stays in memory, and one of
---test-only leaves 6.5 KiB there with no plugin at all. Handlers accept the last, and Slurm's own plugin refuses it."""
+"""Names of jobs, and JobSubmitPlugins for them. All are refused, because accepted jobs stay in memory, and even
+--test-only leaves 6.5 KiB without a plugin. Handlers accept the last, which Slurm's own plugin then refuses."""
 
 
 def measure(lab: Lab, count: int = COUNT) -> Iterator[Row]:
@@ -49,7 +49,7 @@ def measure(lab: Lab, count: int = COUNT) -> Iterator[Row]:
 
 
 def prepare(lab: Lab) -> None:
-    """Put client and hooks in place, as the only ones."""
+    """Install the client, and the hooks as the only ones."""
     lab("put", str(FILES / "submit.c"), f"{CLIENT}.c")
     lab("exec", "--", "gcc", "-O2", "-o", CLIENT, f"{CLIENT}.c", "-lslurm")
     lab("exec", "--", "sh", "-c", "rm -rf /etc/slurm/hooks.d/*; : > /etc/slurm/plugstack.conf")
@@ -60,13 +60,13 @@ def submit(lab: Lab, count: int, name: str) -> None:
     """Submit one job many times, from two clients at once.
 
     Raises:
-        RuntimeError: slurmctld did something else with some of them.
+        RuntimeError: slurmctld did not refuse all of them.
     """
     client = f"{CLIENT} {count // 2} {name} & "
-    said = lab("as", "alice", "--", "sh", "-c", f"{client}{client}wait")
+    output = lab("as", "alice", "--", "sh", "-c", f"{client}{client}wait")
     wanted = f"0 taken, {count // 2} refused"
-    if said.splitlines() != [wanted, wanted]:
-        raise RuntimeError(f"{count} submissions called {name}: {said}")
+    if output.splitlines() != [wanted, wanted]:
+        raise RuntimeError(f"{count} submissions called {name}: {output}")
 
 
 def resident(lab: Lab) -> float:

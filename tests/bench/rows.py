@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One row of the table: what was measured, how much it may be, and what it came to."""
+"""One row of the table: what was measured, its limit, and the figure."""
 
 import json
 import statistics
@@ -11,7 +11,7 @@ PASS, SHORT, MISSING = "pass", "falls short", "NOT MEASURED"
 
 @dataclass(frozen=True)
 class Spread:
-    """Some measurements of one thing."""
+    """Several measurements of one quantity."""
 
     median: float
     low: float
@@ -19,7 +19,7 @@ class Spread:
     count: int
 
     def __str__(self) -> str:
-        """Return median and spread for people."""
+        """Return median and spread as text."""
         return f"{number(self.median)} ({number(self.low)} to {number(self.high)}, n={self.count})"
 
 
@@ -29,13 +29,13 @@ class Row:
 
     Attributes:
         group: the module that measured it.
-        what: in words.
-        limit: what `value` may be; None for a row that only informs.
+        what: was measured, in words.
+        limit: of `value`; None for a row that only informs.
         unit: of `value` and `limit`; "x" for a ratio.
-        value: what it came to; None if it could not be measured.
-        at_least: the limit is a lower one.
-        parts: what the value was made from, by name.
-        note: why it was not measured, or how it was.
+        value: the figure; None if it could not be measured.
+        at_least: `limit` is a lower limit.
+        parts: the measurements that `value` was calculated from, by name.
+        note: how it was measured, or why not.
     """
 
     group: str
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Whether the row holds."""
+        """Whether the figure is within its limit."""
         if self.value is None:
             return MISSING
         if self.limit is None:
@@ -59,14 +59,14 @@ class Row:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Return the median, and the bounds within which eight of ten lie."""
+    """Return the median, and the bounds that contain eight of ten values."""
     ordered = sorted(values)
     last = len(ordered) - 1
     return Spread(statistics.median(ordered), ordered[round(last * 0.1)], ordered[round(last * 0.9)], len(ordered))
 
 
 def number(value: float) -> str:
-    """Return a number with three digits that count."""
+    """Return a number with three significant digits."""
     if value and abs(value) < 100:
         return f"{value:.3f}" if abs(value) < 1 else f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
     return f"{value:,.0f}"
@@ -89,7 +89,7 @@ def as_text(rows: Iterable[Row], details: bool = True) -> str:
 
 
 def as_json(date: str, machine: dict[str, str], tables: dict[str | None, list[Row]]) -> str:
-    """Return a run as docs/tables.py reads it; `tables` has the rows of each release of Slurm, None: of no release."""
+    """Return a run in the format of docs/tables.py; `tables` has the rows by release, None: without Slurm."""
     rows = [
         {"release": release, **asdict(row), "verdict": row.verdict} for release, rows in tables.items() for row in rows
     ]

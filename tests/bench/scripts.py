@@ -9,10 +9,10 @@ from .rows import Row
 
 GROUP = "scripts"
 LIMIT = 1.0
-"""Of a call against job_submit/lua's: a site that switches the plugin first is to lose nothing."""
+"""Relative to job_submit/lua: a site that only switches the plugin should lose nothing."""
 SCRIPTS = {"policy.lua": "job_submit.lua", "partitions.lua": "one that walks through the partitions"}
 NEEDS_SOURCES = ("partitions.lua",)
-"""A build with Slurm's public headers alone has no partitions."""
+"""A build with only Slurm's public headers has no partitions."""
 TOML = "/etc/slurm/slurmhooks.toml"
 SCRIPT = '[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\n'
 

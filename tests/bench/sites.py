@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hook files that are measured, and the same for spank-lua."""
+"""The hook files to measure, and the equivalent scripts for spank-lua."""
 
 OPTIONS = """
 for number in range(2):
@@ -12,7 +12,7 @@ QUIET = f"""from slurmhooks import hook
 def never(spank):
     pass
 """
-"""Options, and no handler in any process of a job."""
+"""Options, but no handler in any process of a job."""
 
 TASK = f"""from slurmhooks import hook
 {OPTIONS}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""scrun's staging beside `rsync -a`, on the file systems that can be made here; no cluster has a part in it."""
+"""scrun's staging compared with `rsync -a`, on the file systems that can be made here; needs no cluster."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A realistic job_submit policy inside a real slurmctld, beside the same in job_submit/lua."""
+"""A realistic job_submit policy in a real slurmctld, compared with the same policy in job_submit/lua."""
 
 import itertools
 import statistics
@@ -12,9 +12,9 @@ GROUP = "submissions"
 CALLS = 300
 TURNS = 10
 LIMITS = {2: 1.5, 20: 0.9, 202: 0.25}
-"""By partitions: of a call against job_submit/lua's."""
+"""By number of partitions: the time of a call relative to job_submit/lua."""
 OLD = ("22.05",)
-"""These slurmctlds make a thread for each request; later ones have some that stay: 64 (24.11) or less (26.05)."""
+"""Releases whose slurmctld makes a thread for each request; later ones have a pool of 64 (24.11) or less (26.05)."""
 BUILD = "gcc -O2 -Wall -Wextra -shared -fPIC /opt/bench.c -o /usr/local/lib/slurm/job_submit_bench.so"
 MICRO = 1e3
 
@@ -36,14 +36,14 @@ def measure(machine: Machine) -> Iterator[Row]:
 
 
 def modes(machine: Machine) -> dict[str, str]:
-    """Return how calls come in this release, and how they take least, by the names of job_submit_bench.c."""
+    """Return the modes of job_submit_bench.c: how this release makes calls, and the fastest way."""
     return {"fresh" if machine.release in OLD else "pool": "slurmctld's threads", "loop": "one thread"}
 
 
 def compare(machine: Machine, group: str, what: str, limit: float | None, mode: str, plugin: str = "python") -> Row:
     """Measure calls of a plugin and of job_submit/lua in turns, each against its neighbour, and return the row.
 
-    A machine may be slow for a while. Lua comes first, as the first calls warm up what both use.
+    The machine may be slow for a while. Lua comes first, because the first calls warm up what both use.
     """
     turns = [[calls(machine, name, mode) for name in ("lua", plugin)] for _ in range(TURNS)]
     ratio = spread([statistics.median(ours) / statistics.median(lua) for lua, ours in turns])
@@ -56,7 +56,7 @@ def compare(machine: Machine, group: str, what: str, limit: float | None, mode: 
 def calls(machine: Machine, plugin: str, mode: str) -> list[float]:
     """Return the microseconds of the calls of a plugin."""
     machine.root(f"rm -f /tmp/bench-{plugin}-{mode}")
-    said = machine.user(f"sbatch -A p -J bench:{plugin}:{mode}:{CALLS} --wrap true 2>&1 || true")
-    if "bench: done" not in said:
-        raise BenchError(f"job_submit/{plugin}: {said.strip()}; see 'run log {machine.release} slurmctld'")
+    output = machine.user(f"sbatch -A p -J bench:{plugin}:{mode}:{CALLS} --wrap true 2>&1 || true")
+    if "bench: done" not in output:
+        raise BenchError(f"job_submit/{plugin}: {output.strip()}; see 'run log {machine.release} slurmctld'")
     return [int(line) / MICRO for line in machine.root(f"cat /tmp/bench-{plugin}-{mode}").split()]

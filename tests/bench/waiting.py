@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A policy that waits for a service, in worker processes and in job_submit/lua; and what workers cost slurmctld."""
+"""A policy that waits for a service, in workers and in job_submit/lua; and what workers cost slurmctld."""
 
 import re
 import statistics
@@ -12,7 +12,7 @@ from .rows import Row, spread
 GROUP = "waiting"
 CLIENTS = 16
 EACH = 40
-"""Submissions of a client."""
+"""Submissions of each client."""
 TURNS = 4
 WORKERS = 8
 LIMIT = 4.0
@@ -20,7 +20,7 @@ REPLACED = 20.0
 """Milliseconds until a replaced worker serves."""
 KILLS = 40
 MEMORY = 0.5
-"""MiB that slurmctld may have more than without the plugin."""
+"""MiB of slurmctld's memory beyond that without the plugin."""
 POLICY = """\
 import time
 from slurmhooks import Reject, hook
@@ -30,7 +30,7 @@ def ask(job):
     time.sleep(0.02)
     raise Reject("refused")
 """
-# Scripts of sites start programs for such questions; this one only sleeps.
+# Scripts of sites start programs to ask a service; this one only sleeps.
 SCRIPT = """\
 function slurm_job_submit(job, partitions, uid) os.execute("sleep 0.02") return slurm.ERROR end
 function slurm_job_modify(job, record, partitions, uid) return slurm.SUCCESS end
@@ -62,7 +62,7 @@ def measure(machine: Machine) -> Iterator[Row]:
             "x",
             statistics.median(ratio),
             at_least=True,
-            parts={f"{plugin}, a second": spread(found) for plugin, found in rates.items()},
+            parts={f"{plugin}, a second": spread(values) for plugin, values in rates.items()},
         )
     finally:
         machine.put(toml, "/etc/slurm/slurmhooks.toml")
@@ -82,31 +82,31 @@ def replaced(machine: Machine) -> Row:
 def rate(machine: Machine, plugin: str) -> float:
     """Return how many submissions slurmctld answers in a second."""
     machine.site({"ask.py": POLICY}, plugstack="")
-    # It does not start without its script.
+    # slurmctld does not start without the script.
     machine.put(SCRIPT, "/etc/slurm/job_submit.lua")
     machine.put(f"JobSubmitPlugins={plugin}\nSlurmctldDebug=error\n", "/etc/slurm/local.conf")
     machine.lab("restart")
     machine.user("/opt/submit 1 first")
-    said = machine.user(
+    output = machine.user(
         f"begin=$(date +%s%N); for n in $(seq {CLIENTS}); do /opt/submit {EACH} x & done; wait;"
         " end=$(date +%s%N); echo $((end - begin)) ns"
     )
-    nanoseconds = re.search(r"(\d+) ns", said)
-    if said.count(f"0 taken, {EACH} refused") != CLIENTS or nanoseconds is None:
-        raise BenchError(f"JobSubmitPlugins={plugin}: {said}")
+    nanoseconds = re.search(r"(\d+) ns", output)
+    if output.count(f"0 taken, {EACH} refused") != CLIENTS or nanoseconds is None:
+        raise BenchError(f"JobSubmitPlugins={plugin}: {output}")
     return CLIENTS * EACH / int(nanoseconds[1]) * 1e9
 
 
 def memory(machine: Machine) -> Row:
-    """Return how much larger slurmctld is with the plugin, after requests; each time after a start of its own."""
+    """Return how much memory slurmctld uses more with the plugin, after requests, each time freshly started."""
     resident: dict[str, list[float]] = {"require_timelimit": [], "python,require_timelimit": []}
     for _ in range(TURNS):
-        for plugins, found in resident.items():
+        for plugins, values in resident.items():
             machine.site({"pass.py": PASS}, local=f"JobSubmitPlugins={plugins}\nSlurmctldDebug=error\n", plugstack="")
             machine.user("/opt/submit 200 x")
             line = machine.root("grep VmRSS: /proc/$(cat /run/slurmctld.pid)/status")
-            found.append(int(line.split()[1]) / 1024)
+            values.append(int(line.split()[1]) / 1024)
     without, with_plugin = resident.values()
     more = statistics.median(with_plugin) - statistics.median(without)
-    parts = {f"JobSubmitPlugins={plugins}, MiB": spread(found) for plugins, found in resident.items()}
+    parts = {f"JobSubmitPlugins={plugins}, MiB": spread(values) for plugins, values in resident.items()}
     return Row(GROUP, "slurmctld: resident memory added by the plugin", MEMORY, "MiB", more, parts=parts)

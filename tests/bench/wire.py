@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Print what the wire costs in a worker: ``python tests/bench/wire.py [FILE]``; FILE is a build's slurmhooks.table.
+"""Print the cost of messages in a worker: ``python tests/bench/wire.py [FILE]``; FILE is a build's slurmhooks.table.
 
-What packing costs slurmctld is printed by ``fakehost 'time_pack 100000 FIELD=VALUE...'``.
+``fakehost 'time_pack 100000 FIELD=VALUE...'`` prints what packing costs slurmctld.
 """
 
 import sys
@@ -27,7 +27,7 @@ ROUNDS = 5000
 
 
 def show(what: str, function: Callable[[], object]) -> None:
-    """Print the best of five, in microseconds."""
+    """Print the best of five runs, in microseconds."""
     best = min(timeit.repeat(function, number=ROUNDS, repeat=5)) / ROUNDS
     print(f"{what:45} {best * 1e6:6.2f} us")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A real slurmdbd with a real database behind it, for what only accounting knows: accounts, QOS, associations."""
+"""A real slurmdbd with a real database, for tests of accounts, QOS and associations."""
 
 from typing import TYPE_CHECKING
 
@@ -7,11 +7,11 @@ if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 PACKAGES = ("slurmdbd", "mariadb-server-core")
-"""Debian's; the second has the server alone."""
+"""Debian's packages; the second has only the server."""
 WORKS = ("22.05", "24.11")
-"""Releases whose slurmdbd runs. That of 26.05 ends at its first query, with the libmariadb3 that Debian forky has at
-present ("Number of columns in result set ... maximum allowed number of columns (=0)"); nothing is lost, as it has no
-sources to read associations with."""
+"""Releases whose slurmdbd runs. That of 26.05 ends at its first query with the current libmariadb3 of Debian forky
+("Number of columns in result set ... maximum allowed number of columns (=0)"). This loses no test, because associations
+need Slurm's sources, which that release lacks."""
 MAKE_SECONDS = 900.0
 
 ACCOUNTS = (
@@ -24,7 +24,7 @@ ACCOUNTS = (
     "add user alice Account=physics Partition=rich QosLevel=normal,low DefaultQOS=low",
     "add user bob Account=maths",
 )
-"""A site of two accounts, where QOS and a partition of one user tell its associations apart."""
+"""A site with two accounts, where the associations of one user differ by QOS and partition."""
 
 CONF = """\
 AuthType=auth/@AUTH@
@@ -71,10 +71,10 @@ def start(
     plugins: str = "python",
     more: str = "",
 ) -> None:
-    """Have a cluster keep accounts, from empty ones.
+    """Start accounting in a cluster, with an empty database.
 
     Args:
-        cluster: fresh, as its slurmctld must not have run without accounting under this name.
+        cluster: fresh, because its slurmctld must not have run without accounting under this name.
         commands: of sacctmgr, without ``-i``; ``CLUSTER`` stands for the cluster's name.
         enforce: AccountingStorageEnforce.
         plugins: JobSubmitPlugins.
@@ -90,9 +90,9 @@ def start(
     lines = LINES.replace("@PORT@", port).replace("@ENFORCE@", enforce)
     cluster.put(f"JobSubmitPlugins={plugins}\n{lines}{more}", "/etc/slurm/local.conf")
     cluster.root("sh", "-c", START, check=True, timeout=180)
-    asked = [f"add cluster {name}", *(command.replace("CLUSTER", name) for command in commands)]
-    script = "\n".join("sacctmgr -i " + command for command in asked)
-    # slurmctld keeps an id of the cluster there, from before there was a database to give it one.
+    calls = [f"add cluster {name}", *(command.replace("CLUSTER", name) for command in commands)]
+    script = "\n".join("sacctmgr -i " + command for command in calls)
+    # It contains an id of the cluster from the time before the database could assign one.
     script += "\nrm -f /var/lib/slurm/slurmctld/clustername"
     cluster.root("sh", "-ec", script, check=True)
     cluster.restart()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mypy: ignore-errors
-"""Hooks with bugs in them, for the scenes that show what a bug does."""
+"""Hooks with bugs, for the scenes that show the effect of a bug."""
 
 from slurmhooks import hook
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Call the verbs of `tests/cluster/run` without starting a Python for each: tests make thousands of calls."""
+"""Call the verbs of `tests/cluster/run` without starting Python for each, because tests make thousands of calls."""
 
 import atexit
 import contextlib
@@ -16,15 +16,15 @@ from pathlib import Path
 RUN = Path(__file__).parent / "run"
 
 _idle: list[subprocess.Popen[str]] = []
-"""Servers that wait for a request; as many as there were calls at the same time."""
+"""Idle servers; at most as many as there were simultaneous calls."""
 
 
 def call(
     arguments: list[str], environment: Mapping[str, str], stdin: str | None, timeout: float
 ) -> subprocess.CompletedProcess[str]:
-    """Run a verb as `run` would.
+    """Run a verb like `run`.
 
-    Output goes through files: with pipes, a process that outlives its parent would be waited for.
+    Output goes through files, because with pipes the call would wait for processes that outlive their parent.
 
     Raises:
         subprocess.TimeoutExpired: it took longer than `timeout` seconds; it has been killed.

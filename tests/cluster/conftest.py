@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Give every test here a real Slurm, one cluster a release, with the working tree installed."""
+"""Fixtures: a real Slurm cluster of each release, with the working tree installed."""
 
 import contextlib
 import inspect
@@ -16,7 +16,7 @@ from tests.cluster.calls import call
 from tests.cluster.containers import User, call_again_if_lost
 
 NAME = "-".join(filter(None, (os.environ.get("SLURMHOOKS_TEST_PREFIX"), "test", os.environ.get("PYTEST_XDIST_WORKER"))))
-"""The set of clusters that the fixtures use, so that tests leave people's own and each other's alone."""
+"""The set of clusters that the fixtures use, separate from those of people and of other test processes."""
 RELEASES = ("22.05", "24.11", "26.05")
 NODES = 2
 FIXTURES = {"cluster", "large_cluster", "bare_cluster", "cluster_factory"}
@@ -24,7 +24,7 @@ UNREACHABLE = 75
 MAKE_SECONDS = 1800.0
 UP_SECONDS = 300.0
 CALL_SECONDS = 180.0
-"""How long a call may take where Slurm's processes share the machine with those of several clusters."""
+"""Seconds that a call may take while several clusters share the machine."""
 WAIT_SECONDS = 60.0
 
 _unreachable: dict[str, str] = {}
@@ -43,7 +43,7 @@ def run(
 
 
 class Cluster:
-    """Speak to one running cluster.
+    """One running cluster.
 
     Attributes:
         release: of Slurm, such as "24.11".
@@ -108,7 +108,7 @@ class Cluster:
         return done
 
     def put(self, content: str | Path, path: str, mode: int | None = None) -> None:
-        """Write a text, or copy a host file, to `path` as root's (mode: 644, or the file's own)."""
+        """Write a text, or copy a host file, to `path`, owned by root (mode: 644, or the file's own)."""
         options = [] if mode is None else ["--mode", f"{mode:o}"]
         if isinstance(content, Path):
             self.tool("put", *options, str(content), path)
@@ -127,7 +127,7 @@ class Cluster:
         """Call `predicate` until it is true.
 
         Raises:
-            AssertionError: it was not within `timeout` seconds.
+            AssertionError: it did not become true within `timeout` seconds.
         """
         deadline = time.monotonic() + timeout
         while not predicate():
@@ -136,10 +136,10 @@ class Cluster:
 
 
 def need_rootfs(release: str) -> None:
-    """Have the root file system of `release`, or skip the test when nothing can be downloaded.
+    """Make the root file system of `release`, or skip the test if nothing can be downloaded.
 
     Raises:
-        AssertionError: it could not be made for any other reason.
+        AssertionError: it could not be made for another reason.
     """
     if release not in _unreachable:
         done = run("rootfs", release, timeout=MAKE_SECONDS)
@@ -153,61 +153,61 @@ def need_rootfs(release: str) -> None:
 
 @contextlib.contextmanager
 def running(release: str, name: str, nodes: int, *options: str) -> Iterator[Cluster]:
-    """Have a fresh cluster up; `options` are those of `run up`."""
+    """Bring up a fresh cluster, and take it down at the end; `options` are those of `run up`."""
     need_rootfs(release)
-    made = Cluster(release, name)
+    instance = Cluster(release, name)
     _brought_up.add((release, name))
     try:
-        made.tool("up", "--fresh", "--nodes", str(nodes), *options, timeout=UP_SECONDS)
-        yield made
+        instance.tool("up", "--fresh", "--nodes", str(nodes), *options, timeout=UP_SECONDS)
+        yield instance
     finally:
-        made.tool("down")
+        instance.tool("down")
         _brought_up.discard((release, name))
 
 
 @pytest.fixture(scope="module", params=RELEASES)
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster of two nodes, as a fresh machine would be, with the working tree installed and enabled."""
-    with running(request.param, NAME, NODES, "--install") as made:
-        yield made
+    """A fresh cluster of two nodes, with the working tree installed and enabled."""
+    with running(request.param, NAME, NODES, "--install") as instance:
+        yield instance
 
 
 @pytest.fixture(scope="module", params=RELEASES)
 def large_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """The same with three nodes, which jobs of three components need; for what changes slurm.conf to suit itself."""
-    with running(request.param, f"{NAME}-large", 3, "--install") as made:
-        yield made
+    """The same with three nodes, for jobs of three components and for tests that change slurm.conf."""
+    with running(request.param, f"{NAME}-large", 3, "--install") as instance:
+        yield instance
 
 
 @pytest.fixture(scope="module", params=RELEASES)
 def bare_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster of one node with nothing of ours in it; a set of its own, which a test may take down."""
-    with running(request.param, f"{NAME}-bare", 1) as made:
-        yield made
+    """A cluster of one node without slurmhooks, in a set of its own; a test may take it down."""
+    with running(request.param, f"{NAME}-bare", 1) as instance:
+        yield instance
 
 
 @pytest.fixture
 def cluster_factory() -> Iterator[Callable[[str, str], Cluster]]:
-    """Return a function that brings up one more bare cluster, of a release and a name, for this test."""
+    """Return a function that brings up another bare cluster for this test, from a release and a name."""
     with contextlib.ExitStack() as stack:
         yield lambda release, name: stack.enter_context(running(release, f"{NAME}-{name}", 1))
 
 
 def pytest_unconfigure() -> None:
-    """Take down what a fixture could not, for instance after Ctrl-C while it came up."""
+    """Take down clusters that a fixture could not, for instance after Ctrl-C during the start."""
     for release, name in sorted(_brought_up):
         run("down", release, name=name)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Report progress in the process that a person started; workers only run tests."""
+    """Report progress in the main process; the workers of xdist only run tests."""
     if not hasattr(config, "workerinput") and getattr(config.option, "dist", "no") != "no":
         config.pluginmanager.register(reporting.Progress(config))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a cluster, so that `-m "not cluster"` leaves it out."""
+    """Mark tests that need a cluster, so that `-m "not cluster"` deselects them."""
     here = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
     for item in here:
         item.add_marker(pytest.mark.cluster)
@@ -217,7 +217,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Call tests with containers again while scrun itself loses one, and report how many it has lost."""
+    """Repeat tests with containers while scrun itself loses one, and report how many it has lost."""
     users = [value for value in pyfuncitem.funcargs.values() if isinstance(value, User)]
     if not users:
         return None
@@ -233,7 +233,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the logs of all daemons that this process has started to what fails."""
+    """Attach the logs of all daemons that this process has started to a failed test."""
     report = yield
     if report.failed:
         for release, name in sorted(_brought_up):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Users who run containers with scrun, and how a test goes on when scrun itself loses a container.
+"""Users who run containers with scrun, and tests that continue after scrun itself has lost a container.
 
-While the anchor of a container starts, two of its threads race: one asks for the job, the other takes the connection of
-`scrun create`. If the job is there when the connection is registered, scrun takes the container for created, although
-stage_in has not ended (anchor.c:_on_startup_con). If stage_in has not begun, scrun then cancels the job, as its
-container is no longer being created (alloc.c:check_allocation); if it has, the container runs before it is staged. This
-happens whatever scrun.lua says, more often on a busy machine. scrun's log proves it: it says "created successfully"
-before "END container NAME staging in". What is lost in any other way fails the test.
+While the anchor of a container starts, two of its threads race: one requests the job, the other accepts the connection
+of `scrun create`. If the job exists when the connection is registered, scrun considers the container created, although
+stage_in has not ended (anchor.c:_on_startup_con). If stage_in has not begun, scrun then cancels the job, because its
+container is no longer being created (alloc.c:check_allocation); otherwise the container runs before it is staged. This
+happens with every scrun.lua, more often on a busy machine. scrun's log proves it: "created successfully" is before "END
+container NAME staging in". A container that is lost in another way fails the test.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ UIDS = {"alice": 2001, "bob": 2002}
 HOOK = f"{HOOKS_D}/life.py"
 TRACE = "/tmp/life-{user}"
 CREATE_SECONDS = 60
-"""How long `scrun create` may take. Without our help, 26.05's never returns after a failed stage_in."""
+"""Seconds that `scrun create` may take. Without slurmhooks, 26.05's never returns after a failed stage_in."""
 CALL_SECONDS = 90.0
 NOTICE_SECONDS = 60.0
-"""How long anything may take that several busy processes have to agree on."""
+"""Seconds until several busy processes have noticed an event."""
 ENDS = 50
-"""Tenths of a second that an anchor may take to end by itself between tests."""
+"""Tenths of a second for an anchor to end by itself between tests."""
 TRIES = 6
-"""Of a test, or of a container, that scrun loses."""
+"""How often a test or a container is tried if scrun loses it."""
 CREATED = "created successfully"
 STAGED = "END container"
 
@@ -57,12 +57,12 @@ class User:
 
     Attributes:
         name: "alice" or "bob".
-        root: where scrun keeps what it knows of this user's containers.
+        root: folder in which scrun keeps the state of this user's containers.
         losses: names of the containers that scrun has lost in this test.
     """
 
     def __init__(self, cluster: Cluster, name: str) -> None:
-        """Speak as a user of a cluster; see the class."""
+        """Act as a user of a cluster; see the class."""
         self.cluster = cluster
         self.name = name
         self.root = f"/run/user/{UIDS[name]}/scrun"
@@ -70,7 +70,7 @@ class User:
         self.losses: list[str] = []
 
     def sh(self, command: str, check: bool = True, timeout: float = CALL_SECONDS, env: Mapping[str, str] = {}) -> str:
-        """Run a shell command; return what it wrote to both streams."""
+        """Run a shell command; return its output from both streams."""
         done = self.cluster.user(self.name, "sh", "-c", f"exec 2>&1; {command}", timeout=timeout, env=env)
         assert not check or done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}"
         return done.stdout
@@ -95,7 +95,7 @@ class User:
         return f"rm -f ~/{name}.log; {scrun} {options} create --bundle {bundle} {name} > ~/{name}.out 2>&1"
 
     def create(self, name: str, bundle: str = "~/bundle", options: str = "", **env: str) -> tuple[int, str]:
-        """Create a container; return the exit code (124: no end) and what scrun, and the container, wrote by then.
+        """Create a container; return the exit code (124: timeout) and the output of scrun and of the container so far.
 
         Raises:
             ContainerLostError: scrun has lost it.
@@ -106,13 +106,13 @@ class User:
         return int(code), output
 
     def create_in_background(self, name: str, seconds: int = CREATE_SECONDS, **env: str) -> None:
-        """Begin to create a container; its exit code comes into NAME.rc."""
-        # A shell without a terminal has its background jobs ignore SIGINT.
+        """Start to create a container; its exit code is written to NAME.rc."""
+        # Background jobs of a shell without a terminal ignore SIGINT.
         command = f"{self.create_command(name, seconds=seconds)}; echo $? > ~/{name}.rc"
         self.sh(f"rm -f ~/{name}.rc; setsid env --default-signal=INT sh -c '{command}' > /dev/null 2>&1 &", env=env)
 
     def lost(self) -> list[str]:
-        """Return the containers that scrun took for created before they were staged in."""
+        """Return the containers that scrun considered created before they were staged in."""
         events = f"grep -HoE '{CREATED}|{STAGED} .* staging in' ~/*.log 2>/dev/null; true"
         first: dict[str, str] = {}
         for line in self.sh(events).splitlines():
@@ -121,7 +121,7 @@ class User:
         return [path.rpartition("/")[2].removesuffix(".log") for path, event in first.items() if event == CREATED]
 
     def check(self) -> None:
-        """Look whether all is well with scrun.
+        """Check that scrun has lost no container.
 
         Raises:
             ContainerLostError: scrun has lost a container.
@@ -134,23 +134,23 @@ class User:
 
         Raises:
             ContainerLostError: scrun has lost a container.
-            AssertionError: it was not true in time.
+            AssertionError: it did not become true in time.
         """
 
         def true_or_lost() -> object:
-            found = predicate()
-            if not found:
+            value = predicate()
+            if not value:
                 self.check()
-            return found
+            return value
 
         self.cluster.wait(true_or_lost, timeout, what)
 
     def output(self, name: str) -> str:
-        """Return what scrun and the container wrote so far."""
+        """Return the output of scrun and of the container so far."""
         return self.sh(f"cat ~/{name}.out", check=False)
 
     def wait_output(self, name: str, text: str) -> None:
-        """Wait until scrun or the container wrote a text."""
+        """Wait until scrun or the container has written a text."""
         self.wait(lambda: text in self.output(name), f"{text!r} in the output of {name}")
 
     def exit_code(self, name: str) -> int:
@@ -160,7 +160,7 @@ class User:
         return int(self.sh(seen))
 
     def status(self, name: str) -> str:
-        """Return the status that `scrun state` tells; "unknown" if it does not know the container."""
+        """Return the status from `scrun state`; "unknown" if it does not know the container."""
         output = self.sh(f"{self.scrun} state {name}", check=False)
         try:
             return str(json.loads(output[output.index("{") :])["status"])
@@ -168,11 +168,11 @@ class User:
             return "unknown"
 
     def wait_status(self, name: str, *wanted: str) -> None:
-        """Wait until `scrun state` tells one of the words."""
+        """Wait until `scrun state` shows one of these statuses."""
         self.wait(lambda: self.status(name) in wanted, f"status {wanted} of {name}")
 
     def wait_over(self) -> None:
-        """Wait until scrun has forgotten all containers: their folders, and the sockets of their anchors, are gone."""
+        """Wait until scrun has removed the folders of all containers, with the sockets of their anchors."""
         self.wait(lambda: not self.sh(f"ls -A {self.root}"), "end of the containers")
 
     def start(self, name: str) -> None:
@@ -180,23 +180,23 @@ class User:
         self.sh(f"{self.scrun} start {name}")
 
     def delete(self, name: str) -> None:
-        """Delete a container that ends by itself, the only one.
+        """Delete the only container, which ends by itself.
 
-        Not while its anchor ends: that may take the connection and give no answer, or the wrong one.
+        Wait for its anchor first: while it ends, it may accept the connection and send no answer, or a wrong one.
         """
         self.wait_over()
         self.sh(f"{self.scrun} delete {name}")
 
     def trace(self) -> list[str]:
-        """Return the lines that the hooks left."""
+        """Return the lines that the hooks have written."""
         return self.sh(f"cat {TRACE.format(user=self.name)} 2>/dev/null", check=False).splitlines()
 
     def wait_trace(self, line: str) -> None:
-        """Wait until the hooks left a line."""
+        """Wait until the hooks have written a line."""
         self.wait(lambda: line in self.trace(), f"trace {line!r}")
 
     def kept(self, name: str) -> str:
-        """Return the name of a created container that scrun has not lost: this one, or one created in its place."""
+        """Return the name of a container that scrun has not lost: this one, or a replacement."""
         tried = name
         for number in range(1, TRIES):
             if tried not in self.lost():
@@ -207,12 +207,12 @@ class User:
         return tried
 
     def excuse(self, name: str) -> None:
-        """Count a container that scrun has lost, and let the test go on without it."""
+        """Count a container that scrun has lost, and remove it, so that the test can continue."""
         self.losses.append(name)
         self.sh(f"{self.scrun} delete --force {name}; rm ~/{name}.log", check=False)
 
     def job(self, name: str = "scrun") -> dict[str, str]:
-        """Return what scontrol says of the user's last job of that name."""
+        """Return the fields that scontrol shows for the user's last job of that name."""
         jobs = self.sh("scontrol --oneliner show jobs").splitlines()
         mine = [job for job in jobs if f"UserId={self.name}(" in job and f"JobName={name} " in job]
         return dict(re.findall(r"(\S+?)=(\S*)", mine[-1]))
@@ -223,7 +223,7 @@ class User:
         self.wait(lambda: self.job()["JobState"] in states, "end of the job")
 
     def anchors(self) -> str:
-        """Return the anchor processes of the user, with the processor time that they took."""
+        """Return the anchor processes of the user, with their processor time."""
         return self.sh(f"ps -u {self.name} -o pid=,time=,args= | grep -E ' : |scrun' | grep -v grep", check=False)
 
     def expect_nothing_left(self) -> None:
@@ -233,9 +233,9 @@ class User:
         assert self.sh("ls -d /tmp/staged-* /scratch/*/* 2>/dev/null; true") == ""
 
     def clean(self) -> None:
-        """End what is left of this user's containers and jobs, and remove their files."""
+        """End the remaining containers and jobs of this user, and remove their files."""
         anchors = f"pgrep -u {self.name} -f '^: |scrun'"
-        # An anchor without its folder has done all, though some of 24.11's do not end.
+        # An anchor without its folder has finished, although some of 24.11's do not end.
         working = f"{anchors} > /dev/null && ls -A {self.root} | grep -q ."
         wait = f"for i in $(seq {ENDS}); do {working} || break; sleep 0.1; done"
         self.sh(f"scancel -u {self.name}; chmod -R u+w ~/bundle* 2>/dev/null", check=False)
@@ -247,15 +247,15 @@ class User:
 
 
 def install(cluster: Cluster, hooks: str) -> None:
-    """Make these the site's only hooks; scrun reads them anew for each container."""
+    """Make these the site's only hooks; scrun reads them for each container."""
     cluster.put(PRELUDE + textwrap.dedent(hooks), HOOK)
 
 
 def call_again_if_lost(test: Callable[[], object], users: Sequence[User]) -> None:
-    """Call a test, and again on a clean state while scrun itself loses a container of it.
+    """Call a test, and repeat it from a clean state while scrun itself loses one of its containers.
 
     Raises:
-        Exception: what the test raised, with no container lost, or one lost each time.
+        Exception: that of the test, if no container was lost, or one was lost each time.
     """
     for left in reversed(range(TRIES)):
         try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Make a small OCI bundle: BusyBox and one command. Runs inside a cluster, as the user who will own the bundle.
+"""Make a small OCI bundle with BusyBox and one command. Runs inside a cluster, as the owner of the bundle.
 
 Usage: make_bundle.py DIR COMMAND [ARG...]
 """
@@ -41,7 +41,7 @@ def config(command: list[str]) -> dict[str, object]:
 
 
 def main() -> None:
-    """Make the bundle, in place of what is there."""
+    """Make the bundle, and replace an existing one."""
     bundle, command = Path(sys.argv[1]), sys.argv[2:]
     shutil.rmtree(bundle, ignore_errors=True)
     for name in ("bin", "dev", "etc", "proc", "sys", "tmp"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Report a run of the cluster tests: a line for each file and release, logs of what fails, and what was retried.
+"""Report a run of the cluster tests: a line for each file and release, logs of failures, and a list of retries.
 
-The tests of one file on one release are a group: they run one after the other on one fresh cluster, and groups run side
-by side. How long each group took is kept in the cache directory, for the next run's order and expectations.
+The tests of one file on one release are a group: they run one after the other on one fresh cluster, and groups run in
+parallel. The duration of each group is kept in the cache directory, for the order of the next run.
 """
 
 import json
@@ -24,20 +24,20 @@ REPORTS = Path(__file__).parents[2] / "build" / "cluster-tests"
 """The daemons' logs of each failure, and retried.txt."""
 LOG_LINES = 60
 LOST = "container lost by scrun itself"
-"""The property of a test that has created one again."""
+"""The property of a test that had to create a container again."""
 SKIPPED = "NO REAL SLURM"
-"""What every message about a release that cannot be had begins with."""
+"""The beginning of each message about a release that is not available."""
 
 
 def group_of(nodeid: str) -> str:
-    """Return what runs on one cluster: a file and a release."""
+    """Return the group of a test: its file and release."""
     path, _, name = nodeid.partition("::")
     release = next((release for release in RELEASES if re.search(rf"[\[-]{re.escape(release)}[\]-]", name)), "")
     return f"{Path(path).stem} {release}".rstrip()
 
 
 class Groups(LoadScopeScheduling):
-    """Give a whole group to one worker."""
+    """Assigns a whole group to one worker."""
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
@@ -48,7 +48,7 @@ def _durations_file() -> Path:
 
 
 def read_durations() -> dict[str, float]:
-    """Return the seconds that each group took last time."""
+    """Return the duration of each group in the last run, in seconds."""
     try:
         return dict(json.loads(_durations_file().read_text()))
     except (OSError, ValueError):
@@ -56,15 +56,15 @@ def read_durations() -> dict[str, float]:
 
 
 def longest_first(items: list[pytest.Item]) -> None:
-    """Order the groups so that no long one is left for the end; groups never seen come first."""
-    known = read_durations()
+    """Order the groups by duration, the longest first; unknown groups come first."""
+    durations = read_durations()
     order = {group: number for number, group in enumerate(dict.fromkeys(group_of(item.nodeid) for item in items))}
-    order = {group: number for number, group in enumerate(sorted(order, key=lambda group: -known.get(group, 1e6)))}
+    order = {group: number for number, group in enumerate(sorted(order, key=lambda group: -durations.get(group, 1e6)))}
     items.sort(key=lambda item: order[group_of(item.nodeid)])
 
 
 class Progress:
-    """Print one line when a group ends, in the process that the person started."""
+    """Print one line when a group ends, in the main process."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -78,16 +78,16 @@ class Progress:
         self._groups = 0
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> Groups:
-        """Have the groups distributed."""
+        """Distribute groups."""
         return Groups(config, log)
 
     def pytest_xdist_node_collection_finished(self, ids: Iterable[str]) -> None:
-        """Count the tests of each group; every worker collects the same."""
+        """Count the tests of each group; every worker collects the same tests."""
         self._left = Counter(map(group_of, ids))
         self._groups = len(self._left)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Print no letter for what passes."""
+        """Print no letter for tests that pass."""
         if report.when == "call" and report.passed:
             return "passed", "", ""
         return None
@@ -114,12 +114,12 @@ class Progress:
         self._reporter.write_line(f"{so_far} {group:<36} {counts} in {self._took[group]:.0f} s{usual}")
 
     def pytest_sessionstart(self) -> None:
-        """Forget the reports of an earlier run; a second try adds to those of the first."""
+        """Remove the reports of an earlier run; a second try adds to those of the first."""
         if not self._second:
             shutil.rmtree(REPORTS, ignore_errors=True)
 
     def pytest_sessionfinish(self) -> None:
-        """Keep what each group took, and the list of what needs a second try."""
+        """Write the duration of each group, and the list of tests for a second try."""
         complete = {group: took for group, took in self._took.items() if not self._left[group]}
         if complete and not self._second:
             file = _durations_file()
@@ -130,7 +130,7 @@ class Progress:
             (REPORTS / "retried.txt").write_text("".join(f"{nodeid}\n" for nodeid in self._failed))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name what needed a second try, and say loudly what could not be tested."""
+        """Print the tests that needed a second try, and the releases that could not be tested."""
         if self._second:
             terminalreporter.section("NEEDED A SECOND TRY", yellow=True)
             terminalreporter.write((REPORTS / "retried.txt").read_text())
@@ -147,7 +147,7 @@ class Progress:
 
 
 def add_logs(report: pytest.TestReport, name: str, release: str, nodeid: str) -> None:
-    """Attach the ends of the daemons' logs to a failure, and keep the whole of them."""
+    """Attach the ends of the daemons' logs to a failure, and keep the complete logs."""
     source = Path(places.clusters(), name, release, "upper/var/log/slurm")
     target = REPORTS / re.sub(r"[^\w.-]+", "_", nodeid) / f"{name}-{release}"
     target.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The scenes that `make demo` plays and that test_first_light.py asserts: real commands, and what must come out."""
+"""The scenes that `make demo` plays and test_first_light.py checks: real commands and their expected output."""
 
 import re
 import subprocess
@@ -16,19 +16,19 @@ SCRUN = "scrun --root=/run/user/2001/scrun"
 CREATE = f"env SCRUN_ACCOUNT=physics {SCRUN} create"
 CREATE_VERBOSELY = CREATE.replace(" create", " -v create")
 DELETE_BUG = f"timeout 25 {SCRUN} delete bug || timeout 25 {SCRUN} delete bug"
-"""An anchor that ends just then, as its container was refused, answers the first with nothing (1 in 25 of 24.11's)."""
+"""Twice, because an anchor that is just ending after a refusal sends no answer to the first (1 in 25 on 24.11)."""
 LAST_SCRUN_JOB = "scontrol --oneliner show jobs | grep JobName=scrun | tail -n 1 | tr ' ' '\\n'"
 LOST = "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job"
-"""What a container writes that scrun has lost, as it does now and then on a busy machine."""
+"""The output of a container that scrun has lost, as sometimes happens on a busy machine."""
 IS_LOST = f"! grep -q slurmhooks out.txt || grep -q '{LOST}' out.txt"
-"""Nothing was staged, or nothing ran. Of containers created one after the other and refused, by a scrun.lua as well as
-by Python, scrun loses one in ten."""
+"""Nothing was staged, or nothing ran. Of refused containers, created one after the other, scrun loses one in ten, with
+a scrun.lua as with Python."""
 CLEAR = f"echo Slurm lost the container: again; for name in demo bug; do timeout 25 {SCRUN} delete --force $name; done"
 TRIES = 3
 CONTAINER_SAYS = "echo inside the container; cat /etc/staged"
 
 Run = Callable[[str, str], "subprocess.CompletedProcess[str]"]
-"""Runs a shell command as a user; its output holds both streams."""
+"""Runs a shell command as a user; its output has both streams."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Step:
     """One command of a scene.
 
     Attributes:
-        command: for the shell; ``{name}`` is what an earlier step has captured.
-        wants: patterns that the output must hold, in any order.
-        fails: the command must exit non-zero.
-        hides: patterns that the output must not hold.
+        command: for the shell; ``{name}`` is replaced by what an earlier step has captured.
+        wants: patterns that must match the output, in any order.
+        fails: whether the command must exit non-zero.
+        hides: patterns that must not match the output.
         captures: a name for group 1 of the first pattern.
-        user: who runs it.
+        user: that runs it.
     """
 
     command: str
@@ -54,14 +54,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Scene:
-    """Some commands that show one thing.
+    """Commands that show one feature.
 
     Attributes:
         name: short, for the test's id.
         shows: one line for the reader.
         steps: in order.
-        without: releases in which Slurm lacks what it needs, each with the reason.
-        container: it has one of scrun's, and is played again if Slurm loses that.
+        without: releases that cannot play it, each with the reason.
+        container: it uses a container, and is played again if scrun loses that.
     """
 
     name: str
@@ -79,7 +79,7 @@ IN_LOG = "grep -h 'error {id}' /var/log/slurm/*.log | cut -c1-150"
 def scenes(release: str) -> tuple[Scene, ...]:
     """Return the scenes for a release."""
     refusal = "only operators may extend a job"
-    # 22.05 gives job_modify no way to speak to the user: what it would say is in slurmctld's log.
+    # On 22.05 job_modify cannot show a text to the user: it is in slurmctld's log.
     modify = Step("scontrol update jobid={job} timelimit=120", () if release == "22.05" else (refusal,), fails=True)
     return (
         Scene(
@@ -95,7 +95,7 @@ def scenes(release: str) -> tuple[Scene, ...]:
         ),
         Scene(
             "accept",
-            "With an account it is accepted: the handler sets partition, time limit and comment, and tells the user.",
+            "With an account it is accepted: the handler sets partition, time limit and comment, and informs the user.",
             (
                 Step(
                     "sbatch --account=physics --hold --output=/dev/null --wrap 'sleep 60'",
@@ -110,7 +110,7 @@ def scenes(release: str) -> tuple[Scene, ...]:
         ),
         Scene(
             "modify",
-            "job_modify lets nobody but operators have more than 60 minutes.",
+            "job_modify lets only operators have more than 60 minutes.",
             (
                 Step(
                     "sbatch --account=physics --hold --output=/dev/null --wrap 'sleep 60'",
@@ -221,7 +221,7 @@ def scenes(release: str) -> tuple[Scene, ...]:
             "A bug in stage_in: the container does not start, scrun's user sees one line.",
             (
                 Step(f"{BUNDLE_PATH} bundle /bin/true"),
-                # scrun's exit code here is 0 in 24.11, and 26.05 does not return: faults of Slurm, so a time limit.
+                # Faults of Slurm: scrun exits with 0 on 24.11 and does not return on 26.05, so a time limit.
                 Step(
                     f"timeout -k 1 30 {CREATE} --bundle $PWD/bundle bug > out.txt 2>&1; cat out.txt",
                     (ID, "scrun.stage_in handler broken:bug_in_stage_in failed"),
@@ -243,15 +243,15 @@ def scenes(release: str) -> tuple[Scene, ...]:
 
 
 def play(scene: Scene, run: Run, show: Callable[[Step, str, str], None]) -> list[str]:
-    """Run the commands of a scene, again if Slurm has lost its container.
+    """Run the commands of a scene, and repeat them if scrun has lost its container.
 
     Args:
-        scene: which.
+        scene: to play.
         run: runs a command.
-        show: is told of each step, the command with its captures filled in, and the output.
+        show: is called with each step, its command with captures replaced, and the output.
 
     Returns:
-        what did not come out, nothing if all is well.
+        the failures; empty if there is none.
     """
     wrong = _attempt(scene, run, show)
     for _ in range(TRIES - 1):
@@ -279,11 +279,11 @@ def _attempt(scene: Scene, run: Run, show: Callable[[Step, str, str], None]) -> 
         if step.fails != (done.returncode != 0):
             wrong.append(f"{what}: exit code {done.returncode}")
         for pattern in map(fill, step.wants):
-            found = re.search(pattern, done.stdout)
-            if found is None:
+            match = re.search(pattern, done.stdout)
+            if match is None:
                 wrong.append(f"{what}: no {pattern!r} in the output")
-            elif step.captures and step.captures not in captured and found.groups():
-                captured[step.captures] = found.group(1)
+            elif step.captures and step.captures not in captured and match.groups():
+                captured[step.captures] = match.group(1)
         wrong += [f"{what}: {pattern!r} in the output" for pattern in step.hides if re.search(pattern, done.stdout)]
         if wrong:
             wrong.append(f"its output was:\n{done.stdout}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`slurmhooks check` on a real site, and what real users can write into its logs and on its terminals."""
+"""`slurmhooks check` on a real site, and texts of users in its logs and on its terminals."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ NASTY = "first\nforged: second\x1b[2J\r\u202e"
 
 @pytest.fixture(scope="module")
 def site(cluster: "Cluster") -> Iterator[Site]:
-    """A cluster whose job_submit hooks log what users say; as it was, afterwards."""
+    """A cluster whose job_submit hooks log texts of users; restored afterwards."""
     made = Site(cluster)
     made.reset()
     made.hooks(TALKATIVE)
@@ -37,13 +37,13 @@ def site(cluster: "Cluster") -> Iterator[Site]:
 
 
 def check(site: Site) -> tuple[int, str]:
-    """Run check as root; return its exit code and all that it printed."""
+    """Run check as root; return its exit code and output."""
     done = site.cluster.root("slurmhooks", "check")
     return done.returncode, done.stdout + done.stderr
 
 
 def test_hooks_that_slurmctld_would_not_call(site: Site) -> None:
-    """check ends with 1 and has the line that slurm.conf needs; nothing is found once it is there again."""
+    """check ends with 1 and prints the line that slurm.conf needs; it finds nothing once the line is back."""
     code, said = check(site)
     assert code == 0, said
     before = site.cluster.root("cat", CONF, check=True).stdout
@@ -58,7 +58,7 @@ def test_hooks_that_slurmctld_would_not_call(site: Site) -> None:
 
 
 def test_a_folder_that_slurm_user_cannot_enter(site: Site) -> None:
-    """root can, so check has to ask for SlurmUser; the command that it names helps."""
+    """root can enter the folder, so check must look with the rights of SlurmUser; the command that it names helps."""
     site.cluster.root("chmod", "700", HOOKS_D, check=True)
     code, said = check(site)
     assert code == 1
@@ -71,7 +71,7 @@ def test_a_folder_that_slurm_user_cannot_enter(site: Site) -> None:
 
 
 def test_a_file_of_slurm_user(site: Site) -> None:
-    """A command of root's does not run it, or SlurmUser would be root; SlurmUser's own does, as slurmctld does."""
+    """root's commands do not run a file of SlurmUser, who would become root; SlurmUser's own do, like slurmctld."""
     site.cluster.root("chown", "slurm", f"{HOOKS_D}/life.py", check=True)
     try:
         code, said = check(site)
@@ -86,7 +86,7 @@ def test_a_file_of_slurm_user(site: Site) -> None:
 
 
 def test_text_of_a_user(site: Site) -> None:
-    """It forges no line of slurmctld's log, acts on no terminal and is of limited length, on submission and update."""
+    """A user's text forges no line of the log, controls no terminal and has a limited length, also in an update."""
     site.mark()
     done = site.cluster.user(
         "alice", "sbatch", "--hold", f"--comment={NASTY}", input="#!/bin/sh\n# " + "x" * 10_000 + "\n"
@@ -99,7 +99,7 @@ def test_text_of_a_user(site: Site) -> None:
     update = site.cluster.user("alice", "scontrol", "update", f"jobid={job_id}", f"comment={NASTY}")
     assert update.returncode == 0, update.stderr
     assert not set("\x1b\r\u202e") & set(update.stdout + update.stderr)
-    # slurmctld logs a new comment itself, as it is.
+    # slurmctld itself logs a new comment unescaped.
     logged = site.logged().split("\n")
     lines = [line for line in logged if "slurmhooks" in line or ("forged" in line and " for JobId=" not in line)]
     shown = r"first\nforged: second\x1b[2J\r\u202e"
@@ -110,7 +110,7 @@ def test_text_of_a_user(site: Site) -> None:
     script = next(line for line in lines if "#!/bin/sh" in line)
     assert len(script.partition("slurmhooks: ")[2]) < 4096
     assert script.endswith(" bytes left out]")
-    if site.release < (23, 2):  # no channel to the user: each line of the message is a record of its own
+    if site.release < (23, 2):  # no channel to the user: each line of the message is a record
         told = [line.partition("not shown to the user by this release of Slurm: ")[2] for line in lines]
         assert list(filter(None, told)) == ["you said first", r"forged: second\x1b[2J\r\u202e"]
     else:

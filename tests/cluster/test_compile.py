@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`slurmhooks compile` and `check` on a site that changes, and what real launches make of the hook manifest."""
+"""`slurmhooks compile` and `check` on a site that changes, and the hook manifest in real launches."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ def lent(cluster: "Cluster") -> Iterator[Site]:
 
 
 def complaints(lent: Site) -> int:
-    """Return how often slurmstepd has said that there is no manifest, in one launch that must succeed."""
+    """Run a launch that must succeed; return how often slurmstepd has logged that there is no manifest."""
     before = lent.cluster.log("n1").count(NO_MANIFEST)
     done = lent.shell("srun -Q -w n1 --compiled=given sh -c 'echo WORD=$WORD'")
     assert done.returncode == 0, done.stdout
@@ -51,7 +51,7 @@ def complaints(lent: Site) -> int:
 
 
 def test_what_makes_a_manifest_void(lent: Site) -> None:
-    """Not what editors leave beside hook files, but hook files that come, go or change; launches work all the same."""
+    """Hook files that appear, disappear or change make it void, editors' backups do not; launches still work."""
     lent.hooks(a=HOOKS)
     assert complaints(lent) > 0
     lent.compile()
@@ -69,7 +69,7 @@ def test_what_makes_a_manifest_void(lent: Site) -> None:
 
 
 def test_two_compile_at_once(lent: Site) -> None:
-    """Both succeed, one manifest is there in the end, and it holds."""
+    """Both succeed, and leave one valid manifest."""
     lent.hooks(a=HOOKS)
     done = lent.shell("slurmhooks compile & slurmhooks compile; wait $!", user="root")
     assert done.returncode == 0, done.stdout
@@ -79,7 +79,7 @@ def test_two_compile_at_once(lent: Site) -> None:
 
 
 def test_a_prolog_that_is_added(lent: Site) -> None:
-    """check says that it would not be called, and what to run; after that it is called."""
+    """check reports that the handler would not be called and names the command to run; after it, it is called."""
     lent.hooks(a=HOOKS)
     lent.compile()
     lent.cluster.put(LATE, f"{HOOKS_D}/late.py")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One file of hooks at all three plugin points of a real Slurm."""
+"""One file with handlers for job_submit, SPANK and scrun in a real Slurm."""
 
 import subprocess
 from pathlib import Path
@@ -18,7 +18,7 @@ NAMES = [scene.name for scene in scenes("24.11")]
 
 @pytest.fixture(scope="module")
 def hooks(cluster: "Cluster") -> "Cluster":
-    """The hook file and the one with bugs, installed."""
+    """A cluster with the hook file and the one with bugs."""
     cluster.root("sh", "-c", f"rm -f {HOOKS_D}/*.py", check=True)
     cluster.put(PROJECT / HOOKS, f"{HOOKS_D}/first_light.py")
     cluster.put(PROJECT / BROKEN, f"{HOOKS_D}/broken.py")
@@ -29,7 +29,7 @@ def hooks(cluster: "Cluster") -> "Cluster":
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scene(hooks: "Cluster", name: str) -> None:
-    """Every scene of `make demo` comes out, on every release that has what it needs."""
+    """Every scene of `make demo` succeeds on every release that can play it."""
     scene: Scene = next(scene for scene in scenes(hooks.release) if scene.name == name)
     if hooks.release in scene.without:
         pytest.skip(scene.without[hooks.release])

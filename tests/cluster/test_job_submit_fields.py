@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every field of a request, read and written in real slurmctlds, with two witnesses in C.
 
-The witnesses are job_submit plugins that are compiled here from the release's own header: one runs before ours and one
-after it, and each writes down every member of the request. What they saw is what Slurm has: neither cffi nor a row of
-fields.py has a part in it. So JobSubmitPlugins is ``before,python,after,lua`` while these tests run.
+The witnesses are job_submit plugins that are compiled here with the release's own header. One runs before slurmhooks
+and one after it, and each records every member of the request, without slurmhooks' tables and fields. JobSubmitPlugins
+is ``before,python,after,lua`` while these tests run.
 """
 
 import json
@@ -26,7 +26,7 @@ from tests.cluster.job_submit_site import place
 
 HOOK_FILE = "/etc/slurm/hooks.d/fields.py"
 FOLDER = "/var/tmp/fields"
-"""Where hooks and witnesses write, and where user's scripts are."""
+"""The folder for records of hooks and witnesses, and for users' scripts."""
 PLUGINS = "/usr/local/lib/slurm"
 NO_VAL = {8: 0xFE, 16: 0xFFFE, 32: 0xFFFFFFFE, 64: 0xFFFFFFFFFFFFFFFE}
 INFINITE = {bits: value + 1 for bits, value in NO_VAL.items()}
@@ -44,7 +44,7 @@ NOT_FIELDS = {
     "spank_job_env": "job.spank_job_env, a mapping",
     "tres_req_cnt": "made by slurmctld, after the plugins",
 }
-"""Members of job_desc_msg_t that are no rows, and why."""
+"""Members of job_desc_msg_t without a row, and why."""
 
 WITNESS = r"""
 #include <slurm/slurm.h>
@@ -150,7 +150,7 @@ class Member(NamedTuple):
 
 
 class Probe:
-    """A cluster with the witnesses in it."""
+    """A cluster with the witnesses."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -160,15 +160,15 @@ class Probe:
         self.members = _members(self.header, "job_descriptor")
         self.said = ""
         self.private = self.release < (26, 0)
-        """Whether this release was built with its sources; see lab/releases.py."""
+        """Whether slurmhooks was built with Slurm's sources; see lab/releases.py."""
 
     def hooks(self, source: str) -> None:
-        """Have these hooks, and no others, in force."""
+        """Put only these hooks in force."""
         place(self.cluster, PREAMBLE + textwrap.dedent(source), HOOK_FILE)
         self.cluster.root("sh", "-c", f"rm -f {FOLDER}/told {FOLDER}/before {FOLDER}/after")
 
     def submit(self, *command: str, user: str = "alice", env: dict[str, str] | None = None) -> str:
-        """Run a command that must succeed, and return what it said."""
+        """Run a command that must succeed, and return its output."""
         said: str = self.cluster.user(user, *command, check=True, env=env or {}).stdout
         return said.strip()
 
@@ -178,12 +178,12 @@ class Probe:
         return self.said
 
     def told(self) -> list[dict[str, Any]]:
-        """Return what hooks told."""
+        """Return the records of hooks."""
         done = self.cluster.root("cat", f"{FOLDER}/told")
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def saw(self, witness: str) -> dict[str, Any]:
-        """Return what a witness saw last: numbers, texts or None by member; lists of texts by "member[]"."""
+        """Return the last record of a witness: numbers, texts or None by member; lists of texts by "member[]"."""
         found: dict[str, Any] = {f"{name}[]": [] for name in ("argv", "environment", "spank_job_env")}
         done = self.cluster.root("cat", f"{FOLDER}/{witness}")
         assert done.returncode == 0, f"{witness} was not called; {self.said}\n{self.cluster.log()[-3000:]}"
@@ -200,13 +200,13 @@ class Probe:
         return found
 
     def show(self, job_id: str) -> dict[str, str]:
-        """Return what scontrol shows of a job."""
+        """Return the fields that scontrol shows for a job."""
         text = self.submit("scontrol", "show", "job", "-o", job_id)
         pairs = re.split(r" +(?=[A-Z][\w:/]*=)", text.strip())
         return {name: value.strip() for name, _, value in (pair.partition("=") for pair in pairs)}
 
     def rows(self) -> dict[str, tuple[Field[Any], str]]:
-        """Return the rows that this release has, each with its member's path."""
+        """Return the rows of this release, each with the path of its member."""
         names = {member.name for member in self.members} | {
             f"{member.name}.{inner.name}"
             for member in self.members
@@ -248,7 +248,7 @@ def _witness(name: str, members: list[Member], header: str) -> str:
 
 @pytest.fixture(scope="module")
 def probe(cluster: Cluster) -> Iterator[Probe]:
-    """The cluster with both witnesses and job_submit/lua beside our plugin; taken out again at the end."""
+    """The cluster with both witnesses and job_submit/lua beside slurmhooks; they are removed at the end."""
     made = Probe(cluster)
     cluster.root("sh", "-c", f"rm -f /etc/slurm/hooks.d/*.py; mkdir -p {FOLDER}; chmod 777 {FOLDER}", check=True)
     for name in ("before", "after"):
@@ -278,7 +278,7 @@ def bits(row: Field[Any]) -> int:
 
 
 def test_every_member_of_the_request_is_a_field(probe: Probe) -> None:
-    """The header's members are those of the rows and the few of NOT_FIELDS; since and until are true."""
+    """Each member of the header has a row or is in NOT_FIELDS, and `since` and `until` of the rows are right."""
     declared = {member.name for member in probe.members}
     have = {path.split(".")[0] for _, path in probe.rows().values()}
     assert declared - have - set(NOT_FIELDS) == set()
@@ -371,11 +371,11 @@ EXPECTED = {
     "wckey": "key",
     "work_dir": "/tmp",
 }
-"""What a handler reads of a job with those options."""
+"""The values that a handler reads from a job with those options."""
 
 
 def test_every_field_reads_what_slurm_has(probe: Probe) -> None:
-    """A job with many options: what a handler reads of each field is what the user said, and what the witness saw."""
+    """In a job with many options, a handler reads in each field what the user gave, and what the witness recorded."""
     probe.hooks(
         """
         @hook.job_submit
@@ -398,7 +398,7 @@ def test_every_field_reads_what_slurm_has(probe: Probe) -> None:
         elif name == "sluid":
             assert (value is None) == (raw == 0)
         elif value is None:
-            # Unset, the other of two meanings, or a user that Slurm's own tools leave out.
+            # Unset, the other of two meanings, or a user that Slurm's own tools omit.
             assert raw in (NO_VAL[bits(row)], 0, 99) or isinstance(row, Tagged), name
         elif name in ("nice", "site_factor"):
             assert value == raw - 0x80000000, name
@@ -416,7 +416,7 @@ def test_every_field_reads_what_slurm_has(probe: Probe) -> None:
 
 
 def writable(probe: Probe) -> dict[str, tuple[Any, str, Any]]:
-    """Return, for each writable row, a value, the member that must have it, and how it must look there."""
+    """Return, for each writable row, a value, the member that must have it, and its value there."""
     found: dict[str, tuple[Any, str, Any]] = {}
     for number, (name, (row, path)) in enumerate(probe.rows().items()):
         if not row.writable or "." in path:
@@ -438,7 +438,7 @@ def writable(probe: Probe) -> dict[str, tuple[Any, str, Any]]:
 
 
 def test_every_writable_field_is_written(probe: Probe) -> None:
-    """Each writable field, written by a handler, is in the request that the next plugin gets; and so is each None."""
+    """Each writable field that a handler writes, also None, is in the request that the next plugin gets."""
     plan = writable(probe)
     values = {name: value for name, (value, _, _) in plan.items()}
     shared_member = {"oversubscribe", "gres", "ntasks_per_gpu", "thread_spec", "min_mem_per_cpu", "pn_min_memory"}
@@ -481,7 +481,7 @@ def test_every_writable_field_is_written(probe: Probe) -> None:
         if name in plan and row.bits and not isinstance(_try_none(row), Exception)
     }
     texts = {name: None for name, (row, _) in probe.rows().items() if name in plan and isinstance(row, Text)}
-    texts["script"] = plan["script"][0]  # without one it would not be a batch job
+    texts["script"] = plan["script"][0]  # without a script it would not be a batch job
     probe.hooks(
         f"""
         @hook.job_submit
@@ -540,7 +540,7 @@ BAD = [
 
 
 def test_what_slurm_cannot_hold_raises_where_it_is_written(probe: Probe) -> None:
-    """A value of the wrong type or size, a NUL byte, an unknown name: it raises, and nothing is written."""
+    """A value of a wrong type or size, a NUL byte and an unknown name raise, and nothing is written."""
     lines = "\n".join(f"        ({name!r}, lambda: {value})," for name, value, _ in BAD)
     probe.hooks(
         f"""
@@ -620,7 +620,7 @@ def test_a_refusal_names_slurms_code(probe: Probe) -> None:
 
 
 def test_constants_are_those_of_the_header(probe: Probe) -> None:
-    """Each constant has the number that the release's C compiler gives it; no error code of the header lacks."""
+    """Each constant has the number that a C compiler computes from the header; no error code is missing."""
     probe.hooks(
         """
         @hook.job_submit
@@ -652,7 +652,7 @@ def test_constants_are_those_of_the_header(probe: Probe) -> None:
 
 
 def test_slurm_takes_what_a_handler_wrote(probe: Probe) -> None:
-    """Fields that a handler wrote show in scontrol."""
+    """scontrol shows fields that a handler has written."""
     probe.hooks(
         """
         from slurmhooks.job_submit.constants import JobFlag, MailType, OpenMode, Shared
@@ -712,7 +712,7 @@ def test_slurm_takes_what_a_handler_wrote(probe: Probe) -> None:
 
 
 def test_environment_and_arguments_reach_the_job(probe: Probe) -> None:
-    """Variables set, changed and deleted, and new arguments, are what the job gets; the counters follow."""
+    """The job gets variables as handlers set, changed and deleted them, and new arguments; the counters follow."""
     probe.hooks(
         """
         @hook.job_submit(order=1)
@@ -772,7 +772,7 @@ def test_only_batch_jobs_have_an_environment_to_change(probe: Probe) -> None:
 
 
 def test_arrays_components_and_trials(probe: Probe) -> None:
-    """Job arrays, heterogeneous jobs and --test-only come to handlers as what they are."""
+    """Handlers recognize job arrays, heterogeneous jobs and --test-only."""
     probe.hooks(
         """
         @hook.job_submit
@@ -793,7 +793,7 @@ def test_arrays_components_and_trials(probe: Probe) -> None:
 
 
 def test_scrontab(probe: Probe) -> None:
-    """What scrontab sends says so, in cron_job."""
+    """cron_job is set in jobs of scrontab."""
     if probe.cluster.user("alice", "which", "scrontab").returncode:
         pytest.skip("scrontab is not packaged for this release")
     probe.hooks(
@@ -810,7 +810,7 @@ def test_scrontab(probe: Probe) -> None:
 
 
 def test_updates_show_only_what_they_change(probe: Probe) -> None:
-    """In an update what is not changed is unset; what a handler writes is applied; "" clears."""
+    """In an update unchanged fields are unset, writes of a handler are applied, and "" clears."""
     source = """
         @hook.job_modify
         def look(job, modify_uid):
@@ -840,7 +840,7 @@ def test_updates_show_only_what_they_change(probe: Probe) -> None:
 
 
 def test_records_partitions_reservations(probe: Probe) -> None:
-    """Of jobs, partitions and reservations a handler reads what scontrol shows; all of it is read-only and ends."""
+    """A handler reads jobs, partitions and reservations as scontrol shows them, read-only and only during its call."""
     if not probe.private:
         _without_sources(probe)
         return
@@ -965,7 +965,7 @@ def test_records_partitions_reservations(probe: Probe) -> None:
 
 
 def _without_sources(probe: Probe) -> None:
-    """A build with public headers only says what it lacks, and how to get it."""
+    """A build with only public headers says what it lacks, and how to get it."""
     probe.hooks(
         """
         @hook.job_submit
@@ -992,7 +992,7 @@ TIMES = shlex.split(
 
 
 def test_times_are_what_slurm_takes_them_for(probe: Probe) -> None:
-    """time_str2mins gives what slurm.time_str2mins gives to job_submit/lua, and refuses what that refuses."""
+    """time_str2mins returns the same as slurm.time_str2mins of job_submit/lua, and refuses the same texts."""
     probe.cluster.put("\n".join(TIMES) + "\n", f"{FOLDER}/times")
     probe.hooks("")
     probe.attempt("sbatch", "-H", f"{FOLDER}/job.sh")
@@ -1017,7 +1017,7 @@ NODE_LISTS = shlex.split(
 
 
 def test_node_lists_are_what_slurm_takes_them_for(probe: Probe) -> None:
-    """expand_nodes and collapse_nodes give what scontrol does, and refuse what it refuses."""
+    """expand_nodes and collapse_nodes return the same as scontrol, and refuse the same texts."""
     script = (
         "for list; do scontrol show hostnames $list 2>&1 | paste -sd' '; scontrol show hostlist $list 2>&1; echo; done"
     )
@@ -1033,7 +1033,7 @@ def test_node_lists_are_what_slurm_takes_them_for(probe: Probe) -> None:
 
 
 def test_arrays_and_dependencies_are_what_slurm_takes_them_for(probe: Probe) -> None:
-    """ArraySpec counts the tasks that Slurm makes; Dependencies reads what users write and what Slurm shows."""
+    """ArraySpec counts the tasks that Slurm makes; Dependencies reads the notations of users and of Slurm."""
     if not probe.private:
         pytest.skip("this release was built without its sources")
     probe.hooks(

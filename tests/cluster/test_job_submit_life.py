@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""job_submit as long as slurmctld lives: start, reload, many callers at once, every kind of job, neighbours, end."""
+"""job_submit during the life of slurmctld: start, reload, simultaneous callers, kinds of jobs, other plugins, end."""
 
 import json
 import re
@@ -32,9 +32,9 @@ end
 
 @pytest.fixture(scope="module")
 def module_site(cluster: Cluster) -> Site:
-    """The cluster, with Slurm's crontabs enabled and an empty set of hooks."""
+    """The cluster, with Slurm's crontabs enabled and no hooks."""
     made = Site(cluster)
-    # The commands would read the same hook files, and refuse broken ones before slurmctld is asked.
+    # The commands would load the same hook files, and fail on broken ones before they contact slurmctld.
     cluster.put("", "/etc/slurm/plugstack.conf")
     cluster.put(LUA, "/etc/slurm/job_submit.lua")
     made.reset()
@@ -44,7 +44,7 @@ def module_site(cluster: Cluster) -> Site:
 
 @pytest.fixture
 def site(module_site: Site) -> Iterator[Site]:
-    """The same for each test: no hooks, no jobs."""
+    """Start each test without hooks and jobs."""
     module_site.reset()
     yield module_site
     assert "error: slurmhooks: job_submit raised" not in module_site.logged()
@@ -54,7 +54,7 @@ def site(module_site: Site) -> Iterator[Site]:
 
 
 def test_a_change_is_in_force_after_reload(site: Site) -> None:
-    """Ten contents of one size, written within seconds over each other or moved into place: each is used."""
+    """Ten contents of the same size, written or moved into place within seconds, all take effect."""
     script = f"""
     for number in 11 12 13 14 15; do
         for way in over move; do
@@ -73,7 +73,7 @@ def test_a_change_is_in_force_after_reload(site: Site) -> None:
 
 
 def test_a_change_counts_without_reload(site: Site) -> None:
-    """slurmctld's supervisor sees a changed file itself, and the log says that it is in force."""
+    """The supervisor notices a changed file by itself, and the log says that it is in force."""
     site.hooks("@hook.job_submit\ndef say(job): raise Reject('before')\n")
     assert "before" in site.refused()
     site.hooks("@hook.job_submit\ndef say(job): raise Reject('after')\n", reload=False)
@@ -82,7 +82,7 @@ def test_a_change_counts_without_reload(site: Site) -> None:
 
 
 def test_added_and_renamed_files_are_taken_up(site: Site) -> None:
-    """A file counts, under whatever name; test_policy_stays has those that go."""
+    """A new file takes effect under any name; test_policy_stays has files that disappear."""
     site.hooks("@hook.job_submit\ndef first(job): log.user('first')\n", "a.py")
     assert "second" not in site.said("sbatch", "--test-only", "--wrap=true")
     site.hooks("@hook.job_submit\ndef second(job): log.user('second')\n", "b.py")
@@ -92,7 +92,7 @@ def test_added_and_renamed_files_are_taken_up(site: Site) -> None:
 
 
 def test_a_changed_package_is_taken_up(site: Site) -> None:
-    """A module inside a package under [hooks] modules, changed twice within a second or two, is imported anew."""
+    """A module of a package under [hooks] modules, changed twice within two seconds, is imported again."""
     place = site.shell("ls -d /opt/slurmhooks/lib/python3.*/site-packages", user="root").strip() + "/sitehooks"
     site.cluster.put("from sitehooks import rules\n", f"{place}/__init__.py")
     rule = "from slurmhooks import hook, Reject\n@hook.job_submit\ndef rule(job):\n    raise Reject('rule {}')\n"
@@ -110,7 +110,7 @@ def test_a_changed_package_is_taken_up(site: Site) -> None:
 
 
 def test_a_changed_configuration_is_taken_up(site: Site) -> None:
-    """Other paths in slurmhooks.toml count once it is complete; a key that does not exist leaves what was."""
+    """Other paths in slurmhooks.toml take effect once it is complete; an unknown key changes nothing."""
     site.hooks("@hook.job_submit\ndef first(job): raise Reject('first')\n")
     assert "first" in site.refused()
     site.cluster.put(
@@ -138,7 +138,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_broken_file_leaves_the_last_good_set(site: Site, kind: str) -> None:
-    """Also the good files beside it stay as they were; the log says so, not again with each call; a repair counts."""
+    """With a broken file the whole previous set stays, which is logged once; a repair takes effect."""
     source, words = BROKEN[kind]
     site.hooks("@hook.job_submit\ndef good(job): raise Reject('good 1')\n", "a.py")
     assert "good 1" in site.refused()
@@ -161,7 +161,7 @@ def test_a_broken_file_leaves_the_last_good_set(site: Site, kind: str) -> None:
 
 @pytest.mark.parametrize("what", ["file", "configuration", "init refuses", "init raises"])
 def test_what_is_broken_at_start(site: Site, what: str) -> None:
-    """slurmctld starts and refuses all with one line; its log says what is wrong, and where; a repair is enough."""
+    """slurmctld starts and refuses every request with one line; its log says what is wrong, and a repair is enough."""
     bad = {
         "file": ("raise RuntimeError('at start')\n", f"{HOOKS_D}/life.py:8: RuntimeError: at start"),
         "configuration": ("", f"{TOML}: hooks.paths"),
@@ -199,9 +199,9 @@ def end(): tell(event="fini")
 
 
 def test_init(site: Site) -> None:
-    """init handlers run in each worker, in order, before its first request, and fini handlers when it ends in peace.
+    """init handlers run in each worker, in order, before its first request, and fini handlers when it ends regularly.
 
-    What they say to a user is in the log.
+    Their texts for a user are in the log.
     """
     _start_life(site)
     assert site.events() == ["earlier", "init"]
@@ -216,9 +216,9 @@ def test_init(site: Site) -> None:
 
 
 def test_other_plugins_by_reconfigure(site: Site) -> None:
-    """A reconfiguration that finds others in JobSubmitPlugins loads ours anew, whose workers replace those before.
+    """After a reconfiguration with other JobSubmitPlugins the plugin is loaded again, with new workers.
 
-    22.05 unloads it first, in the same process; later ones become another process.
+    22.05 unloads it first, in the same process; later releases start another process.
     """
     _start_life(site)
     try:
@@ -233,19 +233,19 @@ def test_other_plugins_by_reconfigure(site: Site) -> None:
 
 
 def _start_life(site: Site) -> None:
-    """Have the handlers of LIFE in force, in one worker: the change is loaded once, not by itself as well."""
+    """Put the handlers of LIFE in force, in one worker, with only one reload."""
     site.cluster.put(f"{DEFAULT_TOML}[job_submit]\nreload = false\n", TOML)
     site.reload()
     site.hooks(LIFE)
 
 
 def _wait_for_events(site: Site, before: int, *wanted: str) -> None:
-    """Wait for the end of an old worker and what its successor does, in order; the two overlap.
+    """Wait for the end of an old worker and the events of its successor, in order; the two overlap.
 
     Args:
-        site: its handlers are those of LIFE.
-        before: how many events there were earlier.
-        wanted: what the new worker tells.
+        site: with the handlers of LIFE.
+        before: number of earlier events.
+        wanted: events of the new worker.
     """
     site.cluster.wait(lambda: len(site.events()) > before + len(wanted), what="end of the old worker")
     events = site.events()[before:]
@@ -262,7 +262,7 @@ def test_init_that_may_fail(site: Site) -> None:
 
 
 def test_queued_jobs_outlive_a_restart(site: Site) -> None:
-    """What handlers gave a job is still there, and job_modify reads it."""
+    """Values that handlers gave to a job remain, and job_modify reads them."""
     site.hooks("""
         @hook.job_submit
         def give(job): job.comment, job.admin_comment = "given", "by us"
@@ -279,7 +279,7 @@ def test_queued_jobs_outlive_a_restart(site: Site) -> None:
 
 @pytest.mark.parametrize("how", ["scontrol reconfigure", "SIGHUP"])
 def test_reconfigure(site: Site, how: str) -> None:
-    """Handlers answer before and after, and slurmctld goes on with the jobs that it has."""
+    """Handlers answer before and after, and slurmctld keeps its jobs."""
     site.hooks("@hook.job_submit\ndef say(job): log.user('still here')\n")
     job_id = site.submit()
     _reconfigure(site, how)
@@ -291,7 +291,7 @@ def test_reconfigure(site: Site, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["scontrol reconfigure", "SIGHUP"])
 def test_reconfigure_with_broken_hooks(site: Site, how: str) -> None:
-    """slurmctld stays, with the handlers that it had."""
+    """slurmctld continues with its handlers."""
     site.hooks("@hook.job_submit\ndef say(job): raise Reject('good')\n")
     assert "good" in site.refused()
     site.hooks("def broken(:\n")
@@ -314,7 +314,7 @@ def _reconfigure(site: Site, how: str) -> None:
 
 
 def test_many_at_once(site: Site) -> None:
-    """Calls of many RPC threads, and updates between them, do not mix: each user reads their own messages only."""
+    """Calls of many RPC threads, and updates between them, do not mix: each user reads only their own messages."""
     site.hooks("""
         import time
         @hook.job_submit
@@ -349,7 +349,7 @@ def test_many_at_once(site: Site) -> None:
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 def test_deeply_nested_text_of_a_user(site: Site, opening: str) -> None:
-    """What a user sends cannot overrun the stack of slurmctld's threads, which is an eighth of what CPython expects."""
+    """A user's text cannot overflow the stack of slurmctld's threads, an eighth of what CPython expects."""
     site.hooks("""
         import json
         @hook.job_submit
@@ -361,13 +361,13 @@ def test_deeply_nested_text_of_a_user(site: Site, opening: str) -> None:
     site.cluster.put(program, "/tmp/deep.py")
     said = site.shell("python3 /tmp/deep.py > deep.sh; sbatch deep.sh || true")
     assert "job_submit handler life:read failed" in said
-    # CPython 3.14 looks at the stack itself, and finds enough of it in slurmctld 26.05 for this.
+    # CPython 3.14 checks the stack itself, and slurmctld 26.05 has enough for this.
     assert re.search("RecursionError|JSONDecodeError", site.logged())
     assert site.shell("pidof slurmctld") == before
 
 
 def test_a_child_that_comes_back(site: Site) -> None:
-    """A handler that forks and forgets to end its child does not make a second slurmctld."""
+    """A handler that forks and does not end its child does not make a second slurmctld."""
     site.hooks("""
         import os
         @hook.job_submit
@@ -418,7 +418,7 @@ def test_messages_of_a_submission(site: Site, command: str) -> None:
 
 
 def test_messages_of_an_update(site: Site) -> None:
-    """The same for scontrol; 22.05 cannot show them to anybody, and the log has them instead."""
+    """The same for scontrol; 22.05 cannot show them, so the log has them."""
     site.hooks(MESSENGER)
     job_id = site.submit()
     accepted = site.run("scontrol", "update", f"jobid={job_id}", "comment=x")
@@ -441,7 +441,7 @@ def test_messages_of_an_update(site: Site) -> None:
 
 @pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
 def test_test_only(site: Site, command: str) -> None:
-    """--test-only asks the handlers too, shows their messages or refusal, and leaves no job."""
+    """--test-only calls the handlers too, shows their messages or refusal, and leaves no job."""
     site.hooks(MESSENGER)
     tail = ["--wrap=true"] if command == "sbatch" else ["true"]
     if command != "salloc":
@@ -453,7 +453,7 @@ def test_test_only(site: Site, command: str) -> None:
 
 
 def test_het_jobs(site: Site) -> None:
-    """Each component is a call of its own with its offset; what is written counts for that component."""
+    """Each component has its own call and offset; writes apply to that component."""
     site.hooks("""
         @hook.job_submit
         def component(job):
@@ -472,7 +472,7 @@ def test_het_jobs(site: Site) -> None:
 
 @pytest.mark.parametrize("command", ["sbatch", "srun", "salloc"])
 def test_a_refused_component(site: Site, command: str) -> None:
-    """It refuses the whole job: no component stays, and none behind it is asked."""
+    """A refused component refuses the whole job: no component remains, and later ones are not called."""
     site.hooks("""
         @hook.job_submit
         def component(job):
@@ -489,7 +489,7 @@ def test_a_refused_component(site: Site, command: str) -> None:
 
 
 def test_array_jobs(site: Site) -> None:
-    """One call for the whole array, whose indices may be changed; an update of one task tells which."""
+    """The whole array has one call, which may change its indices; an update of one task says which."""
     private = _private(site)
     site.hooks(f"""
         @hook.job_submit
@@ -512,9 +512,9 @@ def test_array_jobs(site: Site) -> None:
 
 
 def test_scrontab(site: Site) -> None:
-    """Jobs of a crontab pass the handlers, who can tell them; a refusal refuses the crontab.
+    """Handlers see jobs of a crontab and can recognize them; a refusal refuses the crontab.
 
-    What handlers say reaches the user of one that is accepted; of one that is refused, scrontab prints no message.
+    If it is accepted, the user reads the handlers' texts; if it is refused, scrontab prints no message.
     """
     if site.run("sh", "-c", "command -v scrontab").returncode != 0:
         pytest.skip("Debian's Slurm of this release has no scrontab")
@@ -547,7 +547,7 @@ REST = {
     "24.11": ("v0.0.42", "openapi/slurmctld"),
     "26.05": ("v0.0.45", "openapi/slurmctld"),
 }
-"""The newest version of slurmrestd's interface, and the plugin that has it."""
+"""The newest version of slurmrestd's interface, and its plugin."""
 
 
 def _post(site: Site, comment: str) -> str:
@@ -567,13 +567,13 @@ def _post(site: Site, comment: str) -> str:
         f"Content-Length: {len(body)}",
     )
     request = "\r\n".join((*head, "", body))
-    # Through pipes of alice's: slurmrestd asks whose its standard input is.
+    # Through pipes of alice: slurmrestd checks the owner of its standard input.
     command = f"cat | timeout 60 slurmrestd -a rest_auth/local -s {plugin} 2>&1 | cat"
     return site.cluster.user("alice", "sh", "-c", command, input=request).stdout
 
 
 def test_slurmrestd(site: Site) -> None:
-    """A submission by slurmrestd passes the handlers; their messages and refusals are in its answer."""
+    """slurmrestd's submissions call the handlers; its answer has their messages and refusals."""
     site.cluster.tool("add", "slurmrestd", timeout=MAKE_SECONDS)
     site.hooks("""
         @hook.job_submit
@@ -596,7 +596,7 @@ def test_slurmrestd(site: Site) -> None:
 
 @pytest.mark.soak
 def test_memory(site: Site) -> None:
-    """Five thousand submissions, refused by a handler or after it, need no more memory than without handlers."""
+    """Five thousand submissions, refused by a handler or after it, use no more memory than without handlers."""
 
     def lab(verb: str, /, *arguments: str, stdin: str | None = None) -> str:
         return site.cluster.tool(verb, *arguments, stdin=stdin, timeout=300)
@@ -620,14 +620,14 @@ def look(job):
 
 
 def test_constants(site: Site) -> None:
-    """Every error code of the release is there by name, and every constant is the number that a C compiler says."""
+    """Every error code of the release exists by name, and every constant has the number that a C compiler computes."""
     site.hooks(CONSTANTS)
     site.said("sbatch", "--test-only", "--wrap=true")
     (python,) = site.told()
     headers = site.shell("cat /usr/include/slurm/slurm.h /usr/include/slurm/slurm_errno.h")
     words = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", re.sub(r"/\*.*?\*/", "", headers, flags=re.DOTALL)))
     assert {word for word in words if word.startswith("ESLURM_")} - set(python) == set()
-    # The others are of headers that Slurm does not install.
+    # The others are in headers that Slurm does not install.
     public = sorted(words & set(python))
     assert len(public) > 300
     lines = "".join(f'printf("{name}=%llu\\n", (unsigned long long)({name}));' for name in public)
@@ -655,12 +655,12 @@ def stacked(job):
 
 @pytest.mark.parametrize(("first", "second"), [("lua", "python"), ("python", "lua")])
 def test_stacked_plugins(site: Site, first: str, second: str) -> None:
-    """Beside job_submit/lua, in either order: each sees what the one before wrote, all messages reach the user."""
+    """Beside job_submit/lua, in either order, each sees the writes of the previous one, and users read all messages."""
     site.hooks(STACKED)
     site.conf(CONF_LINES.format(plugins=f"{first},{second}"))
     said = site.said("sbatch", "--hold", "--job-name=stacked", "--comment=user", "--wrap=true")
     seen = re.findall(r"(\w+) saw (\S+)", said)
-    # job_submit/lua puts its own message in place of those before it.
+    # job_submit/lua replaces the messages before its own.
     assert seen[-1] == (second, f"user+{first}")
     if second == "python":
         assert seen[0] == (first, "user")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What Slurm's testsuite asks of job_submit/lua (test7.20, test7.23, test_157_1, test_157_2), asked of Python handlers.
+"""The checks of Slurm's testsuite for job_submit/lua (test7.20, test7.23, test_157_1, test_157_2), for Python handlers.
 
-The expectations are those of Slurm's tests; handlers and tests are our own.
+The expectations are those of Slurm's tests; handlers and tests are written here.
 """
 
 import re
@@ -13,7 +13,7 @@ from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site
 
 ACCOUNTS = (
-    # test7.20: alice may use 1 CPU with the first, and as many as she likes with the second.
+    # test7.20: alice may use 1 CPU with the first, and any number with the second.
     "add qos tight Flags=DenyOnLimit MaxTRESPerUser=cpu=1",
     "add qos wide",
     "add account chem QosLevel=tight,wide",
@@ -98,7 +98,7 @@ def module_site(large_cluster: Cluster) -> Site:
 
 @pytest.fixture
 def site(module_site: Site) -> Site:
-    """The same for each test: no hooks, no jobs."""
+    """Start each test without hooks and jobs."""
     module_site.reset()
     return module_site
 
@@ -111,7 +111,7 @@ ARRAY = ["-n5", "--array=10"]
 
 def _command(name: str, request: list[str], *limit: str) -> list[str]:
     first = [name, "-t1", "--job-name=test7.20", "--account=chem", *limit]
-    # In a heterogeneous job each component has options of its own, but for those that sbatch passes on.
+    # In a heterogeneous job each component has its own options, except those that sbatch passes on.
     tail = {"salloc": ["true"], "srun": ["true"], "sbatch": ["--output=/dev/null", "--wrap=true"]}[name]
     return [*first, *request, *tail]
 
@@ -139,9 +139,9 @@ ONCE = ["submit1", "submit2", "submit3"]
     ],
 )
 def test_7_20_reject(site: Site, name: str, request_: list[str], times: int) -> None:
-    """Every kind of job is refused; the messages of each component that was asked reach the client as errors.
+    """Every kind of job is refused; the client gets the messages of each called component as errors.
 
-    What a file says while it is loaded, when no user waits, does not; a script in Lua is another matter.
+    It does not get texts of a file while it is loaded, because no user waits then; a Lua script differs in this.
     """
     site.hooks(REJECT)
     done = site.run(*_command(name, request_, "--qos=wide"))
@@ -184,7 +184,7 @@ def test_7_20_pass(site: Site, name: str, request_: list[str], times: int) -> No
     ],
 )
 def test_7_20_refused_by_slurm(site: Site, name: str, request_: list[str], times: int) -> None:
-    """A job that handlers accept and a QOS refuses (without accounting, a partition) still brings their messages."""
+    """If a QOS (without accounting, a partition) refuses a job that handlers accept, users read their messages."""
     site.hooks(PASS)
     tight = "--qos=tight" if site.cluster.release in accounting.WORKS else "--partition=tight"
     done = site.run(*_command(name, request_, tight))
@@ -203,7 +203,7 @@ def test_7_20_refused_by_slurm(site: Site, name: str, request_: list[str], times
     ids=["neither", "cpu", "node"],
 )
 def test_7_23(site: Site, name: str, options: list[str], per_cpu: str, per_node: str) -> None:
-    """Memory is either per CPU or per node or neither, and the other reads as None."""
+    """Memory is per CPU, per node or unset; the other field is None."""
     site.hooks(MIN_MEM)
     tail = ["--output=/dev/null", "--wrap=true"] if name == "sbatch" else ["true"]
     said = site.run(name, *options, *tail).stderr
@@ -232,7 +232,7 @@ def test_157_1(site: Site) -> None:
     ids=["neither", "cores", "threads"],
 )
 def test_157_2(site: Site, options: list[str], cores: str, threads: str) -> None:
-    """Specialised cores or threads or neither, and the other reads as None; on every release."""
+    """A job has specialized cores, threads or neither; the other field is None, on every release."""
     site.hooks(SPEC)
     done = site.run("srun", *options, "true")
     assert done.returncode == 0, done.stderr

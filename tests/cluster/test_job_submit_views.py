@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""record, jobs, partitions, reservations, users and constants, beside what job_submit/lua reads in the same slurmctld.
+"""record, jobs, partitions, reservations, users and constants, compared with job_submit/lua in the same slurmctld.
 
-Both plugins are loaded; each writes down every field of everything that it is given in the same call. What
-job_submit/lua does not know is compared with what scontrol shows.
+Both plugins are loaded, and each records every field of every object in the same call. Fields that job_submit/lua lacks
+are compared with the output of scontrol.
 """
 
 from typing import Any
@@ -164,11 +164,11 @@ def look(job):
 
 
 class Views:
-    """A site in whose slurmctld both plugins look at the same things.
+    """A site in whose slurmctld both plugins read the same objects.
 
     Attributes:
-        lua: what job_submit/lua saw: by kind, key and field.
-        python: the same of our handlers, and more.
+        lua: values from job_submit/lua, by kind, key and field.
+        python: the same from Python handlers, and more.
     """
 
     def __init__(self, site: Site) -> None:
@@ -177,7 +177,7 @@ class Views:
         self.python: dict[str, Any] = {}
 
     def look(self, *command: str, user: str = "alice") -> None:
-        """Have both look, by a command that they see."""
+        """Let both read, with a command that calls them."""
         done = self.site.run(*command, user=user)
         assert done.returncode == 0, done.stderr + self.site.logged()[-3000:]
         (self.python,) = self.site.told()
@@ -187,7 +187,7 @@ class Views:
             self.lua.setdefault(kind, {}).setdefault(key, {})[name] = _decoded(value)
 
     def submit(self, user: str = "alice") -> None:
-        """Have both look at a submission."""
+        """Let both read a submission."""
         self.look("sbatch", "--test-only", "--job-name=look", "--wrap=true", user=user)
 
 
@@ -221,7 +221,7 @@ sbatch --output=/dev/null --job-name=ended --wrap 'exit 3'
 
 @pytest.fixture(scope="module")
 def module_views(large_cluster: Cluster) -> Views:
-    """Accounts, partitions of all sorts, a reservation, and jobs of all sorts."""
+    """A site with accounts, a reservation, and many kinds of partitions and jobs."""
     site = Site(large_cluster)
     if site.release >= (26, 0):
         pytest.skip(NO_SOURCES)
@@ -250,12 +250,12 @@ def module_views(large_cluster: Cluster) -> Views:
 
 @pytest.fixture
 def views(module_views: Views) -> Views:
-    """The same for each test."""
+    """Start each test without hooks."""
     return module_views
 
 
 def test_records_are_chosen_by_slurmctld(views: Views) -> None:
-    """What slurmctld sends for values of fields is what a handler would find by looking at all records."""
+    """slurmctld sends the same records for values of fields that a handler would select from all records."""
     views.submit()
     counts = [count for count, same in views.python["chosen"] if same]
     assert len(counts) == len(views.python["chosen"]), views.python["chosen"]
@@ -265,7 +265,7 @@ def test_records_are_chosen_by_slurmctld(views: Views) -> None:
 
 
 def _same(lua: Any, python: Any, row: Any) -> bool:
-    """Tell whether a value of Lua and one of Python mean the same."""
+    """Return whether a Lua value and a Python value mean the same."""
     if isinstance(lua, int) and not isinstance(lua, bool):
         if python is None:
             return lua in NO_VALUE.values()
@@ -273,7 +273,7 @@ def _same(lua: Any, python: Any, row: Any) -> bool:
             return lua in UNLIMITED
         if isinstance(row, Offset) and lua >= 1 << 30:
             return bool(python == lua - (1 << 31))
-        # Lua's numbers are doubles, and it has 1 and 0 where we have True and False.
+        # Lua's numbers are doubles, and it has 1 and 0 instead of True and False.
         return float(lua) == (float("nan") if isinstance(python, str) else float(python))
     return bool((lua or None) == (python or None))
 
@@ -288,14 +288,14 @@ def _differences(views: Views, kind: str, table: type) -> list[str]:
             if name not in python[key]:
                 found.append(f"{kind} {key}: Python has no {name}, in Lua {value!r}")
             elif value is None and name == "user_name":
-                continue  # job_submit/lua asks nobody for a name that slurmctld has not been told
+                continue  # job_submit/lua does not look up a name that slurmctld does not have
             elif not _same(value, python[key][name], row):
                 found.append(f"{kind} {key}.{name}: Lua {value!r}, Python {python[key][name]!r}")
     return found
 
 
 def test_partitions(views: Views) -> None:
-    """Every field of every partition is what job_submit/lua reads."""
+    """Every field of every partition is the same as in job_submit/lua."""
     views.submit()
     assert _differences(views, "partition", PartitionFields) == []
     rich = views.python["partition"]["rich"]
@@ -307,7 +307,7 @@ def test_partitions(views: Views) -> None:
 
 @pytest.mark.parametrize("user", ["alice", "bob", "root"])
 def test_partitions_that_a_user_may_use(views: Views, user: str) -> None:
-    """Groups, RootOnly and DisableRootJobs decide, for each user as in job_submit/lua's part_list."""
+    """Groups, RootOnly and DisableRootJobs decide for each user, as in job_submit/lua's part_list."""
     views.submit(user)
     always = {"debug", "other", "rich", "denied"}
     more = {"alice": {"mine", "rootless"}, "bob": {"strangers", "rootless"}, "root": {"mine", "strangers", "rooted"}}
@@ -317,7 +317,7 @@ def test_partitions_that_a_user_may_use(views: Views, user: str) -> None:
 
 
 def test_reservations(views: Views) -> None:
-    """Every field of every reservation is what job_submit/lua reads, and its TRES what scontrol shows."""
+    """Every field of every reservation is the same as in job_submit/lua, and its TRES as in scontrol."""
     views.submit()
     assert _differences(views, "reservation", ReservationFields) == []
     lab = views.python["reservation"]["lab"]
@@ -327,7 +327,7 @@ def test_reservations(views: Views) -> None:
 
 
 def test_jobs(views: Views) -> None:
-    """Every field of every job is what job_submit/lua reads."""
+    """Every field of every job is the same as in job_submit/lua."""
     views.submit()
     assert len(views.python["job"]) == 6
     assert _differences(views, "job", RecordFields) == []
@@ -348,7 +348,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", ["full", "runs"])
 def test_record(views: Views, name: str) -> None:
-    """In an update record is the job: as job_submit/lua reads it, with more that only scontrol shows."""
+    """In an update, record has the job as in job_submit/lua, and more fields as in scontrol."""
     job_id = views.site.said("squeue", "-h", f"--name={name}", "-o", "%A").strip()
     views.look("scontrol", "update", f"jobid={job_id}", "comment=looked")
     assert _differences(views, "record", RecordFields) == []
@@ -386,10 +386,10 @@ def test_user(views: Views) -> None:
 
 
 def test_constants_of_lua(views: Views) -> None:
-    """Each number in job_submit/lua's slurm table is there under the same name."""
+    """Each number of job_submit/lua's table slurm exists under the same name."""
     views.submit()
     lua = views.lua["constant"]["slurm"]
-    # What a script returns, a misspelling of TIME90, and one that belongs to errno.h.
+    # Return values of scripts, a misspelling of TIME90, and one of errno.h.
     names = set(lua) - {"ERROR", "FAILURE", "SUCCESS", "MAIL_JOB_TIME890", "CLUSTER_NAME", "EINPROGRESS"}
     assert len(names) > 30
     views.site.hooks(CONSTANTS)

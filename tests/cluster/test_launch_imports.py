@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a real slurmstepd imports for a handler."""
+"""The imports of a real slurmstepd for a handler."""
 
 from tests.cluster.conftest import Cluster
 from tests.unit.test_imports import MAY_BE_IMPORTED, MAY_BE_IMPORTED_FOR_SCRIPTS
@@ -20,10 +20,10 @@ def tell(spank):
     )
 """
 BESIDES = {
-    "gc",  # the library that starts Python asks it to freeze what slurmhooks is
-    "_cffi_backend",  # what the compiled view runs on
+    "gc",  # slurmstepd calls gc.freeze() before it forks tasks
+    "_cffi_backend",  # needed by the compiled view
     "_slurmhooks_spank.lib",
-    "abc",  # for _collections_abc; up to 3.13 the bare interpreter has it
+    "abc",  # for _collections_abc; up to 3.13 a bare interpreter has it
     "_abc",
 }
 BARE = "import sys; print(*sys.modules)"
@@ -33,7 +33,7 @@ SCRIPT = 'function slurm_spank_task_init(spank) spank:setenv("SCRIPT", spank:get
 
 
 def test_a_step_imports_no_more_than_it_must(cluster: Cluster) -> None:
-    """With a manifest, all that a step imports beyond the bare interpreter is on the list of tests/unit, and frozen."""
+    """With a manifest, a step imports only modules on the list of tests/unit beyond a bare interpreter, all frozen."""
     cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
     cluster.root("slurmhooks", "compile", check=True)
     bare = cluster.root("/opt/slurmhooks/bin/python3", "-I", "-S", "-c", BARE, check=True).stdout.split()
@@ -47,7 +47,7 @@ def test_a_step_imports_no_more_than_it_must(cluster: Cluster) -> None:
 
 
 def test_a_step_imports_no_more_for_a_script(cluster: Cluster) -> None:
-    """The same for a Lua script on a line of its own, which runs before the handler that looks."""
+    """The same for a Lua script on a line of its own, which runs before the handler that records the imports."""
     before = cluster.root("cat", "/etc/slurm/plugstack.conf", check=True).stdout
     cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
     cluster.root("mkdir", "-p", "/etc/slurm/lua.d", check=True)

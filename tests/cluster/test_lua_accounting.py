@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What only accounting knows, as a job_submit.lua reads and writes it: Slurm's own plugin and ours, side by side.
+"""Accounting data in a job_submit.lua: job_submit/lua and slurmhooks compared.
 
-One slurmctld with a real slurmdbd runs the same commands under both; what they say, what became of the jobs and what
-the script logged must be the same.
+One slurmctld with a real slurmdbd runs the same commands under both; their output, the jobs and the script's log must
+be the same.
 """
 
 import re
@@ -45,20 +45,20 @@ SHOWN = re.compile(r"\b(?:JobName|Account|QOS|Partition|Comment|WCKey)=\S*")
 
 
 class Seen(NamedTuple):
-    """What a command came to."""
+    """The result of a command."""
 
     command: str
     code: int
     said: str
     log: list[str]
     listed: list[str]
-    """What the script logged of slurm.jobs."""
+    """The script's log of slurm.jobs."""
     jobs: list[list[str]]
 
 
 def _under(site: Site, plugin: str) -> list[Seen]:
-    """Return what the commands came to under one plugin."""
-    # Held jobs of the plugin before are of no account any more.
+    """Return the results of the commands under one plugin."""
+    # Remove the held jobs of the previous plugin.
     site.cluster.root("sh", "-c", "scancel --state=PENDING")
     lines = re.sub(r"(?m)^JobSubmitPlugins=.*", f"JobSubmitPlugins={plugin}", site.cluster.root("cat", CONF).stdout)
     site.conf(lines)
@@ -102,6 +102,6 @@ def test_accounts_and_qos_are_those_of_slurms_own_plugin(large_cluster: Cluster)
     assert any("QOS=low" in job for seen in theirs for job in seen.jobs)
     assert theirs[-1].listed
     for wanted, got in zip(theirs, ours, strict=True):
-        # job_submit/lua looks again only in another second.
+        # job_submit/lua reads again only in another second.
         assert set(wanted.listed) <= set(got.listed), got.command
         assert got._replace(listed=[]) == wanted._replace(listed=[])

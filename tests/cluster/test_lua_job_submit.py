@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slurm's own job_submit/lua and ours, side by side: the same scripts, the same submissions, on real slurmctlds.
+"""job_submit/lua and slurmhooks compared: the same scripts and the same submissions, on real slurmctlds.
 
-Each release is brought up twice, from nothing, so that job ids agree; what commands say, what became of the jobs and
-what the scripts logged must be the same.
+Each release is brought up twice from an empty state, so that job ids agree; the output of commands, the jobs and the
+logs of the scripts must be the same.
 """
 
 import re
@@ -31,10 +31,10 @@ SLURMS_OWN = {
     "test7.23": "testsuite/expect/test7.23_scripts/min_mem.lua",
 }
 WALKS_PARTITIONS = {"example", "contribs"}
-"""Of these, the scripts that ask for part_list, which a build without Slurm's sources does not have."""
+"""Those of them that read part_list, which a build without Slurm's sources lacks."""
 
 WHAT_ACCOUNTING_KNOWS = {"assoc_comment", "default_account", "default_qos"}
-"""Refused likewise."""
+"""Also refused."""
 
 BATCH = "sbatch --hold --parsable -o /dev/null"
 PLAIN = (
@@ -72,7 +72,7 @@ EVERYTHING = (
     "timeout 60 srun -J odd true",
     f"{BATCH} -J change --wrap true",
     f"{BATCH} -J change --mem 50 --comment users --wrap true",
-    # job_submit/lua looks for changed jobs only in another second.
+    # job_submit/lua notices changed jobs only in another second.
     f"sleep 1.1; {BATCH} -J list --wrap true",
     f"{BATCH} -J table --wrap true",
     f"{BATCH} -J say -t 3 --wrap true",
@@ -99,14 +99,14 @@ BROKEN = {
     "code": "function slurm_job_submit() end\nfunction slurm_job_modify() end\nreturn slurm.ERROR\n",
     "missing": "function slurm_job_submit() return slurm.SUCCESS end\n",
 }
-"""Scripts that do not load, in whose place the one before stays in force."""
+"""Scripts that do not load; the previous one stays in force."""
 
 OURS = re.compile(r"slurmhooks: ")
 OF_THE_MOMENT = re.compile(
     r"(?m)^(salloc: Job allocation \d+ has been revoked\.|srun: job \d+ (queued and waiting for|has been allocated)"
     r" resources)\n"
 )
-"""What the commands say if slurmctld is the first to end an allocation, or the nodes are not free yet."""
+"""Output that appears if slurmctld ends an allocation first, or if the nodes are not free yet."""
 LINES = re.compile(
     r"\blua:|job_(submit|modify)/lua|_set_job_field|environment only|environment is NULL|Invalid QOS|user\(\)"
 )
@@ -115,7 +115,7 @@ EPOCH = re.compile(r"\b(1[6-9]|2[0-9])\d{8}\b(\.0)?")
 
 
 class Seen(NamedTuple):
-    """What a command came to."""
+    """The result of a command."""
 
     command: str
     code: int
@@ -125,7 +125,7 @@ class Seen(NamedTuple):
 
 
 def source_of(name: str, release: str) -> str:
-    """Return a script of Slurm's package: of this release, or where the mirror has no sources of it, of the newest."""
+    """Return a script of Slurm's package: of this release, or if the mirror lacks its sources, of the newest."""
     for candidate in (release, *reversed(RELEASES)):
         path = Path(places.rootfs(candidate), SLURM_SOURCE, SLURMS_OWN[name])
         if path.exists():
@@ -134,13 +134,13 @@ def source_of(name: str, release: str) -> str:
 
 
 def names_module(release: str) -> str:
-    """Return the module that tells everything.lua which names there are: all of any release, and some of none."""
+    """Return the module with the names for everything.lua: all of any release, and some that do not exist."""
     found = {}
     for kind in ("job_desc", "job_rec", "part", "reservation"):
         known: set[str] = set()
         for year, month in ((22, 5), (24, 11), (26, 5)):
             known |= set(job_fields.names(kind, (year, month)))
-        # Without accounting, 24.11's own plugin ends slurmctld by a crash when a script asks for assoc_qos.
+        # Without accounting, 24.11's own plugin crashes slurmctld when a script reads assoc_qos.
         known.discard("assoc_qos")
         if not has_sources(release):
             known -= WHAT_ACCOUNTING_KNOWS
@@ -151,21 +151,21 @@ def names_module(release: str) -> str:
 
 
 class Side:
-    """One of the two plugins at work on a release."""
+    """One of the two plugins on a release."""
 
     def __init__(self, cluster: Cluster, plugin: str) -> None:
         self.cluster = cluster
         self.plugin = plugin
         self.clock = 2_000_000_000
-        """Modification times: Slurm's plugin takes up a script only in another second."""
+        """Modification times: Slurm's plugin loads a changed script only in another second."""
         self.logged: int | None = None
-        """How long the log was when the script changed, until a command has run."""
+        """The length of the log when the script changed, until a command has run."""
 
     def start(self, script: str) -> None:
-        """Bring the cluster up from nothing, with a script."""
+        """Bring up a fresh cluster with a script."""
         cluster = self.cluster
         cluster.put(f"JobSubmitPlugins={self.plugin}\n", "/etc/slurm/local.conf")
-        # Each script is loaded once, and what it logs there is logged once.
+        # Each script is loaded once, and logs once while it is loaded.
         lua = '[hooks]\npaths = []\n[job_submit]\nlua = "job_submit.lua"\nreload = false\n'
         cluster.put(lua, "/etc/slurm/slurmhooks.toml")
         cluster.put("", "/etc/slurm/plugstack.conf")
@@ -179,17 +179,17 @@ class Side:
             cluster.root("slurmhooks", "reload", check=True)
 
     def place(self, script: str) -> None:
-        """Put a script in force, newer than the one before; one that cannot be loaded is only tried."""
+        """Put a script in force, newer than the previous one; for one that cannot be loaded, only try."""
         self.clock += 10
         self.logged = len(self.cluster.log())
         self.cluster.put(script, f"{SCRIPT}.new")
         self.cluster.root("sh", "-c", f"touch -d @{self.clock} {SCRIPT}.new && mv {SCRIPT}.new {SCRIPT}", check=True)
-        # The next command makes job_submit/lua load it.
+        # job_submit/lua loads it with the next command.
         if self.plugin == "python":
             self.cluster.root("slurmhooks", "reload")
 
     def run(self, command: str) -> Seen:
-        """Run a command as alice, or as root; return what came of it."""
+        """Run a command as alice or root; return its result."""
         before = len(self.cluster.log()) if self.logged is None else self.logged
         self.logged = None
         if command.startswith("sudo-root "):
@@ -197,7 +197,7 @@ class Side:
         else:
             done = self.cluster.user("alice", "sh", "-c", command)
         log = self.cluster.log()[before:]
-        # Slurm's own plugin writes any text as it is, ours as one record in which nothing acts on a terminal.
+        # Slurm's own plugin writes texts unchanged, slurmhooks writes one escaped record.
         records = re.split(r"\n(?=\[\d{4}-)", log.rstrip("\n"))
         lines = [
             visible(record.partition("] ")[2]) for record in records if LINES.search(record) and not OURS.search(record)
@@ -213,30 +213,30 @@ class Side:
 
 
 def _timeless(line: str) -> str:
-    # 26.05's pcall line names an address of its own state.
+    # 26.05's pcall line has the address of its state.
     return re.sub(r"lua_pcall\(0x\w+", "lua_pcall(", EPOCH.sub("TIME", line))
 
 
 def everything() -> str:
-    """Return our own script."""
+    """Return a script of this project."""
     return (HERE / "everything.lua").read_text()
 
 
 def scripts(release: str) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return the scripts in the order in which they take each other's place, each with its submissions."""
+    """Return the scripts in the order in which they replace each other, each with its submissions."""
     taken = [name for name in SLURMS_OWN if has_sources(release) or name not in WALKS_PARTITIONS]
     own = [(name, source_of(name, release), PLAIN) for name in taken]
     once = (f"{BATCH} -J count --wrap true",)
     broken = [(f"broken: {name}", text, once) for name, text in BROKEN.items()]
     commands = EVERYTHING
     if not has_sources(release):
-        # What everything.lua asks of records would be refused.
+        # everything.lua reads records, which would be refused.
         commands = tuple(line for line in EVERYTHING if "scontrol" not in line and "-J list" not in line)
     return [("everything", everything(), commands), *broken, ("reload", (HERE / "reload.lua").read_text(), once), *own]
 
 
 def has_sources(release: str) -> bool:
-    """Tell whether the root file system of a release has Slurm's sources, so that records can be read."""
+    """Return whether the root file system of a release has Slurm's sources, so that records can be read."""
     return Path(places.rootfs(release), SLURM_SOURCE, "META").exists()
 
 
@@ -244,7 +244,7 @@ _seen: dict[str, dict[str, dict[str, list[Seen]]]] = {}
 
 
 def observe(cluster: Cluster) -> dict[str, dict[str, list[Seen]]]:
-    """Return what both plugins made of all scripts of a release: by script, then by plugin."""
+    """Return the results of all scripts of a release: by script, then by plugin."""
     if cluster.release not in _seen:
         found: dict[str, dict[str, list[Seen]]] = {}
         rows = scripts(cluster.release)
@@ -267,7 +267,7 @@ def all_names() -> list[str]:
 
 @pytest.fixture
 def both(cluster: Cluster) -> dict[str, dict[str, list[Seen]]]:
-    """Return what both plugins made of all scripts."""
+    """Return the results of all scripts under both plugins."""
     return observe(cluster)
 
 
@@ -275,7 +275,7 @@ def both(cluster: Cluster) -> dict[str, dict[str, list[Seen]]]:
 def test_a_script_does_the_same_under_both_plugins(
     both: dict[str, dict[str, list[Seen]]], cluster: Cluster, script: str
 ) -> None:
-    """Acceptance, what the user reads, what became of the job, and the script's log lines, command by command."""
+    """Acceptance, the user's messages, the job and the script's log lines are the same for each command."""
     if script not in both:
         assert not has_sources(cluster.release)
         assert script in WALKS_PARTITIONS
@@ -287,7 +287,7 @@ def test_a_script_does_the_same_under_both_plugins(
 
 
 def _caught_up(theirs: str, ours: str) -> str:
-    """Return their line with ours' younger jobs: job_submit/lua looks again only in another second."""
+    """Return the line of job_submit/lua with the newer jobs of slurmhooks, which it notices a second later."""
     known = theirs.startswith("lua: jobs: ") and ours.startswith(f"{theirs} ")
     return ours if known else theirs
 
@@ -321,7 +321,7 @@ function slurm_job_modify() return slurm.SUCCESS end
 
 
 def test_lua_and_python_handlers_run_together(cluster: Cluster) -> None:
-    """By order, the script first within one; each reads what came before; a C module and a JSON module are there."""
+    """Handlers run by order, the script first within one, and read earlier writes; C and JSON modules load."""
     cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
     toml = (
         '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\nlua = "job_submit.lua"\nlua_on_error = "reject"\n'
@@ -341,11 +341,11 @@ def test_lua_and_python_handlers_run_together(cluster: Cluster) -> None:
     assert "Comment=before, lua 1, after" in shown
     assert 'AdminComment={"a":[1]}a' in shown
     assert "Comment=before, lua 2, after" in submitted("second")
-    # Another file changes: all are loaded anew, and the script's globals are gone.
+    # Another file changes: everything is loaded again, and the script's globals start afresh.
     cluster.put(HOOKS.replace('"before"', '"changed"'), "/etc/slurm/hooks.d/together.py")
     cluster.root("slurmhooks", "reload", check=True)
     assert "Comment=changed, lua 1, after" in submitted("third")
-    # The script changes, twice in one second: both changes count.
+    # The script changes twice in one second: both changes take effect.
     for word in ("Lua", "LUA"):
         cluster.put(TOGETHER.replace(", lua ", f", {word} "), SCRIPT)
         cluster.root("slurmhooks", "reload", check=True)

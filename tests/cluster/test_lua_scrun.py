@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A site's own scrun.lua behind ours, beside the same script read by scrun itself: outcome and files."""
+"""A site's scrun.lua after slurmhooks' own, compared with the same script in scrun alone: result and files."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ STAGED = "/run/user/2001/slurm/scrun"
 WAIT = "touch /etc/ready; while test ! -e /etc/go; do sleep 0.2; done"
 PROGRAM = f"echo inside; id -u; echo made > /etc/made; {WAIT}; echo done"
 NEVER = 124
-"""The exit code of a create that may never return: 26.05's own does not after a failed stage_in."""
+"""The exit code of a create that may never return, as 26.05's own does after a failed stage_in."""
 RACE = "run_command_waitpid_timeout"
-"""In stage_out scrun's reaper of children races with allocator_command(), whoever reads the script."""
+"""In stage_out, scrun's reaping of children races with allocator_command(), with and without slurmhooks."""
 ALARM = "killed by signal 14"
-"""An anchor's timer may go off before scrun listens; ours keeps it alive (native/scrun/alarm.c)."""
+"""An anchor's timer may expire before scrun listens; slurmhooks keeps the anchor alive."""
 LIVES = 30
-"""On a busy machine the reaper wins more often than not, and a script may run several commands."""
+"""On a busy machine the reaping usually wins, and a script may run several commands."""
 JSON_MODULES = "/usr/share/lua/5.*/json.lua"
 
 
 @dataclass
 class Outcome:
-    """What a container's life came to.
+    """The result of a container's life.
 
     Attributes:
         codes: exit codes of create, start and delete.
-        output: what scrun and the container wrote.
-        config: the configuration that the job ran with; None if the script staged nothing.
+        output: of scrun and the container.
+        config: the configuration of the job; None if the script staged nothing.
         files: all files of the user's bundle at the end.
-        left: what is left where the script stages.
+        left: remaining files in the script's staging folder.
     """
 
     codes: dict[str, int] = field(default_factory=dict)
@@ -58,45 +58,45 @@ class Outcome:
 
 
 class Lab(User):
-    """Alice, in a cluster whose scrun.lua is a test's.
+    """Alice, in a cluster with the scrun.lua of a test.
 
     Attributes:
-        is_ours: scrun reads our scrun.lua, and that the test's.
+        is_ours: scrun reads slurmhooks' scrun.lua, which reads the test's.
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        """Keep what was installed."""
+        """Save the installed files."""
         super().__init__(cluster, "alice")
         self.stub = cluster.root("cat", OURS, check=True).stdout
         self.toml = cluster.root("cat", TOML, check=True).stdout
         self.is_ours = True
 
     def own(self, script: str) -> None:
-        """Have scrun read a script itself."""
+        """Let scrun read a script itself."""
         self.cluster.put(script, OURS)
         self.is_ours = False
 
     def behind_ours(self, script: str) -> None:
-        """Have our scrun.lua run a script."""
+        """Let slurmhooks' scrun.lua run a script."""
         self.cluster.put(self.stub, OURS)
         self.cluster.put(script, SITE)
         self.cluster.put(f'{self.toml}[scrun]\nlua = "scrun.site.lua"\n', TOML)
         self.is_ours = True
 
     def restore(self) -> None:
-        """Have what was installed."""
+        """Restore the installed files."""
         self.cluster.put(self.stub, OURS)
         self.cluster.put(self.toml, TOML)
         self.cluster.root("rm", "-f", SITE, f"{HOOKS_D}/beside.py")
 
     def clean(self) -> None:
-        """Let the container end, and remove what scripts have staged, too."""
+        """Let the container end, and also remove the files that scripts have staged."""
         self.sh(f"for f in ~/bundle {STAGED}/box; do touch $f/rootfs/etc/go; done", check=False)
         super().clean()
         self.sh(f"rm -rf {STAGED}")
 
     def live(self) -> Outcome:
-        """Create, start and delete a container, which ends by itself; again if a fault of scrun came between."""
+        """Create, start and delete a container that ends by itself; repeat this after a fault of scrun."""
         for _ in range(LIVES):
             self.clean()
             try:
@@ -125,13 +125,13 @@ class Lab(User):
             self.wait_over()
             found.codes["delete"] = self._code("delete")
         found.output = sorted(self.output("box").splitlines())
-        # Not where the job's node mounts its own files: the job's id is in their names.
+        # Without the files that the job's node mounts, whose names have the job's id.
         found.files = self.sh("cd ~/bundle && find . -path ./rootfs/var -prune -o -print | sort").splitlines()
         found.left = self.sh(f"find {STAGED} 2>/dev/null | sort", check=False).splitlines()
         return found
 
     def _create(self) -> int:
-        """Create the container and return the exit code: NEVER, and at once, where scrun may not return."""
+        """Create the container and return the exit code, or NEVER without waiting if scrun may not return."""
         self.create_in_background("box")
         failed = "false" if self.is_ours else "grep -q 'END container box staging in: [^N]' ~/box.log 2>/dev/null"
         code = f"if test -s ~/box.rc; then cat ~/box.rc; elif {failed}; then echo {NEVER}; fi"
@@ -144,7 +144,7 @@ class Lab(User):
 
 @pytest.fixture(scope="module")
 def lab(cluster: Cluster) -> Iterator[Lab]:
-    """A cluster with scrun, without the hooks of others."""
+    """A cluster with scrun, without other hooks."""
     if not cluster.has_scrun:
         pytest.skip(f"Slurm {cluster.release} has no scrun")
     cluster.root("sh", "-c", f"rm -rf {HOOKS_D}/*", check=True)
@@ -157,13 +157,13 @@ def lab(cluster: Cluster) -> Iterator[Lab]:
 
 @pytest.fixture(autouse=True)
 def _restored(lab: Lab) -> Iterator[None]:
-    """Leave each test what was installed."""
+    """Restore the installed files after each test."""
     yield
     lab.restore()
 
 
 def scripts_of_the_manual(lab: Lab) -> list[str]:
-    """Return the scripts that the installed scrun(1) shows, as they stand there."""
+    """Return the scripts of the installed scrun(1), unchanged."""
     page = lab.cluster.root("sh", "-c", MANUAL, check=True).stdout
     blocks = re.findall(r"^\.nf\n(.*?)^\.fi$", page, re.MULTILINE | re.DOTALL)
     found = [block for block in blocks if "function slurm_scrun_stage_in" in block]
@@ -173,7 +173,7 @@ def scripts_of_the_manual(lab: Lab) -> list[str]:
 
 
 def comparable(config: Any) -> Any:
-    """Return a configuration without what differs from job to job."""
+    """Return a configuration without the parts that differ between jobs."""
     if config is not None:
         config["process"]["env"] = sorted(
             re.sub(r"=.*", "", entry) if re.match("S(LURM|CRUN)", entry) else entry
@@ -183,18 +183,18 @@ def comparable(config: Any) -> Any:
 
 
 def with_json_module(script: str) -> str:
-    """Return a script that uses scrun's JSON functions, which came with 26.05, in the spelling of earlier pages."""
+    """Return a script that uses scrun's JSON functions of 26.05 in the form of earlier manual pages."""
     text = script.replace("slurm.from_json(", "json.decode(").replace("slurm.to_json(", "json.encode(")
     return script if text == script else f"local json = require 'json'\n{text}"
 
 
 def failure(found: Outcome) -> list[str]:
-    """Return what scrun says of an error in a script, without the names of files."""
+    """Return scrun's message about an error in a script, without names of files."""
     return [line.rsplit(": ", 1)[-1] for line in found.output if "stage_in/lua: " in line]
 
 
 def test_the_manuals_scripts(lab: Lab) -> None:
-    """They run unmodified, with the same outcome as under scrun alone; also on a machine without a JSON module."""
+    """The manual's scripts run unchanged with the same result as in scrun alone, also without a JSON module."""
     passed = 0
     for script in scripts_of_the_manual(lab):
         for text in dict.fromkeys((script, with_json_module(script))):
@@ -203,7 +203,7 @@ def test_the_manuals_scripts(lab: Lab) -> None:
             lab.behind_ours(text)
             behind = lab.live()
             if failure(alone):
-                # 26.05's own to_json() fails on Lua 5.1, and create never returns; with ours it does.
+                # 26.05's own to_json() fails on Lua 5.1, and create never returns; with slurmhooks it does.
                 assert failure(behind) == failure(alone)
                 assert behind.codes["create"] not in (0, NEVER)
                 assert (behind.files, behind.config) == (alone.files, alone.config)
@@ -237,7 +237,7 @@ def test_the_manuals_scripts(lab: Lab) -> None:
     ],
 )
 def test_a_broken_script(lab: Lab, script: str, reason: str) -> None:
-    """scrun ends before it asks for a job, with the same exit code, and says where."""
+    """After an error in a script, scrun ends before it requests a job, with the same exit code, and names the line."""
     lab.own(script)
     alone = lab.live()
     lab.behind_ours(script)
@@ -308,7 +308,7 @@ def last(container):
 
 
 def test_handlers_beside_a_script(lab: Lab) -> None:
-    """Handlers run before the script's function, in one process; both are heard."""
+    """Handlers run before the script's function, in the same process; messages of both are shown."""
     lab.behind_ours(ARGUMENTS)
     lab.cluster.put(BESIDE, f"{HOOKS_D}/beside.py")
     found = lab.live()

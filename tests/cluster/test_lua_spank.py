@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scripts of spank-lua on a line of plugstack.conf: what they see, what they may do, what their failures come to."""
+"""Scripts of spank-lua on a line of plugstack.conf: values, functions and the effects of failures."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ NOT_AVAILABLE = "nil:nil string:Item not available from this callback"
 ONLY_REMOTE = "nil:nil string:Valid only in remote context"
 
 Facts = dict[str, dict[str, list[str]]]
-"""By place, such as task_init@remote, then by what was asked: the answers, in order."""
+"""By place, such as task_init@remote, then by function: the results, in order."""
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +28,14 @@ def lua(cluster: "Cluster") -> Iterator[Site]:
     """A site without hook files."""
     with site(cluster) as lent:
         lent.hooks()
-        # slurmd asks only at its start whether its plugins have job_prolog and job_epilog.
+        # slurmd checks only at its start whether its plugins have job_prolog and job_epilog.
         cluster.restart()
         yield lent
         lent.root(f"rm -rf {LUA_D}")
 
 
 def scripts(lent: Site, files: dict[str, str], *lines: str, compiled: bool = False) -> None:
-    """Have exactly these scripts, and these lines of plugstack.conf."""
+    """Install exactly these scripts and these lines of plugstack.conf."""
     lent.wait_until_idle()
     lent.hooks()
     lent.root(f"rm -rf {LUA_D}; mkdir {LUA_D}")
@@ -48,19 +48,19 @@ def scripts(lent: Site, files: dict[str, str], *lines: str, compiled: bool = Fal
 
 
 def rows(lent: Site) -> list[str]:
-    """Return what scripts wrote down."""
+    """Return the records of scripts."""
     return lent.root(f"cat {RECORDS}").splitlines()
 
 
 def wait_for(lent: Site, *starts: str) -> None:
-    """Wait until scripts wrote rows that begin so: some callbacks outlive a command."""
+    """Wait for records of scripts that begin like this, because some callbacks run after the command has ended."""
     lent.cluster.wait(
         lambda: all(any(row.startswith(start) for row in rows(lent)) for start in starts), what=f"rows {starts}"
     )
 
 
 def facts(lent: Site) -> Facts:
-    """Return what the probe wrote down."""
+    """Return the records of the probe."""
     found: Facts = {}
     for row in rows(lent):
         place, what, answers = row.split(" | ", 2)
@@ -80,7 +80,7 @@ PLACES = (
 
 @pytest.fixture(scope="module", params=[False, True], ids=["loaded", "compiled"])
 def probed(lua: Site, request: pytest.FixtureRequest) -> Facts:
-    """What the probe saw of a step of two tasks, without a hook manifest and with one."""
+    """The probe's records of a step of two tasks, without a hook manifest and with one."""
     scripts(lua, PROBE, compiled=request.param)
     done = lua.shell(f"cd; PROBE=value timeout 60 srun -w n1 -n2 --mem=64 {OPTIONS} sh -c '{ENDS}'")
     assert done.returncode != 0
@@ -90,14 +90,14 @@ def probed(lua: Site, request: pytest.FixtureRequest) -> Facts:
 
 
 def test_every_callback_is_called(probed: Facts) -> None:
-    """All functions of spank(7) that the step comes by are called, once a task or once a process."""
+    """All functions of spank(7) that belong to the step are called, once for each task or each process."""
     assert set(PLACES) <= set(probed)
     for place in ("task_init_privileged@remote", "task_init@remote", "task_exit@remote"):
         assert len(probed[place]["logs"]) == 2, place
 
 
 def test_the_handle(lua: Site, probed: Facts) -> None:
-    """A table with context, arguments of the script alone, version, and remote() in words."""
+    """The handle is a table with context, the script's own arguments, version, and remote() as text."""
     version = lua.root("sinfo --version").split()[1].split("-")[0]
     for place in PLACES:
         remote = "yes" if place.endswith("@remote") else "no"
@@ -107,7 +107,7 @@ def test_the_handle(lua: Site, probed: Facts) -> None:
 
 
 def test_a_state_lasts_as_long_as_its_process(probed: Facts) -> None:
-    """Globals are kept between the callbacks of a process, those of forked tasks as of the fork."""
+    """Globals last between the callbacks of a process; forked tasks have copies made at the fork."""
     for place in ("init_post_opt@local", "exit@local", "task_init@remote", "exit@remote"):
         assert {row.rsplit(" ", 1)[1] for row in probed[place]["handle"]} == {"boolean:true"}, place
     for place in ("init@local", "job_prolog@job_script", "job_epilog@job_script"):
@@ -115,9 +115,9 @@ def test_a_state_lasts_as_long_as_its_process(probed: Facts) -> None:
 
 
 def test_option_callbacks(probed: Facts) -> None:
-    """The function gets val, the argument or nil, and whether this is slurmstepd."""
+    """The function of an option gets val, the argument or nil, and whether this is slurmstepd."""
     for context, remote in (("local", "false"), ("remote", "true")):
-        # From the table and from init alike; of two options of one name the first counts.
+        # The same for options from the table and from init; of two options with the same name the first is used.
         answers = {
             row for place, found in probed.items() if place.endswith(f"@{context}") for row in found.get("option", ())
         }
@@ -130,7 +130,7 @@ def test_option_callbacks(probed: Facts) -> None:
 
 
 def test_registering(probed: Facts) -> None:
-    """register_option works in init, answers nil and why later, and raises for what is no option."""
+    """register_option works in init, returns nil and a reason later, and raises for an invalid option."""
     assert probed["init@local"]["register"] == ["boolean:true", "boolean:true"]
     assert set(probed["task_exit@remote"]["register late"]) == {"nil:nil string:Bad argument"}
     for place in PLACES:
@@ -155,7 +155,7 @@ def test_registering(probed: Facts) -> None:
     ],
 )
 def test_getopt(probed: Facts, place: str) -> None:
-    """The argument, or true where there is none, wherever Slurm knows options; also those without a callback."""
+    """getopt returns the argument, or true without one, wherever Slurm has options, also without a callback."""
     found = {what.removeprefix("getopt "): set(rows) for what, rows in probed[place].items() if "getopt" in what}
     assert found == {
         "probe-word": {"string:w"},
@@ -168,13 +168,13 @@ def test_getopt(probed: Facts, place: str) -> None:
 
 
 def test_getopt_where_slurm_knows_none(probed: Facts) -> None:
-    """nil and Slurm's text."""
+    """A failing function returns nil and Slurm's text."""
     for place in ("init@local", "init_post_opt@local", "task_post_fork@remote", "exit@remote"):
         assert set(probed[place]["getopt probe-word"]) == {NOT_AVAILABLE}, place
 
 
 def test_items_of_a_task(lua: Site, probed: Facts) -> None:
-    """Every item of spank.h that the manual page promises, as numbers, texts and arrays."""
+    """get_item returns every item of the manual page, as numbers, texts and arrays."""
     found = probed["task_exit@remote"]
     assert sorted(found["S_TASK_EXIT_STATUS"]) == [
         "boolean:true number:768 number:3 nil:nil nil:nil",
@@ -212,7 +212,7 @@ def test_items_of_a_task(lua: Site, probed: Facts) -> None:
 
 
 def test_the_jobs_environment(probed: Facts) -> None:
-    """In slurmstepd it is read and written, and only overwritten when that is asked for; elsewhere it is not there."""
+    """The environment is read and written in slurmstepd, and overwritten only on request; elsewhere it is missing."""
     found = probed["user_init@remote"]
     assert [found[what] for what in ("get unset", "set", "set again", "get", "set 0", "set 1", "unset")] == [
         ["nil:nil string:No such environment variable"],
@@ -231,9 +231,9 @@ def test_the_jobs_environment(probed: Facts) -> None:
 
 
 def test_the_job_control_environment(probed: Facts) -> None:
-    """srun hands it to prolog and epilog, which can read it; slurmstepd has none."""
+    """srun passes the job control environment to prolog and epilog, which can read it; slurmstepd has none."""
     found = probed["init_post_opt@local"]
-    # Slurm overwrites here whatever it is told.
+    # Slurm always overwrites here.
     answers = [found[f"job_control_{what}"] for what in ("get unset", "set", "get", "set 0", "set 1", "unset")]
     assert answers == [
         ["nil:nil string:No such environment variable"],
@@ -250,7 +250,7 @@ def test_the_job_control_environment(probed: Facts) -> None:
 
 
 def test_steps_of_a_batch_job(lua: Site) -> None:
-    """Special steps have negative ids, as scripts know them; options of sbatch reach prolog and all steps."""
+    """Special steps have negative ids, as in spank-lua; options of sbatch reach prolog and all steps."""
     scripts(lua, PROBE, compiled=True)
     done = lua.shell("cd; sbatch -w n1 --probe-word=of-sbatch -o /dev/null --wrap 'srun true'")
     job = re.search(r"Submitted batch job (\d+)", done.stdout)
@@ -296,7 +296,7 @@ def say(spank):
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_order(lua: Site, compiled: bool) -> None:
-    """Lines in their order; on a line hook files first, then scripts, the last of the GLOB first, each in its state."""
+    """Lines run in order, on each hook files first, then scripts, the last of the GLOB first, each in its state."""
     lines = (
         f"required spank_python.so failonerror {LUA_D}/*.lua x",
         f"required spank_python.so {HOOKS_D}/*.py z 2",
@@ -313,7 +313,7 @@ def test_order(lua: Site, compiled: bool) -> None:
     assert rows(lua) == said
     lua.forget_records()
     assert lua.shell("REFUSES=two srun -w n1 true").returncode != 0
-    # Slurm asks no further line after one that is required and fails.
+    # After a failure of a required line, Slurm does not call the later lines.
     assert rows(lua) == said[:4]
     lua.resume()
 
@@ -361,9 +361,9 @@ end
     ],
 )
 def test_failures(lua: Site, callback: str, context: str, what: str, word: str, fails: bool, compiled: bool) -> None:
-    """A number below zero fails a callback; an error does only with failonerror, and names file and line."""
+    """A number below zero fails a callback; an error fails it only with failonerror, and names file and line."""
     if callback == "user_init" and lua.since == (22, 5):
-        fails = False  # spank(7) of that release: user_init's failure is no failure of srun
+        fails = False  # spank(7) of that release: a failure of user_init does not fail srun
     text = FAIL % (callback, context, what)
     scripts(lua, {"fail": text}, f"required spank_python.so {word}{LUA_D}/*.lua", compiled=compiled)
     done = lua.shell("srun -w n1 true")
@@ -379,7 +379,7 @@ def test_failures(lua: Site, callback: str, context: str, what: str, word: str, 
 
 @pytest.mark.parametrize("word", ["", "failonerror "])
 def test_a_script_that_cannot_be_loaded(lua: Site, word: str) -> None:
-    """It is left out, and a user reads why; with failonerror nothing runs. 'slurmhooks check' finds it either way."""
+    """A broken script is ignored, and users read why; with failonerror nothing runs. 'slurmhooks check' reports it."""
     good = "function slurm_spank_init_post_opt(spank) SPANK.log_info('the good one ran') end"
     scripts(lua, {"bad": "x = = 1\n", "good": good}, f"required spank_python.so {word}{LUA_D}/*.lua")
     done = lua.shell("srun -w n1 true")
@@ -435,7 +435,7 @@ def test_lua_starts_only_where_a_script_has_a_callback(lua: Site) -> None:
     assert "libpython" not in done.stdout
     assert "liblua" not in done.stdout
     lua.wait_until_idle()
-    # slurmstepd has its own name by then.
+    # slurmstepd has its final name by then.
     assert len(rows(lua)) == 1
     scripts(lua, {"only": LOADED})
     assert "libpython" in lua.shell("LD_DEBUG=files srun -w n1 true").stdout
@@ -444,7 +444,7 @@ def test_lua_starts_only_where_a_script_has_a_callback(lua: Site) -> None:
 
 
 def test_which_lua(lua: Site) -> None:
-    """[lua] version chooses; by default it is the one that this Slurm's own Lua plugins use."""
+    """[lua] version chooses the version of Lua; the default is that of this Slurm's own Lua plugins."""
     text = "function slurm_spank_init_post_opt(spank) SPANK.log_info('%s%s', _VERSION, jit and ' jit' or '') end"
     before = lua.root("cat /etc/slurm/slurmhooks.toml")
     for version, shown in (("5.4", "Lua 5.4"), ("luajit", "Lua 5.1 jit"), (None, "")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""slurmd and slurmstepd run, as root, only what is root's alone; slurmctld also what is SlurmUser's."""
+"""slurmd and slurmstepd, as root, run only files that only root can write; slurmctld also files of SlurmUser."""
 
 import re
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ with open(path, "wb") as file:
 os.chown(path, 65534, 65534)
 os.utime("{FILE}", (1, 1))
 """
-"""Writes byte code that Python takes for the file's, an old one, without looking at the file."""
+"""Writes old byte code that Python would accept without checking the file."""
 SWAP = f"""
 import ctypes, os
 os.chdir("{FOLDER}")
@@ -54,7 +54,7 @@ while True:
 
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
-    """A site whose hook files are in a folder of their own."""
+    """A site with hook files in a separate folder."""
     with site(cluster) as made:
         toml = made.root(f"cat {TOML}")
         made.plugstack("required spank_python.so")
@@ -69,7 +69,7 @@ def lent(cluster: "Cluster") -> Iterator[Site]:
 
 
 def settle(lent: Site, glob: str = "hooks.d/*.py") -> None:
-    """Have one hook file that works, and no records."""
+    """Install one working hook file, and remove records."""
     lent.root(
         f"chown -R root:root {FOLDER}; chmod -R go-w {FOLDER}; rm -rf {MANIFEST} {FOLDER}/*/__pycache__ {FOLDER}/*.d/*"
     )
@@ -79,23 +79,23 @@ def settle(lent: Site, glob: str = "hooks.d/*.py") -> None:
     lent.wait_until_idle()
     lent.resume()
     lent.cluster.wait(lambda: launch(lent) == "RAN good", what="node that takes jobs")
-    lent.wait_until_idle()  # and its epilog over
+    lent.wait_until_idle()  # and its epilog has ended
     lent.forget_records()
 
 
 def launch(lent: Site) -> str:
-    """Run a step that shows what policy has set in its environment; return its output, as 22.05 exits with 0 anyway."""
+    """Run a step that prints the variable of the policy; return its output, because 22.05 always exits with 0."""
     return lent.shell("srun -Q --immediate=10 -w n1 sh -c 'echo RAN $POLICY' 2>/dev/null").stdout.strip()
 
 
 def imports(lent: Site) -> set[tuple[str, str]]:
-    """Return which contents of the hook file were run, and by whom."""
+    """Return which contents of the hook file were run, and by which user."""
     rows = lent.root(f"cat {RECORDS}").splitlines()
     return {(tag, uid) for tag, uid in (row.split() for row in rows)}
 
 
 def refused(lent: Site) -> str:
-    """Run a step that must fail before root runs anything; return the repair that slurmd's log names."""
+    """Run a step that must fail before root runs anything; return the command from slurmd's log that repairs it."""
     before = len(lent.cluster.log("n1"))
     assert launch(lent) == ""
     assert not {uid for _, uid in imports(lent)} & {"0"}
@@ -114,7 +114,7 @@ EXPOSED = {
 
 @pytest.mark.parametrize("exposed", EXPOSED)
 def test_what_root_does_not_run(lent: Site, exposed: str) -> None:
-    """The step fails, root has run nothing, and the command in slurmd's log repairs it."""
+    """The step fails, root runs nothing, and the command in slurmd's log repairs it."""
     glob, expose = EXPOSED[exposed]
     settle(lent, glob)
     lent.root(expose)
@@ -128,7 +128,7 @@ def test_what_root_does_not_run(lent: Site, exposed: str) -> None:
 
 
 def test_byte_code_that_somebody_has_planted(lent: Site) -> None:
-    """It runs in none of Slurm's processes."""
+    """Planted byte code runs in none of Slurm's processes."""
     settle(lent)
     lent.cluster.root(PYTHON, "-c", PLANT, check=True)
     assert launch(lent) == "RAN good"
@@ -141,7 +141,7 @@ def test_byte_code_that_somebody_has_planted(lent: Site) -> None:
 
 
 def test_a_manifest_of_a_user(lent: Site) -> None:
-    """It says that no handler waits for a task; root's processes do not believe it."""
+    """A user's manifest that claims that tasks have no handlers is ignored by root's processes."""
     settle(lent)
     lent.compile()
     assert launch(lent) == "RAN good"
@@ -154,7 +154,7 @@ def test_a_manifest_of_a_user(lent: Site) -> None:
 
 
 def test_slurmctld_runs_what_is_slurm_users_or_roots(lent: Site) -> None:
-    """A file of a user is not taken up, the policy before it stays in force; the same file of SlurmUser's is."""
+    """slurmctld ignores a user's file, and the previous policy stays in force; the same file of SlurmUser is loaded."""
     settle(lent)
     slurm = lent.root("id -u slurm").strip()
 
@@ -178,7 +178,7 @@ def test_slurmctld_runs_what_is_slurm_users_or_roots(lent: Site) -> None:
 
 
 def test_folders_that_are_swapped(lent: Site) -> None:
-    """A user who can write a folder above, and swaps those below it all the time, has nothing run by root."""
+    """A user who can write a folder above, and constantly swaps those below it, cannot make root run anything."""
     settle(lent)
     lent.cluster.put(HOOKS.replace("TAG", "evil"), f"{FOLDER}/evil.d/a.py")
     lent.root(f"chown -R alice {FOLDER}/evil.d {FOLDER}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Handlers in force in slurmctld stay in force, whatever happens to their files but an edit."""
+"""Handlers in force in slurmctld stay in force unless their files are edited."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,7 @@ ACCIDENTS = {
 
 @pytest.fixture(scope="module")
 def module_site(cluster: Cluster) -> Site:
-    """The cluster, without SPANK: users' commands would fail on files that they cannot read."""
+    """The cluster without SPANK, because users' commands would fail on files that they cannot read."""
     made = Site(cluster)
     cluster.put("", "/etc/slurm/plugstack.conf")
     made.reset()
@@ -47,7 +47,7 @@ def module_site(cluster: Cluster) -> Site:
 
 @pytest.fixture
 def site(module_site: Site) -> Iterator[Site]:
-    """The same for each test: no hooks, no jobs."""
+    """Start each test without hooks and jobs."""
     module_site.reset()
     yield module_site
     assert "error: slurmhooks: job_submit raised" not in module_site.logged()
@@ -55,7 +55,7 @@ def site(module_site: Site) -> Iterator[Site]:
 
 @pytest.mark.parametrize("accident", ACCIDENTS)
 def test_an_accident_takes_no_handler_away(site: Site, accident: str) -> None:
-    """slurmctld goes on with what SlurmUser could read before and says why; what is repaired counts."""
+    """slurmctld continues with the set that SlurmUser could read before, and says why; a repair takes effect."""
     spoil, words, repair = ACCIDENTS[accident]
     site.hooks(HANDLER.format(1))
     assert "version 1" in site.refused()
@@ -77,7 +77,7 @@ def test_an_accident_takes_no_handler_away(site: Site, accident: str) -> None:
 
 
 def test_a_repaired_mode_counts(site: Site) -> None:
-    """chmod alone, as an error asks for, makes a change effective that could not be read."""
+    """After the chmod that an error names, an unreadable change takes effect."""
     site.hooks(HANDLER.format(1))
     assert "version 1" in site.refused()
     site.shell(f"umask 077; sed 's/version 1/version 2/' {HOOKS_D}/life.py > /root/new.py", user="root")
@@ -88,7 +88,7 @@ def test_a_repaired_mode_counts(site: Site) -> None:
 
 
 def test_removal_on_purpose(site: Site) -> None:
-    """A deleted file is out of force once slurmhooks.toml is saved again, and the log says what is gone."""
+    """A deleted file is out of force after slurmhooks.toml is saved again, and the log names the removed handlers."""
     site.hooks(HANDLER.format(1))
     assert "version 1" in site.refused()
     site.reload(f"rm {HOOKS_D}/life.py")
@@ -99,7 +99,7 @@ def test_removal_on_purpose(site: Site) -> None:
 
 
 def test_a_late_mount_is_seen(site: Site) -> None:
-    """A file system that is mounted over the folder after the start counts, though no file changed."""
+    """A file system that is mounted over the folder after the start takes effect, although no file has changed."""
     site.submit()
     site.shell(f"mount -t tmpfs none {HOOKS_D}; chmod 755 {HOOKS_D}", user="root")
     try:
@@ -112,7 +112,7 @@ def test_a_late_mount_is_seen(site: Site) -> None:
 
 @pytest.mark.parametrize("what", ["unreadable", "required"])
 def test_nothing_is_accepted_without_policy(site: Site, what: str) -> None:
-    """Without a folder that can be read, or a handler that is required, slurmctld refuses all until it is repaired."""
+    """Without a readable folder or a required handler, slurmctld refuses everything until it is repaired."""
     site.hooks(HANDLER.format(1))
     if what == "unreadable":
         site.shell(f"chmod 700 {HOOKS_D}", user="root")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What people and tests may rely on when they call `tests/cluster/run`."""
+"""The guarantees of `tests/cluster/run` for people and tests."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ Factory = Callable[[str, str], "Cluster"]
 
 @pytest.fixture
 def lab(bare_cluster: "Cluster") -> "Cluster":
-    """The bare cluster, brought up again if the test before took it down."""
+    """The bare cluster, brought up again if the previous test took it down."""
     bare_cluster.tool("up")
     return bare_cluster
 
@@ -43,7 +43,7 @@ def keeper(cluster: "Cluster") -> int:
 
 
 def members(namespace: str) -> list[str]:
-    """Return the host's process ids in a pid namespace, but for zombies, which are the host's init's to reap."""
+    """Return the host's process ids in a pid namespace, without zombies, which the host's init reaps."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -57,7 +57,7 @@ def members(namespace: str) -> list[str]:
 
 
 def test_streams_and_exit_code_are_the_commands_own(lab: "Cluster") -> None:
-    """Input, output, errors and the exit code pass through unchanged and apart."""
+    """Input, output, errors and the exit code pass through unchanged and separately."""
     done = lab.root("sh", "-c", "cat; echo problem >&2; exit 42", input="caf\u00e9\n\ntwo")
     assert (done.returncode, done.stdout, done.stderr) == (42, "caf\u00e9\n\ntwo", "problem\n")
 
@@ -73,12 +73,12 @@ def test_streams_and_exit_code_are_the_commands_own(lab: "Cluster") -> None:
     ids=["SIGKILL", "SIGTERM", "absent", "directory"],
 )
 def test_an_end_that_is_no_exit_is_told_as_a_shell_tells_it(lab: "Cluster", command: list[str], code: int) -> None:
-    """Death by signal N is 128+N; 127 and 126 say that there was nothing to run."""
+    """Death by signal N is 128+N; 127 and 126 mean that the command could not be started."""
     assert lab.user("alice", *command).returncode == code
 
 
 def test_arguments_arrive_as_they_were_given(lab: "Cluster") -> None:
-    """No shell comes between, and options after the command's name are the command's."""
+    """No shell is involved, and options after the command's name belong to the command."""
     words = ["a b", "$HOME", "--env", "K=V", "--", "-x", "", "'\"", "*"]
     done = lab.root("printf", "[%s]", *words)
     assert done.stdout == "".join(f"[{word}]" for word in words)
@@ -90,7 +90,7 @@ def test_the_two_dashes_may_be_left_out(lab: "Cluster") -> None:
 
 
 def test_the_environment_is_clean(lab: "Cluster", monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the caller's environment comes in but what --env names; cwd is the user's home."""
+    """The environment has only the variables of --env besides the standard ones; cwd is the user's home."""
     monkeypatch.setenv("SLURM_JOB_ID", "999")
     done = lab.user("bob", "sh", "-c", "pwd; id -un; env", env={"GREETING": "a=b c"})
     lines = done.stdout.splitlines()
@@ -100,7 +100,7 @@ def test_the_environment_is_clean(lab: "Cluster", monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_user_namespace_can_be_made_inside(lab: "Cluster") -> None:
-    """An ordinary user can make one, as a rootless container runtime must: the root is no chroot."""
+    """An ordinary user can make a user namespace, like a rootless container runtime: the root is not a chroot."""
     done = lab.user("alice", "unshare", "-Ur", "id", "-u")
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
 
@@ -113,7 +113,7 @@ KEEP = f"""
     done
     umount /mnt
 """
-"""Mounts a namespace that each CPU makes on a file, as job_container/tmpfs does it for each job."""
+"""Mounts a namespace from each CPU on a file, like job_container/tmpfs for each job."""
 
 
 def test_a_mount_namespace_can_be_kept_whichever_cpu_makes_it(lab: "Cluster") -> None:
@@ -137,7 +137,7 @@ def test_new_mounts_can_keep_any_wherever_they_are_made(cpu: int) -> None:
 
 
 def test_wrong_use_is_2(lab: "Cluster") -> None:
-    """A call that cannot mean anything ends with 2 and one line."""
+    """A call without a meaning ends with 2 and one line."""
     for verb, arguments in (("exec", []), ("as", ["nobody-here", "true"]), ("put", ["-", "relative"])):
         done = lab.call(verb, *arguments)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), verb
@@ -147,7 +147,7 @@ def test_wrong_use_is_2(lab: "Cluster") -> None:
 
 
 WITHOUT = ["setpriv", "--bounding-set", "-sys_admin"] if os.geteuid() == 0 else []
-"""What takes a process the rights that a plain container lacks."""
+"""Removes the rights from a process that a plain container lacks."""
 
 
 def test_why_a_machine_does_not_allow_clusters() -> None:
@@ -159,17 +159,17 @@ def test_why_a_machine_does_not_allow_clusters() -> None:
 
 @pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
 def test_without_clusters_the_tests_say_what_is_left_out(ci: str, code: int) -> None:
-    """`make test` then passes, loudly; where CI=true it fails, so that nothing lands untested."""
+    """`make test` then passes with a message; with CI=true it fails, so that nothing is merged untested."""
     command = [*WITHOUT, str(RUN.parents[2] / "scripts" / "cluster-tests"), "true"]
     done = subprocess.run(command, cwd=RUN.parents[2], env={**os.environ, "CI": ci}, capture_output=True, text=True)
     assert done.returncode == code
     assert done.stderr.startswith("NO REAL SLURM WAS TESTED. ")
-    assert "Left out: all of tests/cluster" in done.stderr
+    assert "Omitted: all of tests/cluster" in done.stderr
 
 
 @pytest.mark.cluster
 def test_the_demo_goes_on_without_slurm() -> None:
-    """Where no cluster is possible, the demonstration plays what needs none, and says how to get the full one."""
+    """Where no cluster is possible, the demo plays the part that needs none, and says how to get the rest."""
     done = subprocess.run([*WITHOUT, sys.executable, str(RUN.parent / "demo")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Without Slurm: ")
@@ -177,7 +177,7 @@ def test_the_demo_goes_on_without_slurm() -> None:
 
 
 def test_a_job_runs_as_the_user(lab: "Cluster") -> None:
-    """Srun runs tasks as the user, and sbatch --wait passes the script's exit code on."""
+    """Srun runs tasks as the user, and sbatch --wait returns the script's exit code."""
     done = lab.user("alice", "srun", "-n2", "id", "-un")
     assert (done.returncode, done.stdout) == (0, "alice\nalice\n"), done.stderr
     done = lab.user("alice", "sbatch", "--wait", "-o", "/dev/null", "--wrap", "exit 3")
@@ -185,7 +185,7 @@ def test_a_job_runs_as_the_user(lab: "Cluster") -> None:
 
 
 def test_the_release_is_what_it_says(lab: "Cluster") -> None:
-    """Slurmctld is of the release that was asked for, and so is Slurm's source where there is one."""
+    """Slurmctld and Slurm's source, if there is one, are of the requested release."""
     version = lab.root("slurmctld", "-V").stdout.split()[-1]
     assert version.startswith(lab.release + ".")
     meta = lab.root("cat", "/usr/src/slurm/META")
@@ -194,7 +194,7 @@ def test_the_release_is_what_it_says(lab: "Cluster") -> None:
 
 
 def test_the_python_packages_are_there(lab: "Cluster") -> None:
-    """What the project needs at run, build and test time can be imported in the cluster's own Python."""
+    """The cluster's own Python can import all dependencies for running, building and testing."""
     modules = "cffi, pydantic, structlog, lupa, pytest, click, rich, hatchling, mesonbuild"
     lab.root("/opt/slurmhooks/bin/python", "-c", f"import {modules}", check=True)
 
@@ -218,7 +218,7 @@ def test_another_number_of_nodes_brings_it_up_anew(lab: "Cluster") -> None:
 
 
 def test_up_does_not_hold_the_callers_pipes(lab: "Cluster") -> None:
-    """A caller that reads up's or restart's output to its end is not kept waiting by a daemon."""
+    """A caller that reads the output of up or restart to its end does not wait for a daemon."""
     lab.tool("down")
     env = {**os.environ, "SLURMHOOKS_CLUSTER": lab.name}
     for verb in ("up", "restart"):
@@ -228,7 +228,7 @@ def test_up_does_not_hold_the_callers_pipes(lab: "Cluster") -> None:
 
 
 def test_no_process_outlives_down(lab: "Cluster") -> None:
-    """Down ends daemons, jobs and what users left running, and leaves nothing mounted."""
+    """Down ends daemons, jobs and users' remaining processes, and leaves nothing mounted."""
     lab.user("alice", "sbatch", "-o", "/dev/null", "--wrap", "sleep 1000", check=True)
     lab.user("bob", "sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 </dev/null &", check=True)
     lab.wait(lambda: "RUNNING" in lab.root("squeue", "-h", "-o", "%T").stdout, what="running job")
@@ -241,7 +241,7 @@ def test_no_process_outlives_down(lab: "Cluster") -> None:
 
 
 def test_a_command_in_a_cluster_that_is_down_is_125(lab: "Cluster") -> None:
-    """The exit code can't be taken for the command's, and the one line says what to do."""
+    """The exit code differs from those of commands, and the line says what to do."""
     lab.tool("down")
     for done in (lab.root("true"), lab.user("alice", "true"), lab.call("restart")):
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (125, "", 1)
@@ -249,7 +249,7 @@ def test_a_command_in_a_cluster_that_is_down_is_125(lab: "Cluster") -> None:
 
 
 def test_a_killed_run_takes_its_command_with_it(lab: "Cluster") -> None:
-    """A command does not go on after the `run exec` that started it was killed."""
+    """A command ends when the `run exec` that started it is killed."""
     env = {**os.environ, "SLURMHOOKS_CLUSTER": lab.name}
     process = subprocess.Popen([sys.executable, str(RUN), "exec", lab.release, "sleep", "4242"], env=env)
     try:
@@ -262,7 +262,7 @@ def test_a_killed_run_takes_its_command_with_it(lab: "Cluster") -> None:
 
 @pytest.mark.parametrize("state", ["up", "down"])
 def test_files_go_in_and_come_out(lab: "Cluster", tmp_path: Path, state: str) -> None:
-    """Put and get keep bytes and mode, make directories, and work whether it is up or down."""
+    """Put and get keep bytes and mode, create directories, and work whether the cluster is up or down."""
     if state == "down":
         lab.tool("down")
     source, target = tmp_path / "in", tmp_path / "out"
@@ -277,7 +277,7 @@ def test_files_go_in_and_come_out(lab: "Cluster", tmp_path: Path, state: str) ->
 
 
 def test_a_file_that_is_absent_is_an_error(lab: "Cluster", tmp_path: Path) -> None:
-    """Get of nothing fails, names the path and makes no file."""
+    """Get of a missing file fails, names the path and creates no file."""
     done = lab.call("get", "/no/such/file", str(tmp_path / "out"))
     assert done.returncode == 1
     assert "/no/such/file" in done.stderr
@@ -285,7 +285,7 @@ def test_a_file_that_is_absent_is_an_error(lab: "Cluster", tmp_path: Path) -> No
 
 
 def test_links_inside_do_not_lead_outside(lab: "Cluster", tmp_path: Path) -> None:
-    """An absolute link in the cluster leads to the cluster's file, never to the host's."""
+    """An absolute link in the cluster leads to the cluster's file, not to the host's."""
     lab.put("inside\n", "/srv/target")
     lab.root("ln", "-sfn", "/srv", "/opt/link", check=True)
     assert lab.tool("get", "/opt/link/target", "-") == "inside\n"
@@ -295,7 +295,7 @@ def test_links_inside_do_not_lead_outside(lab: "Cluster", tmp_path: Path) -> Non
 
 
 def test_files_stay_over_down_and_jobs_do_not(lab: "Cluster") -> None:
-    """Down and up keep files and local.conf, write slurm.conf anew and forget jobs; --fresh forgets all."""
+    """Down and up keep files and local.conf, rewrite slurm.conf and remove jobs; --fresh removes everything."""
     original = lab.root("cat", "/etc/slurm/slurm.conf").stdout
     local = lab.root("cat", "/etc/slurm/local.conf").stdout
     lab.put(local + "MaxArraySize=77\n", "/etc/slurm/local.conf")
@@ -313,7 +313,7 @@ def test_files_stay_over_down_and_jobs_do_not(lab: "Cluster") -> None:
 
 
 def test_restart_keeps_jobs(lab: "Cluster") -> None:
-    """Restart gives new daemons that still know the old jobs."""
+    """After restart, new daemons still have the old jobs."""
     job = lab.user(
         "alice", "sbatch", "--parsable", "-H", "-o", "/dev/null", "--wrap", "true", check=True
     ).stdout.strip()
@@ -325,7 +325,7 @@ def test_restart_keeps_jobs(lab: "Cluster") -> None:
 
 
 def test_a_slurmctld_that_dies_is_told_with_its_reason(lab: "Cluster") -> None:
-    """Restart fails with slurmctld's own words; up starts what is missing once the cause is gone."""
+    """Restart fails with slurmctld's own message; up starts the missing daemons after the cause is removed."""
     local = lab.root("cat", "/etc/slurm/local.conf").stdout
     lab.put(local + "JobSubmitPlugins=no_such_plugin\n", "/etc/slurm/local.conf")
     try:
@@ -340,7 +340,7 @@ def test_a_slurmctld_that_dies_is_told_with_its_reason(lab: "Cluster") -> None:
 
 
 def test_log_prints_each_daemons_log(lab: "Cluster") -> None:
-    """There is a log of slurmctld, of all slurmd and of one node, up or down."""
+    """Log prints the log of slurmctld, of all slurmd and of one node, whether the cluster is up or down."""
     assert "slurmctld version" in lab.log("slurmctld")
     lab.tool("down")
     assert lab.log("slurmd") == lab.log("n1") != ""
@@ -357,7 +357,7 @@ def test_two_calls_of_up_at_a_time_agree(lab: "Cluster") -> None:
 
 
 def test_an_up_that_is_interrupted_leaves_nothing_running(lab: "Cluster") -> None:
-    """A signal while daemons start ends them, never leaves half of them; the next up is a clean one."""
+    """A signal while daemons start ends all of them; the next up is clean."""
     lab.tool("down")
     env = {**os.environ, "SLURMHOOKS_CLUSTER": lab.name}
     process = subprocess.Popen([sys.executable, str(RUN), "up", lab.release], env=env, stderr=subprocess.PIPE)
@@ -368,14 +368,14 @@ def test_an_up_that_is_interrupted_leaves_nothing_running(lab: "Cluster") -> Non
     lab.wait(keeper_runs, what="start of the keeper")
     process.terminate()
     process.communicate(timeout=60)
-    # It may have been quicker than the signal: 0, or -15 while Python shuts down.
+    # It may have been faster than the signal: 0, or -15 while Python shuts down.
     assert process.returncode in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
     assert ("down" if process.returncode > 0 else "idle") in lab.tool("status")
     lab.tool("up")
 
 
 def test_install_puts_the_working_tree_in_and_switches_it_on(cluster: "Cluster") -> None:
-    """Slurmctld has loaded our plugin, users have our command, and a job still runs."""
+    """Slurmctld has loaded the plugin, users have the command, and jobs run."""
     assert "JobSubmitPlugins        = python\n" in cluster.root("scontrol", "show", "config", check=True).stdout
     cluster.user("alice", "slurmhooks", "--version", check=True)
     cluster.root("sh", "-c", "rm -f /etc/slurm/hooks.d/*.py; scancel -f -u alice; scancel -f -u bob")

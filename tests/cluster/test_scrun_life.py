@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The life of containers under a real scrun, from create to delete, and what may go wrong on the way."""
+"""The life of containers under a real scrun, from create to delete, with failures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ERROR_ID = re.compile(r"\(error ([0-9a-f]{8})\); please tell your administrators
 
 @pytest.fixture(scope="module")
 def lab(cluster: Cluster) -> Iterator[Cluster]:
-    """A cluster with scrun, without the hooks of others."""
+    """A cluster with scrun, without other hooks."""
     if not cluster.has_scrun:
         pytest.skip(f"Slurm {cluster.release} has no scrun")
     cluster.root("sh", "-c", f"rm -rf {HOOKS_D}/*; mkdir -p -m 1777 /scratch", check=True)
@@ -34,7 +34,7 @@ def lab(cluster: Cluster) -> Iterator[Cluster]:
 
 @pytest.fixture
 def alice(lab: Cluster) -> Iterator[User]:
-    """The user of most tests, with nothing left from the test before."""
+    """The user of most tests, with a clean state."""
     yield from clean(User(lab, "alice"))
 
 
@@ -45,16 +45,16 @@ def bob(lab: Cluster) -> Iterator[User]:
 
 
 def clean(user: User) -> Iterator[User]:
-    """Begin and end without containers, jobs and files."""
+    """Start and end each test without containers, jobs and files."""
     user.clean()
     yield user
     user.clean()
 
 
 LONG = ("/bin/sh", "-c", "trap exit TERM; echo started; sleep 600 & wait")
-"""A command that ends when it is told to: as process 1 of its container a plain sleep does not.
+"""A command that ends on SIGTERM; a plain sleep as process 1 of its container does not.
 
-Wait for its output: scrun says "running" earlier, and a step killed while it starts its container ends a minute later.
+Wait for its output: scrun reports "running" earlier, and a step killed during the start ends a minute later.
 """
 COPY = """
 PLACE = "/tmp/staged-%s-%s"
@@ -92,7 +92,7 @@ def stage_out(container):
 def test_create_start_state_delete(alice: User) -> None:
     """A container is staged in, runs, is staged out, and leaves nothing behind."""
     install(alice.cluster, COPY)
-    # While its anchor ends, scrun may not answer the other commands.
+    # While the anchor ends, other commands of scrun may get no answer.
     alice.bundle("/bin/sh", "-c", "echo inside; while test ! -e /etc/go; do sleep 0.1; done")
     code, output = alice.create("demo")
     assert code == 0, output
@@ -138,7 +138,7 @@ def test_delete_of_a_running_container(alice: User) -> None:
 
 
 def test_exits_at_once(alice: User) -> None:
-    """A container that has ended before anybody looks is staged in and out like any other."""
+    """A container that ends at once is staged in and out like any other."""
     install(alice.cluster, COPY)
     alice.bundle("/bin/true")
     code, output = alice.create("demo")
@@ -151,7 +151,7 @@ def test_exits_at_once(alice: User) -> None:
 
 @pytest.mark.parametrize("how", ["scancel", "kill", "delete"])
 def test_given_up_while_staging(alice: User, how: str) -> None:
-    """stage_in is told, stage_out comes after it, create returns, and nothing is left."""
+    """stage_in is notified, stage_out runs after it, create returns, and nothing is left."""
     install(alice.cluster, SLOW)
     alice.bundle("/bin/true")
     alice.create_in_background("demo")
@@ -170,7 +170,7 @@ def test_given_up_while_staging(alice: User, how: str) -> None:
 
 
 def test_a_handler_that_never_looks(alice: User) -> None:
-    """A cancelled container is not started, even if its handlers went on to the end."""
+    """A cancelled container is not started, even if its handlers ran to the end."""
     install(
         alice.cluster,
         """
@@ -199,12 +199,12 @@ def test_a_handler_that_never_looks(alice: User) -> None:
 
 
 def test_job_times_out_while_staging(alice: User) -> None:
-    """The end of the job's time is noticed like any other end."""
+    """At the end of the job's time limit the container is staged out like at any other end."""
     install(alice.cluster, SLOW)
     alice.bundle("/bin/true")
     alice.create_in_background("demo", SCRUN_TIMELIMIT="1", seconds=200)
     alice.wait_trace("demo in")
-    # A minute is the least limit there is, and Slurm looks every half minute.
+    # A minute is the smallest limit, and Slurm checks every half minute.
     alice.wait(lambda: "demo out True" in alice.trace(), "end of the job's time", 180)
     assert alice.trace() == ["demo in", "demo told", "demo out True"]
     alice.exit_code("demo")
@@ -212,7 +212,7 @@ def test_job_times_out_while_staging(alice: User) -> None:
 
 
 def test_interrupted_create(alice: User) -> None:
-    """SIGINT ends `scrun create` and leaves the anchor to stage in: deleting the container then ends all."""
+    """SIGINT ends `scrun create` while the anchor stages in; deleting the container then ends everything."""
     install(alice.cluster, SLOW)
     alice.bundle("/bin/true")
     alice.create_in_background("demo")
@@ -237,7 +237,7 @@ def stage_out(container):
 
 
 def test_stage_in_refuses(alice: User) -> None:
-    """The user reads the handler's words, the container does not run, the job is over, `create` fails if it can."""
+    """After a refusal the user reads the handler's text, the container does not run, and the job ends."""
     install(alice.cluster, REFUSE)
     alice.bundle("/bin/sh", "-c", "echo never")
     code, _ = alice.create("demo")
@@ -246,7 +246,7 @@ def test_stage_in_refuses(alice: User) -> None:
     assert "no containers today" in output
     assert "please come back tomorrow" in output
     assert "Traceback" not in output
-    # 24.11's `create` says 0 whatever stage_in says (anchor.c:stop_anchor sends a good pid).
+    # 24.11's `create` always ends with 0 (anchor.c:stop_anchor sends a valid pid).
     assert code == (0 if alice.cluster.release == "24.11" else 1)
     alice.wait_job_over()
     assert "never" not in alice.output("demo")
@@ -270,7 +270,7 @@ def test_stage_in_has_a_bug(alice: User) -> None:
         """,
     )
     alice.bundle("/bin/sh", "-c", "echo never")
-    # `create` may return before stage_in has (anchor.c:_on_startup_con, if the job was there very early).
+    # `create` may return before stage_in (anchor.c:_on_startup_con, if the job existed very early).
     code, _ = alice.create("demo", options="-v")
     alice.wait_output("demo", "please tell your administrators")
     output = alice.output("demo")
@@ -311,7 +311,7 @@ def broken(container):
 
 @pytest.mark.parametrize("failure", ['raise Reject("the archive is full")', 'raise RuntimeError("disk on fire")'])
 def test_stage_out_fails(alice: User, failure: str) -> None:
-    """It is logged, the staged data stays, and the log names it."""
+    """A failure of stage_out is logged, the staged data remains, and the log names it."""
     install(alice.cluster, COPY.replace("        remove_tree(container.bundle)", f"        {failure}"))
     alice.bundle("/bin/sh", "-c", "echo result > /etc/result")
     code, output = alice.create("demo")
@@ -327,7 +327,7 @@ def test_stage_out_fails(alice: User, failure: str) -> None:
 
 
 def test_several_containers_of_several_users(alice: User, bob: User) -> None:
-    """Containers of two users at once do not meet."""
+    """Containers of two users at the same time do not interfere."""
     install(alice.cluster, COPY)
     names = ("one", "two", "three")
     for user in (alice, bob):
@@ -347,7 +347,7 @@ def test_several_containers_of_several_users(alice: User, bob: User) -> None:
 
 @pytest.mark.parametrize("way", ["salloc", "sbatch"])
 def test_inside_an_allocation(alice: User, way: str) -> None:
-    """In a job, the container runs in that job, which goes on when it has ended."""
+    """In a job, the container runs in that job, which continues after it."""
     install(alice.cluster, COPY)
     alice.bundle("/bin/sh", "-c", "echo in job $SLURM_JOB_ID")
     script = (
@@ -366,7 +366,7 @@ def test_inside_an_allocation(alice: User, way: str) -> None:
 
 
 def test_read_only_bundle(alice: User) -> None:
-    """A bundle that its user cannot write to is staged like any other; writing into it fails with its name."""
+    """A bundle that its user cannot write is staged like any other; writing into it fails with its name."""
     install(alice.cluster, COPY)
     alice.bundle("/bin/sh", "-c", "echo inside")
     alice.sh("chmod -R a-w bundle")
@@ -411,7 +411,7 @@ def test_no_configuration(alice: User, change: str, said: str) -> None:
 
 
 def test_wrong_configuration(alice: User) -> None:
-    """What scrun does not look at, container.config does: the user reads file and place."""
+    """container.config reports errors that scrun ignores, with file and place."""
     install(alice.cluster, "@hook.scrun.stage_in\ndef stage_in(container):\n    container.config\n")
     alice.bundle("/bin/true")
     alice.sh("""sed -i 's/"mounts": \\[/"mounts": [7,/' bundle/config.json""")
@@ -422,7 +422,7 @@ def test_wrong_configuration(alice: User) -> None:
 
 
 def test_disk_full(alice: User) -> None:
-    """The user reads which file did not fit, and what was copied of it is gone."""
+    """If a file does not fit, the user reads its name, and its partial copy is removed."""
     install(alice.cluster, COPY.replace('PLACE = "/tmp/staged-%s-%s"', 'PLACE = "/scratch/%s-full/%s"'))
     alice.cluster.root(
         "sh",
@@ -445,7 +445,7 @@ def test_disk_full(alice: User) -> None:
 
 
 def test_python_starts_only_to_stage(alice: User) -> None:
-    """What stages nothing opens neither our plugin nor Python: the dynamic linker's own account of it."""
+    """Commands that stage nothing open neither the plugin nor Python, according to the dynamic linker."""
     install(alice.cluster, COPY)
     alice.bundle(*LONG)
     assert alice.create("demo")[0] == 0
@@ -461,7 +461,7 @@ def test_python_starts_only_to_stage(alice: User) -> None:
 
 
 def test_create_itself_has_no_python(alice: User) -> None:
-    """While the anchor stages in, the waiting `scrun create` has not even loaded libpython, given a manifest."""
+    """With a manifest, `scrun create` does not load libpython while it waits for the anchor's staging."""
     install(alice.cluster, SLOW)
     plugstack = alice.cluster.root("cat", "/etc/slurm/plugstack.conf", check=True).stdout
     alice.cluster.put("", "/etc/slurm/plugstack.conf")

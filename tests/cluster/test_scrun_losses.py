@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How many containers scrun loses by itself, and that it loses no more of them with us: statistics."""
+"""Statistics: scrun loses containers by itself, and not more of them with slurmhooks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 COUNT = 100
 BATCH = 20
-"""Both kinds take turns, as the machine may be busier at one time than at another."""
+"""Both kinds take turns, because the load of the machine varies."""
 MARGIN = 10
-"""More than twice as many as scrun alone: with none lost by either, ours would be worse by a tenth of all."""
+"""Containers that may be lost beyond twice the number of scrun alone: a tenth of all."""
 OURS = "/etc/slurm/scrun.lua"
 PLUGSTACK = "/etc/slurm/plugstack.conf"
 EMPTY = """
@@ -39,7 +39,7 @@ __all__ = ["alice", "lab"]  # fixtures
 
 
 def losses(user: User, count: int) -> int:
-    """Create containers one after the other; return how many scrun has lost. All others must have come to their end."""
+    """Create containers one after the other; return how many scrun has lost. All others must have ended regularly."""
     user.bundle("/bin/true")
     for number in range(count):
         name = f"box{number}"
@@ -60,7 +60,7 @@ def put(cluster: Cluster, files: dict[str, str]) -> None:
 
 @pytest.mark.soak
 def test_losses(alice: User, record_property: Callable[[str, object], None]) -> None:
-    """scrun loses containers with an empty scrun.lua and without any plugin of ours, and not many more with ours."""
+    """scrun loses containers with an empty scrun.lua and without slurmhooks, and not many more with slurmhooks."""
     cluster = alice.cluster
     install(cluster, HOOKS)
     files = {path: cluster.root("cat", path, check=True).stdout for path in (OURS, PLUGSTACK)}

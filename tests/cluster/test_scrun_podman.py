@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Podman with scrun as its OCI runtime, staged by the ported example.
 
-Its packages go into the layer of the test's cluster, not into the root file system.
+Its packages are installed in the layer of the test's cluster, not in the root file system.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["alice", "lab"]  # fixtures
 
 
 def install_podman(cluster: Cluster) -> None:
-    """Install it, or skip the test when it cannot be downloaded."""
+    """Install podman, or skip the test if it cannot be downloaded."""
     if cluster.root("which", "podman").returncode == 0:
         return
     done = cluster.call("add", *PACKAGES, timeout=ADD_SECONDS)
@@ -48,7 +48,7 @@ def install_podman(cluster: Cluster) -> None:
 
 @pytest.fixture
 def podman(alice: User) -> User:
-    """A user with podman, an image, and the ported example as the site's hooks."""
+    """A user with podman, an image, and the ported example as hook file."""
     install_podman(alice.cluster)
     alice.cluster.root("sh", "-c", f"rm -f {HOOKS_D}/*", check=True)
     alice.cluster.put(PROJECT / "contrib/scrun/staging.py", f"{HOOKS_D}/staging.py")
@@ -74,7 +74,7 @@ def run(user: User, *command: str, options: str = "") -> str:
 
 
 def test_podman_run(podman: User) -> None:
-    """`podman run` runs a container as a job of the user, gives its output back, and leaves nothing staged."""
+    """`podman run` runs a container as a job of the user, returns its output, and leaves nothing staged."""
     output = run(podman, "/bin/sh", "-c", "echo inside; id -u; echo job $SLURM_JOB_ID")
     assert "inside\n0\njob " in output
     podman.wait_job_over()
@@ -83,7 +83,7 @@ def test_podman_run(podman: User) -> None:
 
 
 def test_podman_with_a_volume(podman: User) -> None:
-    """A volume is copied to the job and what the container changed in it comes back."""
+    """A volume is copied to the job, and the container's changes are copied back."""
     podman.sh("mkdir -p bundle-volume; echo input > bundle-volume/in")
     output = run(podman, "/bin/sh", "-c", "cat /v/in; echo made > /v/out", options="-v ~/bundle-volume:/v")
     assert "input" in output

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What handlers see and can do under a real scrun, and the ported example of the manual."""
+"""What handlers can read and do under a real scrun, and the ported example of the manual."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def commands(container, where):
 
 
 def told(user: User, name: str) -> dict[str, Any]:
-    """Return what a handler told of its container."""
+    """Return the record of a handler about its container."""
     path = f"/tmp/staged-alice-{name}.json"
     user.wait(lambda: user.sh(f"cat {path}", check=False).endswith("}"), f"report {name}")
     found: dict[str, Any] = json.loads(user.sh(f"cat {path}; rm {path}"))
@@ -44,7 +44,7 @@ def told(user: User, name: str) -> dict[str, Any]:
 
 
 def test_what_a_handler_sees(alice: User) -> None:
-    """Both calls see every argument that Lua gets, paths as set, and the job's environment in both."""
+    """Handlers of both calls have every argument that Lua gets, assigned paths, and the job's environment."""
     install(
         alice.cluster,
         TELL
@@ -91,7 +91,7 @@ def stage_out(container):
 
 
 def test_commands(alice: User) -> None:
-    """Commands run where scrun runs and on the job's nodes, with their status and all of their output."""
+    """Commands run on scrun's machine and on the job's nodes, with their status and complete output."""
     install(
         alice.cluster,
         TELL
@@ -121,7 +121,7 @@ def stage_out(container):
         assert results[4] == [0, f"{job}\ndemo\n"]
     assert seen["nul"] == "a\0b"
     assert seen["killed"] == 137
-    # scrun's own allocator_command loses the status here to its reaper of children.
+    # scrun's own allocator_command loses the status here, because scrun reaps the child.
     assert told(alice, "out")["statuses"] == [3] * 30
     alice.expect_nothing_left()
 
@@ -130,7 +130,7 @@ LEVELS = ("error", "info", "verbose", "debug", "debug2", "debug3")
 
 
 def test_log_levels(alice: User) -> None:
-    """Every level reaches scrun's log under its own threshold, users' messages always, each line a record."""
+    """Each level reaches scrun's log if the log's level allows it, users' messages always, each line as a record."""
     lines = "\n    ".join(f'log.{level}("at %s", "{level}", n=1)' for level in LEVELS)
     install(
         alice.cluster,
@@ -145,7 +145,7 @@ def test_log_levels(alice: User) -> None:
         name = f"demo{count}"
         code, output = alice.create(name, options=option)
         assert code == 0, output
-        # `create` may return before stage_in has (anchor.c:_on_startup_con, if the job was there very early).
+        # `create` may return before stage_in (anchor.c:_on_startup_con, if the job existed very early).
         alice.wait_output(name, "and more")
         output = alice.output(name)
         seen[count] = [level for level in LEVELS if f"slurmhooks: at {level} n=1" in output]
@@ -161,7 +161,7 @@ ODD = "bundle -rf 'it' \"is\" $HOME\nend"
 
 
 def test_odd_names(alice: User) -> None:
-    """A bundle whose path holds blanks, quotes, a newline and a leading dash is staged in and out like any other."""
+    """A bundle with blanks, quotes, a newline and a leading dash in its path is staged in and out like any other."""
     alice.cluster.put(PROJECT / EXAMPLE, "/etc/slurm/hooks.d/life.py")
     bundle = alice.bundle("/bin/sh", "-c", "cat '/etc/-n a'; echo new > '/etc/b\nc'", path=ODD)
     alice.sh(f"echo odd > {shlex.quote(bundle)}/rootfs/etc/'-n a'")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whatever users have in their environment and directories, the same hooks run in the same Python."""
+"""The same hooks run in the same Python, whatever users have in their environment and directories."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -57,7 +57,7 @@ CASES = {
     "cwd": (f"cd {HOSTILE_D}", {}),
     "HOME": ("cd", {"HOME": f"{HOSTILE_D}/home"}),
     "broken-HOME": ("cd /", {"HOME": "/no/such/place"}),
-    # Slurm's own commands refuse a folder that was deleted.
+    # Slurm's own commands refuse a deleted folder.
     "unreadable-cwd": ("cd /home/alice/closed && chmod 0 .", {}),
     "PYTHONSTARTUP": ("cd", {"PYTHONSTARTUP": f"{HOSTILE_D}/startup.py", "PYTHONINSPECT": "1"}),
     "switches": (
@@ -76,7 +76,7 @@ TOGETHER = {
     "all": (CASES["cwd"][0], {name: value for _, env in reversed(CASES.values()) for name, value in env.items()}),
     "unreadable": (CASES["unreadable-cwd"][0], CASES["broken-HOME"][1]),
 }
-"""All at once, for the commands that start Python in the same way as srun."""
+"""All traps together, for the commands that start Python in the same way as srun."""
 COMMANDS = {
     "srun": "srun -Q true",
     "salloc": "salloc -Q srun -Q true",
@@ -86,7 +86,7 @@ COMMANDS = {
 
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
-    """A site whose handlers write down which Python they run in, and a user with traps in every folder."""
+    """A site whose handlers record the Python that they run in, and a user with traps in every folder."""
     with site(cluster) as made:
         made.hooks(note=HOOKS)
         made.plugstack("required spank_python.so")
@@ -97,7 +97,7 @@ def lent(cluster: "Cluster") -> Iterator[Site]:
 
 
 def told(lent: Site, command: str, before: str, env: dict[str, str]) -> tuple[int, str, dict[str, list[object]]]:
-    """Run a command; return its exit code and output, and what was written down place by place."""
+    """Run a command; return its exit code and output, and the records by place."""
     lent.wait_until_idle()
     lent.forget_records()
     done = lent.shell(f"{before}; {COMMANDS[command]}", **env)
@@ -111,7 +111,7 @@ def told(lent: Site, command: str, before: str, env: dict[str, str]) -> tuple[in
 
 @pytest.fixture(scope="module")
 def plain(lent: Site) -> dict[str, dict[str, list[object]]]:
-    """What the commands say of themselves with nothing in their way."""
+    """The records of the commands without traps."""
     return {command: told(lent, command, "cd", {})[2] for command in COMMANDS}
 
 
@@ -129,7 +129,7 @@ def plain(lent: Site) -> dict[str, dict[str, list[object]]]:
 def test_hostile(
     lent: Site, plain: dict[str, dict[str, list[object]]], command: str, before: str, env: dict[str, str]
 ) -> None:
-    """The command works, without a word, and every handler in every process sees the same Python as without it."""
+    """The command works without a message, and every handler in every process runs in the same Python as without it."""
     code, output, places = told(lent, command, before, env)
     lent.root("chmod 755 ~alice/closed")
     assert code == 0, output

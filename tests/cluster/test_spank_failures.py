@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a refusal does, for each callback and each of srun, salloc and sbatch: spank(8), section Errors.
+"""The effect of a refusal, for each callback and each of srun, salloc and sbatch: spank(8), section Errors.
 
-The manual's table has it as exit code, node drained, job failed; here are also whether the program ran and whether the
-user sees the text.
+The manual's table has exit code, node drained and job failed; these tests also check whether the program ran and
+whether the user sees the text.
 """
 
 import contextlib
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one command.
+    """The result of one command.
 
     Attributes:
-        exit: of srun or salloc; of sbatch 0 if it submitted.
-        job: its state in the end; None: there was no job.
-        drains: the node was taken out of service.
-        ran: the user's program ran.
-        says: the user saw the text of the refusal.
+        exit: exit code of srun or salloc; of sbatch 0 if it submitted.
+        job: final state of the job; None: no job was made.
+        drains: whether the node was drained.
+        ran: whether the user's program ran.
+        says: whether the user saw the text of the refusal.
     """
 
     exit: int
@@ -45,8 +45,8 @@ class Row:
 
     Attributes:
         command: srun, salloc (with an srun inside) or sbatch (likewise).
-        callback: which refuses.
-        context: where it does.
+        callback: that refuses.
+        context: in which it does.
         result: since 23.11.
         before: on 22.05, if that differs.
     """
@@ -72,7 +72,7 @@ IGNORED = Result(0, "COMPLETED")
 IGNORED_SILENT = replace(IGNORED, says=False)
 PROLOG = Result(182, "gone", drains=True, says=False)
 EPILOG = replace(LOGGED, drains=True)
-# Of sbatch, the exit code says whether it submitted.
+# The exit code of sbatch says whether it submitted.
 BATCH_FAILS = Result(0, "FAILED")
 BATCH_DRAINS = replace(BATCH_FAILS, drains=True)
 BATCH_DRAINS_SILENT = replace(BATCH_DRAINS, says=False)
@@ -140,9 +140,9 @@ OVER = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT")
 
 
 def play(lent: Site, command: str, fail: str, node: str, drains: bool = False) -> tuple[Result, str]:
-    """Run one command on one node with a refusal in one place; return what came of it, and all that was said.
+    """Run one command on one node with a refusal in one place; return the result and the complete output.
 
-    A node that is expected to drain may do so late: it is waited for, or the next row on it would have the blame.
+    If the node is expected to drain, wait for it, because it may drain late and disturb the next row.
     """
     name = f"{command}-{fail}".replace("@", "-")
     done = lent.shell(f"cd; {COMMANDS[command].format(node=node, name=name)}", FAIL=fail)
@@ -159,13 +159,13 @@ def play(lent: Site, command: str, fail: str, node: str, drains: bool = False) -
     if done.returncode == 0 or "llocated" in output or command != "sbatch":
         lent.cluster.wait(over, what=f"end of {name}: {output}")
     state = row.get("JobState")
-    # A node is drained, and an epilog over, a little after the job.
+    # A node is drained, and an epilog ends, a little after the job.
     lent.cluster.wait(
         lambda: "COMPLETING" not in lent.root(f"scontrol --oneliner show node {node}"),
         what=f"end of {name}",
     )
     if drains:
-        with contextlib.suppress(AssertionError):  # the row's comparison says it better
+        with contextlib.suppress(AssertionError):  # the comparison of the row has a better message
             lent.cluster.wait(lambda: node in lent.drained(), what=f"drained {node}")
     drains = node in lent.drained()
     if drains:
@@ -174,7 +174,7 @@ def play(lent: Site, command: str, fail: str, node: str, drains: bool = False) -
         output += lent.shell(f"cat {name}.out 2> /dev/null").stdout
     return Result(
         exit=done.returncode,
-        # Slurm's word for it depends on who is quicker.
+        # Slurm's word for it depends on timing.
         job="gone" if "prolog" in fail and state in ("FAILED", "CANCELLED", "NODE_FAIL") else state,
         drains=drains,
         ran="IT_RAN" in output.split("\n"),
@@ -187,7 +187,7 @@ Found = dict[tuple[str, str, str], tuple[Result, str]]
 
 @pytest.fixture(scope="module")
 def refusing(cluster: "Cluster") -> Iterator[Site]:
-    """A site whose handlers refuse where they are told to."""
+    """A site whose handlers refuse on request."""
     with site(cluster) as lent:
         lent.hooks(failing=(HERE / "failing.py").read_text())
         lent.plugstack("required spank_python.so")
@@ -196,7 +196,7 @@ def refusing(cluster: "Cluster") -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def found(refusing: Site) -> Found:
-    """All rows, played on all nodes side by side."""
+    """All rows, played on all nodes in parallel."""
     nodes: queue.Queue[str] = queue.Queue()
     for node in refusing.root("sinfo --noheader --Node --format %N").split():
         if node not in nodes.queue:
@@ -217,7 +217,7 @@ def found(refusing: Site) -> Found:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.command}-{row.callback}-{row.context}")
 def test_required(found: Found, refusing: Site, row: Row) -> None:
-    """With a required plugin, a refusal does what the manual says; where it does not, the row has a comment."""
+    """With a required plugin, a refusal has the effect of the manual; rows that differ have a comment."""
     result, output = found[row.command, row.callback, row.context]
     assert result == row.expected(refusing.release), output
     if result.says:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What handlers can do: environments, the task's command, the log, codes of refusals, questions to Slurm."""
+"""What handlers can do: environments, the task's command, the log, codes of refusals, calls of Slurm."""
 
 import re
 from collections.abc import Iterator
@@ -22,21 +22,21 @@ def note(**fields):
 
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
-    """A site; each test brings its hook file."""
+    """A site; each test has its own hook file."""
     with site(cluster) as made:
         made.plugstack("required spank_python.so")
         yield made
 
 
 def settle(lent: Site) -> None:
-    """Leave nothing of an earlier test."""
+    """Remove everything of an earlier test."""
     lent.root("scancel --user=alice")
     lent.wait_until_idle()
     lent.resume()
 
 
 def use(lent: Site, text: str) -> None:
-    """Have one hook file, and no records."""
+    """Install one hook file, and remove records."""
     settle(lent)
     lent.hooks(hooks=HEAD + NOTE + text)
     lent.plugstack("required spank_python.so")
@@ -44,7 +44,7 @@ def use(lent: Site, text: str) -> None:
 
 
 def test_environment_of_a_job(lent: Site) -> None:
-    """Every callback before the program starts can set, change and delete what the program finds."""
+    """Every callback before the program starts can set, change and delete the program's variables."""
     use(
         lent,
         """
@@ -75,7 +75,7 @@ for callback in ("init", "init_post_opt", "local_user_init", "user_init", "task_
 
 
 def test_any_value(lent: Site) -> None:
-    """Values of any length and bytes come through both ways; what no process can hold is refused at once."""
+    """Values of any length and bytes are passed both ways; values that no process can have are refused at once."""
     use(
         lent,
         """
@@ -119,7 +119,7 @@ def back(spank):
 
 
 def test_environment_is_of_the_step(lent: Site) -> None:
-    """What one task's handler writes is for that task only; what the step's handlers write is for all."""
+    """Writes of a task's handler apply only to that task; writes of the step's handlers apply to all."""
     use(
         lent,
         """
@@ -139,7 +139,7 @@ def task(spank):
 
 
 def test_nothing_is_written_by_a_refusal(lent: Site) -> None:
-    """When a later handler refuses, or ignores its own bug, what was written before is not, or is, applied."""
+    """If a later handler refuses, earlier writes are not applied; if it ignores its own bug, they are."""
     use(
         lent,
         """
@@ -165,7 +165,7 @@ def end(spank):
 
 
 def test_job_control_environment(lent: Site) -> None:
-    """In prolog and epilog it is there as SPANK_*, whatever the length, and for handlers by its own name, to read."""
+    """Prolog and epilog have the job control environment as SPANK_*, of any length; handlers read it by name."""
     use(
         lent,
         """
@@ -221,7 +221,7 @@ def too_late(spank):
 
 
 def test_prepend_task_argv(lent: Site) -> None:
-    """A handler can put words before the task's command; before 23.11 it is told that Slurm cannot."""
+    """A handler can put words before the task's command; before 23.11 it gets an error that Slurm cannot."""
     use(
         lent,
         """
@@ -290,7 +290,7 @@ def say(spank):
 
 
 def test_codes_of_refusals(lent: Site) -> None:
-    """From 25.05 on, ESPANK_JOB_FAILURE in init fails the job and leaves the node in service; other codes drain it."""
+    """From 25.05 on, ESPANK_JOB_FAILURE in init fails the job and keeps the node in service; other codes drain it."""
     use(
         lent,
         """
@@ -324,7 +324,7 @@ def refuse(spank):
 
 
 def test_restart_count(lent: Site) -> None:
-    """A job that was requeued knows how often, from where Slurm tells on, in its batch step and others."""
+    """A requeued job has its restart count in the batch step and in others, as soon as Slurm provides it."""
     use(
         lent,
         """
@@ -345,7 +345,7 @@ for callback in ("init", "user_init", "task_init", "exit"):
         return not completing and (lent.job(job)["JobState"], lent.job(job)["Restarts"]) == ("PENDING", "1")
 
     lent.cluster.wait(requeued, what="requeued job")
-    # Slurm would wait two minutes; within the same second slurmd of 22.05 would take it for the one that was killed.
+    # Slurm would wait two minutes; within the same second slurmd of 22.05 would confuse it with the killed one.
     lent.root(f"scontrol update jobid={job} starttime=now+2")
     lent.cluster.wait(lambda: lent.job(job)["JobState"] == "COMPLETED", what="end of the second run")
     lent.wait_for_records(2, step="0", callback="exit")
@@ -381,7 +381,7 @@ def ask_library(spank):
 
 
 def test_ask_slurm(lent: Site) -> None:
-    """A handler may ask Slurm about its job, by a command or by the library, in a job array too."""
+    """A handler may query Slurm about its job, with a command or the library, in a job array too."""
     use(lent, ASK)
     done = lent.shell("sbatch --parsable --no-requeue --array=2,5 --comment=asked -o /dev/null --wrap true")
     job = int(done.stdout)
@@ -449,7 +449,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("required", [True, False])
 def test_a_line_that_cannot_be_loaded(lent: Site, name: str, required: bool) -> None:
-    """What cannot be loaded fails closed on a required line, and is left out on an optional one; the user is told."""
+    """Files that cannot be loaded fail closed on a required line and are ignored on an optional one, with a message."""
     text, row = WRONG[name]
     settle(lent)
     lent.hooks(wrong=text)
@@ -474,7 +474,7 @@ def test_a_line_that_cannot_be_loaded(lent: Site, name: str, required: bool) -> 
     ids=["files", "lines", "variable", "line-twice"],
 )
 def test_two_options_of_one_name(lent: Site, second: str, rows: list[str]) -> None:
-    """Two options of one name, or of one variable, are refused, in one file as across lines."""
+    """Two options with the same name or variable are refused, in one file and across lines."""
     make = "from slurmhooks import hook\noption = hook.spank.option('{}', usage='x')\n".format
     settle(lent)
     lent.hooks(one=make("opt-same"), two=make(second))
@@ -486,7 +486,7 @@ def test_two_options_of_one_name(lent: Site, second: str, rows: list[str]) -> No
 
 
 def test_slurmd(lent: Site) -> None:
-    """A refusal in slurmd's own init keeps slurmd from starting; without it, it starts."""
+    """A refusal in slurmd's own init prevents slurmd from starting; without it, slurmd starts."""
     use(
         lent,
         """

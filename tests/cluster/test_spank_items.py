@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every callback in every context, and every item there, as one hook file that records all it sees has found them."""
+"""Every callback in every context, and every item there, recorded by one hook file."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ IN_STEPS = {"init", "init_post_opt", "task_post_fork", "exit"}
 
 @dataclass
 class Recorded:
-    """What the probe wrote down on one release.
+    """The probe's records on one release.
 
     Attributes:
         version: of Slurm.
-        runs: by name: each with the id of its job and its records.
+        runs: by name: the id of the job and its records.
         slurmd: the records of slurmd's own start and end.
     """
 
@@ -37,14 +37,14 @@ class Recorded:
     slurmd: list[Record] = field(default_factory=list)
 
     def all(self) -> Iterator[tuple[Truth, Record]]:
-        """Return every record of a job, with what it must say."""
+        """Return every record of a job, with the expected values."""
         for run, job_id, records in self.runs.values():
             for record in records:
                 yield Truth(run, record, job_id, self.version), record
 
 
 def watch(lent: Site, run: Run) -> tuple[Run, int, list[Record]]:
-    """Run a command, and return all that was recorded until its job was over and gone."""
+    """Run a command, and return the records until its job has ended completely."""
     lent.forget_records()
     done = lent.shell(f"cd; {run.command}", MARK=run.name)
     assert "error" not in done.stdout.replace("error: n", ""), done.stdout
@@ -65,7 +65,7 @@ def watch(lent: Site, run: Run) -> tuple[Run, int, list[Record]]:
 
 @pytest.fixture(scope="module", params=["python", "manifest"])
 def recorded(cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[Recorded]:
-    """The records of all runs, with every process loading the hook file itself, and with a hook manifest."""
+    """The records of all runs, once with every process loading the hook file itself, once with a hook manifest."""
     conf = {
         "PrologFlags": "contain",
         "LaunchParameters": "enable_nss_slurm,use_interactive_step",
@@ -94,7 +94,7 @@ def where(record: Record) -> str:
 
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.item)
 def test_item(recorded: Recorded, item: Item) -> None:
-    """An item has the right value in each place where the table says that it works, and is refused in all others."""
+    """An item has the right value wherever the table says that it works, and is refused everywhere else."""
     answered = 0
     for truth, record in recorded.all():
         answer = record["items"][item.name]
@@ -105,7 +105,7 @@ def test_item(recorded: Recorded, item: Item) -> None:
             assert answer["item"] == item.item
             assert item.where.text in answer["text"], where(record)
         elif "_PID_TO_" in item.item and (extern or record["callback"] == "exit"):
-            # It works, but the probe has no task to ask for.
+            # It works, but the probe has no task for it.
             assert answer["error"] == "ESPANK_NOEXIST", where(record)
         else:
             assert answer.get("error", answer.get("value")) == truth.of(item.name), f"{where(record)}: {answer}"
@@ -115,7 +115,7 @@ def test_item(recorded: Recorded, item: Item) -> None:
 
 @pytest.mark.parametrize("name", ["job_local_to_global_id", "job_global_to_local_id"])
 def test_ids_past_the_end(recorded: Recorded, name: str) -> None:
-    """A task id that no task has is refused, and Slurm's memory behind the last task is not read."""
+    """A task id without a task is refused, and Slurm's memory behind the last task is not read."""
     asked = 0
     for _, record in recorded.all():
         for key, answer in record["items"].items():
@@ -126,7 +126,7 @@ def test_ids_past_the_end(recorded: Recorded, name: str) -> None:
 
 
 def test_step_names(recorded: Recorded) -> None:
-    """The name of a step is the one that Slurm's tools show, for the special ones too."""
+    """The name of a step is the one that Slurm's tools show, also for special steps."""
     names = set()
     for truth, record in recorded.all():
         if record["context"] == "remote":
@@ -136,7 +136,7 @@ def test_step_names(recorded: Recorded) -> None:
 
 
 def expected_calls(run: Run, place: Place) -> int:
-    """Return how often Slurm makes a call in one run."""
+    """Return how often Slurm makes each call in one run."""
     if place.context == "slurmd":
         return 0
     if place.context == "job_script":
@@ -154,7 +154,7 @@ def expected_calls(run: Run, place: Place) -> int:
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.callback}-{place.context}")
 def test_callback(recorded: Recorded, place: Place) -> None:
-    """Slurm makes each call once for each process, node or task, in the program and as the user in the table."""
+    """Slurm makes each call once for each process, node or task, in the program and as the user of the table."""
     for run, job_id, records in recorded.runs.values():
         found = [
             record for record in records if (record["callback"], record["context"]) == (place.callback, place.context)
@@ -183,7 +183,7 @@ def test_callback(recorded: Recorded, place: Place) -> None:
 
 
 def test_every_place_is_in_the_table(recorded: Recorded) -> None:
-    """The table of places and the contexts of the hooks say the same, and Slurm made a call in each place."""
+    """The table of places and the contexts of the hooks agree, and Slurm makes a call in each place."""
     stated = {(place.callback, place.context) for place in PLACES}
     assert stated == {
         (name.removeprefix("spank."), context)
@@ -197,7 +197,7 @@ def test_every_place_is_in_the_table(recorded: Recorded) -> None:
 
 @pytest.mark.parametrize("name", [run.name for run in RUNS])
 def test_options(recorded: Recorded, name: str) -> None:
-    """An option reads the same in every place after options are read: all programs, all steps, prolog and epilog."""
+    """An option has the same value everywhere after options are read: all programs, all steps, prolog and epilog."""
     run, _, records = recorded.runs[name]
     known = {(place.callback, place.context) for place in PLACES if place.options}
     for record in records:
@@ -221,7 +221,7 @@ def test_environment(recorded: Recorded) -> None:
 
 
 def test_job_control_environment(recorded: Recorded) -> None:
-    """What commands write into the job control environment is there in prolog and epilog; elsewhere it is refused."""
+    """Prolog and epilog have the commands' writes to the job control environment; elsewhere access is refused."""
     for run, _, records in recorded.runs.values():
         for record in records:
             control = record["control"]
@@ -242,7 +242,7 @@ def test_symbols(recorded: Recorded) -> None:
 
 
 def test_slurmd_has_nothing_but_the_version(recorded: Recorded) -> None:
-    """In slurmd every item but the version is refused."""
+    """In slurmd every item except the version is refused."""
     assert {record["callback"] for record in recorded.slurmd} == {"init", "slurmd_exit"}
     for record in recorded.slurmd:
         for item in ITEMS:

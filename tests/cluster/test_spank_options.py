@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Options of srun, sbatch and salloc: what a user may write, what each program makes of it, what is refused and how."""
+"""Options of srun, sbatch and salloc: notations, values in each program, and refusals."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ COMMANDS = ("srun", "salloc", "sbatch")
 
 @pytest.fixture(scope="module")
 def options(cluster: "Cluster") -> Iterator[Site]:
-    """A site with options of every kind, and a hook manifest, by which native code takes them."""
+    """A site with options of every kind, and a hook manifest, from which C registers them."""
     with site(cluster) as lent:
         lent.hooks(options=(HERE / "options.py").read_text())
         lent.plugstack("required spank_python.so")
@@ -29,7 +29,7 @@ def options(cluster: "Cluster") -> Iterator[Site]:
 
 def launch(lent: Site, command: str, arguments: str, program: str = "true", **env: str) -> tuple[int, str]:
     """Run a program by srun, by srun in salloc or by srun in sbatch; return exit code and output."""
-    # Epilogs outlive the command that made their job.
+    # Epilogs end after the command that made their job.
     lent.wait_until_idle()
     lent.forget_records()
     if command == "srun":
@@ -47,7 +47,7 @@ def launch(lent: Site, command: str, arguments: str, program: str = "true", **en
 
 
 def in_place(lent: Site, context: str, callback: str, **more: object) -> Any:
-    """Return the values in one place; they are the same in all processes."""
+    """Return the values in one place, which are the same in all processes."""
     found = [record["values"] for record in lent.wait_for_records(context=context, callback=callback, **more)]
     assert all(values == found[0] for values in found), found
     return found[0]
@@ -74,7 +74,7 @@ EACH_VALUE = {"opt-word": "SHOUT", "opt-number": 12, "opt-flag": True}
     ],
 )
 def test_values(options: Site, command: str, arguments: str, values: dict[str, Any]) -> None:
-    """A value reads the same in the command, in the step, in prolog and epilog."""
+    """A value is the same in the command, in the step, in prolog and epilog."""
     code, output = launch(options, command, arguments)
     assert code == 0, output
     context = "local" if command == "srun" else "allocator"
@@ -88,7 +88,7 @@ def test_values(options: Site, command: str, arguments: str, values: dict[str, A
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_variable_then_command_line(options: Site, command: str) -> None:
-    """The variable gives a value, the command line another: the last one wins everywhere."""
+    """If the variable and the command line give different values, the command line takes precedence everywhere."""
     env = {f"{ENV_FORM}opt_word": "variable", f"{ENV_FORM}opt_number": "3"}
     code, output = launch(options, command, "--opt-word=line", **env)
     assert code == 0, output
@@ -128,7 +128,7 @@ def test_refused(options: Site, command: str, arguments: str, env: dict[str, str
 @pytest.mark.parametrize("mode", ["manifest", "python"])
 @pytest.mark.parametrize("command", ["srun", "sbatch"])
 def test_refused_in_the_step(options: Site, command: str, mode: str) -> None:
-    """A value that only slurmstepd sees, and refuses, fails the tasks with the reason; the node stays in service."""
+    """A value that only slurmstepd sees and refuses fails the tasks with the reason; the node stays in service."""
     hide(options, mode)
     code, output = launch(options, command, "", "echo RAN", **{f"{FORGED}opt_word": "bad"})
     assert code == 1, output
@@ -140,14 +140,14 @@ def test_refused_in_the_step(options: Site, command: str, mode: str) -> None:
 
 
 def hide(lent: Site, mode: str) -> None:
-    """Put the manifest out of the way, or back."""
+    """Move the manifest away, or back."""
     pair = ("slurmhooks.manifest", "hidden")
     source, target = pair if mode == "python" else pair[::-1]
     lent.root(f"cd /etc/slurm; test ! -e {source} || mv {source} {target}")
 
 
 def test_without_a_manifest(options: Site) -> None:
-    """Without a manifest Python itself registers the options, to the same effect."""
+    """Without a manifest Python registers the options, with the same effect."""
     hide(options, "python")
     try:
         test_values(options, "sbatch", EACH, EACH_VALUE)
@@ -160,7 +160,7 @@ def test_without_a_manifest(options: Site) -> None:
 
 
 def test_refused_in_the_prolog(options: Site) -> None:
-    """A value that only prolog and epilog see, and refuse, counts as not given; the node stays in service."""
+    """A value that only prolog and epilog see and refuse counts as not given; the node stays in service."""
     code, output = launch(options, "srun", "", "echo RAN", FORGE="good")
     assert in_place(options, "job_script", "job_prolog") == {"opt-late": "good"}
     code, output = launch(options, "srun", "", "echo RAN", FORGE="bad")
@@ -172,7 +172,7 @@ def test_refused_in_the_prolog(options: Site) -> None:
 
 
 def test_contexts(options: Site) -> None:
-    """An option is known to the programs of its contexts only."""
+    """An option exists only in the programs of its contexts."""
     code, output = launch(options, "srun", "--opt-srun")
     assert code == 0, output
     assert in_place(options, "remote", "task_init") == {"opt-srun": True}
@@ -185,7 +185,7 @@ def test_contexts(options: Site) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help(options: Site, command: str) -> None:
-    """--help lists the options below a heading, each with its argument and its text, whole."""
+    """--help lists the options below a heading, each with its argument and its complete text."""
     text = options.shell(f"{command} --help").stdout.split("Options provided by plugins:")[1]
     assert re.search(r"^ +--opt-word=WORD +\[site\] a word, which must not be bad$", text, re.MULTILINE)
     assert re.search(r"^ +--opt-flag +no argument; and a long text", text, re.MULTILINE)
@@ -195,7 +195,7 @@ def test_help(options: Site, command: str) -> None:
 
 
 def test_srun_in_a_job_may_say_otherwise(options: Site) -> None:
-    """An srun inside a job has the job's options, and may give others."""
+    """An srun inside a job has the job's options, and may override them."""
     options.wait_until_idle()
     options.forget_records()
     done = options.shell("cd; salloc -Q --opt-word=job sh -c 'srun -Q true; srun -Q --opt-word=step true'")
@@ -206,7 +206,7 @@ def test_srun_in_a_job_may_say_otherwise(options: Site) -> None:
 
 
 def test_het_job(options: Site) -> None:
-    """In a het job the options are read once a component, and, Slurm keeps one value for all, the last one holds."""
+    """In a het job the options are read for each component, and Slurm keeps one value for all: the last one."""
     options.wait_until_idle()
     options.forget_records()
     done = options.shell("cd; srun -Q --opt-word=first true : --opt-word=second --opt-flag true")
@@ -224,7 +224,7 @@ def test_het_job(options: Site) -> None:
 
 
 def test_het_batch_job(options: Site) -> None:
-    """In a het job of sbatch, too; its srun can choose components."""
+    """The same in a het job of sbatch; its srun can choose components."""
     options.wait_until_idle()
     options.forget_records()
     done = options.shell(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Handlers in the processes that Slurm makes: forks, clones, threads, many tasks, many nodes."""
+"""Handlers in Slurm's processes: forks, clones, threads, many tasks, many nodes."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -31,19 +31,19 @@ def in_step(handler):
     return handler
 """
 IN_STEP = 8
-"""How many callbacks a step of one task has."""
+"""The number of callbacks in a step of one task."""
 
 
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
-    """A site; each test brings its hook file."""
+    """A site; each test has its own hook file."""
     with site(cluster) as made:
         made.plugstack("required spank_python.so")
         yield made
 
 
 def use(lent: Site, text: str) -> None:
-    """Have one hook file, and no records."""
+    """Install one hook file, and remove records."""
     lent.root("scancel --user=alice")
     lent.wait_until_idle()
     lent.resume()
@@ -52,7 +52,7 @@ def use(lent: Site, text: str) -> None:
 
 
 def run(lent: Site, command: str, **env: str) -> str:
-    """Run a command that must succeed; return its output, when its job is over."""
+    """Run a command that must succeed; return its output after its job has ended."""
     done = lent.shell(command, **env)
     assert done.returncode == 0, done.stdout
     lent.wait_until_idle()
@@ -60,7 +60,7 @@ def run(lent: Site, command: str, **env: str) -> str:
 
 
 def remote(lent: Site, records: int) -> list[dict[str, Any]]:
-    """Return what was recorded in steps, when it is as much as that."""
+    """Wait for a number of records of steps, and return them."""
     lent.cluster.wait(
         lambda: sum(record["context"] == "remote" for record in lent.records()) >= records,
         what=f"{records} records, {Counter(record['callback'] for record in lent.records())}",
@@ -70,7 +70,7 @@ def remote(lent: Site, records: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("mode", ["python", "manifest"])
 def test_64_tasks_on_a_node(lent: Site, mode: str) -> None:
-    """Each of 64 tasks has its own handlers' calls, in its own process."""
+    """Each of 64 tasks has its own calls of handlers, in its own process."""
     use(
         lent,
         """
@@ -96,7 +96,7 @@ def each(spank):
 
 @pytest.mark.parametrize("mode", ["python", "manifest"])
 def test_many_tasks_as_few(lent: Site, mode: str) -> None:
-    """Handlers of many tasks on a node apply, refuse and report as those of few."""
+    """Handlers of many tasks on a node apply, refuse and report like those of few."""
     use(
         lent,
         """
@@ -143,7 +143,7 @@ def task(spank):
 
 
 def test_busy_thread(lent: Site) -> None:
-    """A thread that a handler leaves running, in whatever it is when Slurm forks, hinders no later call and no task."""
+    """A thread that a handler leaves running, whatever it does when Slurm forks, disturbs no later call and no task."""
     use(
         lent,
         """
@@ -214,7 +214,7 @@ def there(spank):
     lent.wait_for_records(callback="job_epilog")
     for record in lent.records():
         assert (record["code"], record["popen"], record["system"]) == (3, "popen\n", 4), record
-        # A shell goes back to the real user, who in user_init is root.
+        # A shell returns to the real user, which is root in user_init.
         assert (record["command"], record["shell"]) == (record["euid"], record["uid"]), record
     users = {record["callback"]: (record["uid"], record["euid"]) for record in lent.records()}
     assert users["user_init"] == (0, 2001)
@@ -223,7 +223,7 @@ def there(spank):
 
 
 def test_open_files(lent: Site) -> None:
-    """What handlers leave open does not reach the user's program, except what they made inheritable on purpose."""
+    """The user's program inherits only descriptors that handlers made inheritable on purpose."""
     use(
         lent,
         """
@@ -245,12 +245,12 @@ def on_purpose(spank):
     output = run(lent, "srun -Q sh -c 'ls -l /proc/self/fd'")
     assert output.count("/etc/passwd") == 1
     assert "/etc/hostname" not in output
-    # What the program has of pipes and sockets is its own input, output and error.
+    # The program's pipes and sockets are its own input, output and error.
     assert sum("pipe:" in row or "socket:" in row for row in output.splitlines()) <= 3, output
 
 
 def test_exit_of_a_handler(lent: Site) -> None:
-    """sys.exit() in a handler is a bug of the handler, and ends no process of Slurm."""
+    """sys.exit() in a handler is a bug of the handler and does not end a process of Slurm."""
     use(
         lent,
         """
@@ -273,7 +273,7 @@ def still_there(spank):
 
 
 def test_end_of_a_command(lent: Site) -> None:
-    """exit runs when the command is already at its end, also when it ends by a signal or an error."""
+    """exit handlers run when the command ends, also by a signal or an error."""
     use(
         lent,
         """
@@ -291,7 +291,7 @@ def end(spank):
 """,
     )
     assert run(lent, "srun -Q echo done; salloc -Q true; sbatch -Q -o /dev/null --wrap true") == "done\n"
-    # A shell without a terminal has its background jobs ignore SIGINT.
+    # Background jobs of a shell without a terminal ignore SIGINT.
     lent.shell(
         "srun -Q false; rm -f runs; env --default-signal=INT srun -Q --quit-on-interrupt sh -c 'touch runs; sleep 60' &"
         " until test -e runs || ! kill -0 $!; do sleep 0.1; done; kill -INT $!; wait"
@@ -303,7 +303,7 @@ def end(spank):
 
 
 def test_memory_of_a_task_is_its_own(lent: Site) -> None:
-    """What handlers of the step have computed is there in each task; what a task changes is not seen by others."""
+    """Each task sees values that handlers of the step have computed; others do not see a task's changes."""
     use(
         lent,
         """
@@ -320,7 +320,7 @@ def each(spank):
     for record in records:
         if record["callback"] == "task_init":
             assert record["trail"] == ["init", "init_post_opt", "user_init", "task_init_privileged", "task_init"] or (
-                # The second task is forked after, or before, the first one's task_post_fork.
+                # The second task is forked before or after the first one's task_post_fork.
                 "task_post_fork" in record["trail"]
             )
     last = next(record for record in records if record["callback"] == "exit")
@@ -330,7 +330,7 @@ def each(spank):
 
 
 def test_reconfigure(lent: Site) -> None:
-    """'scontrol reconfigure', which from 23.11 on starts slurmd anew, works with handlers and threads in slurmd."""
+    """'scontrol reconfigure', which restarts slurmd from 23.11 on, works with handlers and threads in slurmd."""
     use(
         lent,
         """
@@ -463,14 +463,14 @@ def test_contain_spank(contained: Site, mode: str) -> None:
         assert record["encode"] == 6002
     assert {tuple(r["uid"]) for r in records if r["callback"] == "user_init"} == {(0, 2001)}
     assert {r["status"] for r in records if r["callback"] == "task_exit"} == {0}
-    # The clone's memory is slurmstepd's: what it appended is there at the end.
+    # The clone shares slurmstepd's memory: its changes remain.
     ends = sorted(record["state"] for record in records if record["callback"] == "exit")
     assert ends[-1] == 1 + 1 + 1 + 2 + 2 + 1
 
 
 @pytest.mark.parametrize("callback", ["user_init", "task_post_fork"])
 def test_refusal_in_a_container(contained: Site, callback: str) -> None:
-    """A refusal in a clone fails the step as it does without one."""
+    """A refusal in a clone fails the step like one outside a clone."""
     use(contained, CONTAINED)
     done = contained.shell("srun -w n1 echo RAN", FAIL=callback)
     assert done.returncode == 1, done.stdout
@@ -518,7 +518,7 @@ end
 
 @pytest.mark.parametrize("mode", ["python", "manifest"])
 def test_scripts_with_contain_spank(contained: Site, mode: str) -> None:
-    """Lua runs in those clones as well, with one state for all that is not forked."""
+    """Lua runs in these clones too, with one state for everything that is not forked."""
     contained.root("rm -rf /etc/slurm/lua.d; mkdir /etc/slurm/lua.d; touch /tmp/of_the_host")
     contained.cluster.put(CONTAINED_SCRIPT, "/etc/slurm/lua.d/contained.lua")
     use(contained, "")
@@ -541,7 +541,7 @@ def test_scripts_with_contain_spank(contained: Site, mode: str) -> None:
         own = ("user_init", "task_init", "task_exit")
         assert {record["home"] for record in records if record["callback"] in own} == {"/home/alice"}
         assert Counter(record["callback"] for record in records if record["status"] == 0) == {"task_exit": 2}
-        # What the script counted in a clone is there at the end: init, user_init, 2 of task_post_fork, of task_exit.
+        # The script's counts from clones remain: init, user_init, 2 of task_post_fork, 2 of task_exit.
         assert max(record["calls"] for record in records if record["callback"] == "exit") == 7
         for fault in ("FAIL", "BUG"):
             for callback in ("user_init", "task_post_fork"):
@@ -557,13 +557,13 @@ def test_scripts_with_contain_spank(contained: Site, mode: str) -> None:
 
 @dataclass(frozen=True)
 class Cost:
-    """What Slurm does for a job on one node, of one step of two tasks.
+    """Slurm's processes for a job on one node, with one step of two tasks.
 
     Attributes:
-        callback: the only one that has a handler; None: none has.
+        callback: the only one with a handler; None: no handler.
         processes: "prolog", "epilog": slurmd starts slurmstepd for them.
-        clones: of slurmstepd, with contain_spank.
-        python: who has Python: "srun", "slurmstepd".
+        clones: number of clones of slurmstepd, with contain_spank.
+        python: processes with Python: "srun", "slurmstepd".
     """
 
     callback: str | None
@@ -574,11 +574,11 @@ class Cost:
 
 COSTS = (
     Cost(None),
-    # Those that cost come together: four variants of the plugin serve all sites.
+    # Callbacks that cost something are in two groups: four variants of the plugin serve all sites.
     Cost("job_prolog", processes=("prolog", "epilog")),
     Cost("job_epilog", processes=("prolog", "epilog")),
     Cost("local_user_init", python=("srun",)),
-    # Loaded before the tasks are forked, once for all.
+    # Loaded once, before the tasks are forked.
     Cost("user_init", clones=6, python=("slurmstepd",)),
     Cost("task_init_privileged", python=("slurmstepd",)),
     Cost("task_init", python=("slurmstepd",)),
@@ -590,7 +590,7 @@ COSTS = (
 
 @pytest.fixture(scope="module")
 def counted(cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[Site]:
-    """A site that counts processes, with contain_spank where Slurm has it."""
+    """A site that counts processes, with contain_spank if Slurm has it."""
     made: Site = request.getfixturevalue("lent" if cluster.release == "22.05" else "contained")
     cluster.put((HERE / "count.c").read_text(), "/opt/count.c")
     made.root(
@@ -599,7 +599,7 @@ def counted(cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[Site
     yield made
     made.root("rm -r /etc/ld.so.preload /etc/slurm/lua.d")
     made.plugstack("required spank_python.so")
-    # slurmd still has the variant of the plugin that the last handler needed.
+    # slurmd still has the variant of the plugin for the previous handler.
     made.hooks()
     cluster.restart()
 
@@ -608,7 +608,7 @@ LOOK = "for pid in $PPID $(pgrep -x srun); do ! grep -q libpython /proc/$pid/map
 
 
 def have_one(counted: Site, language: str, callback: str | None) -> None:
-    """Have a handler of one callback, or none at all."""
+    """Install a handler for one callback, or no handler."""
     scripted = language == "lua"
     use(counted, f"\n@hook.spank.{callback}\ndef handler(spank): ...\n" if callback and not scripted else "")
     counted.root("rm -rf /etc/slurm/lua.d; mkdir /etc/slurm/lua.d")
@@ -621,7 +621,7 @@ def have_one(counted: Site, language: str, callback: str | None) -> None:
 @pytest.mark.parametrize("language", ["python", "lua"])
 @pytest.mark.parametrize("cost", COSTS, ids=lambda cost: cost.callback)
 def test_what_is_not_used_costs_nothing(counted: Site, cost: Cost, language: str) -> None:
-    """A group of callbacks without handlers costs no process and no clone, and Python runs only where a handler is."""
+    """A group of callbacks without handlers costs no process and no clone, and Python runs only for handlers."""
     have_one(counted, language, cost.callback)
     counted.compile()
     counted.cluster.restart()
@@ -641,7 +641,7 @@ def test_what_is_not_used_costs_nothing(counted: Site, cost: Cost, language: str
 
 @pytest.fixture(scope="module")
 def three(cluster: "Cluster") -> Iterator["Cluster"]:
-    """The cluster, if it has three nodes, or one more that has."""
+    """A cluster with three nodes."""
     if len(set(cluster.root("sinfo", "--noheader", "--Node", "--format=%N").stdout.split())) >= 3:
         yield cluster
         return
@@ -651,7 +651,7 @@ def three(cluster: "Cluster") -> Iterator["Cluster"]:
 
 
 def test_3_nodes_of_8_tasks(three: "Cluster") -> None:
-    """On each of three nodes the step has its handlers once, and each of its eight tasks has its own."""
+    """On each of three nodes the handlers of the step run once, and those of tasks once for each of eight tasks."""
     with site(three) as lent:
         lent.plugstack("required spank_python.so")
         use(

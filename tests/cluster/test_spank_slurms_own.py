@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What Slurm's own tests check of C plugins, with handlers: the same must come out."""
+"""Slurm's own tests of C plugins, with handlers: the results must be the same."""
 
 import re
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ MODES = ("python", "manifest")
 
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
-    """A site; each test brings its hook file."""
+    """A site; each test has its own hook file."""
     with site(cluster) as made:
         made.plugstack("required spank_python.so")
         yield made
 
 
 def use(lent: Site, text: str, mode: str = "python", line: str = "required spank_python.so") -> None:
-    """Have one hook file, with a manifest or without, and no records."""
+    """Install one hook file, with or without a manifest, and remove records."""
     lent.root("scancel --user=alice")
     lent.wait_until_idle()
     lent.resume()
@@ -63,11 +63,11 @@ def count(text: str, pattern: str) -> int:
     return len(re.findall(pattern, text))
 
 
-# spank.h: what the tables of the documentation say.
+# spank.h: the tables of the documentation.
 
 
 def test_tables_are_the_header(lent: Site) -> None:
-    """Every callback, item and function of this release's spank.h has a row, and no row is of a later release."""
+    """Every callback, item and function of this release's spank.h has a row, and no row belongs to a later release."""
     text = lent.root("cat /usr/include/slurm/spank.h")
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     functions = set(re.findall(r"\b((?:spank|slurm)_\w+)\s*\(", text))
@@ -84,7 +84,7 @@ def test_tables_are_the_header(lent: Site) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_options_in_help(lent: Site, mode: str) -> None:
-    """srun knows both options; salloc and sbatch do not know the one that is for steps."""
+    """srun has both options; salloc and sbatch lack the one for steps."""
     use(lent, COUNTING, mode)
     for command, step in (("srun", 1), ("salloc", 0), ("sbatch", 0)):
         text = lent.shell(f"{command} --help").stdout
@@ -94,7 +94,7 @@ def test_options_in_help(lent: Site, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_options_travel(lent: Site, mode: str) -> None:
-    """What sbatch is given is known to the batch step, the srun inside and its step; what srun is given, from there."""
+    """The batch step, the srun inside and its step have sbatch's options; srun's options exist from srun on."""
     use(lent, COUNTING, mode)
     _, submitted, output = batch(lent, "srun --count-step=5 true", "--count-job=4 -n1")
     assert count(submitted, "taken: count-job=4") == 1
@@ -123,7 +123,7 @@ def test_options_travel(lent: Site, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_value_is_refused(lent: Site, mode: str) -> None:
-    """Each command ends at once, with the text of the check."""
+    """Each command ends at once with the text of the check."""
     use(lent, COUNTING, mode)
     for command in ("sbatch --wrap true", "salloc true", "srun true"):
         name, _, rest = command.partition(" ")
@@ -165,7 +165,7 @@ def test_heterogeneous_job(lent: Site, mode: str) -> None:
     assert sorted(ends) == [("0", [4, 5]), ("0", [4, 5]), ("batch", [4, None])]
 
 
-# test7.21: what SPANK and Slurm say of a job array.
+# test7.21: ids of a job array in SPANK and in Slurm.
 
 ASKING = """
 import json, subprocess
@@ -188,7 +188,7 @@ def ask(spank):
 
 @pytest.mark.parametrize("options", ["", "--array=1-2"], ids=["job", "array"])
 def test_job_array(lent: Site, options: str) -> None:
-    """In each step the ids are those that Slurm itself tells a handler that asks while it runs."""
+    """In each step the ids are the same as in Slurm's answer to a query of the handler."""
     use(lent, ASKING)
     first, _, _ = batch(lent, "srun echo IT_RAN", f"{options} -n1 -W")
     records: list[dict[str, Any]] = lent.records()
@@ -204,7 +204,7 @@ def test_job_array(lent: Site, options: str) -> None:
     assert len({record["job"] for record in records}) == len(tasks)
 
 
-# test7.24: what a refusal comes to.
+# test7.24: the effects of a refusal.
 
 FAILURES = """
 srun   init                 local     1 - -
@@ -246,7 +246,7 @@ sbatch exit                 allocator 0 - -
 
 @pytest.mark.parametrize("row", FAILURES.strip().splitlines(), ids=lambda row: "-".join(row.split()[:3]))
 def test_matrix_of_failures(row: str) -> None:
-    """test_spank_failures.py plays each cell of Slurm's own matrix, and expects what stands there."""
+    """test_spank_failures.py plays each cell of Slurm's own matrix, and expects the same results."""
     command, callback, context, code, drains, fails = row.split()
     (found,) = [r.result for r in ROWS if (r.command, r.callback, r.context) == (command, callback, context)]
     assert isinstance(found, Result)
@@ -274,7 +274,7 @@ CONTAINER_CONF = "/etc/slurm/job_container.conf"
 
 @pytest.fixture
 def contained(lent: Site) -> Iterator[Site]:
-    """A site whose jobs have a folder of their own, and whose step handlers run inside."""
+    """A site with private folders for jobs, in which step handlers run."""
     if lent.since < (24, 5):
         pytest.skip("SlurmdParameters=contain_spank came with 24.05")
     new = lent.since >= (25, 11)
@@ -297,7 +297,7 @@ def contained(lent: Site) -> Iterator[Site]:
 
 
 def test_contain_spank(contained: Site) -> None:
-    """Three callbacks write where the job can see it and the host cannot, with a manifest and without."""
+    """Three callbacks write files that the job can see and the host cannot, with and without a manifest."""
     for mode in MODES:
         use(contained, CONTAINED, mode)
         _, _, output = batch(contained, f"srun true\nls {PRIVATE}", "-n1")
@@ -335,7 +335,7 @@ CASES = {
     "job, but a handler says node": (NAMES_ITS_CODE, "init_failure_mode=job", "node"),
     "hook file that does not load": (LOADS_NOWHERE_BUT_LOCALLY, "init_failure_mode=job", "job"),
 }
-"""Hook file, arguments on the line of plugstack.conf, and whose fault a failure is then."""
+"""Hook file, arguments on the line of plugstack.conf, and what a failure affects."""
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -361,7 +361,7 @@ def test_init_failure_mode(lent: Site, case: str, mode: str) -> None:
 
 
 def test_init_failure_mode_of_old_releases(lent: Site) -> None:
-    """Before 25.05 slurmd says at its start that the choice is ignored, and it is: the node is drained."""
+    """Before 25.05 slurmd logs at its start that it ignores the choice, and the node is drained."""
     if lent.since >= (25, 5):
         pytest.skip("this release has the choice; test_init_failure_mode")
     use(lent, FAILS_IN, line="required spank_python.so init_failure_mode=job")
@@ -372,7 +372,7 @@ def test_init_failure_mode_of_old_releases(lent: Site) -> None:
 
 
 def test_a_wrong_init_failure_mode(lent: Site) -> None:
-    """A value that Slurm has not ends every command, with the values that it has."""
+    """An unknown value ends every command with a list of the valid ones."""
     use(lent, COUNTING, line="required spank_python.so init_failure_mode=jobs")
     done = lent.shell("srun true")
     assert done.returncode != 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What hostile handlers and killed processes do to a real slurmctld, whose handlers run in worker processes."""
+"""Hostile handlers and killed processes in a real slurmctld with workers."""
 
 import pytest
 
@@ -31,13 +31,13 @@ HOSTILE = {
     "bytearray(1 << 40)": FAILED,
     "os.write(2, b'x' * (10 << 20))": "Submitted",
 }
-# slurmctld is called slurmctld-wlm after 'scontrol reconfigure'; the supervisor knows who its parent is.
+# slurmctld is called slurmctld-wlm after 'scontrol reconfigure'; the supervisor's parent is slurmctld.
 SLURMCTLD = "slurmctld=$(awk '{print $4}' /proc/$(pgrep -xo slurmhooks-sup)/stat)"
 
 
 @pytest.fixture(scope="module")
 def site(cluster: Cluster) -> Cluster:
-    """The cluster, with a policy, and a deadline that is soon over."""
+    """The cluster with a policy and a short deadline."""
     cluster.put(
         '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n[job_submit]\ntimeout = 0.5\n', "/etc/slurm/slurmhooks.toml"
     )
@@ -48,12 +48,12 @@ def site(cluster: Cluster) -> Cluster:
 
 
 def shell(cluster: Cluster, script: str) -> str:
-    """Return what a script of root's writes."""
+    """Return the output of a script of root."""
     return str(cluster.root("sh", "-c", script, check=True).stdout).strip()
 
 
 def submit(cluster: Cluster, *options: str) -> str:
-    """Return what sbatch says to alice."""
+    """Return the output of sbatch for alice."""
     done = cluster.user("alice", "sbatch", "--hold", *options, "--wrap=true")
     return f"{done.stdout}{done.stderr}"
 
@@ -64,12 +64,12 @@ def serves(cluster: Cluster) -> None:
 
 
 def facts(cluster: Cluster) -> str:
-    """Return how many descriptors slurmctld has."""
+    """Return the number of slurmctld's descriptors."""
     return shell(cluster, f"{SLURMCTLD}; ls /proc/$slurmctld/fd | wc -l")
 
 
 def test_hostile_handlers(site: Cluster) -> None:
-    """Each request gets its one line, the log names the handler, the next is served; slurmctld has no Python in it."""
+    """Each request gets one line, the log names the handler, the next request is served; slurmctld has no Python."""
     assert shell(site, f"{SLURMCTLD}; grep -c libpython /proc/$slurmctld/maps || true") == "0"
     before = facts(site)
     for code, line in HOSTILE.items():
@@ -94,21 +94,21 @@ def test_killed_processes(site: Cluster) -> None:
 
 
 def test_reload(site: Cluster) -> None:
-    """When slurmhooks reload has returned, the new file is in force; one that does not load leaves the old one so."""
+    """When slurmhooks reload has returned, the new file is in force; one that does not load changes nothing."""
     for number in range(3):
         site.put(HOOKS.replace("by the policy", f"by policy {number}"), HOOKS_FILE)
         shell(site, "slurmhooks reload")
         assert f"refused by policy {number}" in submit(site, "--comment=refused")
     site.put("def broken(", HOOKS_FILE)
     assert "'(' was never closed" in site.root("slurmhooks", "reload").stderr
-    # sbatch would load the same files for SPANK.
+    # Repaired first, because sbatch would load the same file for SPANK.
     site.put(HOOKS, HOOKS_FILE)
     assert "only root and SlurmUser may do this" in site.user("alice", "slurmhooks", "reload").stderr
     shell(site, "slurmhooks reload")
 
 
 def test_a_file_that_is_lost(site: Cluster) -> None:
-    """A hook file that disappears leaves its handlers in force, also in workers that are new."""
+    """Handlers of a hook file that disappears stay in force, also in new workers."""
     shell(site, f"mv {HOOKS_FILE} /root/lost.py")
     lost = "is gone, and with it job_submit handler workers:policy"
     assert lost in site.root("slurmhooks", "reload").stderr
@@ -125,7 +125,7 @@ def test_a_file_that_is_lost(site: Cluster) -> None:
 
 
 def test_ends_of_slurmctld(site: Cluster) -> None:
-    """After scontrol reconfigure one set of processes is left, and after kill -9 of slurmctld none."""
+    """After scontrol reconfigure one set of processes remains, and after kill -9 of slurmctld none."""
     old = shell(site, "pgrep -x slurmhooks-sup")
     shell(site, "scontrol reconfigure")
     site.wait(lambda: len(shell(site, "pgrep slurmhooks- || true").split()) == 3, what="one set of processes")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A real slurmctld whose workers, generations and supervisor are killed at random, while users submit."""
+"""A real slurmctld whose workers, generations and supervisor are killed at random while users submit."""
 
 import random
 import re
@@ -23,16 +23,16 @@ def policy(job):
 """
 CLIENTS = 8
 EACH = 1250
-"""Submissions of a client."""
+"""Submissions of each client."""
 KILLED = {"slurmhooks-work": 20, "slurmhooks-gen": 4, "slurmhooks-sup": 1}
-"""Names of processes, with how often each is chosen: a supervisor that ends again and again is started ever later."""
+"""Names of processes, with their weights: a supervisor that ends repeatedly is restarted after growing pauses."""
 PAUSE = 0.3
 """Seconds between two kills, on average."""
 
 
 @pytest.mark.soak
 def test_killed_at_random(cluster: Cluster) -> None:
-    """10,000 submissions by 8 clients: none that the policy refuses is taken, none is lost, slurmctld never notices."""
+    """Of 10,000 submissions by 8 clients none is lost or accepted against the policy, and slurmctld keeps running."""
     cluster.put(SOURCE, "/opt/submit.c")
     cluster.root("gcc", "-O1", "/opt/submit.c", "-o", "/opt/submit", "-lslurm", check=True)
     cluster.put("", "/etc/slurm/plugstack.conf")
@@ -68,12 +68,12 @@ def test_killed_at_random(cluster: Cluster) -> None:
     jobs = cluster.root("squeue", "-h", "-o", "%j|%k", timeout=120).stdout.split("\n")[:-1]
     assert set(jobs) == {"taken|seen by the policy"}
     assert len(jobs) == 1 + sum(taken for taken, _ in results)
-    # Most are taken: a killed process costs the requests that it had begun with, and a short while.
+    # Most are accepted: a killed process costs its running requests and a short time.
     assert len(jobs) > CLIENTS // 2 * EACH // 2
     assert cluster.root("cat", "/run/slurmctld.pid").stdout == pid
     cluster.wait(lambda: count(cluster, pid) <= descriptors, 60, "return to as many descriptors as before")
 
 
 def count(cluster: Cluster, pid: str) -> int:
-    """Return how many descriptors slurmctld has."""
+    """Return the number of slurmctld's descriptors."""
     return len(cluster.root("ls", f"/proc/{pid.strip()}/fd", check=True).stdout.split())

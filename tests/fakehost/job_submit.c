@@ -73,18 +73,18 @@ static bool has_worker(void)
 {
     DIR *folder = opendir("/proc/self/fd");
     struct dirent *entry;
-    bool found = false;
+    bool has_page = false;
 
     if (!folder)
         abort();
-    while (!found && (entry = readdir(folder))) {
+    while (!has_page && (entry = readdir(folder))) {
         char target[64];
         ssize_t size = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
         target[size < 0 ? 0 : size] = '\0';
-        found = !strncmp(target, "/memfd:slurmhooks", strlen("/memfd:slurmhooks"));
+        has_page = !strncmp(target, "/memfd:slurmhooks", strlen("/memfd:slurmhooks"));
     }
     closedir(folder);
-    return found;
+    return has_page;
 }
 
 /* Wait until a worker is ready or an error has been logged. A request would wait only until its deadline. */

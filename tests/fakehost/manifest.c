@@ -8,32 +8,32 @@
 #include "manifest/parse.h"
 #include "output.h"
 
-struct kept {
-    struct kept *before;
+struct parsed {
+    struct parsed *next;
     char *text;
     struct manifest_line *lines;
 };
 
 /* Parsed manifests are not freed, as in the plugins. The list keeps them from being reported as leaks. */
-static struct kept *last;
+static struct parsed *list;
 
 /* Parse a copy in a block of its exact size, for AddressSanitizer. RET the new head of the list. */
-static struct kept *keep(const char *text, size_t size, const char **why)
+static struct parsed *parse_copy(const char *text, size_t size, const char **why)
 {
-    struct kept *kept = malloc(sizeof(*kept));
+    struct parsed *parsed = malloc(sizeof(*parsed));
 
-    *kept = (struct kept){last, malloc(size + 1), NULL};
-    memcpy(kept->text, text, size);
-    kept->lines = manifest_parse(kept->text, size, why);
-    last = kept;
-    return kept;
+    *parsed = (struct parsed){list, malloc(size + 1), NULL};
+    memcpy(parsed->text, text, size);
+    parsed->lines = manifest_parse(parsed->text, size, why);
+    list = parsed;
+    return parsed;
 }
 
 static int parse(const char *text, size_t size)
 {
     const char *why;
 
-    return keep(text, size, &why)->lines != NULL;
+    return parse_copy(text, size, &why)->lines != NULL;
 }
 
 static void show_line(const struct manifest_line *line)
@@ -101,13 +101,13 @@ void command_read_manifest(const struct line *line)
     const char *why;
     size_t size;
     char *text = read_file(line, &size);
-    struct kept *kept = keep(text, size, &why);
+    struct parsed *parsed = parse_copy(text, size, &why);
     FILE *result = output_begin("read_manifest");
 
-    output_number(result, "taken", kept->lines != NULL);
+    output_number(result, "valid", parsed->lines != NULL);
     output_text(result, "why", why);
     output_end(result);
-    for (const struct manifest_line *one = kept->lines; one; one = one->next)
-        show_line(one);
+    for (const struct manifest_line *each = parsed->lines; each; each = each->next)
+        show_line(each);
     free(text);
 }

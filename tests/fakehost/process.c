@@ -234,14 +234,14 @@ static int is_mapped(const char *part)
 {
     FILE *file = fopen("/proc/self/maps", "re");
     char text[4096];
-    int found = 0;
+    int mapped = 0;
 
     if (!file)
         abort();
     while (fgets(text, sizeof(text), file))
-        found |= strstr(text, part) != NULL;
+        mapped |= strstr(text, part) != NULL;
     fclose(file);
-    return found;
+    return mapped;
 }
 
 void command_await_mapped(const struct line *line)

@@ -22,13 +22,13 @@ bool fake_phase(const struct spank_handle *spank, ...)
 {
     va_list names;
     const char *name;
-    bool found = false;
+    bool in_phase = false;
 
     va_start(names, spank);
-    while (!found && (name = va_arg(names, const char *)))
-        found = !strcmp(spank->phase, name);
+    while (!in_phase && (name = va_arg(names, const char *)))
+        in_phase = !strcmp(spank->phase, name);
     va_end(names);
-    return found;
+    return in_phase;
 }
 
 spank_context_t spank_context(void)
@@ -130,7 +130,7 @@ void command_option(const struct line *line)
 
     if (!option)
         script_wrong(line, "no such option is registered");
-    option->found = true;
+    option->given = true;
     option->argument = argument;
     int rc = option->option.cb(option->option.val, argument, context == S_CTX_REMOTE);
     FILE *result = output_begin("option");

@@ -53,7 +53,7 @@ bool fake_phase(const struct spank_handle *spank, ...) __attribute__((sentinel))
 struct fake_option {
     const struct plugin *plugin;
     struct spank_option option;
-    bool found; /* the user gave it */
+    bool given; /* by the user */
     char *argument;
 };
 

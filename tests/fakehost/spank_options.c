@@ -33,17 +33,17 @@ static char *copy(const char *text)
     return text ? strdup(text) : NULL;
 }
 
-static struct fake_option *keep(const struct plugin *plugin, const struct spank_option *option)
+static struct fake_option *add_option(const struct plugin *plugin, const struct spank_option *option)
 {
     if (count == OPTIONS)
         return NULL;
-    struct fake_option *kept = &options[count++];
-    kept->plugin = plugin;
-    kept->option = *option;
-    kept->option.name = copy(option->name);
-    kept->option.arginfo = copy(option->arginfo);
-    kept->option.usage = copy(option->usage);
-    return kept;
+    struct fake_option *registered = &options[count++];
+    registered->plugin = plugin;
+    registered->option = *option;
+    registered->option.name = copy(option->name);
+    registered->option.arginfo = copy(option->arginfo);
+    registered->option.usage = copy(option->usage);
+    return registered;
 }
 
 spank_err_t spank_option_register(spank_t spank, struct spank_option *option)
@@ -52,7 +52,7 @@ spank_err_t spank_option_register(spank_t spank, struct spank_option *option)
         return ESPANK_BAD_ARG;
     if (strlen(option->name) > NAME_LIMIT)
         return ESPANK_NOSPACE;
-    return keep(spank->plugin, option) ? ESPANK_SUCCESS : ESPANK_NOSPACE;
+    return add_option(spank->plugin, option) ? ESPANK_SUCCESS : ESPANK_NOSPACE;
 }
 
 /* RET the value of an option in the environment, or NULL. Prolog and epilog get variables with SPANK_ before the name.
@@ -77,18 +77,18 @@ spank_err_t spank_option_getopt(spank_t spank, struct spank_option *option, char
         return ESPANK_NOT_AVAIL;
     if (!option || !option->name || (option->has_arg && !argument))
         return ESPANK_BAD_ARG;
-    struct fake_option *kept = fake_option(NULL, option->name);
-    if (!kept) {
+    struct fake_option *registered = fake_option(NULL, option->name);
+    if (!registered) {
         const char *value = from_environment(plugin_function(spank->plugin, "plugin_name"), option->name);
-        kept = keep(spank->plugin, option);
-        if (!kept)
+        registered = add_option(spank->plugin, option);
+        if (!registered)
             return ESPANK_NOSPACE;
-        kept->found = value != NULL;
-        kept->argument = copy(value);
+        registered->given = value != NULL;
+        registered->argument = copy(value);
     }
-    if (!kept->found)
+    if (!registered->given)
         return ESPANK_ERROR;
     if (option->has_arg)
-        *argument = kept->argument;
+        *argument = registered->argument;
     return ESPANK_SUCCESS;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compiles native/ and its stand-in host for the tests, once a session and flavour."""
+"""Compiles native/ and tests/fakehost, once per session and flavour."""
 
 import fcntl
 import json
@@ -20,8 +20,8 @@ LUA_PACKAGES = ("liblua5.1-0-dev", "liblua5.1-0")
 APT_SECONDS = 120.0
 
 
-class Unavailable(Exception):  # noqa: N818 - not an error: the tests are skipped with this reason
-    """Something that this machine lacks, and that cannot be had."""
+class Unavailable(Exception):  # noqa: N818 - not an error: tests are skipped with this reason
+    """This machine lacks something that is needed to compile."""
 
 
 class BuildError(Exception):
@@ -37,23 +37,23 @@ class Flavour:
 
 
 PLAIN = Flavour("plain")
-# Not optimized: it takes a third of the time, and nothing that was written is left out.
+# Without optimization, which would remove accesses to memory, and triple the time to compile.
 SANITIZED = Flavour("sanitized", ("-Db_sanitize=address,undefined", "-Dallocator=malloc", "-Doptimization=0"))
 
 
 @dataclass(frozen=True)
 class Build:
-    """What one flavour has made.
+    """The files of one flavour.
 
     Attributes:
-        flavour: which.
-        sysconfdir: where slurm.conf lies if SLURM_CONF does not say it.
-        plugins: the folder with the plugins.
-        host: the program that opens them.
+        flavour: the flavour.
+        sysconfdir: the folder of slurm.conf without SLURM_CONF.
+        plugins: the folder of the plugins.
+        host: the program fakehost.
         other_core: a core library of another build.
-        malloc_core: one with which Python takes each object from malloc().
-        include: the folder with Slurm's headers.
-        has_lua: whether there is a plugin for scrun.
+        malloc_core: a core library in which Python takes each object from malloc().
+        include: the folder of Slurm's headers.
+        has_lua: whether the plugin for scrun was built.
     """
 
     flavour: Flavour
@@ -69,16 +69,16 @@ class Build:
     def slurm(self) -> int:
         """SLURM_VERSION_NUMBER of the headers."""
         text = (self.include / "slurm" / "slurm_version.h").read_text()
-        found = re.search(r"#define SLURM_VERSION_NUMBER (\w+)", text)
-        assert found
-        return int(found.group(1), 16)
+        match = re.search(r"#define SLURM_VERSION_NUMBER (\w+)", text)
+        assert match
+        return int(match.group(1), 16)
 
 
 def build(flavour: Flavour) -> Build:
-    """Compile a flavour, or only what has changed since the last time.
+    """Compile a flavour, or what has changed of it since the last time.
 
     Raises:
-        Unavailable: this machine lacks something.
+        Unavailable: this machine lacks something that is needed.
         BuildError: the sources do not compile.
     """
     tree = ROOT / "build" / f"native-{flavour.name}"
@@ -92,7 +92,7 @@ def build(flavour: Flavour) -> Build:
         command += [f"-Dslurm_include={include}", f"-Dlua={lua}", "-Dtests=true"]
         command += [f"-Dsysconfdir_slurm={tree / 'etc'}"]
         command += flavour.options
-        # Meson caches what it found: changed options mean a fresh start.
+        # With other options Meson must not use its cache.
         stamp = tree / "configured.json"
         wanted = json.dumps(command, indent=1)
         if not stamp.exists() or stamp.read_text() != wanted:
@@ -106,42 +106,46 @@ def build(flavour: Flavour) -> Build:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock: two test sessions of one checkout must not build at the same time."""
+    """Hold the lock of a file: two test sessions of one checkout must not build at the same time."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def run(command: list[str], environment: dict[str, str]) -> None:
-    """Run a build step; the end of its output is the message if it fails."""
+    """Run a build step.
+
+    Raises:
+        BuildError: it fails; the message is the end of its output.
+    """
     env = os.environ | {"PATH": tool_path()} | environment
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode:
-        raise BuildError("\n".join([" ".join(command), *done.stdout.splitlines()[-40:]]))
+    process = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if process.returncode:
+        raise BuildError("\n".join([" ".join(command), *process.stdout.splitlines()[-40:]]))
 
 
 def tool_path() -> str:
-    """Return a PATH on which this environment's tools come first: two versions of ninja must not meet in one tree."""
+    """Return a PATH with this environment's tools first: a build folder must be used by one version of ninja only."""
     return os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 
 def ninja() -> str:
-    """Return ninja, this environment's own first."""
-    found = shutil.which("ninja", path=tool_path())
-    if found is None:
+    """Return the path of ninja, preferably that of this environment."""
+    path = shutil.which("ninja", path=tool_path())
+    if path is None:
         raise Unavailable("no ninja")
-    return found
+    return path
 
 
 def slurm_include() -> Path:
-    """Return the folder that holds slurm/slurm.h: the system's, or one from Debian's package."""
+    """Return the folder of slurm/slurm.h: that of the system, or one from Debian's package."""
     if Path("/usr/include/slurm/slurm.h").exists():
         return Path("/usr/include")
     return debian_packages("libslurm-dev") / "usr" / "include"
 
 
 def lua_environment() -> tuple[str, dict[str, str]]:
-    """Return the version of Lua to build for, or "none", and the environment in which it is found."""
+    """Return the version of Lua to build for, or "none", and the environment variables by which Meson finds it."""
     if not shutil.which("pkg-config"):
         return "none", {}
     if subprocess.run(["pkg-config", "--exists", f"lua{LUA}"], check=False).returncode == 0:
@@ -150,7 +154,7 @@ def lua_environment() -> tuple[str, dict[str, str]]:
         folder = debian_packages(*LUA_PACKAGES)
     except Unavailable:
         return "none", {}
-    # The package believes that it lies in /usr.
+    # The package expects to be in /usr.
     original = next(folder.glob(f"usr/lib/**/pkgconfig/lua{LUA}.pc"))
     moved = folder / "pkgconfig"
     moved.mkdir(exist_ok=True)
@@ -159,55 +163,55 @@ def lua_environment() -> tuple[str, dict[str, str]]:
 
 
 def debian_packages(*names: str) -> Path:
-    """Return a folder with the content of Debian packages, which are not installed.
+    """Return a folder with the files of Debian packages, without installing them.
 
     Raises:
-        Unavailable: this is no Debian, or the packages cannot be fetched.
+        Unavailable: this system is not Debian, or the packages cannot be downloaded.
     """
     os_release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
     suite = os_release.get("VERSION_CODENAME", "").strip('"')
     if not suite or not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        raise Unavailable(f"{', '.join(names)}: not installed, and this is no Debian to fetch them from")
+        raise Unavailable(f"{', '.join(names)}: not installed, and only Debian can download them")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slurmhooks" / "headers" / suite
     cache.mkdir(parents=True, exist_ok=True)
     with locked(cache / ".lock"):
         for name in names:
-            done = cache / f".{name}"
-            if not done.exists():
+            stamp = cache / f".{name}"
+            if not stamp.exists():
                 fetch(name, cache)
-                done.touch()
+                stamp.touch()
     return cache
 
 
 def fetch(package: str, folder: Path) -> None:
-    """Unpack a Debian package into a folder.
+    """Download a Debian package and unpack it into a folder.
 
     Raises:
-        Unavailable: it cannot be fetched.
+        Unavailable: it cannot be downloaded.
     """
-    # _apt, the user as whom apt fetches, may not write there; root itself then does, and apt warns.
+    # As root: the user _apt cannot write to the folder, and apt would warn about that.
     download = ["apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", package]
     failure = apt(download, folder)
-    if failure and os.geteuid() == 0:  # a fresh machine has no package lists, an old one those of releases ago
+    if failure and os.geteuid() == 0:  # the package lists may be missing or old
         failure = apt(["apt-get", "update", "-q"], folder) or apt(download, folder)
     if failure:
-        raise Unavailable(f"{package}: not installed, and cannot be fetched: {failure}")
+        raise Unavailable(f"{package}: not installed, and cannot be downloaded: {failure}")
     for archive in folder.glob(f"{package}_*.deb"):
         subprocess.run(["dpkg-deb", "-x", str(archive), str(folder)], check=True)
         archive.unlink()
 
 
 def apt(command: list[str], folder: Path) -> str | None:
-    """Run apt-get in a folder; return what it says last if it fails."""
+    """Run apt-get in a folder; if it fails, return the last line of its errors."""
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=APT_SECONDS)
+        process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=APT_SECONDS)
     except subprocess.TimeoutExpired:
         return f"{' '.join(command)} took too long"
-    return (done.stderr.strip().splitlines() or ["no reason given"])[-1] if done.returncode else None
+    return (process.stderr.strip().splitlines() or ["no reason given"])[-1] if process.returncode else None
 
 
 def embeddable_python() -> str:
-    """Return the running Python, which the plugins are to embed.
+    """Return the running Python, which the plugins will embed.
 
     Raises:
         Unavailable: it has no shared libpython.
@@ -221,7 +225,7 @@ def embeddable_python() -> str:
 
 
 def python_paths(python: str) -> str:
-    """Return the search path for the embedded interpreter, this checkout first."""
+    """Return the search path of the embedded interpreter, which begins with this checkout."""
     code = "import os, sys; print(os.pathsep.join(filter(None, sys.path[1:])))"
-    done = subprocess.run([python, "-I", "-c", code], stdout=subprocess.PIPE, text=True, check=True)
-    return os.pathsep.join([str(ROOT), *done.stdout.strip().split(os.pathsep)])
+    process = subprocess.run([python, "-I", "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+    return os.pathsep.join([str(ROOT), *process.stdout.strip().split(os.pathsep)])

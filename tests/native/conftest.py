@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Gives every test here a host: the real plugins, opened by a stand-in for Slurm's programs."""
+"""Gives tests a host: a folder with a site's files, and a stand-in for Slurm's programs that loads the real plugins."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ _broken: set[Flavour] = set()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test of this folder."""
+    """Mark the tests of this folder as native."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
@@ -21,7 +21,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def built(flavour: Flavour) -> Build:
-    """Return the build of a flavour, tried once a session; skip the test if this machine cannot make it."""
+    """Return the build of a flavour, compiled once per session; skip the test if this machine cannot compile it."""
     if flavour in _broken:
         pytest.fail("the sources do not compile; see the first failure", pytrace=False)
     if flavour not in _builds:
@@ -32,15 +32,15 @@ def built(flavour: Flavour) -> Build:
         except BuildError as error:
             _broken.add(flavour)
             pytest.fail(str(error), pytrace=False)
-    found = _builds[flavour]
-    if isinstance(found, str):
-        pytest.skip(found)
-    return found
+    result = _builds[flavour]
+    if isinstance(result, str):
+        pytest.skip(result)
+    return result
 
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    """A host with the plugins as a site has them."""
+    """A host with the plugins as sites have them."""
     return Host(built(PLAIN), tmp_path)
 
 
@@ -48,5 +48,5 @@ def host(tmp_path: Path) -> Host:
     params=[pytest.param(PLAIN, id="plain"), pytest.param(SANITIZED, id="sanitized", marks=pytest.mark.sanitized)]
 )
 def each_host(tmp_path: Path, request: pytest.FixtureRequest) -> Host:
-    """A host as a site has it, and one that watches every access to memory."""
+    """A host with the plugins as sites have them, and one with AddressSanitizer and UBSan."""
     return Host(built(request.param), tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs scripts in tests/fakehost, and reads what it prints."""
+"""Runs scripts in fakehost, and reads what it prints."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from tests.native.building import SANITIZED, Build
 
 HERE = Path(__file__).parent
 TIME_LIMIT = 240.0
-"""Seconds until a script counts as hanging; nothing here takes more than a few, unless the machine stands still."""
+"""Seconds until a script counts as hanging. Scripts take a few seconds, unless the machine is overloaded."""
 
 LEVELS = ("ERROR", "INFO", "VERBOSE", "DEBUG", "DEBUG2", "DEBUG3", "SPANK", "SYSLOG", "FATAL")
 LISTS = (
@@ -31,10 +31,15 @@ Value = int | str | None
 
 
 class Result:
-    """One line of results: a command, and what came of it."""
+    """One line of results: a command and its values."""
 
     def __init__(self, line: str, sign: int) -> None:
-        """Read a line; the sign is that of SPANK's failures in this release."""
+        """Read a line.
+
+        Args:
+            line: the line.
+            sign: that of failure codes of SPANK in this release.
+        """
         self._sign = sign
         self.command = line.split(" ", 1)[0]
         self.values: dict[str, Value] = {}
@@ -48,23 +53,23 @@ class Result:
                 self.values[name] = value
 
     def __repr__(self) -> str:
-        """Return all of it."""
+        """Return the command and all values."""
         return f"<{self.command} {self.values} { ({name: items for name, items in self.lists.items() if items}) }>"
 
     def __getitem__(self, name: str) -> Value:
-        """Return a value: an int, a text, None for NULL, or the words NO_VAL and INFINITE."""
+        """Return a value: an int, a text, None for NULL, or one of the words NO_VAL and INFINITE."""
         return self.values[name]
 
     @property
     def rc(self) -> int:
-        """The return code for Slurm."""
+        """The return code of the plugin."""
         rc = self.values["rc"]
         assert isinstance(rc, int)
         return rc
 
     @property
     def failed(self) -> bool:
-        """Whether Slurm takes the return code of a SPANK call for a failure."""
+        """Whether the return code of a SPANK call is a failure for Slurm."""
         return self.rc < 0 if self._sign < 0 else self.rc != 0
 
 
@@ -81,47 +86,47 @@ def _plain(word: str) -> Value:
 
 @dataclass
 class Run:
-    """What a script came to."""
+    """The output of a script."""
 
     returncode: int
     results: list[Result]
     log: list[tuple[str, str]]
     noise: list[str] = field(default_factory=list)
-    """Lines that neither the host nor Slurm's log has printed: reports of sanitizers, prints of handlers."""
+    """Lines that are neither results nor of the log: reports of sanitizers, prints of handlers."""
 
     def of(self, command: str) -> list[Result]:
-        """Return the results of one kind of command."""
+        """Return the results of all commands of a name."""
         return [result for result in self.results if result.command == command]
 
     def one(self, command: str) -> Result:
-        """Return the only result of a command."""
+        """Return the result of the only command of a name."""
         (result,) = self.of(command)
         return result
 
     def lines(self, *levels: str) -> list[str]:
-        """Return the log's texts of some levels, or of all."""
+        """Return the texts of the log, of all or of some levels."""
         return [text for level, text in self.log if not levels or level in levels]
 
     def said(self, start: str) -> list[str]:
-        """Return what handlers logged behind a first word: ``log.info("seen", x=1)`` is ``said("seen")``."""
+        """Return what handlers have logged after a word: ``["x=1"]`` for "seen" after ``log.info("seen", x=1)``."""
         prefix = f"slurmhooks: {start}"
         return [text.removeprefix(prefix).strip() for _, text in self.log if text.startswith(prefix)]
 
     def __contains__(self, text: str) -> bool:
-        """Tell whether some line of the log holds a text."""
+        """Tell whether a line of the log has a text."""
         return any(text in line for _, line in self.log)
 
 
 class Host:
-    """A folder with a site's files, and the program that runs scripts beside them.
+    """A folder with a site's files, in which fakehost runs scripts.
 
-    In scripts, ``$job_submit``, ``$spank``, ``$lua`` and ``$dir`` stand for the plugins, scrun.lua and the folder.
+    In scripts, ``$job_submit``, ``$spank``, ``$lua`` and ``$dir`` are the paths of plugins, scrun.lua and the folder.
     """
 
     def __init__(self, build: Build, folder: Path) -> None:
-        """Put scrun.lua into the folder; every site has one."""
+        """Write scrun.lua into the folder."""
         self.build = build
-        # Before 25.05 slurmstepd takes only negative codes for failures.
+        # Before 25.05 slurmstepd treats only negative codes as failures.
         self.sign = -1 if build.slurm < 0x190500 else 1
         self.folder = folder
         self.plugins = build.plugins
@@ -134,14 +139,14 @@ class Host:
             (self.folder / "scrun.lua").write_text(text)
 
     def use_copy_of_plugins(self) -> Path:
-        """Work with a copy of the installed plugins from now on, which a test may damage."""
+        """Copy the plugins, and use the copy from now on, which a test may damage; return its folder."""
         self.plugins = self.folder / "plugins"
         shutil.copytree(self.build.plugins, self.plugins)
         self._write_scrun_lua()
         return self.plugins
 
     def site(self, text: str, name: str = "hooks.py") -> Path:
-        """Write a hook file, and name it in slurmhooks.toml."""
+        """Write a hook file, and a slurmhooks.toml that names it."""
         path = self.folder / name
         path.write_text("from slurmhooks import Reject, hook, log\n" + textwrap.dedent(text))
         self.config(f"[hooks]\npaths = [{name!r}]\n[job_submit]\ntimeout = 60.0\n")
@@ -154,7 +159,7 @@ class Host:
         return path
 
     def script(self, text: str) -> Path:
-        """Write a script and return its file."""
+        """Write a script to a file."""
         names = {
             "job_submit": self.plugins / "job_submit_python.so",
             "spank": self.plugins / "spank_python.so",
@@ -162,10 +167,10 @@ class Host:
             "dir": self.folder,
         }
         text = textwrap.dedent(text)
-        # Requests wait for a worker no longer than until their deadline, and a loaded machine starts none in that time.
+        # Requests wait only until their deadline, in which a busy machine may not start a worker.
         text = re.sub(r"^( *open js .*)$", r"\1\nawait_worker", text, flags=re.MULTILINE)
         if OPEN_AT_END.search(text):
-            text += "\nclose js\n"  # as slurmctld ends: with all that its workers have logged
+            text += "\nclose js\n"  # as slurmctld does when it ends; logs all that workers have written
         path = self.folder / "script"
         path.write_text(string.Template(text).substitute({k: str(v) for k, v in names.items()}))
         return path
@@ -185,11 +190,11 @@ class Host:
 
         Args:
             text: the script.
-            env: added to a small environment.
-            cwd: where the host starts; by default the site's folder.
-            wrapper: a program with arguments that is given the host's command line.
-            returncode: what the host must end with; None: anything.
-            quiet: whether there may be nothing on standard error but Slurm's log.
+            env: variables besides PATH and SLURM_CONF.
+            cwd: the current folder of the host; by default that of the site.
+            wrapper: a program with arguments that runs the host.
+            returncode: the expected exit code of the host; None: any.
+            quiet: whether noise is an error.
             time_limit: in seconds.
         """
         script = self.script(text)
@@ -206,7 +211,7 @@ class Host:
         try:
             out, err = process.communicate(timeout=time_limit)
         except subprocess.TimeoutExpired:
-            # Its children too: one of them may be what hangs.
+            # With its children, one of which may hang.
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
             raise AssertionError(
@@ -215,7 +220,14 @@ class Host:
         return self.read(process.returncode, out + b"\n" + err, returncode, quiet)
 
     def read(self, code: int, raw: bytes, returncode: int | None = 0, quiet: bool = True) -> Run:
-        """Sort the lines that a host has printed; see run()."""
+        """Read the output of a host.
+
+        Args:
+            code: its exit code.
+            raw: its output.
+            returncode: see run().
+            quiet: see run().
+        """
         run = Run(code, [], [])
         commands = tuple(_commands())
         for line in raw.decode("utf-8", "surrogateescape").split("\n"):
@@ -224,7 +236,7 @@ class Host:
                 run.log.append((first, rest))
             elif first in commands:
                 run.results.append(Result(line, self.sign))
-            elif line and "AddressSanitizer failed to allocate" not in line:  # as a handler has it on purpose
+            elif line and "AddressSanitizer failed to allocate" not in line:  # a handler does that on purpose
                 run.noise.append(line)
         everything = raw.decode("utf-8", "backslashreplace")
         assert returncode is None or code == returncode, f"the host ended with {code}:\n{everything}"
@@ -235,8 +247,8 @@ class Host:
         if self.build.flavour != SANITIZED:
             return {}
         return {
-            # A handler that asks for too much memory must get its MemoryError. And libsanitizer takes some blocks of
-            # thread-local memory for what glibc 2.19 made of them (sanitizer_tls_get_addr.cpp), and reads nonsense.
+            # A handler that needs too much memory must get a MemoryError. And the sanitizer must not intercept
+            # __tls_get_addr(): it assumes the format of glibc 2.19, and reads invalid memory.
             "ASAN_OPTIONS": "allocator_may_return_null=1:intercept_tls_get_addr=0",
             "LSAN_OPTIONS": f"suppressions={HERE / 'lsan.supp'}:print_suppressions=0",
             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",

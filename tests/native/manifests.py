@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes hook manifests beside a host's files."""
+"""Writes hook manifests for hosts."""
 
 from pathlib import Path
 
@@ -8,12 +8,18 @@ from tests.native.hosting import Host
 
 
 def compile_manifest(host: Host, *patterns: Path, args: tuple[str, ...] = ("hooks.py",)) -> Path:
-    """Write the manifest that 'slurmhooks compile' would for a line with hooks.py, found by patterns."""
+    """Write the manifest that 'slurmhooks compile' writes for a line of plugstack.conf.
+
+    Args:
+        host: whose hooks.py the line loads.
+        patterns: the GLOBs that match it.
+        args: the arguments of the line.
+    """
     sources = [loader.Source(path=str(host.folder / "hooks.py"))]
     line = manifest.Line(args, sources, [], loader.load(sources))
     watched = [str(host.folder / name) for name in ("hooks.py", "absent.py", *([] if patterns else [""]))]
     path = host.folder / "slurmhooks.manifest"
-    # The folder's own time must not change any more: the script and what is written for the test come first.
+    # The manifest records the folder's time, so that all files of the test must exist before.
     host.script("")
     path.write_text("")
     path.write_text(manifest.render([line], watched, host.build.slurm, map(str, patterns)))
@@ -21,7 +27,12 @@ def compile_manifest(host: Host, *patterns: Path, args: tuple[str, ...] = ("hook
 
 
 def compile_scrun(host: Host, script: str | None) -> None:
-    """Write the manifest that 'slurmhooks compile' would for scrun, with hooks.py if it exists."""
+    """Write the manifest that 'slurmhooks compile' writes for scrun, with hooks.py if it exists.
+
+    Args:
+        host: whose files it names.
+        script: the site's own scrun.lua.
+    """
     hooks = host.folder / "hooks.py"
     sources = [loader.Source(path=str(hooks))] if hooks.exists() else []
     path = None if script is None else str(host.folder / script)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The border between C and Python: whatever an entry point does there, Slurm gets the failure code."""
+"""Slurm gets the failure code whatever an entry point in Python returns or raises."""
 
 import pytest
 
@@ -24,7 +24,7 @@ ANSWERS = {
     "raises": "1 / 0",
     "exits": "exit(0)",
 }
-"""What an entry point might answer if it were broken; each of them would be success if C looked at less of it."""
+"""Invalid results of an entry point. Each of them could be read as success if C checked less."""
 
 SITE = """
 import builtins, sys
@@ -46,7 +46,7 @@ def nonsense(*arguments):
 
 
 def site(patches: str) -> str:
-    """Return a hook file that puts nonsense in the place of entry points."""
+    """Return a hook file whose patches replace entry points by a function that returns invalid results."""
     return SITE.format(lambdas=", ".join(f"lambda: {answer}" for answer in ANSWERS.values())) + patches
 
 
@@ -60,12 +60,12 @@ WORKER_ANSWERS = {
     "exits": "exit(0)",
     "ends": "os._exit(0)",
 }
-"""What a worker might answer if it were broken."""
+"""Invalid answers of a worker."""
 
 
 @pytest.mark.parametrize("call", ["job_submit", "job_modify"])
 def test_nonsense_from_a_worker(each_host: Host, call: str) -> None:
-    """Refused, with a line for the user, and Slurm's struct untouched; the next request finds a worker that answers."""
+    """The request is refused with one line for the user, and not changed; the next request is answered."""
     each_host.site(
         f"""
         import os, sys
@@ -96,22 +96,22 @@ def test_nonsense_from_a_worker(each_host: Host, call: str) -> None:
     broken, fine = run.of(call)[::2], run.of(call)[1::2]
     assert [(result.rc, result["comment"]) for result in broken] == [(-1, None)] * len(WORKER_ANSWERS)
     assert [(result.rc, result["comment"]) for result in fine] == [(0, "changed")] * len(WORKER_ANSWERS)
-    # 22.05 does not show the user what becomes of an update.
+    # 22.05 does not show users the messages of an update.
     assert call == "job_modify" or all("administrators" in str(result["err_msg"]) for result in broken)
     assert run.one("balance")["alive"] == 0
 
 
 def test_nonsense_from_a_callback(host: Host) -> None:
-    """SPANK's callbacks: fail with a negative code."""
+    """A callback of SPANK fails with a negative code."""
     host.site(site("import slurmhooks.spank.entry as entry\nentry.callback = nonsense"))
-    # The hooks are loaded before SPANK's entry point is called for the first time.
+    # Load the hooks before the entry point for SPANK is called, since they replace it.
     loading = "lua $lua\nstage_in bundle=/b\nopen sp $spank hooks.py\ncontext remote\n"
     run = host.run(loading + "call sp user_init\n" * len(ANSWERS))
     assert [result.rc for result in run.of("call")] == [-3000] * len(ANSWERS)
 
 
 def test_nonsense_from_an_option(host: Host) -> None:
-    """The option callback: fails, and srun ends."""
+    """An option callback fails, so that srun ends."""
     host.site(
         site(
             """
@@ -126,7 +126,7 @@ entry.option = nonsense
 
 
 def test_nonsense_from_scrun(host: Host) -> None:
-    """Both staging functions: the container is not staged."""
+    """Both staging functions fail, so that the container is not staged."""
     host.site(site("import slurmhooks.scrun.entry as entry\nentry.stage_in = entry.stage_out = nonsense"))
     loading = "open sp $spank hooks.py\ncontext remote\ncall sp init\nlua $lua\n"
     run = host.run(loading + "stage_in bundle=/b\nstage_out\n" * (len(ANSWERS) // 2))
@@ -135,7 +135,7 @@ def test_nonsense_from_scrun(host: Host) -> None:
 
 
 def test_an_entry_point_that_is_gone(host: Host) -> None:
-    """A function that does not exist is a failure like any other."""
+    """An entry point that does not exist is a failure like any other."""
     host.site(
         """
         import slurmhooks.spank.entry
@@ -150,7 +150,7 @@ def test_an_entry_point_that_is_gone(host: Host) -> None:
 
 
 def test_an_event_inside_an_event(each_host: Host) -> None:
-    """A handler that makes Slurm call the plugin again gets a failure instead of waiting for itself."""
+    """A handler that makes Slurm call the plugin gets a failure, instead of waiting for itself."""
     each_host.site(
         f"""
         import ctypes
@@ -168,7 +168,7 @@ def test_an_event_inside_an_event(each_host: Host) -> None:
 
 
 def test_a_handler_that_breaks_the_interpreter_a_little(host: Host) -> None:
-    """Modules deleted, the traceback module broken: still the failure code, and the process lives."""
+    """A handler that deletes modules and breaks the traceback module fails as others do, and the process continues."""
     host.site(
         """
         import sys, traceback

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""SlurmdParameters=contain_spank: callbacks in a clone(CLONE_VM) child, on a stack that is not the thread's own."""
+"""SlurmdParameters=contain_spank: callbacks run in a clone(CLONE_VM) child, on a stack from the heap."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def say(spank):
 
 
 def test_a_contained_step(each_host: Host) -> None:
-    """user_init, task_post_fork and task_exit run in the child, on the parent's objects; the parent goes on."""
+    """user_init, task_post_fork and task_exit run in the child and use the parent's objects; the parent continues."""
     each_host.site(SITE)
     run = each_host.run(
         """
@@ -52,7 +52,7 @@ def test_a_contained_step(each_host: Host) -> None:
         call sp exit
         show
         """,
-        quiet=False,  # AddressSanitizer remarks on the strange stack
+        quiet=False,  # AddressSanitizer warns about the stack
     )
     assert {result.rc for result in run.of("call")} == {0}
     assert [(result["status"], result["signal"]) for result in run.of("clone")] == [(0, 0)] * 3
@@ -65,7 +65,7 @@ def test_a_contained_step(each_host: Host) -> None:
 
 
 def test_deep_recursion(host: Host) -> None:
-    """On the foreign stack a handler goes as deep as Python lets it, and behind that is RecursionError, no crash."""
+    """On that stack handlers recurse as deep as usual; deeper recursion raises RecursionError and does not crash."""
     host.site(
         SITE
         + """
@@ -99,7 +99,7 @@ def through_c(spank):
 
 
 def test_a_failure_in_the_child(host: Host) -> None:
-    """A handler's bug there is told like any other, and the parent's next call works."""
+    """A bug of a handler in the child is reported as usual, and the parent's next callback works."""
     host.site(SITE + "\n@hook.spank.user_init\ndef bug(spank):\n    raise SystemExit(0)\n")
     run = host.run(
         "open sp $spank hooks.py\ncontext remote\ncall sp init\nclone\ncall sp user_init\nend\ncall sp task_exit"
@@ -108,7 +108,7 @@ def test_a_failure_in_the_child(host: Host) -> None:
 
 
 def test_a_spinning_thread_and_subprocesses(host: Host) -> None:
-    """The parent's Python threads go on meanwhile, and the child may run programs."""
+    """The child can run programs while Python threads of the parent run."""
     host.site(
         SITE
         + """
@@ -132,7 +132,7 @@ def program(spank):
 
 
 def test_python_starts_in_the_child(host: Host) -> None:
-    """The first event may be one in the clone: the memory is the parent's, so it has started there too."""
+    """If Python starts in the child, it also runs in the parent, since both have the same memory."""
     host.site(SITE.replace('state = {"count": 0}', 'state = {"count": 0, "init": 0}'))
     run = host.run(
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Neither the environment nor the folder nor the descriptors of srun's user, or of a daemon, change what runs."""
+"""Environment, current folder and descriptors of srun's user or of a daemon do not change which code runs."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ greet = hook.spank.option("greet", "NAME", usage="who")
 
 @hook.spank.init
 def init(spank):
-    import email, json, os, slurmhooks  # something of the standard library, frozen and not, and us
+    import email, json, os, slurmhooks  # frozen and other modules
     flags = sys.flags
     log.info("isolated", flags=(flags.isolated, flags.ignore_environment, flags.no_user_site, flags.utf8_mode))
     with open("/proc/self/status") as status:
@@ -65,7 +65,7 @@ EVIL = 'import os, sys\nos.write(2, b"EVIL\\n")\nos._exit(66)\n'
 
 
 def evil_folder(folder: Path) -> Path:
-    """Return a folder that breaks every Python whose search path has it."""
+    """Return a folder that breaks each Python that has it in its search path."""
     folder.mkdir()
     for name in ("slurmhooks", "sitecustomize", "usercustomize", "json", "traceback", "_slurmhooks_spank"):
         (folder / f"{name}.py").write_text(EVIL)
@@ -78,17 +78,17 @@ Case = tuple[dict[str, str], Path | None, list[str]]
 
 
 def python_path(folder: Path) -> Case:
-    """PYTHONPATH with modules of the names that are imported first."""
+    """PYTHONPATH names a folder with modules of the names that are imported first."""
     return {"PYTHONPATH": str(evil_folder(folder / "evil"))}, None, []
 
 
 def python_home(folder: Path) -> Case:
-    """PYTHONHOME that does not exist."""
+    """PYTHONHOME does not exist."""
     return {"PYTHONHOME": "/nonexistent", "PYTHONPLATLIBDIR": "nowhere"}, None, []
 
 
 def python_options(folder: Path) -> Case:
-    """Every other variable that changes how Python works."""
+    """All other variables that change how Python works are set."""
     (folder / "startup.py").write_text(EVIL)
     return (
         {
@@ -117,7 +117,7 @@ def python_options(folder: Path) -> Case:
 
 
 def library_path(folder: Path) -> Case:
-    """LD_LIBRARY_PATH with a file named like libpython that is none."""
+    """LD_LIBRARY_PATH names a folder with a file that has the name of libpython, but is not a library."""
     (folder / "lib").mkdir()
     name = sysconfig.get_config_var("INSTSONAME")
     (folder / "lib" / name).write_bytes(b"no library")
@@ -125,43 +125,43 @@ def library_path(folder: Path) -> Case:
 
 
 def locale(folder: Path) -> Case:
-    """A locale that is not UTF-8, and one that does not exist."""
+    """The locale is not UTF-8, and LANG does not exist."""
     return {"LC_ALL": "C", "LANG": "xx_YY.ISO-8859-1"}, None, []
 
 
 def folder_with_modules(folder: Path) -> Case:
-    """A current folder with modules of those names."""
+    """The current folder has modules of the names that are imported first."""
     return {}, evil_folder(folder / "evil"), []
 
 
 def removed_folder(folder: Path) -> Case:
-    """A current folder that has been removed."""
+    """The current folder has been removed."""
     gone = folder / "gone"
     return {}, None, ["sh", "-c", f'mkdir {gone} && cd {gone} && rmdir {gone} && exec "$0" "$@"']
 
 
 def no_home(folder: Path) -> Case:
-    """No HOME, and one that cannot be read."""
+    """HOME and PATH are not set."""
     return {"HOME": "/root/nowhere", "XDG_CACHE_HOME": "/dev/null"}, None, ["env", "-u", "HOME", "-u", "PATH"]
 
 
 def no_environment(folder: Path) -> Case:
-    """None at all but where slurm.conf is."""
+    """The environment has only SLURM_CONF."""
     return {}, None, ["env", "-i", f"SLURM_CONF={folder / 'slurm.conf'}"]
 
 
 def few_descriptors(folder: Path) -> Case:
-    """Hardly any file descriptors left."""
+    """Only few file descriptors are available."""
     return {}, None, ["sh", "-c", 'ulimit -n 16; exec "$0" "$@"']
 
 
 def small_stack(folder: Path) -> Case:
-    """A small stack."""
+    """The stack is small."""
     return {}, None, ["sh", "-c", 'ulimit -s 1024; exec "$0" "$@"']
 
 
 def ignored_signals(folder: Path) -> Case:
-    """SIGINT and SIGPIPE ignored, as under nohup or in a daemon."""
+    """SIGINT, SIGPIPE and SIGHUP are ignored, as under nohup or in a daemon."""
     return {}, None, ["sh", "-c", 'trap "" INT PIPE HUP; exec "$0" "$@"']
 
 
@@ -173,14 +173,14 @@ CASES: list[Callable[[Path], Case]] = [
 
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """What the script comes to in an environment that nobody has touched."""
+    """The run of the script in a clean environment."""
     host = Host(built(PLAIN), tmp_path_factory.mktemp("clean"))
     host.site(SITE)
     return host.run(SCRIPT)
 
 
 def test_a_clean_environment(clean: Run) -> None:
-    """The interpreter is isolated, changes neither the process's signals nor its locale, and everything passes."""
+    """The interpreter is isolated and changes neither signal handlers nor locale of the process; all calls pass."""
     assert clean.said("signals") == [f"caught={['0' * 16]}"]
     assert clean.one("getenv")["value"] is None
     assert clean.said("isolated") == ["flags=(1, 1, 1, 1)"]
@@ -191,7 +191,7 @@ def test_a_clean_environment(clean: Run) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.__name__))
 def test_a_hostile_environment(host: Host, clean: Run, tmp_path: Path, case: Callable[[Path], Case]) -> None:
-    """The same modules from the same places, the same text and the same answers as in a clean one."""
+    """Modules, their folders, texts and return codes are the same as in a clean environment."""
     host.site(SITE)
     env, cwd, wrapper = case(tmp_path)
     hostile = host.run(SCRIPT, env=env, cwd=cwd, wrapper=wrapper)
@@ -201,9 +201,9 @@ def test_a_hostile_environment(host: Host, clean: Run, tmp_path: Path, case: Cal
 
 @pytest.mark.parametrize("closed", ["0", "1", "2", "0 1 2"])
 def test_closed_descriptors(host: Host, tmp_path: Path, closed: str) -> None:
-    """Slurm's daemons may run with 0, 1 and 2 closed: what is opened in their place does not confuse anything.
+    """Hooks run in daemons that have closed descriptors 0, 1 and 2, which then belong to other files.
 
-    Workers have theirs, whose output is for the log.
+    Workers have their own standard output and error, which are logged.
     """
     host.site(
         """
@@ -234,7 +234,7 @@ def test_closed_descriptors(host: Host, tmp_path: Path, closed: str) -> None:
 
 
 def test_moved_plugins(host: Host, tmp_path: Path) -> None:
-    """The plugins find their parts wherever they were put, also through a symbolic link, SPANK's in a relative path."""
+    """Plugins find their other files in any folder, also through a symbolic link, and SPANK's by a relative path."""
     host.site("hook.job_submit(lambda job: log.info('ran'))\nhook.spank.init(lambda spank: log.info('ran'))")
     plugins = host.use_copy_of_plugins()
     plugins.rename(tmp_path / "elsewhere")
@@ -247,8 +247,8 @@ def test_moved_plugins(host: Host, tmp_path: Path) -> None:
 
 
 def test_nothing_is_written(host: Host, tmp_path: Path) -> None:
-    """Root's daemons leave no byte code in a site's folders."""
-    # Old enough for Python to cache what it compiles.
+    """Daemons that run as root write no byte code into the folders of a site."""
+    # Python caches the byte code of files that are old enough.
     os.utime(host.site("hook.job_submit(lambda job: None)\nhook.spank.init(lambda spank: None)"), (1e9, 1e9))
     host.use_copy_of_plugins()
     before = sorted(path for path in tmp_path.rglob("*"))
@@ -258,7 +258,7 @@ def test_nothing_is_written(host: Host, tmp_path: Path) -> None:
 
 
 def test_standard_library_of_the_build(host: Host) -> None:
-    """The search path is the build's alone: no site-packages of the user, no folder of the script."""
+    """The search path is that of the build, without the user's site-packages and the folder of the hook file."""
     host.site("import sys\nhook.spank.init(lambda spank: log.info('path', path=sys.path))")
     path = host.run("open sp $spank hooks.py\ncontext remote\ncall sp init").said("path")[0]
     assert str(host.folder) + "'" not in path
@@ -267,24 +267,24 @@ def test_standard_library_of_the_build(host: Host) -> None:
 
 
 def test_every_encoding(host: Host) -> None:
-    """Those that Python starts with lie in the core library, all others in the standard library, as ever."""
+    """All encodings work, those that are frozen into the core library and those of the standard library."""
     host.site(
         """
         import encodings
 
         @hook.spank.init
         def init(spank):
-            found = (b"\\x80".decode("cp1252"), "ü.de".encode("idna"), "a".encode("UTF8"), "é".encode("l1"))
-            log.info("found", found=found, path=encodings.__path__)
+            results = (b"\\x80".decode("cp1252"), "ü.de".encode("idna"), "a".encode("UTF8"), "é".encode("l1"))
+            log.info("decoded", results=results, path=encodings.__path__)
         """
     )
     run = host.run("open sp $spank hooks.py\ncontext remote\ncall sp init")
     folder = f"{sysconfig.get_path('stdlib')}/encodings"
-    assert run.said("found") == [f"found=('€', b'xn--tda.de', b'a', b'\\xe9') path=['{folder}']"]
+    assert run.said("decoded") == [f"results=('€', b'xn--tda.de', b'a', b'\\xe9') path=['{folder}']"]
 
 
 def test_garbage_is_collected(host: Host) -> None:
-    """It is not looked for while Python starts, but when handlers run."""
+    """Garbage is collected while handlers run, although not while Python starts."""
     host.site(
         """
         import gc
@@ -311,14 +311,14 @@ def test_garbage_is_collected(host: Host) -> None:
 
 
 def test_without_slurm_conf(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where SLURM_CONF is not set, as in most of Slurm's programs, the folder counts that plugins were built for."""
+    """Without SLURM_CONF, as in most of Slurm's programs, plugins use the folder that they were built for."""
     etc = host.build.sysconfdir
     etc.mkdir(exist_ok=True)
     monkeypatch.setattr(trusted, "_owners", (0, os.getuid()))
     try:
         trusted.check(str(etc))
     except LoadError as error:
-        pytest.skip(f"this checkout is where others can write: {error.findings[0]}")
+        pytest.skip(f"this checkout is in a folder that others can write to: {error.findings[0]}")
     (etc / "slurmhooks.toml").write_text('[hooks]\npaths = ["built_for.py"]\n')
     (etc / "built_for.py").write_text(
         "from slurmhooks import hook, log\n@hook.job_submit\ndef submit(job): job.comment = 'built for'\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happens around the handlers of requests: changed files, views that handlers kept, faults of our own."""
+"""Requests while files change, with views that handlers keep, and with bugs of slurmhooks."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +18,11 @@ def submit(job):
     log.info("ran", version=2)
     Path(__file__).with_name("second").touch()
 """
-"""A hook file that leaves a file once it is in service."""
+"""A hook file whose handler creates a file, which shows that it is in service."""
 
 
 def test_changed_files_go_into_service(host: Host, tmp_path: Path) -> None:
-    """A hook file that is replaced is in service soon; until then, the one before it is, and never again after."""
+    """A replaced hook file goes into service soon. Until then the old one serves requests, and never after."""
     host.site(
         """
         @hook.job_submit
@@ -50,7 +50,7 @@ def test_changed_files_go_into_service(host: Host, tmp_path: Path) -> None:
 
 
 def test_changed_files_that_are_not_watched(host: Host, tmp_path: Path) -> None:
-    """With reload = false a changed file counts when 'slurmhooks reload' asks for it, and not before."""
+    """With reload = false a changed file goes into service when 'slurmhooks reload' is called, and not before."""
     host.site("@hook.job_submit\ndef submit(job):\n    log.info('ran', version=1)\n")
     (tmp_path / "new.py").write_text(SECOND)
     host.config("[hooks]\npaths = ['hooks.py']\n[job_submit]\nreload = false\n")
@@ -72,7 +72,7 @@ def test_changed_files_that_are_not_watched(host: Host, tmp_path: Path) -> None:
 
 
 def test_a_handler_may_close_descriptors(host: Host, tmp_path: Path) -> None:
-    """A handler that closes what it does not own loses its request; the next worker serves, from the files of then."""
+    """A handler that closes descriptors fails only its own request; a new worker uses the current files."""
     host.site(
         """
         import os
@@ -103,7 +103,7 @@ def test_a_handler_may_close_descriptors(host: Host, tmp_path: Path) -> None:
 
 
 def test_what_a_handler_kept_is_not_used_again(each_host: Host) -> None:
-    """Views that nobody kept serve later requests; one that somebody kept stays over for good, its parts likewise."""
+    """Views and their parts that a handler keeps are stale for ever; other views may be used again."""
     each_host.site(
         """
         from slurmhooks import StaleHandleError
@@ -140,14 +140,14 @@ def test_what_a_handler_kept_is_not_used_again(each_host: Host) -> None:
     run = each_host.run(f"open js $job_submit\n{lines}balance")
     assert [result.rc for result in run.of("job_submit")] == [0] * len(names), run.log
     assert [result["comment"] for result in run.of("job_submit")] == names
-    kept = [0, 0, 2, 2, 3, 3, 4, 4, 5]
-    # Words are read when they are asked, so they are over as their job is.
-    assert run.said("over") == [f"all=True count={count} again=False" for count in kept]
+    counts = [0, 0, 2, 2, 3, 3, 4, 4, 5]
+    # argv raises when it is read, as its job does.
+    assert run.said("over") == [f"all=True count={count} again=False" for count in counts]
     assert run.one("balance")["alive"] == 0
 
 
 def test_an_event_that_fails_in_its_midst_is_refused(host: Host) -> None:
-    """What goes wrong in slurmhooks itself refuses the request, with a traceback in the log, and harms no later one."""
+    """A bug in slurmhooks refuses the request, with a traceback in the log, and does not affect later requests."""
     host.site(
         """
         from slurmhooks.job_submit import service

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A bug in a site's handler: the request fails, the user gets one line, the log the rest, the daemon lives on."""
+"""A bug in a handler fails its call: the user gets one line, the log gets the traceback, the process continues."""
 
 import re
 
@@ -21,7 +21,7 @@ BUGS = {
     "Nasty": "raise Nasty",
     "AssertionError": 'assert False, "\\udcff"',
 }
-"""Bodies of a handler, by the name of the exception that each comes to."""
+"""Bodies of handlers, by the name of the exception that each raises."""
 
 SITE = """
 bugs = iter({names!r})
@@ -43,13 +43,18 @@ def next_bug(view):
 
 
 def write_site(host: Host, marks: str) -> None:
-    """Write a site whose handler does one bug after the other, and then none."""
+    """Write a hook file whose handler has another bug in each call, and none in the last call.
+
+    Args:
+        host: the host.
+        marks: Python code that registers a handler, which calls ``next_bug()``.
+    """
     functions = "\n".join(f"def bug_{name}(view):\n    {body}\n" for name, body in BUGS.items())
     host.site(SITE.format(names=list(BUGS), functions=functions, marks=marks))
 
 
 def check_log(run: Run, user_lines: list[str], records: list[str]) -> None:
-    """Hold what users read against what the log has: one line each, the same id, and a traceback of the site's code."""
+    """Assert that each bug has one line for the user, and a traceback with the same id in the log."""
     assert len(user_lines) == len(BUGS)
     for name, line in zip(BUGS, user_lines, strict=True):
         (error_id,) = ERROR_ID.findall(line)
@@ -58,14 +63,14 @@ def check_log(run: Run, user_lines: list[str], records: list[str]) -> None:
         assert "secret" not in line
         traceback = [record for record in records if f"error {error_id}" in record]
         assert re.search(rf"hooks\.py:\d+\) raised {name}", traceback[0])
-        if name != "HandlerError":  # what a handler returns, no line of its own is to blame for
+        if name != "HandlerError":  # a wrong return value has no line in the traceback
             assert any(re.search(rf'File ".*hooks\.py", line \d+, in bug_{name}', record) for record in traceback)
         assert any(name in record for record in traceback[1:])
     assert run.said("fine") == [""]
 
 
 def test_job_submit(each_host: Host) -> None:
-    """slurmctld: the job is refused, sbatch prints one line, and the next job is served."""
+    """A submission is refused, its user gets one line, and the next submission is served."""
     write_site(each_host, "@hook.job_submit\ndef submit(job):\n    return next_bug(job)")
     calls = "job_submit js account=a\n" * (len(BUGS) + 1)
     run = each_host.run(f"open js $job_submit\n{calls}\nbalance")
@@ -77,7 +82,7 @@ def test_job_submit(each_host: Host) -> None:
 
 
 def test_job_modify(host: Host) -> None:
-    """slurmctld, an update: likewise; what a release without err_msg cannot show the user, the log has."""
+    """An update is refused, and the next update is served."""
     write_site(host, "@hook.job_modify\ndef modify(job):\n    return next_bug(job)")
     calls = "job_modify js account=a\n" * (len(BUGS) + 1)
     run = host.run(f"open js $job_submit\n{calls}\nbalance")
@@ -89,7 +94,7 @@ def test_job_modify(host: Host) -> None:
 
 @pytest.mark.parametrize(("context", "record"), [("remote", "INFO"), ("local", "SYSLOG"), ("slurmd", "ERROR")])
 def test_spank(each_host: Host, context: str, record: str) -> None:
-    """slurmstepd, srun, slurmd: the callback fails with a negative code; tracebacks stay off users' terminals."""
+    """A callback of SPANK fails; users do not see the traceback."""
     write_site(each_host, "@hook.spank.init\ndef init(spank):\n    return next_bug(spank)")
     calls = "call sp init\n" * (len(BUGS) + 1)
     run = each_host.run(f"open sp $spank hooks.py\ncontext {context}\n{calls}")
@@ -102,7 +107,7 @@ def test_spank(each_host: Host, context: str, record: str) -> None:
 
 
 def test_scrun(each_host: Host) -> None:
-    """scrun: the container is not staged, and Lua's stack is as it was."""
+    """The container is not staged, and the Lua stack is unchanged."""
     write_site(each_host, "@hook.scrun.stage_in\ndef stage_in(container):\n    return next_bug(container)")
     calls = "stage_in bundle=/b env=A=1\n" * (len(BUGS) + 1)
     run = each_host.run(f"lua $lua\n{calls}")
@@ -114,7 +119,7 @@ def test_scrun(each_host: Host) -> None:
 
 
 def test_an_option_check(host: Host) -> None:
-    """A bug in an option's check ends srun with one line; a refusal shows the check's own text."""
+    """A bug in the check of an option fails the option with one line that has an id."""
     host.site(
         """
         count = hook.spank.option("count", "N", usage="a number")
@@ -139,7 +144,7 @@ def test_an_option_check(host: Host) -> None:
 
 
 def test_endless_recursion_through_c(host: Host) -> None:
-    """Recursion that goes through C code ends in an exception, not in a crash of slurmctld."""
+    """Infinite recursion through C code raises RecursionError, and does not crash the worker."""
     host.site(
         """
         class Deep:
@@ -157,7 +162,7 @@ def test_endless_recursion_through_c(host: Host) -> None:
 
 
 def test_a_handler_that_closes_stderr_and_prints(host: Host) -> None:
-    """What a handler does to sys.stdout and sys.stderr does not make its event fail, nor the next one."""
+    """A handler may replace sys.stdout and sys.stderr: its call passes, and the next one is answered."""
     host.site(
         """
         import sys

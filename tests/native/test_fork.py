@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Processes that fork after Python has started: slurmstepd for each task, slurmd for slurmstepd, scrun for commands."""
+"""Forks of processes in which Python runs: slurmstepd forks tasks, slurmd forks slurmstepd, scrun forks commands."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def work(depth=200):
     return 0 if depth == 0 else 1 + work(depth - 1)
 
 def say(spank):
-    import decimal  # an import takes locks that a fork must leave usable
+    import decimal  # takes the locks of imports, which must be free in a child
     with threading.Lock():
         work()
     log.info("ran", callback=spank.callback, main=threading.current_thread() is threading.main_thread())
@@ -39,7 +39,7 @@ threading.Thread(target=spin, daemon=True).start()
 """
 
 NO_LEAK_CHECK = {"ASAN_OPTIONS": "detect_leaks=0:intercept_tls_get_addr=0"}
-"""For a process that ends while another thread has objects in its hands: those count as lost."""
+"""For processes that end while another thread uses objects, which would be reported as leaks."""
 
 STEP = """
     open sp $spank hooks.py
@@ -70,7 +70,7 @@ CALLS = [
 
 
 def check(run: Run) -> None:
-    """Hold that every call of a step ran its handler, in order, and no process crashed."""
+    """Assert that each call of a step ran its handler, in order, and that no process crashed."""
     assert [result["callback"] for result in run.of("call")] == CALLS
     assert {result.rc for result in run.of("call")} == {0}
     assert [line.split("'")[1] for line in run.said("ran")] == CALLS
@@ -80,33 +80,33 @@ def check(run: Run) -> None:
 
 @pytest.mark.parametrize("extra", ["", SPINNING], ids=["quiet", "spinning"])
 def test_a_step(each_host: Host, extra: str) -> None:
-    """The forked children run their tasks' handlers and slurmstepd goes on; also while a Python thread spins."""
+    """Forked children run the handlers of their tasks and the parent continues, also while a Python thread runs."""
     each_host.site(SITE.format(extra=extra))
     check(each_host.run(STEP.format(inside="", end=""), env=NO_LEAK_CHECK if extra else {}))
 
 
 @pytest.mark.parametrize("extra", ["", SPINNING], ids=["quiet", "spinning"])
 def test_a_step_in_a_grandchild(each_host: Host, extra: str) -> None:
-    """slurmd forks twice after its own init: CPython 3.11 aborted there when it had to make a new thread state."""
+    """A process can fork twice after Python has started, as slurmd does: CPython 3.11 may abort there."""
     each_host.site(SITE.format(extra=extra))
     check(each_host.run(STEP.format(inside="fork\nfork", end="end\nend"), env=NO_LEAK_CHECK if extra else {}))
 
 
 @pytest.mark.parametrize("extra", ["", SPINNING], ids=["quiet", "spinning"])
 def test_a_step_in_another_thread(each_host: Host, extra: str) -> None:
-    """The thread that forks need not be the one that started Python; nor one that Python has ever seen."""
+    """A step works in a thread that has not started Python, and that Python does not know."""
     each_host.site(SITE.format(extra=extra))
     check(each_host.run(STEP.format(inside="threads 1", end="end"), env=NO_LEAK_CHECK if extra else {}))
 
 
 def test_threads_in_children(each_host: Host) -> None:
-    """A child of a child may have threads of its own, and they may fork again: scrun's anchor does."""
+    """A child of a child can have threads that fork again, as scrun's anchor has."""
     each_host.site(SITE.format(extra=""))
     check(each_host.run(STEP.format(inside="fork\nthreads 1\nfork\nthreads 1", end="end\nend\nend\nend")))
 
 
 def test_python_starts_in_the_child(each_host: Host) -> None:
-    """Parent and child may each start Python for themselves."""
+    """If Python does not run before a fork, both parent and child can start it."""
     each_host.site(SITE.format(extra=""))
     run = each_host.run(
         """
@@ -136,7 +136,7 @@ INSIDE = {
 
 @pytest.mark.parametrize("body", INSIDE.values(), ids=INSIDE)
 def test_a_fork_while_another_thread_is_in_a_handler(each_host: Host, body: str) -> None:
-    """The child serves events without that thread's locks; the parent's handler ends as if nothing had been."""
+    """The child runs handlers although that thread held locks; the parent's handler continues."""
     each_host.site(
         f"""
         import os, time
@@ -186,9 +186,9 @@ def test_a_fork_while_another_thread_is_in_a_handler(each_host: Host, body: str)
 
 
 def test_a_child_while_others_call(host: Host) -> None:
-    """Forks in the middle of a crowd of calls: each child serves one more event and ends.
+    """Each child of a fork runs a handler while other threads of the parent run handlers.
 
-    Not while another thread imports something for the first time: CPython leaves the module's lock to the child.
+    These threads import nothing: CPython does not release the lock of a module that is being imported in the child.
     """
     host.site(
         "hook.spank.user_init(lambda spank: log.debug3('x'))\nhook.spank.task_init(lambda spank: log.info('ran'))"
@@ -203,7 +203,7 @@ def test_a_child_while_others_call(host: Host) -> None:
 
 
 def test_subprocesses_of_a_handler(each_host: Host) -> None:
-    """Handlers run programs: subprocess.run with and without preexec_fn, os.fork, os.system, also in a child."""
+    """Handlers, also in a child, can call subprocess.run with and without preexec_fn, os.fork and os.system."""
     each_host.site(
         """
         import os, subprocess
@@ -239,7 +239,7 @@ def test_subprocesses_of_a_handler(each_host: Host) -> None:
 
 @pytest.mark.parametrize(("start", "end"), [("", ""), ("threads 1", "end")], ids=["main", "fresh thread"])
 def test_a_child_that_a_handler_forks_and_that_returns(host: Host, start: str, end: str) -> None:
-    """os.fork() in a handler, and the child comes back: it ends, as Slurm would else go on in two processes."""
+    """A child that a handler forks ends when its handler returns: Slurm would otherwise run in two processes."""
     host.site(
         """
         import os
@@ -279,7 +279,7 @@ def test_a_child_that_a_handler_forks_and_that_returns(host: Host, start: str, e
 
 
 def test_descriptors_after_a_fork(host: Host) -> None:
-    """Nothing that starting Python opened stays open in a task: not a hook file, not a pipe."""
+    """A task has no open descriptors of Python, such as of a hook file or a pipe."""
     host.site(
         """
         import os
@@ -303,7 +303,7 @@ def prepared(spank):
 
 @pytest.mark.parametrize("extra", ["", SPINNING], ids=["quiet", "spinning"])
 def test_a_step_of_tasks(each_host: Host, extra: str) -> None:
-    """What is prepared before tasks are forked leaves nothing behind, and changes nothing of what follows."""
+    """Handlers that are prepared before tasks are forked run once per task, and preparing them has no other effect."""
     each_host.site(SITE.format(extra=PREPARED + extra))
     env = NO_LEAK_CHECK if extra else {}
     step = "open sp $spank hooks.py\ncontext remote\njob env=A=1\ncall sp init\nshow\ncall sp init_post_opt\nshow\n"

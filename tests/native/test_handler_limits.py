@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Handlers that end their worker: their own time limits, and what on_error makes of it."""
+"""Handlers that end their worker or miss their own deadline, with each value of on_error."""
 
 import pytest
 
@@ -9,7 +9,13 @@ ENDS = {"crash": "os._exit(3)", "hang": "time.sleep(1000)", "spin": "exec('while
 
 
 def submitted(host: Host, hooks: str, timeout: float = 20.0) -> Run:
-    """Run a submission through some handlers."""
+    """Submit two jobs to some handlers.
+
+    Args:
+        host: the host.
+        hooks: the content of the hook file.
+        timeout: of all handlers together, in seconds.
+    """
     host.site("import os, time\n" + hooks)
     host.config(f"[hooks]\npaths = ['hooks.py']\n[job_submit]\ntimeout = {timeout}\n")
     return host.run("open js $job_submit\njob_submit js account=a\njob_submit js name=next")
@@ -30,7 +36,7 @@ def third(job): job.comment += " third"
 
 @pytest.mark.parametrize("end", ENDS)
 def test_a_lenient_handler_is_left_out(host: Host, end: str) -> None:
-    """What it did is forgotten, all others count, the user has a line with an id, and the log names the handler."""
+    """The request passes with the writes of the others; the user gets an id, and the log names the handler."""
     run = submitted(host, THREE.format(on_error="accept", body=ENDS[end]))
     left, whole = run.of("job_submit")
     assert (left.rc, left["comment"], left["account"]) == (0, "first third", "a"), run.log
@@ -42,7 +48,7 @@ def test_a_lenient_handler_is_left_out(host: Host, end: str) -> None:
 
 @pytest.mark.parametrize("end", ENDS)
 def test_a_strict_handler_refuses(host: Host, end: str) -> None:
-    """Nothing that any handler wrote counts, and the next request is served."""
+    """The request is refused without any handler's writes, and the next request is served."""
     run = submitted(host, THREE.format(on_error="reject", body=ENDS[end]))
     refused, whole = run.of("job_submit")
     assert refused.rc != 0
@@ -60,7 +66,7 @@ def endless(job):
 
 
 def test_without_time_for_the_others(host: Host) -> None:
-    """A lenient handler that takes all the time lets the request pass if no other may refuse it, and else not."""
+    """A lenient handler that takes all the time lets the request pass if all handlers are lenient, and only then."""
     run = submitted(host, ALONE, 0.3)
     assert [result.rc for result in run.of("job_submit")] == [0, 0], run.log
     run = submitted(host, ALONE + "@hook.job_submit\ndef strict(job): pass\n", 0.3)
@@ -68,6 +74,6 @@ def test_without_time_for_the_others(host: Host) -> None:
 
 
 def test_a_limit_that_is_never_reached_is_told(host: Host) -> None:
-    """The log names handler and both times."""
+    """The log names a handler whose own limit is larger than that of the request, and both limits."""
     run = submitted(host, "@hook.job_submit(timeout=5)\ndef slow(job): pass\n", 1.5)
     assert "handler hooks:slow: timeout=5 is never reached: [job_submit] timeout = 1.5" in run

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What handlers of job_submit and job_modify read and write, in Slurm's own memory."""
+"""Handlers of job_submit and job_modify read and write Slurm's structs."""
 
 import pytest
 
 from tests.native.hosting import Host, Result
 
 NICE_OFFSET = 0x80000000
-"""What Slurm adds to a nice value, to keep it unsigned."""
+"""Slurm adds it to a nice value, which is unsigned."""
 
 FIELDS = {
     "account": ("physics", "chemistry"),
@@ -22,13 +22,13 @@ FIELDS = {
     "pn_min_memory": ("NO_VAL", 2048),
     "begin_time": (0, 1700000000),
 }
-"""Members with the value before the handler and the one after it; of every C type that there is."""
+"""Members of each C type, with the values before and after the handler."""
 
 LUA_NAMES = {"pn_min_memory": "min_mem_per_node"}
 
 
 def literal(member: str, value: object) -> str:
-    """Return a value as handlers see it."""
+    """Return a value as Python code for handlers."""
     if member == "nice":
         assert isinstance(value, int)
         return str(value - NICE_OFFSET)
@@ -36,37 +36,37 @@ def literal(member: str, value: object) -> str:
 
 
 def word(value: object) -> str:
-    """Return a value as scripts spell it."""
+    """Return a value as scripts write it."""
     return str(value).replace("\n", "\\x0a").replace(" ", "\\x20")
 
 
 def test_every_type_of_field(each_host: Host) -> None:
-    """What the user gave is read, what the handler writes lands, and strings change hands in Slurm's allocator."""
+    """Members of each type are read and written, and all texts belong to Slurm's allocator."""
     body = ""
     for member, (before, after) in FIELDS.items():
         name = LUA_NAMES.get(member, member)
         body += f"    assert job.{name} == {literal(member, before)}, ('{name}', job.{name})\n"
         body += f"    job.{name} = {literal(member, after)}\n"
     each_host.site("from slurmhooks import UNLIMITED\n\n@hook.job_submit\ndef submit(job):\n" + body)
-    given = [f"{member}={word(before)}" for member, (before, _) in FIELDS.items() if before is not None]
-    run = each_host.run(f"open js $job_submit\njob_submit js {' '.join(given)}\nbalance")
+    fields = [f"{member}={word(before)}" for member, (before, _) in FIELDS.items() if before is not None]
+    run = each_host.run(f"open js $job_submit\njob_submit js {' '.join(fields)}\nbalance")
     result = run.one("job_submit")
     assert result.rc == 0, run.log
-    # "" in a submission means: not given.
+    # In a submission "" means that the user has not given it.
     expected = {member: None if after == "" else after for member, (_, after) in FIELDS.items()}
     assert {member: result[member] for member in FIELDS} == expected
     assert run.one("balance")["alive"] == 0
 
 
 def arrays(result: Result) -> dict[str, tuple[list[object], object]]:
-    """Return the arrays of a request, each with its counter; broken ones fail."""
+    """Return the arrays of a request, each with its counter; assert that each ends with NULL."""
     assert "broken" not in result.values
     counters = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
     return {name: (list(result.lists[name]), result.values.get(counter, 0)) for name, counter in counters.items()}
 
 
 def test_arrays_keep_their_counters(each_host: Host) -> None:
-    """Longer, shorter, emptied or made new: each array and the counter beside it agree, and nothing leaks."""
+    """An array that becomes longer, shorter, empty or new has the right counter, and nothing leaks."""
     each_host.site(
         """
         @hook.job_submit
@@ -85,14 +85,14 @@ def test_arrays_keep_their_counters(each_host: Host) -> None:
                 log.info("read", env=dict(job.environment), argv=job.argv)
         """
     )
-    given = "script=x argv=run argv=x environment=A=1 environment=Z=a=b"
+    fields = "script=x argv=run argv=x environment=A=1 environment=Z=a=b"
     run = each_host.run(
         f"""
         open js $job_submit
-        job_submit js name=longer {given}
-        job_submit js name=shorter {given}
-        job_submit js name=empty {given}
-        job_submit js name=read {given}
+        job_submit js name=longer {fields}
+        job_submit js name=shorter {fields}
+        job_submit js name=empty {fields}
+        job_submit js name=read {fields}
         job_submit js script=x name=longer
         balance
         """
@@ -113,7 +113,7 @@ def test_arrays_keep_their_counters(each_host: Host) -> None:
 
 
 def test_job_modify(host: Host) -> None:
-    """An update is read and changed like a submission; "" clears in it."""
+    """An update is read and written like a submission; "" clears a field."""
     host.site(
         """
         @hook.job_modify
@@ -138,13 +138,13 @@ def test_job_modify(host: Host) -> None:
     assert run.said("by")[0] == "uid=77"
     assert refused.rc > 0
     assert (refused["time_limit"], refused["comment"]) == (100, "old")
-    # 22.05 cannot tell the user: then the log has it.
+    # 22.05 has no messages for the user of an update: they are logged.
     assert refused["err_msg"] == "too long" or "too long" in run
     assert run.one("balance")["alive"] == 0
 
 
 def test_nothing_is_applied_when_a_later_handler_refuses(each_host: Host) -> None:
-    """A later handler reads what an earlier one wrote; if it refuses, Slurm's struct is as it was."""
+    """A handler reads what earlier ones wrote; if it refuses, Slurm's struct is unchanged."""
     each_host.site(
         """
         @hook.job_submit
@@ -162,12 +162,12 @@ def test_nothing_is_applied_when_a_later_handler_refuses(each_host: Host) -> Non
             raise Reject("no")
         """
     )
-    given = "script=x account=mine time_limit=5 argv=run environment=A=1"
+    fields = "script=x account=mine time_limit=5 argv=run environment=A=1"
     run = each_host.run(
         f"""
         open js $job_submit
-        job_submit js {given}
-        job_submit js name=raise {given}
+        job_submit js {fields}
+        job_submit js name=raise {fields}
         balance
         """
     )
@@ -181,7 +181,7 @@ def test_nothing_is_applied_when_a_later_handler_refuses(each_host: Host) -> Non
 
 
 def test_a_lenient_handlers_writes_are_undone(host: Host) -> None:
-    """With on_error="accept" a bug lets the job pass, without what the buggy handler wrote, with what others wrote."""
+    """With on_error="accept" a bug lets the job pass, with the writes of the other handlers only."""
     host.site(
         """
         @hook.job_submit
@@ -204,7 +204,7 @@ def test_a_lenient_handlers_writes_are_undone(host: Host) -> None:
 
 
 def test_messages_for_the_user(host: Host) -> None:
-    """All texts of a call reach the user in order, behind what earlier plugins said; the next call starts afresh."""
+    """The user gets all texts of a call in order, after those of earlier plugins; the next call begins with none."""
     host.site(
         """
         @hook.job_submit
@@ -233,7 +233,7 @@ def test_messages_for_the_user(host: Host) -> None:
     ("code", "number"), [("None", -1), ("'ESLURM_INVALID_ACCOUNT'", 2045), ("2045", 2045), ("0", -1), ("'NO_SUCH'", -1)]
 )
 def test_codes_of_a_refusal(host: Host, code: str, number: int) -> None:
-    """A refusal has the code that it asks for, or the general failure; whatever it asks for, it is no success."""
+    """A refusal has the code that the handler names, or else the general failure code, but never success."""
     host.site(
         f"""
         @hook.job_submit
@@ -245,7 +245,7 @@ def test_codes_of_a_refusal(host: Host, code: str, number: int) -> None:
 
 
 def test_views_end_with_the_call(each_host: Host) -> None:
-    """What a handler kept from an earlier call raises StaleHandleError, and reads no memory that Slurm has freed."""
+    """A view of an earlier call raises StaleHandleError, and reads no memory that Slurm has freed."""
     each_host.site(
         """
         from slurmhooks import StaleHandleError

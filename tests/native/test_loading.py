@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hook files and a configuration that cannot be loaded: nothing runs, and somebody is told why."""
+"""If hook files or configuration cannot be loaded, calls fail, and users and administrators are told."""
 
 import os
 from collections.abc import Callable
@@ -12,34 +12,34 @@ pytestmark = pytest.mark.slow
 
 
 def missing_file(host: Host) -> None:
-    """Name a hook file that is not there."""
+    """Configure a hook file that does not exist."""
     host.site("").unlink()
 
 
 def unreadable_config(host: Host) -> None:
-    """Put something in the configuration's place that cannot be read, not even by root."""
+    """Replace the configuration by a folder, which not even root can read."""
     host.site("").chmod(0o644)
     (host.folder / "slurmhooks.toml").unlink()
     (host.folder / "slurmhooks.toml").mkdir()
 
 
 def writable_by_all(host: Host) -> None:
-    """Let everybody write the code that root will run."""
+    """Let everybody write the hook file."""
     host.site("").chmod(0o666)
 
 
 def binary_config(host: Host) -> None:
-    """Write bytes that are no text."""
+    """Write a configuration that is not UTF-8."""
     (host.folder / "slurmhooks.toml").write_bytes(b"[hooks]\npaths = ['\xff']\n")
 
 
 def module(host: Host) -> None:
-    """Name an installed module that is not there."""
+    """Configure a module that is not installed."""
     host.config('[hooks]\nmodules = ["no_such_site_package"]\n')
 
 
 def code(text: str) -> Callable[[Host], None]:
-    """Return what writes a hook file with that content."""
+    """Return a function that writes a hook file with that content."""
 
     def write(host: Host) -> None:
         host.site(text)
@@ -48,7 +48,7 @@ def code(text: str) -> Callable[[Host], None]:
 
 
 def config(text: str) -> Callable[[Host], None]:
-    """Return what writes a configuration with that content."""
+    """Return a function that writes a configuration with that content."""
 
     def write(host: Host) -> None:
         host.site("")
@@ -70,7 +70,7 @@ FAULTS: dict[str, tuple[Callable[[Host], None], str]] = {
     "key": (config("[hooks]\npath = []\n"), "hooks.path: unknown key"),
     "module": (module, "no_such_site_package"),
 }
-"""What is wrong with a site, and what the log says of it."""
+"""What is wrong with a site: a function that does it, and what the log says."""
 
 SCRIPT = """
     open js $job_submit
@@ -87,9 +87,9 @@ SCRIPT = """
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_nothing_runs(host: Host, fault: str) -> None:
-    """Requests are refused, SPANK's init and both stagings fail; the user has one line and an id, the log the cause.
+    """Requests, SPANK's callbacks and staging fail; the user gets a line with an id, and the log has the cause.
 
-    slurmctld goes on: its plugin's init() succeeds.
+    slurmctld starts all the same: its plugin's init() succeeds.
     """
     arrange, cause = FAULTS[fault]
     arrange(host)
@@ -113,7 +113,7 @@ def test_nothing_runs(host: Host, fault: str) -> None:
 
 
 def test_every_finding_is_told(host: Host) -> None:
-    """Two wrong files: both are in the log, so that one look is enough."""
+    """The log has the errors of all hook files, not only of the first one."""
     host.site("import first_wrong", "a.py")
     host.site("import second_wrong", "b.py")
     host.config('[hooks]\npaths = ["*.py"]\n')
@@ -124,16 +124,16 @@ def test_every_finding_is_told(host: Host) -> None:
 
 
 def test_no_configuration_is_an_empty_one(host: Host) -> None:
-    """Without slurmhooks.toml there are no hooks, and nothing fails."""
+    """Without slurmhooks.toml there are no hooks, and all calls pass."""
     run = host.run("open js $job_submit\njob_submit js account=a\nopen sp $spank\ncontext remote\ncall sp init")
     assert [run.of("open")[0].rc, run.one("job_submit").rc, run.one("call").rc] == [0, 0, 0]
 
 
 def test_an_unreadable_hook_file(host: Host) -> None:
-    """srun runs as a user who may not be able to read what root can: its init fails and says so."""
+    """If the user of srun cannot read a hook file, SPANK's init fails with the reason."""
     path = host.site("hook.spank.init(lambda spank: None)")
     path.chmod(0o000)
-    # Root reads everything: so without the capabilities that let it.
+    # Root must lose the capabilities with which it reads everything.
     wrapper = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
     run = host.run("open sp $spank hooks.py\ncontext local\ncall sp init", wrapper=wrapper)
     assert run.one("call").failed

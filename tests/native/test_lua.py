@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A job_submit.lua in workers, in every Lua that lupa has."""
+"""A job_submit.lua in workers, with each version of Lua that lupa has."""
 
 import pytest
 
@@ -8,10 +8,10 @@ from tests.native.hosting import Host, Run
 
 pytestmark = pytest.mark.slow
 
-VERSIONS = [version for version in finding.VERSIONS if finding._find(version) is not None]
+VERSIONS = list(filter(finding.is_installed, finding.VERSIONS))
 END = "function slurm_job_modify() return slurm.SUCCESS end\nreturn slurm.SUCCESS\n"
 HOSTS_OWN = "5.1"
-"""The host is linked to it, as scrun is; the sanitizers take no other beside it."""
+"""The version that the host is linked to. With sanitizers no other version can be loaded."""
 FIELDS = """
 assert(type(getmetatable(job).__index) == "function")
 local kept = job
@@ -43,7 +43,15 @@ REQUEST = (
 
 
 def submit(host: Host, body: str, *requests: str, lua: str = HOSTS_OWN, hooks: str | None = None) -> Run:
-    """Run a body for slurm_job_submit for some requests; nothing may leak."""
+    """Run some requests through slurm_job_submit(), and assert that they leak nothing.
+
+    Args:
+        host: the host.
+        body: of slurm_job_submit().
+        requests: their fields.
+        lua: the version of Lua.
+        hooks: the content of a hook file, if there is one.
+    """
     (host.folder / "job_submit.lua").write_text(f"function slurm_job_submit(job, partitions, uid)\n{body}\nend\n{END}")
     if hooks is not None:
         host.site(hooks)
@@ -57,7 +65,7 @@ def submit(host: Host, body: str, *requests: str, lua: str = HOSTS_OWN, hooks: s
 
 
 def verify_fields(run: Run) -> None:
-    """Compare what FIELDS has made of two requests."""
+    """Assert that the script FIELDS has changed each request as it should."""
     for result in run.of("job_submit"):
         assert result.rc == 0, run.log
         assert (result["account"], result["comment"], result["work_dir"]) == (None, "second", "x" * 5000)
@@ -68,18 +76,18 @@ def verify_fields(run: Run) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_fields_in_every_lua(host: Host, version: str) -> None:
-    """In C, not by way of Python: what is in the struct, and what was written, which C and Python see alike."""
+    """A script reads and writes fields with the conversions of job_submit/lua, in each version of Lua."""
     verify_fields(submit(host, FIELDS, REQUEST, REQUEST, lua=version))
 
 
 def test_fields(each_host: Host) -> None:
-    """The same, watched."""
+    """The same with sanitizers."""
     verify_fields(submit(each_host, FIELDS, REQUEST, REQUEST))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_does_not_fit(host: Host, version: str) -> None:
-    """An error in the script, with its line, as Lua's own functions raise it; the request is what it was."""
+    """A value of a wrong type is an error in the script, with its line, and the request is unchanged."""
     for value, wanted in (("nil", "string expected, got nil"), ("{}", "string expected, got table")):
         run = submit(host, f"job.time_limit = 5\njob.comment = {value}\nreturn 0", REQUEST, lua=version)
         assert run.one("job_submit").rc != 0
@@ -88,7 +96,7 @@ def test_what_does_not_fit(host: Host, version: str) -> None:
 
 
 def test_the_environment(each_host: Host) -> None:
-    """Read where it is, and as written; one that was not sent is nil, whatever is asked of it."""
+    """Variables can be read and written; without an environment each variable is nil."""
     run = submit(
         each_host,
         """
@@ -114,7 +122,7 @@ def test_the_environment(each_host: Host) -> None:
 
 
 def test_among_handlers_in_python(each_host: Host) -> None:
-    """The script reads what was written before it, also where C does not; later handlers read what it wrote."""
+    """The script reads the writes of earlier handlers in Python, and later ones read the writes of the script."""
     run = submit(
         each_host,
         """
@@ -148,7 +156,7 @@ def test_among_handlers_in_python(each_host: Host) -> None:
 
 
 def test_nothing_is_left_for_the_next_request(host: Host) -> None:
-    """What a script that failed had written is gone with its call."""
+    """The writes of a script that fails do not appear in the next request."""
     body = """
     assert(job.comment == nil and job.time_limit == 30)
     job.comment = "written"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hook manifest: Python only where a handler is, and the same answers with it as without."""
+"""With a hook manifest Python starts only for callbacks with handlers, and all calls have the same results."""
 
 import ctypes
 import os
@@ -28,7 +28,7 @@ def post(spank):
 
 
 def launch(host: Host, context: str, calls: str) -> Run:
-    """Run some calls of one launch, and see at the end whether Python is there."""
+    """Run some calls in a context; ``mapped`` shows at the end whether Python has started."""
     return host.run(f"open sp $spank hooks.py\ncontext {context}\n{calls}\nmapped libpython")
 
 
@@ -39,7 +39,7 @@ def has_python(run: Run) -> bool:
 
 @pytest.mark.parametrize("context", CALLBACKS)
 def test_no_handler_no_python(host: Host, context: str) -> None:
-    """A launch in which no handler waits maps no libpython, and every callback succeeds."""
+    """A process whose callbacks have no handlers does not load libpython, and each callback succeeds."""
     host.site(
         "hook.spank.task_exit(lambda spank: None)"
         if context != "remote"
@@ -52,7 +52,7 @@ def test_no_handler_no_python(host: Host, context: str) -> None:
 
 
 def test_options_without_python(each_host: Host) -> None:
-    """Options are registered from the manifest as Python would; one that needs no check starts no Python in srun."""
+    """Options are registered as without a manifest; an option without a check does not start Python in srun."""
     each_host.site(SITE)
     calls = "call sp init\nshow\noption sp plain word\noption sp flag"
     without = launch(each_host, "local", calls)
@@ -66,7 +66,7 @@ def test_options_without_python(each_host: Host) -> None:
 
 
 def test_an_option_that_must_be_checked(host: Host) -> None:
-    """A value that needs its type or check starts Python in srun, and is refused before anything is submitted."""
+    """An option with a type or a check starts Python in srun, which refuses a wrong value."""
     host.site(SITE)
     compile_manifest(host)
     run = launch(host, "local", "call sp init\noption sp number 5\noption sp number many")
@@ -76,7 +76,7 @@ def test_an_option_that_must_be_checked(host: Host) -> None:
 
 
 def test_values_reach_their_handlers(each_host: Host) -> None:
-    """What the user gave before Python started is there when it does, in order: the last value counts."""
+    """Python gets the options that were given before it started, in order: the last value counts."""
     each_host.site(SITE)
     compile_manifest(each_host)
     run = launch(
@@ -91,7 +91,7 @@ def test_values_reach_their_handlers(each_host: Host) -> None:
 
 @pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
 def test_a_remote_value_that_is_refused(host: Host, with_manifest: bool) -> None:
-    """What srun has not checked (a value in the environment) fails the tasks, with and without a manifest."""
+    """A wrong value that srun has not checked, such as one in the environment, fails the tasks."""
     host.site(SITE)
     if with_manifest:
         compile_manifest(host)
@@ -105,7 +105,7 @@ def test_a_remote_value_that_is_refused(host: Host, with_manifest: bool) -> None
 
 
 def test_python_is_started_before_tasks_are_forked(host: Host) -> None:
-    """One start serves all tasks of a node."""
+    """Python starts before tasks are forked, once for all tasks of a node."""
     host.site(
         "import os\npid = os.getpid()\nhook.spank.task_init(lambda spank: log.info('loaded', here=pid == os.getpid()))"
     )
@@ -123,31 +123,31 @@ def edit(host: Host, old: str, new: str) -> None:
 
 
 def replace_by_folder(host: Host) -> None:
-    """Put a folder in the manifest's place."""
+    """Replace the manifest by a folder."""
     (host.folder / "slurmhooks.manifest").unlink()
     (host.folder / "slurmhooks.manifest").mkdir()
 
 
 def change_group(host: Host) -> None:
-    """Let a group other than root's write the manifest."""
+    """Let another group write the manifest."""
     os.chown(host.folder / "slurmhooks.manifest", 0, 65534)
     (host.folder / "slurmhooks.manifest").chmod(0o664)
 
 
 def replace_by_fifo(host: Host) -> None:
-    """Put something in the manifest's place that whoever opens it waits for."""
+    """Replace the manifest by a FIFO, on which open() blocks."""
     (host.folder / "slurmhooks.manifest").unlink()
     os.mkfifo(host.folder / "slurmhooks.manifest")
 
 
 def replace_by_loop(host: Host) -> None:
-    """Put something in the manifest's place that nobody can open, not even root."""
+    """Replace the manifest by a link to itself, which not even root can open."""
     (host.folder / "slurmhooks.manifest").unlink()
     (host.folder / "slurmhooks.manifest").symlink_to("slurmhooks.manifest")
 
 
 def replace_hook_file(host: Host) -> None:
-    """Put another file with the same content, size and times in the hook file's place."""
+    """Replace the hook file by another file with the same content, size and times."""
     path = host.folder / "hooks.py"
     times = [(place, place.stat()) for place in (path, host.folder)]
     path.rename(host.folder / "old.py")
@@ -176,13 +176,13 @@ CHANGES: dict[str, Callable[[Host], object]] = {
     "foreign": lambda host: edit(host, "slurmhooks-manifest 2 ", "slurmhooks-manifest 1 "),
     "another line": lambda host: edit(host, "line hooks.py", "line hooks.py other"),
 }
-"""Ways in which a manifest stops to hold."""
+"""Changes that make a manifest invalid."""
 NEED_ROOT = ("writable by a group", "of somebody")
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_manifest_that_does_not_hold(host: Host, change: str) -> None:
-    """It is as if there were none: Python starts, the answers are the same, and the log says what to run."""
+    """An invalid manifest counts as absent: Python starts, the results are the same, and the log says what to run."""
     if change in NEED_ROOT and os.geteuid() != 0:
         pytest.skip("only root can give files away")
     host.site(SITE)
@@ -195,21 +195,21 @@ def test_a_manifest_that_does_not_hold(host: Host, change: str) -> None:
 
 
 def test_damage_anywhere(each_host: Host) -> None:
-    """No byte of a manifest can make its reader crash, and one that is cut off never counts."""
+    """No damage of a manifest crashes its reader, and a manifest that is cut off is invalid."""
     each_host.site(SITE)
     path = compile_manifest(each_host)
-    # A manifest of these files that stays true: nothing is watched.
-    kept = [row for row in path.read_text().splitlines() if not row.startswith(("file ", "absent "))]
-    (each_host.folder / "copy").write_text("\n".join([*kept, ""]))
-    (each_host.folder / "long").write_text("\n".join([kept[0], "line" + " word" * 200, "end", ""]))
+    # A valid copy that watches no files.
+    rows = [row for row in path.read_text().splitlines() if not row.startswith(("file ", "absent "))]
+    (each_host.folder / "copy").write_text("\n".join([*rows, ""]))
+    (each_host.folder / "long").write_text("\n".join([rows[0], "line" + " word" * 200, "end", ""]))
     result = each_host.run("damage_manifest $dir/copy").one("damage_manifest")
     assert each_host.run("damage_manifest $dir/long").one("damage_manifest")["whole"] == 0
     assert result["whole"] == 1
-    assert result["cut"] == 1  # only that the last line's end is gone
+    assert result["cut"] == 1  # without the end of the last line it is still complete
 
 
 def test_a_start_that_fails(host: Host) -> None:
-    """With a manifest, too, a callback that has a handler fails closed without Python, and one that has none passes."""
+    """If Python cannot start, callbacks with a handler fail, and callbacks without a handler pass."""
     host.site("hook.spank.task_init(lambda spank: None)")
     plugins = host.use_copy_of_plugins()
     (plugins / "slurmhooks" / "libslurmhooks_core.so").unlink()
@@ -219,7 +219,7 @@ def test_a_start_that_fails(host: Host) -> None:
 
 
 def use_variant(host: Host, name: str) -> None:
-    """Put another variant of the plugin in place, as 'slurmhooks compile' does."""
+    """Select another variant of the plugin, as 'slurmhooks compile' does."""
     plugin = host.use_copy_of_plugins() / "spank_python.so"
     plugin.unlink()
     plugin.symlink_to(f"slurmhooks/spank_python-{name}.so")
@@ -227,7 +227,7 @@ def use_variant(host: Host, name: str) -> None:
 
 @pytest.mark.parametrize("with_manifest", [True, False], ids=["manifest", "none"])
 def test_a_variant_that_lacks_a_callback(host: Host, with_manifest: bool) -> None:
-    """A handler that the plugin does not offer to Slurm would never run: nothing loads, and the log says what to do."""
+    """A handler of a callback that the plugin does not export is an error, and the log says what to run."""
     host.site(SITE)
     use_variant(host, "minimal")
     if with_manifest:
@@ -239,7 +239,7 @@ def test_a_variant_that_lacks_a_callback(host: Host, with_manifest: bool) -> Non
 
 
 def test_a_variant_that_has_all_that_is_wanted(host: Host) -> None:
-    """The variant that offers Slurm least serves a site whose handlers need no more."""
+    """The variant that exports fewest callbacks runs handlers of these."""
     host.site("hook.spank.task_init(lambda spank: log.info('ran'))")
     use_variant(host, "minimal")
     compile_manifest(host)
@@ -250,7 +250,7 @@ def test_a_variant_that_has_all_that_is_wanted(host: Host) -> None:
 
 @pytest.mark.parametrize("argument", ["init_failure_mode=job", "init_failure_mode=node"])
 def test_init_failure_mode(host: Host, argument: str) -> None:
-    """Only slurmd, and only of a release that has no choice, says that it is none; handlers do not see the argument."""
+    """Handlers do not see the argument; slurmd of a release without this choice logs that it is ignored."""
     host.site("hook.spank.init(lambda spank: log.info('args', args=spank.args))")
     for context in ("slurmd", "remote", "local"):
         run = host.run(f"open sp $spank {argument} hooks.py more\ncontext {context}\ncall sp init")
@@ -263,7 +263,7 @@ def test_init_failure_mode(host: Host, argument: str) -> None:
 
 
 def test_a_wrong_init_failure_mode(host: Host) -> None:
-    """It is refused by every process, with the values that there are."""
+    """A wrong value is refused in each process, with the possible values."""
     host.site("")
     run = host.run("open sp $spank init_failure_mode=jobs hooks.py\ncontext local\ncall sp init")
     assert run.one("call").failed
@@ -271,7 +271,7 @@ def test_a_wrong_init_failure_mode(host: Host) -> None:
 
 
 def replace_folder(host: Host) -> None:
-    """Put another folder in the place of one, with hook files of the same names."""
+    """Replace a folder by another one with hook files of the same names."""
     folder = host.folder / "hooks.d"
     folder.rename(host.folder / "old.d")
     folder.mkdir()
@@ -290,12 +290,12 @@ BESIDE: dict[str, tuple[bool, Callable[[Host], object]]] = {
     "one fewer": (False, lambda host: (host.folder / "hooks.d" / "site_a.py").unlink()),
     "another folder": (False, replace_folder),
 }
-"""What happens in a folder of hook files, and whether a manifest still holds."""
+"""Changes in a folder of hook files, and whether the manifest is still valid afterwards."""
 
 
 @pytest.mark.parametrize("change", BESIDE)
 def test_what_happens_beside_hook_files(each_host: Host, change: str) -> None:
-    """Only what a glob fits makes a manifest void: no editor and no compiler does so by the way."""
+    """A manifest becomes invalid only if its GLOB matches other files, and not by files of editors or Python."""
     each_host.site("hook.spank.task_exit(lambda spank: None)")
     folder = each_host.folder / "hooks.d"
     folder.mkdir()
@@ -310,7 +310,7 @@ def test_what_happens_beside_hook_files(each_host: Host, change: str) -> None:
 
 
 def test_a_manifest_of_other_hook_files(host: Host) -> None:
-    """Hook files may be replaced after C has read the manifest and before Python does: no value goes astray."""
+    """If hook files change after C has read the manifest, each value still goes to its option."""
     host.site(SITE)
     path = compile_manifest(host)
     rows = path.read_text().splitlines()
@@ -319,14 +319,14 @@ def test_a_manifest_of_other_hook_files(host: Host) -> None:
     for place, row in zip(places, reversed(options), strict=True):
         rows[place] = row
     path.write_text("\n".join([*rows, ""]).replace(" flag ", " gone "))
-    given = "option sp plain word\noption sp gone\noption sp number 7"
-    run = launch(host, "remote", f"call sp init\n{given}\ncall sp user_init")
+    calls = "option sp plain word\noption sp gone\noption sp number 7"
+    run = launch(host, "remote", f"call sp init\n{calls}\ncall sp user_init")
     assert run.said("values") == ["number=7 plain='word' flag=None"]
     assert "the option --gone is not taken" in run
 
 
 def test_what_each_variant_exports(host: Host) -> None:
-    """The libraries that meson links export the callbacks that 'slurmhooks compile' selects them by."""
+    """Each variant exports the callbacks that 'slurmhooks compile' assumes."""
     folder = host.build.plugins
     for name, path in {
         **{name: folder / "slurmhooks" / f"spank_python-{name}.so" for name in manifest.VARIANTS},

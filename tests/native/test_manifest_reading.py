@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""C reads a hook manifest as Python wrote it, and takes nothing else for one, whatever it is fed."""
+"""C reads hook manifests that Python writes, and rejects all others."""
 
 import os
 import re
@@ -22,9 +22,9 @@ CALLBACKS = re.findall(r"X\((\w+)\)", (ROOT / "native" / "manifest" / "manifest.
 MOST_WORDS = 64
 MOST_OPTIONS = 256
 BATCH = 40
-"""Manifests read by one process."""
+"""Number of manifests that one process reads."""
 
-# Each example writes its files anew. The message names the one text: to look for a smaller batch would take minutes.
+# Without shrinking, which would take minutes: the message of a failure shows the one text that is wrong.
 BOUNDED = settings(
     max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
@@ -33,12 +33,22 @@ Lines = list[dict[str, list[Value]]]
 
 
 class Reader:
-    """What a manifest comes to, by the words of native/manifest/manifest.h; written down a second time, to compare."""
+    """A second reader of manifests, to compare with.
+
+    Attributes:
+        valid: whether the manifest is valid.
+        lines: what it records.
+    """
 
     def __init__(self, text: bytes, version: int) -> None:
-        """Read it all."""
+        """Read a manifest.
+
+        Args:
+            text: its content.
+            version: SLURM_VERSION_NUMBER of the build.
+        """
         self.lines: Lines = []
-        self.taken = False
+        self.valid = False
         if b"\0" in text or b"\n" not in text.rstrip(b"\0"):
             return
         header, _, rest = text.partition(b"\n")
@@ -52,8 +62,8 @@ class Reader:
             if words is None:
                 return
             if words == ["end"]:
-                # One without lines is good for nothing, and counts as none.
-                self.taken = rows[number + 1 :] in ([], [b""]) and bool(self.lines)
+                # A manifest without lines counts as invalid.
+                self.valid = rows[number + 1 :] in ([], [b""]) and bool(self.lines)
                 return
             if not self._take(words):
                 return
@@ -102,7 +112,7 @@ class Reader:
 
     @staticmethod
     def _glob(rest: list[str]) -> bool:
-        """Tell whether a record is of / as it is: its time is never right, so that entries are counted."""
+        """Tell whether a record of / is right. Its time never is, so that the entries are counted."""
         if len(rest) != 7 or not all(number(word, (1 << 64) - 1) for word in rest[:3]):
             return False
         folder, start, end = rest[4:]
@@ -132,12 +142,12 @@ class Reader:
 
 
 def number(word: str, most: int) -> bool:
-    """Tell whether a word is a plain number that is not too large."""
+    """Tell whether a word is a decimal number of at most ``most``."""
     return word != "" and set(word) <= set("0123456789") and int(word) <= most
 
 
 def read(host: Host, texts: list[bytes]) -> Iterator[tuple[bool, Lines]]:
-    """Have C read some manifests; yield for each whether it was taken, and its lines."""
+    """Let C read some manifests; yield for each whether it is valid, and its lines."""
     for index, text in enumerate(texts):
         (host.folder / f"manifest{index}").write_bytes(text)
     run = host.run("".join(f"read_manifest $dir/manifest{index}\n" for index in range(len(texts))))
@@ -145,12 +155,12 @@ def read(host: Host, texts: list[bytes]) -> Iterator[tuple[bool, Lines]]:
     result: Result | None = next(results)
     while result is not None:
         assert result.command == "read_manifest"
-        taken, lines = result["taken"] == 1, []
+        valid, lines = result["valid"] == 1, []
         while (result := next(results, None)) is not None and result.command == "manifest_line":
             names = ("argv", "calls", "option", "arginfo", "usage", "has_arg", "contexts", "checked")
             scrun = "script" in result.values
             lines.append({"scrun": [result["script"]]} if scrun else {name: result.lists[name] for name in names})
-        yield taken, lines[::-1]
+        yield valid, lines[::-1]
 
 
 # What a manifest is made of, right and wrong.
@@ -207,7 +217,7 @@ WRONG = st.one_of(
     st.sampled_from([b"absent /", b"absent", b"file", b"%", b"call%", b"call %4", b"end end"]),
     st.sampled_from([b"end ", b"%65nd", b"%00", b"%e4", b" ", b" end", b"lines"]),
 )
-# Few wrong ones: what a manifest of many holds should be taken now and then.
+# Few wrong records, so that some manifests with many records are valid.
 BODIES = st.lists(st.integers(0, 15).flatmap(lambda dice: WRONG if dice == 0 else RIGHT), max_size=12)
 ENDS = st.sampled_from([b"end\n"] * 6 + [b"end", b"", b"end\n\n", b"end\nline\n", b"\n", b"end\0"])
 
@@ -222,24 +232,24 @@ def texts(version: int) -> st.SearchStrategy[list[bytes]]:
 
 
 def test_all_callbacks_are_known() -> None:
-    """C and Python number the callbacks alike, and their names are those of the hooks."""
+    """C and Python give callbacks the same numbers, and the hooks have their names."""
     assert tuple(CALLBACKS) == spank.CALLBACKS
     assert sorted(CALLBACKS) == sorted(name.removeprefix("spank.") for name in HOOKS if name.startswith("spank."))
 
 
 def test_reads_as_a_second_reader(each_host: Host) -> None:
-    """Whatever the text, C takes it only if it is a manifest, reads what stands there, and touches no other memory."""
+    """C accepts only valid manifests, reads what they record, and accesses no other memory."""
     seen = set()
 
     @BOUNDED
     @given(texts(each_host.build.slurm))
     def property_holds(batch: list[bytes]) -> None:
-        for text, (taken, lines) in zip(batch, read(each_host, batch), strict=True):
+        for text, (valid, lines) in zip(batch, read(each_host, batch), strict=True):
             expected = Reader(text, each_host.build.slurm)
-            assert taken == expected.taken, text
-            if taken:
+            assert valid == expected.valid, text
+            if valid:
                 assert lines == expected.lines, text
-            seen.add(taken)
+            seen.add(valid)
 
     property_holds()
     assert seen == {True, False}
@@ -252,7 +262,7 @@ OPTIONS = st.builds(
 
 
 def test_reads_what_python_wrote(host: Host, tmp_path: Path) -> None:
-    """Any arguments, options and paths come through as they are, to C and to Python."""
+    """C and Python read the arguments, options and paths that Python has written."""
     path = tmp_path / "manifest0"
 
     @BOUNDED
@@ -265,8 +275,8 @@ def test_reads_what_python_wrote(host: Host, tmp_path: Path) -> None:
         sources = [Source(path=name) for name in paths]
         line = manifest.Line(args, sources, [], Registry((), options))
         text = manifest.render([line], ["/no/such/file"], host.build.slurm)
-        ((taken, lines),) = read(host, [text.encode("utf-8", "surrogateescape")])
-        assert taken
+        ((valid, lines),) = read(host, [text.encode("utf-8", "surrogateescape")])
+        assert valid
         assert lines[0]["argv"] == args
         assert lines[0]["option"] == [option.name for option in options]
         assert lines[0]["arginfo"] == [option.arginfo for option in options]
@@ -281,7 +291,7 @@ def test_reads_what_python_wrote(host: Host, tmp_path: Path) -> None:
 
 
 def test_too_many_options(each_host: Host) -> None:
-    """One more option than Slurm's numbers have room for: no manifest, so that no value goes to another option."""
+    """A manifest with more options than there are numbers for is invalid."""
     header = f"slurmhooks-manifest 2 {each_host.build.slurm:#x}\nline\n".encode()
     batch = [header + b"option 0 2 0 o a u\n" * count + b"end\n" for count in (MOST_OPTIONS, MOST_OPTIONS + 1)]
-    assert [taken for taken, _ in read(each_host, batch)] == [True, False]
+    assert [valid for valid, _ in read(each_host, batch)] == [True, False]

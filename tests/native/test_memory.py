@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""slurmctld runs for months: a call leaves nothing behind."""
+"""Calls leak no memory in slurmctld, which runs for months."""
 
 import pytest
 
@@ -9,11 +9,11 @@ pytestmark = pytest.mark.slow
 
 CALLS = 20_000
 BOUND_KIB = 256
-"""The smallest block that malloc() has, lost in every call, would be more."""
+"""Less than what losing the smallest block of malloc() in each call would add."""
 
 
 def test_many_submissions(host: Host) -> None:
-    """20,000 calls that write strings, arrays and messages leave the process as it was, and no string behind."""
+    """20,000 calls that write texts, arrays and messages do not make the process grow, and leak no text."""
     host.site(
         """
         @hook.job_submit
@@ -51,7 +51,7 @@ def test_many_submissions(host: Host) -> None:
 
 
 def test_many_threads(host: Host) -> None:
-    """Fresh threads for each call, as slurmctld makes them, and failing handlers: nothing grows."""
+    """Calls in new threads, as 22.05's slurmctld makes them, and failing handlers do not make the process grow."""
     host.site(
         """
         @hook.job_submit

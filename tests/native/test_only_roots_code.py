@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each plugin point judges the files of a site before it runs them, in root's processes and slurmctld's workers."""
+"""Processes of root and workers run only hook files and scripts that other users cannot write."""
 
 import os
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import pytest
 
 from tests.native.hosting import Host
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root's processes judge whole paths")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only processes of root check whole paths")
 
 NOBODY = 65534
 HOOKS = """
@@ -40,7 +40,7 @@ EXPOSED: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("repair", EXPOSED)
 @pytest.mark.parametrize("point", POINTS)
 def test_a_folder_that_others_can_write(host: Host, point: str, repair: str) -> None:
-    """Nothing in it runs, what is asked for fails, and the log has the command that repairs it."""
+    """Hook files in a folder that others can write do not run; the call fails, and the log has the repair."""
     script, command = POINTS[point]
     host.site(HOOKS)
     run = host.run(script)
@@ -56,7 +56,7 @@ def test_a_folder_that_others_can_write(host: Host, point: str, repair: str) -> 
 
 @pytest.mark.parametrize("point", ["job_submit", "spank"])
 def test_a_lua_script_that_a_group_can_write(host: Host, point: str) -> None:
-    """It fails what it is called for, as a hook file does: to leave it out would drop the policy in it."""
+    """A Lua script that a group can write fails the call, as a hook file does: leaving it out would drop its policy."""
     path = host.folder / "policy.lua"
     path.write_text(
         "slurm = slurm or {}\nfunction slurm_job_submit() return 0 end\nfunction slurm_job_modify() return 0 end\n"

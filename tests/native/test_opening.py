@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How Slurm opens plugins, and what they do until somebody needs Python."""
+"""Slurm loads and unloads plugins; Python starts only when it is needed."""
 
 from tests.native.hosting import Host
 from tests.native.manifests import compile_scrun
 
 
 def test_open_close_open_again(each_host: Host) -> None:
-    """A plugin works again after dlclose and dlopen: SPANK's with the interpreter of the first time."""
+    """A plugin works again after dlclose() and dlopen(); that for SPANK uses the same interpreter."""
     each_host.site(
         """
         import sys
@@ -39,7 +39,7 @@ def test_open_close_open_again(each_host: Host) -> None:
 
 
 def test_a_spank_plugin_given_by_bare_name(each_host: Host) -> None:
-    """Slurm opens it, closes it and opens it again: that starts no Python, and what follows works."""
+    """A plugin that plugstack.conf names without a path is loaded twice, which does not start Python, and works."""
     each_host.site("hook.spank.init(lambda spank: log.info('init'))")
     run = each_host.run(
         """
@@ -60,7 +60,7 @@ def test_a_spank_plugin_given_by_bare_name(each_host: Host) -> None:
 
 
 def test_reading_scrun_lua_starts_no_python(each_host: Host) -> None:
-    """With a manifest: scrun reads scrun.lua before it forks the process that stages."""
+    """With a manifest, reading scrun.lua does not start Python: scrun does that before it forks its anchor."""
     compile_scrun(each_host, None)
     run = each_host.run(
         """
@@ -73,7 +73,7 @@ def test_reading_scrun_lua_starts_no_python(each_host: Host) -> None:
 
 
 def test_all_stubs_share_one_interpreter(each_host: Host) -> None:
-    """Handlers of SPANK and scrun that are in one process see the same modules."""
+    """Handlers of SPANK and scrun in one process share their modules."""
     each_host.site(
         """
         import sys
@@ -103,7 +103,7 @@ def test_all_stubs_share_one_interpreter(each_host: Host) -> None:
 
 
 def test_two_lines_of_plugstack(host: Host) -> None:
-    """The same library on two lines: each line has its own handlers and arguments."""
+    """Two lines of plugstack.conf with the same plugin have their own handlers and arguments."""
     host.site("hook.spank.init(lambda spank: log.info('one', args=spank.args))", "one.py")
     host.site("hook.spank.init(lambda spank: log.info('two', args=spank.args))", "two.py")
     run = host.run(
@@ -120,7 +120,7 @@ def test_two_lines_of_plugstack(host: Host) -> None:
 
 
 def test_slurmctld_starts_no_python(each_host: Host) -> None:
-    """Workers serve requests; slurmctld itself opens no libpython for them."""
+    """slurmctld itself does not load libpython: workers answer requests."""
     each_host.site("hook.job_submit(lambda job: log.info('ran'))")
     run = each_host.run("open js $job_submit\njob_submit js\nmapped libpython")
     assert run.said("ran") == [""]
@@ -128,7 +128,7 @@ def test_slurmctld_starts_no_python(each_host: Host) -> None:
 
 
 def test_closing_runs_fini(host: Host) -> None:
-    """slurmctld's unload of the plugin runs the fini handlers in each worker; their failure is logged, and no more."""
+    """Unloading the plugin runs the fini handlers in each worker; their failures are only logged."""
     host.site(
         """
         hook.job_submit.init(lambda: log.info("init"))

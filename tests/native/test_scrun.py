@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""scrun's staging, through a real Lua state and the scrun.lua that an installation has."""
+"""scrun's staging functions, with a real Lua state and the scrun.lua of an installation."""
 
 import pytest
 
@@ -9,13 +9,13 @@ from tests.native.manifests import compile_scrun
 
 @pytest.fixture(autouse=True)
 def _needs_lua(host: Host) -> None:
-    """Skip where there are no headers of Lua."""
+    """Skip if this machine has no headers of Lua."""
     if not host.build.has_lua:
         pytest.skip("no headers of Lua 5.1: install liblua5.1-0-dev")
 
 
 def test_what_a_container_is(host: Host) -> None:
-    """Each argument of both functions arrives under its name."""
+    """A container has each argument of both functions under its name."""
     host.site(
         """
         def say(container):
@@ -44,7 +44,7 @@ def test_what_a_container_is(host: Host) -> None:
 
 
 def test_lines_of_the_log(host: Host) -> None:
-    """Each level has its own; a NUL byte, where C would end the line, is spelled out."""
+    """Each method of log writes a line of its level; a NUL byte, which would end the line, is escaped."""
     host.site(
         """
         @hook.scrun.stage_in
@@ -63,7 +63,7 @@ def test_lines_of_the_log(host: Host) -> None:
 
 
 def test_paths_are_told_to_scrun(host: Host) -> None:
-    """Assigned paths reach scrun once all handlers have passed, and not at all if one refuses."""
+    """scrun gets paths that handlers assign after all handlers have passed, and none if one refuses."""
     host.site(
         """
         @hook.scrun.stage_in
@@ -86,7 +86,7 @@ def test_paths_are_told_to_scrun(host: Host) -> None:
 
 
 def test_commands(each_host: Host) -> None:
-    """Commands run through scrun, which forks inside our event; a list is quoted, status and output come back."""
+    """scrun runs commands of handlers: lists are quoted, and status and output are returned."""
     each_host.site(
         """
         @hook.scrun.stage_in
@@ -109,7 +109,7 @@ def test_commands(each_host: Host) -> None:
 
 
 def test_as_scruns_anchor_does(each_host: Host) -> None:
-    """scrun reads the script, forks its anchor, and that calls from threads; a handler there may run commands."""
+    """Staging works in a fork, in which threads call the functions, as in scrun's anchor; handlers may run commands."""
     each_host.site(
         """
         import subprocess, threading
@@ -144,7 +144,7 @@ def test_as_scruns_anchor_does(each_host: Host) -> None:
 
 
 def test_libpython_is_opened_beside_the_anchor(host: Host) -> None:
-    """Before the first staging; in scrun itself, which may only ask for a state, it is not, given a manifest."""
+    """The anchor loads libpython before the first staging call; with a manifest scrun itself does not load it."""
     host.site("hook.scrun.stage_in(lambda container: log.info('ran'))")
     compile_scrun(host, None)
     run = host.run("lua $lua\nfork\nawait_mapped libpython\nstage_in bundle=/b\nend\nmapped libpython")
@@ -153,7 +153,7 @@ def test_libpython_is_opened_beside_the_anchor(host: Host) -> None:
 
 
 def test_an_alarm_before_scrun_listens(host: Host) -> None:
-    """The anchor survives scrun's timer going off before scrun has given it a handler."""
+    """The anchor survives SIGALRM of a timer that expires before scrun handles it."""
     host.site("import os\nos.kill(os.getpid(), 14)\nhook.scrun.stage_in(lambda container: None)")
     run = host.run("lua $lua\nfork\nthreads 1\nstage_in bundle=/b\nend\nend")
     assert run.one("stage_in").rc == 0
@@ -161,7 +161,7 @@ def test_an_alarm_before_scrun_listens(host: Host) -> None:
 
 
 def test_views_end_with_the_call(host: Host) -> None:
-    """A container that a handler kept raises StaleHandleError: its Lua state is busy with something else by then."""
+    """A container that a handler keeps raises StaleHandleError after the call."""
     host.site(
         """
         from slurmhooks import StaleHandleError
@@ -185,7 +185,7 @@ def test_views_end_with_the_call(host: Host) -> None:
 
 
 def test_wrong_arguments(each_host: Host) -> None:
-    """scrun.lua of another release, or a person, may call with less: an error of Lua, and no crash."""
+    """Calls with wrong arguments are Lua errors, not crashes."""
     each_host.site("hook.scrun.stage_in(lambda container: None)")
     (each_host.folder / "odd.lua").write_text(
         (each_host.folder / "scrun.lua")
@@ -206,7 +206,7 @@ def test_wrong_arguments(each_host: Host) -> None:
 
 
 def test_text_that_is_not_utf8(host: Host) -> None:
-    """Bytes that are no UTF-8 survive the way there and back."""
+    """Bytes that are not UTF-8 reach handlers and scrun unchanged."""
     host.site(
         """
         @hook.scrun.stage_in
@@ -222,7 +222,7 @@ def test_text_that_is_not_utf8(host: Host) -> None:
 
 
 def test_stage_out_during_stage_in(each_host: Host) -> None:
-    """If the job ends meanwhile, scrun calls stage_out on another thread: stage_in is told, and ends first."""
+    """stage_out, which scrun calls from another thread, cancels stage_in and waits until its handlers have ended."""
     each_host.site(
         f"""
         import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A site's own scrun.lua behind ours, in a real Lua state."""
+"""The site's own scrun.lua, which runs after the handlers, in a real Lua state."""
 
 import re
 import tomllib
@@ -32,13 +32,19 @@ slurm.log_info("site loaded")
 
 @pytest.fixture(autouse=True)
 def _needs_lua(host: Host) -> None:
-    """Skip where there are no headers of Lua."""
+    """Skip if this machine has no headers of Lua."""
     if not host.build.has_lua:
         pytest.skip("no headers of Lua 5.1: install liblua5.1-0-dev")
 
 
 def own(host: Host, script: str = SITE, hooks: str = "") -> None:
-    """Write the site's own script, and hook files."""
+    """Write the site's own script, and a hook file.
+
+    Args:
+        host: the host.
+        script: the content of the script.
+        hooks: the content of the hook file; empty: none.
+    """
     if hooks:
         host.site(hooks)
     (host.folder / "site.lua").write_text(script)
@@ -47,7 +53,7 @@ def own(host: Host, script: str = SITE, hooks: str = "") -> None:
 
 
 def test_arguments_and_results(each_host: Host) -> None:
-    """The script gets scrun's own arguments, and what it returns or raises is what scrun gets."""
+    """The script gets the arguments of scrun, and scrun gets what it returns or raises."""
     own(each_host)
     run = each_host.run(
         """
@@ -76,7 +82,7 @@ def test_arguments_and_results(each_host: Host) -> None:
 
 
 def test_handlers_come_first(host: Host) -> None:
-    """Python handlers run before the script: it sees the bundle as they left it, and does not run if one refuses."""
+    """Handlers run before the script, which gets the bundle that they set, and does not run if one refuses."""
     own(
         host,
         hooks="""
@@ -98,7 +104,7 @@ def test_handlers_come_first(host: Host) -> None:
     assert (no.rc, no["bundle"], yes.rc, yes["bundle"]) == (-1, "/b", 0, "/of/python")
     assert not any(text.startswith("site in no") for _, text in run.log)
     assert any(text.startswith("site in silent /of/python /spool") for _, text in run.log)
-    # What was staged in comes back, whatever handlers say; scrun hears of their failure.
+    # The script stages out even if a handler refuses, and scrun gets the failure.
     assert any(text.startswith("site out silent /of/python") for _, text in run.log)
     assert run.one("stage_out").rc == -1
 
@@ -114,7 +120,7 @@ def test_handlers_come_first(host: Host) -> None:
     ],
 )
 def test_a_bad_script_ends_scrun_at_the_start(host: Host, script: str, why: str) -> None:
-    """What is wrong with the script is said when scrun reads it, before there is a job."""
+    """A bad script ends scrun when it reads scrun.lua, before it asks for a job."""
     own(host, script)
     assert re.search(why, str(host.run("lua $lua").one("lua")["why"]))
 
@@ -130,7 +136,7 @@ def test_a_bad_script_ends_scrun_at_the_start(host: Host, script: str, why: str)
     ],
 )
 def test_which_script_runs(host: Host, text: str, with_manifest: bool) -> None:
-    """The script that slurmhooks.toml names runs, and the same with a manifest, which Python is not asked about."""
+    """The script that slurmhooks.toml names runs; with a manifest Python is not started to find it."""
     own(host)
     host.config(text)
     named = tomllib.loads(text).get("scrun", {}).get("lua")
@@ -143,7 +149,7 @@ def test_which_script_runs(host: Host, text: str, with_manifest: bool) -> None:
 
 
 def test_staging_with_a_manifest(host: Host) -> None:
-    """The handlers that the manifest names run, whatever the configuration says; a stale manifest counts as none."""
+    """The handlers that a manifest records run; an invalid manifest counts as absent."""
     own(host, hooks="hook.scrun.stage_in(lambda container: log.info('first'))")
     compile_scrun(host, "site.lua")
     host.run("lua $lua\nstage_in id=silent bundle=/b")
@@ -166,14 +172,14 @@ def test_staging_with_a_manifest(host: Host) -> None:
     ],
 )
 def test_a_wrong_configuration_ends_scrun_at_the_start(host: Host, text: str, why: str) -> None:
-    """A script whose name cannot be read is never left out."""
+    """A wrong configuration is an error, since scrun must not run without the site's script."""
     own(host)
     host.config(text)
     assert why in str(host.run("lua $lua").one("lua")["why"])
 
 
 def test_an_unreadable_configuration_ends_scrun_at_the_start(host: Host) -> None:
-    """What cannot be read names perhaps a script: no container starts without it."""
+    """A configuration that cannot be read is an error, since it may name a script."""
     own(host)
     (host.folder / "slurmhooks.toml").unlink()
     (host.folder / "slurmhooks.toml").mkdir()
@@ -181,7 +187,7 @@ def test_an_unreadable_configuration_ends_scrun_at_the_start(host: Host) -> None
 
 
 def test_json_where_the_machine_has_none(host: Host) -> None:
-    """A script's `require 'json'` finds a module; the machine's own one goes first."""
+    """`require 'json'` in a script returns the machine's module, or if it has none, that of slurmhooks."""
     script = """
     package.path = "./?.lua"
     local json = require 'json'

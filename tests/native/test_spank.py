@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What SPANK handlers read and write, callback by callback."""
+"""SPANK handlers read items, environments and options, and write to them, in each callback."""
 
 import re
 
@@ -17,7 +17,7 @@ CALLBACKS = {
     "slurmd": ("init", "slurmd_exit"),
     "job_script": ("job_prolog", "job_epilog"),
 }
-"""The callbacks that Slurm makes in each context, in the order of its calls."""
+"""The callbacks in each context, in the order in which Slurm calls them."""
 
 ITEMS = {
     "job_uid": 2001,
@@ -44,7 +44,7 @@ ITEMS = {
     "task_global_id": 3,
     "task_pid": 1001,
 }
-"""What the host's job answers in a task callback of slurmstepd, for task 1."""
+"""The items of the host's job in a callback of task 1 in slurmstepd."""
 
 READ_ALL = f"""
 from slurmhooks import SpankError
@@ -61,7 +61,7 @@ JOB = 'job argv=prog argv="a b" env=A=1'
 
 
 def test_every_item_in_a_task(each_host: Host) -> None:
-    """Each item has its C type: no width, pointer or count is read wrongly."""
+    """Each item is read with its C type."""
     each_host.site(READ_ALL + "\nhook.spank.task_post_fork(read)")
     run = each_host.run(
         f"""
@@ -77,7 +77,7 @@ def test_every_item_in_a_task(each_host: Host) -> None:
 
 
 def test_the_release(host: Host) -> None:
-    """The running Slurm's version is there in every context, whole and in parts."""
+    """The version of Slurm can be read in each context, as a whole and in parts."""
     host.site(
         """
         @hook.spank.init
@@ -103,7 +103,7 @@ def test_the_release(host: Host) -> None:
     ],
 )
 def test_an_item_out_of_place(host: Host, context: str, callback: str, codes: dict[str, str | int]) -> None:
-    """Where Slurm has no answer there is a SpankError with Slurm's code, not a number from nowhere."""
+    """An item that Slurm does not have in a context raises SpankError with Slurm's code."""
     host.site(READ_ALL.replace(repr(list(ITEMS)), repr(list(codes))) + f"\nhook.spank.{callback}(read)")
     first = "" if callback in ("init", "job_prolog") else "call sp init"
     run = host.run(f"{JOB}\nopen sp $spank hooks.py\ncontext {context}\n{first}\ncall sp {callback}")
@@ -116,7 +116,7 @@ def test_an_item_out_of_place(host: Host, context: str, callback: str, codes: di
 
 
 def test_ids_of_tasks(host: Host) -> None:
-    """The four conversions answer, and say which code there was if they cannot."""
+    """The four conversions of ids return an id, or raise SpankError with Slurm's code."""
     host.site(
         """
         from slurmhooks import SpankError
@@ -160,7 +160,7 @@ def test_ids_of_tasks(host: Host) -> None:
 
 @pytest.mark.parametrize("context", CALLBACKS)
 def test_every_callback_reaches_its_handler(host: Host, context: str) -> None:
-    """Each of the documented functions runs its handler, in each context in which Slurm makes the call."""
+    """Each callback runs its handler, in each context in which Slurm calls it."""
     names = CALLBACKS[context]
     host.site(
         "def say(spank):\n    log.info('call', name=spank.callback, context=spank.context)\n"
@@ -173,7 +173,7 @@ def test_every_callback_reaches_its_handler(host: Host, context: str) -> None:
 
 
 def test_environments(each_host: Host) -> None:
-    """The job's environment, its control environment, the process's: set, changed, deleted, where they belong."""
+    """spank.env is the job's environment in slurmstepd and the process's elsewhere; variables are set and deleted."""
     each_host.site(
         """
         @hook.spank.init(contexts="remote")
@@ -210,14 +210,14 @@ def test_environments(each_host: Host) -> None:
 
 
 def test_a_long_value_is_read_whole(host: Host) -> None:
-    """spank_getenv() cuts what does not fit its buffer: the buffer grows."""
+    """A value that is longer than the buffer of spank_getenv() is read completely."""
     host.site("hook.spank.init(lambda spank: log.info('length', n=len(spank.env['LONG'])))")
     run = host.run(f"job env=LONG={'y' * 100000}\nopen sp $spank hooks.py\ncontext remote\ncall sp init")
     assert run.said("length") == ["n=100000"]
 
 
 def test_nothing_is_applied_when_a_later_handler_refuses(each_host: Host) -> None:
-    """Neither environment nor command changes unless all handlers of the callback pass."""
+    """Environment and command change only if all handlers of the callback pass."""
     each_host.site(
         """
         @hook.spank.task_init
@@ -246,7 +246,7 @@ def test_nothing_is_applied_when_a_later_handler_refuses(each_host: Host) -> Non
 
 
 def test_options(each_host: Host) -> None:
-    """Options are registered as they were declared; what the user gives is checked and converted where it is read."""
+    """Options are registered as declared, and values are converted and checked."""
     each_host.site(
         """
         flag = hook.spank.option("flag", usage="a flag")
@@ -292,7 +292,7 @@ def test_options(each_host: Host) -> None:
 
 
 def test_a_remote_option_that_fails(each_host: Host) -> None:
-    """slurmstepd only logs an option callback's failure: the tasks fail with the check's text, not the node."""
+    """In slurmstepd, which only logs failures of option callbacks, a wrong value fails the tasks with its reason."""
     each_host.site(
         """
         number = hook.spank.option("number", "N", usage="a number", type=int)
@@ -318,7 +318,7 @@ def test_a_remote_option_that_fails(each_host: Host) -> None:
 
 @pytest.mark.parametrize("prefix", ["", "SPANK_"])
 def test_an_option_in_prolog(host: Host, prefix: str) -> None:
-    """In prolog and epilog, where Slurm makes no option callback, the value comes from the environment."""
+    """In prolog and epilog, where Slurm calls no option callbacks, values are read from the environment."""
     host.site(
         """
         number = hook.spank.option("my-number", "N", usage="a number", type=int)
@@ -333,12 +333,12 @@ def test_an_option_in_prolog(host: Host, prefix: str) -> None:
 
 
 def test_the_last_call_comes_from_atexit(each_host: Host) -> None:
-    """srun, sbatch and salloc make it while the process ends: the handler runs."""
+    """A handler of exit runs in atexit(), from which srun, sbatch and salloc call it."""
     each_host.site(
         """
         @hook.spank.exit
         def exit(spank):
-            import textwrap  # an import must still work
+            import textwrap  # imports still work
             log.info("exit", context=spank.context)
         """
     )
@@ -356,7 +356,7 @@ def test_the_last_call_comes_from_atexit(each_host: Host) -> None:
 
 
 def test_views_end_with_the_call(host: Host) -> None:
-    """A spank object that a handler kept raises StaleHandleError: its handle is gone."""
+    """A view that a handler keeps raises StaleHandleError after the call."""
     host.site(
         """
         from slurmhooks import StaleHandleError

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Installations that are damaged: Python does not start, and every entry point fails closed."""
+"""With a damaged installation each entry point that needs Python fails closed."""
 
 import shutil
 import subprocess
@@ -18,7 +18,7 @@ CORE = Path("slurmhooks") / "libslurmhooks_core.so"
 
 
 def replace(path: Path, old: str, new: str) -> None:
-    """Replace a text in a binary by one of the same length."""
+    """Replace a text in a binary by another one of the same length."""
     assert len(old) == len(new)
     raw = path.read_bytes()
     assert old.encode() in raw
@@ -26,39 +26,39 @@ def replace(path: Path, old: str, new: str) -> None:
 
 
 def no_core(host: Host) -> None:
-    """Delete the core library, as a half-done removal would."""
+    """Delete the core library, as after an unfinished removal."""
     (host.plugins / CORE).unlink()
 
 
 def other_core(host: Host) -> None:
-    """Put the core library of another build in place."""
+    """Replace the core library by one of another build."""
     shutil.copy(host.build.other_core, host.plugins / CORE)
 
 
 def no_core_at_all(host: Host) -> None:
-    """Put something in place that is a library, but no core."""
+    """Replace the core library by another library."""
     shutil.copy(host.plugins / "spank_python.so", host.plugins / CORE)
 
 
 def empty_core(host: Host) -> None:
-    """Leave an empty file, as a full disk would."""
+    """Make the core library an empty file, as on a full disk."""
     (host.plugins / CORE).write_bytes(b"")
 
 
 def no_libpython(host: Host) -> None:
-    """Let the core ask for a libpython that is not there, as after an upgrade of the distribution."""
+    """Let the core library need a libpython that does not exist, as after an upgrade of the distribution."""
     library = sysconfig.get_config_var("INSTSONAME")
     replace(host.plugins / CORE, library, library.replace("python3", "python9"))
 
 
 def no_standard_library(host: Host) -> None:
-    """Let the core look for Python's modules in a folder that is not there."""
+    """Let the core library use a standard library that does not exist."""
     folder = sysconfig.get_path("stdlib")
     replace(host.plugins / CORE, folder + "\0", folder[:-1] + "X\0")
 
 
 def no_slurmhooks(host: Host) -> None:
-    """Take the compiled views away: Python starts, but our entry point cannot be imported."""
+    """Delete the compiled modules: Python starts, but cannot import the entry modules."""
     for path in (host.plugins / "slurmhooks").glob("_slurmhooks_*.so"):
         path.unlink()
 
@@ -76,9 +76,9 @@ DAMAGES: dict[Callable[[Host], None], str] = {
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: str(damage.__name__))
 def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], None]) -> None:
-    """All of SPANK and scrun return their failure codes, the log says why, and the process lives on.
+    """All calls of SPANK and scrun return their failure codes, the log says why, and the process continues.
 
-    slurmctld's plugin needs no core, and serves.
+    The plugin for slurmctld works, as it does not need the core library.
     """
     host.site("hook.job_submit(lambda job: None)")
     host.use_copy_of_plugins()
@@ -97,7 +97,7 @@ def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], Non
         stage_out
         balance
         """,
-        quiet=damage is not no_standard_library,  # CPython itself prints what it looked for
+        quiet=damage is not no_standard_library,  # CPython itself prints its search path
     )
     assert len(run.of("call")) == sum(map(len, CALLBACKS.values()))
     assert {result["callback"] for result in run.of("call")} == {name for names in CALLBACKS.values() for name in names}
@@ -110,7 +110,7 @@ def test_every_entry_point_fails_closed(host: Host, damage: Callable[[Host], Non
 
 @pytest.mark.parametrize("frozen", [True, False])
 def test_where_modules_come_from(host: Host, frozen: bool) -> None:
-    """What launches import comes from the core library, or, if that cannot serve, from files; the rest from files."""
+    """Modules that launches need are imported from the core library, or from files if that is impossible."""
     host.site(
         """
         import sys
@@ -133,7 +133,7 @@ def test_where_modules_come_from(host: Host, frozen: bool) -> None:
     loader = "type" if frozen else "SourceFileLoader"
     assert run.said("from") == [f"loaders=['{loader}'] file='{ROOT}/slurmhooks/spank/entry.py'"]
     assert run.said("latin")[0].endswith("/encodings/latin_1.py'")
-    # The traceback shows lines of files that were not read.
+    # A traceback shows the source lines of frozen modules.
     assert f'File "{ROOT}/slurmhooks/spank/model.py", line ' in run
     assert "self.env.commit()" in run
 
@@ -143,7 +143,7 @@ NO_TABLES = {"removed": Path.unlink, "of another build": lambda path: path.write
 
 @pytest.mark.parametrize("damage", NO_TABLES)
 def test_workers_that_cannot_start(host: Host, damage: str) -> None:
-    """Without the tables of Slurm's structs slurmctld starts, requests are refused, and the log says what to do."""
+    """Without tables of Slurm's structs slurmctld starts, requests are refused, and the log says what to run."""
     host.site("hook.job_submit(lambda job: None)")
     NO_TABLES[damage](host.use_copy_of_plugins() / "slurmhooks" / FILE_NAME)
     run = host.run("open js $job_submit\njob_submit js account=a\nbalance")
@@ -154,7 +154,7 @@ def test_workers_that_cannot_start(host: Host, damage: str) -> None:
 
 
 def test_a_failed_start_is_told_once_and_stays(host: Host) -> None:
-    """The first failure prints Python's version and search path; later ones refer to it, quickly."""
+    """The first failed start logs Python's version and search path; later calls refer to it, and do not try again."""
     host.site("")
     host.use_copy_of_plugins()
     no_standard_library(host)
@@ -168,7 +168,7 @@ def test_a_failed_start_is_told_once_and_stays(host: Host) -> None:
 
 
 def test_a_repair_needs_no_restart(host: Host) -> None:
-    """A core library that was missing is found once it is there: slurmd need not be restarted."""
+    """A core library that was missing is used once it exists, without a restart of slurmd."""
     host.site("hook.spank.slurmd_exit(lambda spank: log.info('ran'))")
     plugins = host.use_copy_of_plugins()
     (plugins / CORE).rename(plugins / "away")
@@ -186,7 +186,7 @@ def test_a_repair_needs_no_restart(host: Host) -> None:
 
 
 def test_the_core_needs_nothing_of_the_callers_path(host: Host) -> None:
-    """The core finds its libpython by DT_RPATH, which LD_LIBRARY_PATH does not override."""
+    """The core library finds libpython by DT_RPATH, which LD_LIBRARY_PATH does not override; plugins do not need it."""
     core = host.plugins / CORE
     dynamic = subprocess.run(["readelf", "-d", core], stdout=subprocess.PIPE, text=True, check=True).stdout
     assert "(RPATH)" in dynamic

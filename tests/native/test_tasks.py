@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tasks, whose handlers are prepared before slurmstepd forks them: nobody can tell from what they do."""
+"""Handlers of tasks work the same whether or not they are prepared before slurmstepd forks the tasks."""
 
 import re
 
@@ -30,7 +30,13 @@ def task(spank):
 
 
 def handlers(task: str, privileged: str = "pass", more: str = "") -> str:
-    """Return the two handlers of a task with these bodies."""
+    """Return the source of the two handlers of a task.
+
+    Args:
+        task: the body of the handler of task_init.
+        privileged: the body of the handler of task_init_privileged.
+        more: other source.
+    """
     indented = {"task": task, "privileged": privileged}
     bodies = {name: "\n".join(f"    {line}" for line in text.split("\n")) for name, text in indented.items()}
     return BOTH.format(**bodies) + more
@@ -153,26 +159,34 @@ STEP = """
 
 
 def run(host: Host, body: str, prepared: bool) -> Run:
-    """Run a step of two tasks, with and without the callback in which slurmhooks prepares what they call."""
+    """Run a step of two tasks.
+
+    Args:
+        host: the host.
+        body: the content of the hook file.
+        prepared: whether the step calls init_post_opt, in which slurmhooks prepares the handlers of tasks.
+    """
     host.site(SITE.format(body=body))
     return host.run(STEP.format(prepare="call sp init_post_opt" if prepared else "call sp user_init"))
 
 
 def seen(run: Run) -> tuple[object, ...]:
-    """Return all that Slurm and the log see of a step, but for where slurmhooks itself was."""
+    """Return all results and log lines of a step, without the frames of slurmhooks in tracebacks."""
     lines: list[str] = []
-    ours = False
+    skipping = False
     for line in run.lines():
         text = ERROR_ID.sub("error ID", line)
-        ours = ("File" in text and "hooks.py" not in text) or (ours and text.startswith("slurmhooks: error ID:    "))
-        lines += [] if ours else [text]
+        skipping = ("File" in text and "hooks.py" not in text) or (
+            skipping and text.startswith("slurmhooks: error ID:    ")
+        )
+        lines += [] if skipping else [text]
     results = [result for result in run.results if result.values.get("callback") not in ("init_post_opt", "user_init")]
     return [(result.command, result.values, result.lists) for result in results], lines
 
 
 @pytest.mark.parametrize("body", CASES.values(), ids=CASES)
 def test_prepared_tasks(each_host: Host, body: str) -> None:
-    """Codes, environments, commands, texts and tracebacks are those of tasks that nothing was prepared for."""
+    """Codes, environments, commands, texts and tracebacks are the same as without preparation."""
     plain, prepared = run(each_host, body, prepared=False), run(each_host, body, prepared=True)
     assert "could not be loaded" not in plain
     assert seen(prepared) == seen(plain)
@@ -180,7 +194,7 @@ def test_prepared_tasks(each_host: Host, body: str) -> None:
 
 @pytest.mark.parametrize("prepared", [False, True], ids=["plain", "prepared"])
 def test_what_cannot_be_written(each_host: Host, prepared: bool) -> None:
-    """Each is refused where it is written, whoever looks at it, and nothing of it arrives."""
+    """Each wrong write raises in the handler, and has no effect."""
     ran = run(each_host, CASES["wrong writes"], prepared)
     assert [re.sub(r" text=.*", "", line) for line in ran.said("wrong")] == [
         f"number={number} name={name!r}" for number, name in enumerate(WRONG_WRITES.values())
@@ -189,7 +203,7 @@ def test_what_cannot_be_written(each_host: Host, prepared: bool) -> None:
 
 
 def test_tasks_of_two_lines(host: Host) -> None:
-    """Each line of plugstack.conf has its own handlers prepared, and its own arguments."""
+    """Handlers are prepared for each line of plugstack.conf, with its own arguments."""
     host.site("@hook.spank.task_init\ndef task(spank):\n    log.info('ran', args=spank.args)\n")
     step = "open {0} $spank hooks.py {0}\ncontext remote\ncall {0} init\ncall {0} init_post_opt\n"
     calls = "fork\ncall a task_init\ncall b task_init\nend\n"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Text of users: bytes that are no UTF-8, NUL, control characters, formats, and a lot of it."""
+"""Texts that are not UTF-8, long, or have NUL bytes, control characters or formats."""
 
 from tests.native.hosting import Host
 
 
 def test_job_submit(each_host: Host) -> None:
-    """What is no UTF-8 survives the way there and back; a NUL byte is refused, and nothing is written."""
+    """Bytes that are not UTF-8 are read and written unchanged; a NUL byte raises, and nothing is written."""
     each_host.site(
         r"""
         @hook.job_submit
@@ -47,7 +47,7 @@ def test_job_submit(each_host: Host) -> None:
 
 
 def test_messages(each_host: Host) -> None:
-    """A text for the user keeps percent signs and lines; what acts on a terminal is escaped, and its end is cut."""
+    """A text for the user keeps percent signs and lines; control characters are escaped, and its length is limited."""
     texts = [r"100%s %n %d", r"a\0b", r"\udcff", "one\\ntwo", r"\x1b[2J\r\u202e", "x" * 100_000, ""]
     each_host.site(
         f"texts = iter({[text.encode().decode('unicode_escape') for text in texts]!r})\n"
@@ -65,7 +65,7 @@ def test_messages(each_host: Host) -> None:
 
 
 def test_logging(each_host: Host) -> None:
-    """Whatever a handler logs is one short record, never a format, and never makes the handler fail."""
+    """A handler can log any object and format: each is one record of limited length, and never raises."""
     each_host.site(
         r"""
         class Odd:
@@ -93,7 +93,7 @@ def test_logging(each_host: Host) -> None:
 
 
 def test_spank(each_host: Host) -> None:
-    """SPANK's environment, options and arguments carry bytes that are no UTF-8, and refuse NUL."""
+    """SPANK's environment, options and arguments can have bytes that are not UTF-8; NUL bytes raise."""
     each_host.site(
         r"""
         name = hook.spank.option("name", "NAME", usage="gr\u00f6\u00dfe")

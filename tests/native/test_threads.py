@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Threads: slurmctld's, which call job_submit at the same time; those of handlers; fresh ones that call SPANK."""
+"""Threads of slurmctld, which call job_submit at the same time, of handlers, and new ones that call SPANK."""
 
 import pytest
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_handlers_never_interleave(each_host: Host) -> None:
-    """One event runs at a time, also where cffi or a sleep lets go of the GIL; and each gets its own answer."""
+    """One worker handles one request at a time, also if handlers release the GIL; each request gets its answer."""
     each_host.site(
         """
         import time
@@ -43,7 +43,7 @@ def test_handlers_never_interleave(each_host: Host) -> None:
 
 
 def test_the_first_requests_of_several_threads(host: Host) -> None:
-    """Requests of threads that all come first wait for the workers, and the hooks are loaded once."""
+    """The first requests, from several threads, wait for the workers, and the hooks are loaded once."""
     host.site("log.info('loaded')\nhook.job_submit(lambda job: None)")
     run = host.run("open js $job_submit\nthreads 8\njob_submit js\nend")
     assert [result.rc for result in run.of("job_submit")] == [0] * 8
@@ -51,14 +51,14 @@ def test_the_first_requests_of_several_threads(host: Host) -> None:
 
 
 def test_a_thread_that_spins(host: Host) -> None:
-    """A Python thread of the site's that computes all the time delays events, and stops none."""
+    """A Python thread of the site that never sleeps does not prevent requests from being answered."""
     host.site("import threading\n" + SPINNING + "@hook.job_submit\ndef submit(job):\n    job.comment = 'ran'\n")
     run = host.run("open js $job_submit\nthreads 4\njob_submit js\nend\njob_submit js", env=NO_LEAK_CHECK)
     assert [result["comment"] for result in run.of("job_submit")] == ["ran"] * 5
 
 
 def test_threads_of_a_handler(host: Host) -> None:
-    """Threads that a handler starts and joins see the event's view, and outlive nothing."""
+    """Threads that a handler starts and joins can read its view."""
     host.site(
         """
         from concurrent.futures import ThreadPoolExecutor
@@ -74,7 +74,7 @@ def test_threads_of_a_handler(host: Host) -> None:
 
 
 def test_nothing_is_left_for_another_thread(each_host: Host) -> None:
-    """What SPANK handlers leave in thread-local or context variables of one thread is not seen in another's."""
+    """Thread-local and context variables that a SPANK handler sets in one thread are not set in another thread."""
     each_host.site(
         """
         import contextvars, decimal, threading
@@ -96,7 +96,7 @@ def test_nothing_is_left_for_another_thread(each_host: Host) -> None:
 
 
 def test_what_a_thread_says_later_reaches_nobody_else(each_host: Host) -> None:
-    """A thread that outlives its call says nothing to the next one's user: the log has it."""
+    """Messages of a thread that runs longer than its call are logged, and not shown to the user of the next call."""
     each_host.site(
         """
         import threading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A process of root takes no manifest that somebody else could have written: with one, handlers need not run."""
+"""A process of root does not use a manifest that other users could have written to turn handlers off."""
 
 import ctypes
 import multiprocessing
@@ -17,20 +17,20 @@ ROUNDS = 25
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root's processes judge whole paths")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only processes of root check whole paths")
 
 
 def write_manifest(host: Host, folder: Path) -> Path:
-    """Write a manifest in a folder of its own, by which no handler of hooks.py is called."""
+    """Write a manifest into a folder; with it init does not start Python."""
     host.site("hook.spank.task_exit(lambda spank: None)")
     path = host.folder / "hooks.py"
-    made = compile_manifest(host, path, args=(str(path),))
+    manifest = compile_manifest(host, path, args=(str(path),))
     folder.mkdir(parents=True, exist_ok=True)
-    return made.rename(folder / made.name)
+    return manifest.rename(folder / manifest.name)
 
 
 def launch(host: Host, conf: str, cwd: Path | None = None, wrapper: Sequence[str] = ()) -> Run:
-    """Call init with a slurm.conf of this name; only without a manifest Python has to start."""
+    """Call init with SLURM_CONF set to a path. Python starts only if the manifest beside it is not used."""
     env = {"SLURM_CONF": conf}
     script = "open sp $spank $dir/hooks.py\ncontext remote\ncall sp init\nmapped libpython"
     run = host.run(script, env=env, cwd=cwd, wrapper=wrapper)
@@ -39,7 +39,7 @@ def launch(host: Host, conf: str, cwd: Path | None = None, wrapper: Sequence[str
 
 
 def is_taken(run: Run) -> bool:
-    """Tell whether the manifest was taken."""
+    """Tell whether the manifest was used."""
     return not run.one("mapped")["found"]
 
 
@@ -53,7 +53,7 @@ EXPOSURES: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.parametrize("exposure", EXPOSURES)
 @pytest.mark.parametrize("component", ["site", "site/slurm", "site/slurm/slurmhooks.manifest"])
 def test_every_component_is_judged(each_host: Host, component: str, exposure: str) -> None:
-    """A manifest, its folder or any folder above that others can write is not taken, and the log says how to repair."""
+    """If others can write a component of its path, the manifest is not used, and the log has the command for repair."""
     folder = each_host.folder / "site" / "slurm"
     write_manifest(each_host, folder)
     conf = str(folder / "slurm.conf")
@@ -67,15 +67,15 @@ def test_every_component_is_judged(each_host: Host, component: str, exposure: st
 
 
 def test_links_are_judged(each_host: Host) -> None:
-    """A link is followed where it and its folder are root's alone: relative and absolute, to files and folders."""
+    """Relative and absolute links to files and folders are followed if they and their folders belong to root alone."""
     folder = each_host.folder / "site" / "slurm"
-    made = write_manifest(each_host, folder)
+    manifest = write_manifest(each_host, folder)
     links = each_host.folder / "links"
     (links / "file").mkdir(parents=True)
     (links / "relative").symlink_to("../site/./slurm/")
     (links / "absolute").symlink_to(folder)
     (links / "back").symlink_to("absolute/../slurm")
-    (links / "file" / made.name).symlink_to(f"../relative/{made.name}")
+    (links / "file" / manifest.name).symlink_to(f"../relative/{manifest.name}")
     names = ("relative", "absolute", "back", "file")
     for name in names:
         assert is_taken(launch(each_host, str(links / name / "slurm.conf"))), name
@@ -90,7 +90,7 @@ def test_links_are_judged(each_host: Host) -> None:
 
 
 def test_links_without_end(each_host: Host) -> None:
-    """They end the walk, as does a path that links make too long."""
+    """A path with too many links, or that links make too long, is not used."""
     write_manifest(each_host, each_host.folder)
     (each_host.folder / "loop").symlink_to("loop/" * 100)
     run = launch(each_host, str(each_host.folder / "loop" / "slurm.conf"))
@@ -100,7 +100,7 @@ def test_links_without_end(each_host: Host) -> None:
 
 @pytest.mark.parametrize(("conf", "cwd"), [("slurm.conf", "site"), ("site/slurm.conf", "."), ("../site/x", "other")])
 def test_a_relative_slurm_conf(each_host: Host, conf: str, cwd: str) -> None:
-    """It starts from the current folder for C as for Python, and the whole path is judged all the same."""
+    """A relative SLURM_CONF starts at the current folder, and the whole path is checked."""
     write_manifest(each_host, each_host.folder / "site")
     (each_host.folder / "other").mkdir()
     assert is_taken(launch(each_host, conf, each_host.folder / cwd))
@@ -109,30 +109,30 @@ def test_a_relative_slurm_conf(each_host: Host, conf: str, cwd: str) -> None:
 
 
 def test_what_is_no_file(host: Host) -> None:
-    """Nobody waits for a FIFO, and a file is no folder."""
+    """A FIFO in place of the manifest does not block, and a file in place of its folder is an error."""
     folder = host.folder / "site"
-    made = write_manifest(host, folder)
-    assert not is_taken(launch(host, str(made / "slurm.conf")))
-    made.unlink()
-    os.mkfifo(made)
+    manifest = write_manifest(host, folder)
+    assert not is_taken(launch(host, str(manifest / "slurm.conf")))
+    manifest.unlink()
+    os.mkfifo(manifest)
     assert not is_taken(launch(host, str(folder / "slurm.conf")))
 
 
 def test_a_process_of_a_user(host: Host) -> None:
-    """It takes root's manifest wherever that is, but none that others can write."""
+    """A process of a user uses a manifest of root in any folder, but none that others can write."""
     folder = host.folder / "site"
-    made = write_manifest(host, folder)
+    manifest = write_manifest(host, folder)
     folder.chmod(0o1777)
-    # What leads to the folder is for root alone.
+    # Only root may search the folders above.
     reading = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
     wrapper = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *reading]
     assert is_taken(launch(host, str(folder / "slurm.conf"), wrapper=wrapper))
-    made.chmod(0o666)
+    manifest.chmod(0o666)
     assert not is_taken(launch(host, str(folder / "slurm.conf"), wrapper=wrapper))
 
 
 def attack(one: bytes, other: bytes) -> None:
-    """Exchange two folders for ever, as an ordinary user who may read everything."""
+    """Exchange two folders for ever, as an ordinary user."""
     libc = ctypes.CDLL(None, use_errno=True)
     os.setgroups([])
     os.chdir(os.path.dirname(one))
@@ -143,14 +143,14 @@ def attack(one: bytes, other: bytes) -> None:
 
 
 def test_folders_that_are_swapped(host: Host) -> None:
-    """An ordinary user who can write a folder above, and swaps those below, cannot have his manifest taken."""
+    """A user who owns a folder in the path, and exchanges the folders in it, cannot get a manifest of his used."""
     theirs = host.folder / "theirs"
     good, evil = theirs / "slurm", theirs / "evil"
-    made = write_manifest(host, good)
+    manifest = write_manifest(host, good)
     evil.mkdir()
-    (evil / made.name).write_bytes(made.read_bytes())
-    made.unlink()
-    for place in (theirs, evil, evil / made.name):
+    (evil / manifest.name).write_bytes(manifest.read_bytes())
+    manifest.unlink()
+    for place in (theirs, evil, evil / manifest.name):
         os.chown(place, NOBODY, NOBODY)
     process = multiprocessing.get_context("fork").Process(
         target=attack, args=(os.fsencode(good), os.fsencode(evil)), daemon=True

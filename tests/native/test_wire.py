@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""native/wire and slurmhooks.wire speak the same language; damage is refused as a whole."""
+"""native/wire and slurmhooks.wire read each other's messages, and C refuses damaged answers as a whole."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from tests.native.hosting import Host
 
 NO_VAL = {bits: (1 << bits) - 2 for bits in (8, 16, 32, 64)}
 INLINE = 16 << 10
-"""The longest text that is sent unasked; SLURMHOOKS_INLINE of native/wire/wire.h."""
+"""The longest text that is part of a packed struct; SLURMHOOKS_INLINE of native/wire/wire.h."""
 
 
 def tables_of(build: Build) -> Tables:
@@ -22,14 +22,14 @@ def tables_of(build: Build) -> Tables:
 
 
 def job_in(path: Path, tables: Tables) -> dict[str, Any]:
-    """Return the raw members of the packed job in a message."""
+    """Return the raw members of the packed job in a message; those that are left out are ``left out``."""
     ((tag, value),) = decode(path.read_bytes(), tables).items
     packed = Packed(tables.tables[tag], value, lambda place: b"left out\0")
     return {member.name: packed.raw(member.name) for member in packed.table.members}
 
 
 def test_c_packs_what_python_reads(each_host: Host, tmp_path: Path) -> None:
-    """Each kind of member reads as it was set, unset ones as Slurm has them; long ones are left out until asked for."""
+    """Python reads each kind of member as it was set; long texts are left out, and sent when asked for."""
     tables = tables_of(each_host.build)
     long = "x" * INLINE
     script = tables["job"].places["script"]
@@ -71,7 +71,7 @@ begin_time=1700000000 work_dir=\\xff argv=run argv=a\\x20b environment=A=1 envir
 
 
 def test_python_writes_what_c_applies(each_host: Host, tmp_path: Path) -> None:
-    """Numbers, texts and arrays of an answer land in the request; counters follow, and nothing leaks."""
+    """C applies numbers, texts and arrays of an answer, updates the counters of arrays, and leaks nothing."""
     tables = tables_of(each_host.build)
     writes: dict[str, Any] = {
         "account": b"chemistry",
@@ -104,14 +104,14 @@ def test_python_writes_what_c_applies(each_host: Host, tmp_path: Path) -> None:
 
 
 def test_damaged_answers_change_nothing(each_host: Host, tmp_path: Path) -> None:
-    """A cut answer is refused, one with a changed byte stays within its bounds, and refused ones write nothing."""
+    """C refuses answers that are cut off, reads none beyond its end, and applies nothing of a refused answer."""
     tables = tables_of(each_host.build)
     writes: dict[str, Any] = {"account": b"chemistry", "time_limit": 60, "overcommit": 1, "argv": [b"a", b"b"]}
     (tmp_path / "answer").write_bytes(answer(tables["job"], 0, b"text", writes).encode(tables))
     run = each_host.run("damage_answer $dir/answer account=physics argv=x argv=y argv=z\nbalance")
     result = run.one("damage_answer")
     assert result["cut_refused"] == result["size"]
-    header = 32 - 12  # its three numbers are the code for Slurm, and two that an answer has no use for
+    header = 32 - 12  # without the code for Slurm, and two numbers that answers do not use
     flipped = result["flipped_refused"]
     assert isinstance(flipped, int)
     assert flipped >= header * 3
@@ -132,7 +132,7 @@ WRONG_WRITES = {
 
 @pytest.mark.parametrize("wrong", WRONG_WRITES)
 def test_an_answer_is_refused_as_a_whole(host: Host, tmp_path: Path, wrong: str) -> None:
-    """An answer with one wrong write says what is wrong, and the writes before it are not applied."""
+    """An answer with a wrong write is refused with the reason, and the writes before it are not applied."""
     tables = tables_of(host.build)
     table = tables["job"]
     member, value = WRONG_WRITES[wrong]
@@ -145,7 +145,7 @@ def test_an_answer_is_refused_as_a_whole(host: Host, tmp_path: Path, wrong: str)
 
 
 def test_other_tables_are_refused(host: Host, tmp_path: Path) -> None:
-    """An answer made with the tables of another build is refused, and so is a refusal that writes."""
+    """An answer with the tables of another build is refused, and so is a refusal with writes."""
     tables = tables_of(host.build)
     other = Tables(tables.release, "testing", tables.tables)
     (tmp_path / "other").write_bytes(answer(tables["job"], 0).encode(other))
@@ -156,7 +156,7 @@ def test_other_tables_are_refused(host: Host, tmp_path: Path) -> None:
 
 
 def test_the_table_has_every_field(host: Host) -> None:
-    """Each row of job_submit's requests that this release has reads a member of the table."""
+    """The table has a member for each field of a job that this release has."""
     from slurmhooks.job_submit.fields import JobFields
     from slurmhooks.job_submit.rows import Computed, rows
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Worker processes under the real client: what handlers may do to them, and what is left of it."""
+"""Worker processes with the real client: nothing that handlers do to them affects later requests or stays behind."""
 
 import os
 import random
@@ -21,17 +21,17 @@ pytestmark = pytest.mark.slow
 
 SUPERVISOR, GENERATION, WORKER = "slurmhooks-sup", "slurmhooks-gen", "slurmhooks-work"
 EXCHANGES = int(os.environ.get("SLURMHOOKS_SOAK_EXCHANGES", "250"))
-"""For each of eight threads while processes are killed."""
+"""The number of exchanges of each of eight threads while processes are killed."""
 Start = Callable[..., Exchanger]
 
 
 def is_childless(host: Exchanger) -> bool:
-    """Tell whether no process is left below a host."""
+    """Tell whether a host has no descendants."""
     return not below(host.pid)
 
 
 def has_ended(host: Exchanger, process: Process) -> bool:
-    """Tell whether a process below a host has ended; nobody may have waited for it."""
+    """Tell whether a descendant of a host has ended; it may be a zombie."""
     return process.pid not in {each.pid for each in below(host.pid) if each.state != "Z"}
 
 
@@ -39,7 +39,7 @@ def has_ended(host: Exchanger, process: Process) -> bool:
     params=[pytest.param(PLAIN, id="plain"), pytest.param(SANITIZED, id="sanitized", marks=pytest.mark.sanitized)]
 )
 def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Start]:
-    """Return a function that starts a host whose handlers are ready."""
+    """Return a function that starts a host, and waits until a worker serves."""
     started = []
 
     def start(ready: bool = True, **state: Any) -> Exchanger:
@@ -62,7 +62,7 @@ def host(start: Start) -> Exchanger:
 
 
 def test_exchanges(host: Exchanger) -> None:
-    """Requests and answers of any size arrive whole, and the worker's questions are answered meanwhile."""
+    """Requests and answers of any size are transferred completely, and a worker's questions are answered."""
     assert host.exchange("answer = 6 * 7") == ("OK", "42")
     assert host.exchange("answer = query(b'one') + query(b'two')") == ("OK", "b'you asked oneyou asked two'")
     assert host.exchange("answer = len(query(b'x' * 5_000_000))") == ("OK", str(5_000_000 + len("you asked ")))
@@ -93,35 +93,35 @@ ENDED = {
 
 
 def test_stuck_handlers_are_killed(host: Exchanger) -> None:
-    """Whatever a handler is stuck in, the request ends at its deadline, the detail names it, the next is served."""
+    """A request whose handler does not return ends at its deadline, with the handler's name; the next one is served."""
     before = host.ask("facts")
-    for what, code in STUCK.items():
-        # One line each for the host.
+    for case, code in STUCK.items():
+        # The host reads commands of one line.
         result, detail = host.exchange(f"exec({code!r})", deadline_ms=300)
-        assert result == "TIMED_OUT", what
-        assert "missed the deadline in tests:handler; it was killed" in detail, what
-        assert host.exchange("echo next") == ("OK", "echo next"), what
+        assert result == "TIMED_OUT", case
+        assert "missed the deadline in tests:handler; it was killed" in detail, case
+        assert host.exchange("echo next") == ("OK", "echo next"), case
     assert host.ask("facts") == before, "descriptors or threads are left"
     wait_for(lambda: len(below(host.pid, WORKER)) == 1, "the end of all workers except one")
     host.stop()
 
 
 def test_workers_that_end_are_replaced(host: Exchanger) -> None:
-    """However a worker ends, the request has no answer, the log says how it ended, and the next request is served."""
+    """If a worker ends, its request has no answer, the log says how it ended, and the next request is served."""
     before = host.ask("facts")
-    for what, (code, how) in ENDED.items():
+    for case, (code, end) in ENDED.items():
         result, detail = host.exchange(code)
-        assert result == "WORKER_DIED", what
-        assert "ended before it answered" in detail, what
+        assert result == "WORKER_DIED", case
+        assert "ended before it answered" in detail, case
         pid = detail.split()[1]
-        wait_for(lambda: f"worker {pid} {how}" in host.log, f"a line on {what}")  # noqa: B023 - called here
-        assert host.exchange("echo next") == ("OK", "echo next"), what
+        wait_for(lambda: f"worker {pid} {end}" in host.log, f"a line on {case}")  # noqa: B023 - called here
+        assert host.exchange("echo next") == ("OK", "echo next"), case
     assert host.ask("facts") == before, "descriptors or threads are left"
     host.stop()
 
 
 def test_invalid_questions(host: Exchanger) -> None:
-    """A worker that asks what makes no sense, or that writes into its channel, is killed."""
+    """A worker that sends an invalid question, or writes anything else into its channel, is killed."""
     assert host.exchange("query(b'bad')")[0] == "PROTOCOL"
     rubbish = "import os\nfor n in range(3, 64):\n  try: os.write(n, b'rubbish!' * 4)\n  except OSError: pass"
     assert host.exchange(f"exec({rubbish!r})")[0] == "PROTOCOL"
@@ -130,7 +130,7 @@ def test_invalid_questions(host: Exchanger) -> None:
 
 
 def test_memory_is_limited(start: Start) -> None:
-    """A handler gets a MemoryError at the limit; a worker that came close to it is replaced after its answer."""
+    """At the limit a handler gets a MemoryError; a worker that comes close to it is replaced after its answer."""
     host = start(settings={"memory_limit": 128 << 20})
     assert host.exchange("kept = bytearray(1 << 30)")[0] == "WORKER_DIED"
     assert "MemoryError" in host.log
@@ -141,7 +141,7 @@ def test_memory_is_limited(start: Start) -> None:
 
 
 def test_forks_end_with_the_worker(host: Exchanger) -> None:
-    """What a worker forked and started is killed with it; a program in a session of its own is killed at the end."""
+    """Processes that a worker starts are killed with it; those in a session of their own are killed at the end."""
     bomb = "import os, subprocess; [os.fork() for _ in range(5)]; subprocess.run(['sleep', '1000'])"
     result, _ = host.exchange(bomb, deadline_ms=1000)
     assert result == "TIMED_OUT"
@@ -160,7 +160,7 @@ def test_forks_end_with_the_worker(host: Exchanger) -> None:
 
 @pytest.mark.parametrize("begin", ["", "import os; os.fork()"], ids=["request", "start"])
 def test_forked_children_do_not_answer(start: Start, begin: str) -> None:
-    """A child that a handler forks and that returns from the handler ends and sends nothing; the log says so."""
+    """A forked child that returns from a handler ends without an answer, and the log says so."""
     host = start(start=begin)
     for _ in range(20):
         assert host.exchange("import os; os.fork(); answer = 'once'") == ("OK", "once")
@@ -171,7 +171,7 @@ def test_forked_children_do_not_answer(start: Start, begin: str) -> None:
 
 
 def test_state_of_the_process_stays(host: Exchanger) -> None:
-    """A worker is one ordinary process: what a handler changes in it, the next request in the same worker sees."""
+    """A worker is an ordinary process: its state after a request is that before the next one."""
     assert host.exchange("import os; os.chdir('/tmp'); os.umask(0o77)") == ("OK", "")
     assert host.exchange("import os; answer = os.getcwd(), os.umask(0o77)") == ("OK", "('/tmp', 63)")
     assert host.exchange("import signal; answer = signal.pthread_sigmask(signal.SIG_BLOCK, [])") == ("OK", "set()")
@@ -181,13 +181,13 @@ def test_state_of_the_process_stays(host: Exchanger) -> None:
 
 
 def test_output_is_bounded(host: Exchanger) -> None:
-    """100 MB on standard output and error block nothing and do not fill the log; later lines are logged."""
+    """100 MB on standard output and error neither block nor fill the log; later lines are logged."""
     assert host.exchange("import os; os.write(1, b'x' * (50 << 20))") == ("OK", "")
     assert host.exchange("import sys; sys.stderr.write('a line\\n' * 7_000_000); print()") == ("OK", "")
     assert host.exchange("import os; os.write(2, b'<0>an \\x1b error of the log\\n')") == ("OK", "")
     wait_for(lambda: "0 an ? error of the log" in host.log, "the last line")
     wait_for(lambda: "lines of workers were dropped" in host.log, "the line on what was dropped")
-    # Those of slurmhooks.log have limits of their own.
+    # Lines of slurmhooks.log have limits of their own.
     assert host.exchange("import os; os.write(2, b'<1>many\\n' * 5000)") == ("OK", "")
     wait_for(lambda: host.log.count("1 many\n") == 5000, "all lines of the log")
     assert host.exchange("import os; os.write(2, b'<1>' + b'y' * 8000 + b'\\n' + b'z' * 8000 + b'\\n')") == ("OK", "")
@@ -198,19 +198,19 @@ def test_output_is_bounded(host: Exchanger) -> None:
 
 
 def test_requests_in_parallel(start: Start) -> None:
-    """As many requests run at the same time as there are workers; more wait for theirs, until their deadline."""
+    """As many requests run at the same time as there are workers; others wait, at most until their deadline."""
     host = start(settings={"workers": 3})
     wait_for(lambda: host.workers == 3, "three workers")
     assert host.many(8, 100) == {
         "OK": 800, "TIMED_OUT": 0, "WORKER_DIED": 0, "UNAVAILABLE": 0, "PROTOCOL": 0, "WRONG": 0,
     }  # fmt: skip
-    found = host.many(5, 1, "import time; time.sleep(1000) #", deadline_ms=500)
-    assert (found["TIMED_OUT"] + found["UNAVAILABLE"], found["TIMED_OUT"] >= 3) == (5, True)
+    results = host.many(5, 1, "import time; time.sleep(1000) #", deadline_ms=500)
+    assert (results["TIMED_OUT"] + results["UNAVAILABLE"], results["TIMED_OUT"] >= 3) == (5, True)
     host.stop()
 
 
 def test_none_starts_at_the_end(start: Start, tmp_path: Path) -> None:
-    """When slurmctld ends, its workers end, and none starts in their place."""
+    """When slurmctld ends, its workers end, and no new ones start."""
     append = f"open({str(tmp_path / 'starts')!r}, 'a').write('x')"
     host = start(settings={"workers": 4}, start=append)
     wait_for(lambda: host.workers == 4, "four workers")
@@ -220,7 +220,7 @@ def test_none_starts_at_the_end(start: Start, tmp_path: Path) -> None:
 
 
 def test_the_end_while_a_worker_starts(start: Start) -> None:
-    """A worker that gets ready while slurmctld ends is not waited for: all ends in peace, and at once."""
+    """slurmctld does not wait for a worker that starts while it ends, and all processes end without an error."""
     host = start(settings={"workers": 2})
     wait_for(lambda: host.workers == 2, "two workers")
     (supervisor,), (generation,) = below(host.pid, SUPERVISOR), below(host.pid, GENERATION)
@@ -239,14 +239,14 @@ def test_the_end_while_a_worker_starts(start: Start) -> None:
 
 @pytest.mark.parametrize("name", [SUPERVISOR, GENERATION, WORKER])
 def test_each_process_is_replaced(start: Start, name: str) -> None:
-    """After kill -9 of any process and the end of the workers below it, the next request is served; nothing is left."""
+    """After kill -9 of any process the next request is served, and no process or descriptor is left."""
     host = start(settings={"workers": 2})
     wait_for(lambda: host.workers == 2, "two workers")
     before = host.ask("facts")
     old = {each.pid for each in below(host.pid, WORKER)}
     for victim in below(host.pid, name):
         victim.kill()
-    # Until then they may still take a request, and end in the middle of it.
+    # Until then they could receive the request, and end while it runs.
     wait_for(lambda: not old & {each.pid for each in below(host.pid)}, "the end of the workers")
     assert host.exchange("echo next") == ("OK", "echo next")
     wait_for(lambda: len(below(host.pid)) == 4 and host.ask("facts") == before, "that all is as before")
@@ -254,7 +254,7 @@ def test_each_process_is_replaced(start: Start, name: str) -> None:
 
 
 def test_nothing_is_left_when_slurmctld_is_killed(start: Start) -> None:
-    """After kill -9 of slurmctld no process is left, programs of handlers included."""
+    """After kill -9 of slurmctld no process is left, not even programs of handlers."""
     host = start(settings={"workers": 2})
     host.exchange("import subprocess; subprocess.Popen(['sleep', '1000'], start_new_session=True)")
     family = wait_for(lambda: host.workers == 2 and {each.pid for each in below(host.pid)}, "two workers")
@@ -264,7 +264,7 @@ def test_nothing_is_left_when_slurmctld_is_killed(start: Start) -> None:
 
 
 def test_descriptors(host: Exchanger) -> None:
-    """A worker has its channel open and nothing of slurmctld's; programs have standard input, output and error."""
+    """A worker has no descriptors of slurmctld except its channel; its programs have only standard ones."""
     listing = "import os; answer = [os.readlink(each.path) for each in os.scandir('/proc/self/fd')]"
     kinds = sorted(name.split(":")[0] for name in host.exchange(listing)[1].strip("[]").replace("'", "").split(", "))
     assert [kind for kind in kinds if not kind.startswith("/")] == ["pipe", "pipe", "socket"], kinds
@@ -274,7 +274,7 @@ def test_descriptors(host: Exchanger) -> None:
 
 
 def test_hooks_that_do_not_load(start: Start) -> None:
-    """Requests are refused at once with one line, the log says all, and it goes on when the file has changed."""
+    """Requests are refused at once, the log has all findings, and requests are served after the files have changed."""
     host = start(ready=False, findings=["a.py:3: wrong", "b.py:7: wrong, too"])
     result, detail = host.exchange("echo")
     assert (result, "the hooks could not be loaded" in detail) == ("UNAVAILABLE", True)
@@ -287,14 +287,14 @@ def test_hooks_that_do_not_load(start: Start) -> None:
 
 
 def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
-    """Changed files are taken up; those that do not load leave the ones before in service; reload waits for its own."""
+    """Changed files go into service; if they do not load, the old ones stay; reload waits for its own generation."""
     host = start(version=1)
     host.set(version=2)
     wait_for(lambda: host.exchange("answer = version") == ("OK", "2"), "that the new files serve")
     for version in range(3, 8):
         host.set(version=version)
         assert "generation" in requests.ask("reload", str(tmp_path), 0, 30)[0]
-        assert host.workers == 1, "a worker of the files before may get a request"
+        assert host.workers == 1, "a worker of the old files may get a request"
         assert host.exchange("answer = version") == ("OK", str(version))
     host.set(findings=["a.py:3: wrong"])
     assert requests.ask("reload", str(tmp_path), 0, 30) == [{"findings": ["a.py:3: wrong"]}]
@@ -310,7 +310,7 @@ def test_changed_files_go_into_service(start: Start, tmp_path: Path) -> None:
 
 
 def test_workers_that_cannot_start_again(start: Start, tmp_path: Path) -> None:
-    """Where a worker cannot be replaced, requests are refused at once after three attempts, which get rarer."""
+    """If a worker cannot be replaced, requests are refused at once after three attempts, until the next reload."""
     flag = tmp_path / "flag"
     host = start(start=f"import os; os.path.exists({str(flag)!r}) and 1 / 0")
     flag.touch()
@@ -325,7 +325,7 @@ def test_workers_that_cannot_start_again(start: Start, tmp_path: Path) -> None:
 
 
 def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
-    """A generation gets what was in service last, and not what did not load, or it could not see what is lost."""
+    """A generation knows the handlers that were in service before it, to log which are no longer in force."""
     host = start(version=1)
     assert host.exchange("answer = before") == ("OK", "None")
     for state in ({"version": 2}, {"version": 3, "findings": ["wrong"]}, {"version": 4}):
@@ -342,7 +342,7 @@ def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
 
 
 def test_status(start: Start, tmp_path: Path) -> None:
-    """A supervisor says what is in force, which processes serve it, and since when and why newer files are not."""
+    """A supervisor reports handlers and processes in service, and since when and why newer files do not load."""
     host = start(version=1, settings={"workers": 2})
     wait_for(lambda: host.workers == 2, "two workers")
     (serving,) = requests.ask("status", str(tmp_path), 0, 30)
@@ -358,11 +358,11 @@ def test_status(start: Start, tmp_path: Path) -> None:
     for version in (2, 3):
         host.set(version=version, findings=[f"a.py:{version}: wrong", long])
         requests.ask("reload", str(tmp_path), 0, 30)
-        (kept,) = requests.ask("status", str(tmp_path), 0, 30)
-        faults.append(kept["fault"])
-        assert kept == serving | {"fault": faults[-1]}
+        (status,) = requests.ask("status", str(tmp_path), 0, 30)
+        faults.append(status["fault"])
+        assert status == serving | {"fault": faults[-1]}
         assert faults[-1]["findings"] == [f"a.py:{version}: wrong", long]
-    assert faults[0]["since"] == faults[1]["since"], "not since the first one failed"
+    assert faults[0]["since"] == faults[1]["since"], "the time is not that of the first failure"
     host.set(version=4)
     requests.ask("reload", str(tmp_path), 0, 30)
     (after,) = requests.ask("status", str(tmp_path), 0, 30)
@@ -371,7 +371,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
 
 
 def test_status_without_handlers(start: Start, tmp_path: Path) -> None:
-    """Where nothing has loaded yet, the answer says why."""
+    """If nothing has loaded yet, the status says why."""
     host = start(ready=False, findings=["a.py:3: wrong"])
     assert host.exchange("echo")[0] == "UNAVAILABLE"
     (status,) = requests.ask("status", str(tmp_path), 0, 30)
@@ -382,7 +382,7 @@ def test_status_without_handlers(start: Start, tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_reload_under_load(start: Start, tmp_path: Path) -> None:
-    """No request is lost while generations replace each other."""
+    """No request fails while generations replace each other."""
     host = start(settings={"workers": 2})
     over = threading.Event()
 
@@ -393,17 +393,17 @@ def test_reload_under_load(start: Start, tmp_path: Path) -> None:
     thread = threading.Thread(target=reload)
     thread.start()
     try:
-        found = host.many(8, 300, "echo slowly")
+        results = host.many(8, 300, "echo slowly")
     finally:
         over.set()
         thread.join()
-    assert (found["OK"], found["WRONG"]) == (2400, 0)
+    assert (results["OK"], results["WRONG"]) == (2400, 0)
     host.stop()
 
 
 @pytest.mark.soak
 def test_killed_at_random(start: Start) -> None:
-    """Every exchange returns while processes are killed at random, no answer is another request's, nothing is left."""
+    """While processes are killed at random each exchange ends, without the answer to another one; nothing is left."""
     host = start(settings={"workers": 3})
     wait_for(lambda: host.workers == 3, "three workers")
     before = host.ask("facts")
@@ -421,11 +421,11 @@ def test_killed_at_random(start: Start) -> None:
     thread = threading.Thread(target=kill)
     thread.start()
     try:
-        found = host.many(8, EXCHANGES, "echo slowly")
+        results = host.many(8, EXCHANGES, "echo slowly")
     finally:
         over.set()
         thread.join()
-    assert (found["OK"] + found["WORKER_DIED"], found["WRONG"]) == (8 * EXCHANGES, 0), found
+    assert (results["OK"] + results["WORKER_DIED"], results["WRONG"]) == (8 * EXCHANGES, 0), results
     assert host.exchange("echo again") == ("OK", "echo again")
     wait_for(lambda: len(below(host.pid)) == 5 and host.ask("facts") == before, "that all is as before")
     host.stop()

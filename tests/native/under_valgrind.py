@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The main path of all three points, for valgrind."""
+"""Runs calls of all plugin points under valgrind."""
 
 import shutil
 from pathlib import Path
@@ -18,7 +18,7 @@ COMMAND = [
     "--show-leak-kinds=definite",
     "--errors-for-leak-kinds=definite",
     "--num-callers=30",
-    # Keep the names of libraries that were closed.
+    # Reports name functions of libraries that were unloaded.
     "--keep-debuginfo=yes",
     f"--suppressions={HERE / 'valgrind.supp'}",
 ]
@@ -90,7 +90,7 @@ TIME_LIMIT = 300.0
 
 
 def run(build: Build, folder: Path) -> Run:
-    """Run the script; raises what Host.run() raises, valgrind's own words in it."""
+    """Run the script. An AssertionError has the report of valgrind."""
     host = Host(build, folder)
     shutil.copy(build.malloc_core, host.use_copy_of_plugins() / CORE)
     host.site(SITE)

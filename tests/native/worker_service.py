@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What workers serve in the tests: a request is Python code; its answer is what the code leaves in ``answer``.
+"""The service of workers in tests. A request is Python code; its answer is the value of ``answer`` after that.
 
-A request that begins with ``echo`` is its own answer, after a millisecond if it begins with ``echo slowly``.
+A request that begins with ``echo`` is returned unchanged, after a millisecond if it begins with ``echo slowly``.
 """
 
 import json
@@ -15,20 +15,20 @@ from slurmhooks.worker import worker
 from slurmhooks.worker.service import Query, Settings
 
 STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
-"""A JSON file: ``settings``, ``version``, and what goes wrong."""
+"""A JSON file in place of hook files: ``settings``, ``version``, ``findings``, and the code of ``start`` and others."""
 
 
 class Service:
-    """Runs the code in a request."""
+    """Runs the code in requests."""
 
     def __init__(self, state: dict[str, object]) -> None:
-        """Keep what the file said when it was loaded."""
+        """Keep the content of the file."""
         self.settings = Settings(**state.get("settings", {}))  # type: ignore[arg-type] # as the test wrote it
         self._state = state
         self._names: dict[str, object] = {"version": state.get("version"), "kept": [], "before": state.get("before")}
 
     def start(self) -> None:
-        """Do what the test asks for."""
+        """Run the code of the test."""
         exec(str(self._state.get("start", "")))
 
     def handle(self, request: bytes, query: Query) -> bytes:
@@ -43,12 +43,12 @@ class Service:
         return str(self._names["answer"]).encode()
 
     def stop(self) -> None:
-        """Do what the test asks for."""
+        """Run the code of the test."""
         exec(str(self._state.get("stop", "")))
 
 
 def load(watch: Watch) -> Service:
-    """Load the test's file."""
+    """Load the file."""
     watch.file(str(STATE))
     state = json.loads(STATE.read_text()) if STATE.exists() else {}
     exec(str(state.get("load", "")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Drives the host that exchanges messages with workers, in slurmctld's place."""
+"""Runs the exchanger, a host that exchanges messages with workers as slurmctld does, and looks at processes."""
 
 import json
 import os
@@ -19,21 +19,21 @@ START = (
     " sys.exit(main(sys.argv[1:]))"
 )
 PATIENCE = 30.0
-"""Seconds after which what should happen is taken not to happen."""
+"""Seconds until a condition counts as not fulfilled."""
 
 
 class Process:
     """A process as /proc shows it.
 
     Attributes:
-        pid: its number.
-        parent: its parent's.
-        name: as the kernel has it.
-        state: a letter; Z is a zombie.
+        pid: its process id.
+        parent: that of its parent.
+        name: at most 15 characters.
+        state: a letter; Z: a zombie.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Read /proc/PID."""
+        """Read the folder /proc/PID."""
         text = (folder / "stat").read_text()
         before, _, after = text.rpartition(")")
         self.pid = int(folder.name)
@@ -49,57 +49,62 @@ class Process:
 
 def processes() -> list[Process]:
     """Return all processes of this machine."""
-    found = []
+    result = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
-                found.append(Process(folder))
+                result.append(Process(folder))
             except (FileNotFoundError, ProcessLookupError):
                 continue
-    return found
+    return result
 
 
 def below(pid: int, name: str = "") -> list[Process]:
-    """Return the descendants of a process, zombies included, or those of a name."""
+    """Return the descendants of a process, or those with a name; zombies are included."""
     every = processes()
     family = {pid}
-    found: list[Process] = []
+    result: list[Process] = []
     while True:
         more = [each for each in every if each.parent in family and each.pid not in family]
         if not more:
-            return [each for each in found if name in ("", each.name)]
+            return [each for each in result if name in ("", each.name)]
         family |= {each.pid for each in more}
-        found += more
+        result += more
 
 
 def pages(pid: int) -> int:
-    """Return how many status pages of workers a process has open; a generation has those of workers not yet ready."""
+    """Return how many status pages of workers a process has open. A generation has those of workers that start."""
     links = (os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir())
     return sum(link.startswith("/memfd:slurmhooks") for link in links)
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> Any:
-    """Return what a condition returns once that is true."""
+    """Wait until a condition is true, and return its value.
+
+    Args:
+        condition: the condition.
+        what: what it says, for the message if it does not become true.
+    """
     until = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert time.monotonic() < until, f"{what} did not happen"
+    while not (result := condition()):
+        assert time.monotonic() < until, f"not fulfilled: {what}"
         time.sleep(0.01)
-    return found
+    return result
 
 
 class Exchanger:
-    """The host, and below it the supervisor, generations and workers.
+    """The exchanger; supervisor, generations and workers are its descendants.
 
     Attributes:
-        pid: of the host.
+        pid: its process id.
     """
 
     def __init__(self, build: Build, folder: Path, state: dict[str, Any] | None = None) -> None:
         """Start it.
 
         Args:
-            build: has the host.
-            folder: for its files.
+            build: the build that has it.
+            folder: a folder for its files.
             state: see worker_service.py.
         """
         self._state = folder / "state.json"
@@ -119,48 +124,48 @@ class Exchanger:
         self.pid = self._process.pid
 
     def set(self, **state: Any) -> None:
-        """Write what the hooks are, at once and under a new identity."""
+        """Replace the state, see worker_service.py."""
         new = self._state.with_suffix(".new")
         new.write_text(json.dumps(state))
         new.replace(self._state)
 
     def ask(self, command: str) -> str:
-        """Return the answer to a command, one line."""
+        """Give a command and return its answer, one line."""
         self.begin(command)
         assert self._process.stdout
         return self._process.stdout.readline().rstrip("\n")
 
     def begin(self, command: str) -> None:
-        """Give a command; its answer is still to be read."""
+        """Give a command without reading its answer."""
         assert self._process.stdin
         self._process.stdin.write(f"{command}\n")
         self._process.stdin.flush()
 
     def exchange(self, text: str, deadline_ms: int = 20000) -> tuple[str, str]:
-        """Return the result of an exchange, and the answer or the detail."""
+        """Exchange a message; return the result, and the answer or what went wrong."""
         result, _, rest = self.ask(f"exchange {deadline_ms} {text}").partition("\t")
         return result, rest
 
     def many(self, threads: int, count: int, text: str = "echo", deadline_ms: int = 20000) -> dict[str, int]:
-        """Return how many exchanges had which result."""
+        """Exchange messages in several threads; return how often each result occurred."""
         words = self.ask(f"many {threads} {count} {deadline_ms} {text}").split()
         return {name: int(number) for name, number in (word.split("=") for word in words)}
 
     @property
     def workers(self) -> int:
-        """How many workers the client knows: it has the status page of each."""
+        """The number of workers that the client knows."""
         return pages(self.pid)
 
     @property
     def log(self) -> str:
-        """What was logged until now."""
+        """All lines that have been logged."""
         return self._errors.read_text(errors="replace")
 
     def stop(self, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """Stop the client; nothing may be left.
+        """Stop the client, and assert that no process is left.
 
         Args:
-            meanwhile: what happens while it stops.
+            meanwhile: is called while it stops.
         """
         self.begin("stop")
         meanwhile()
@@ -171,6 +176,6 @@ class Exchanger:
         assert self._process.returncode == 0, self.log
 
     def kill(self) -> None:
-        """Kill the host, however it is."""
+        """Kill the exchanger."""
         self._process.kill()
         self._process.communicate()

@@ -35,8 +35,7 @@ def on_a_laptop(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def said() -> Iterator[SimpleNamespace]:
     """Collect what is logged: ``lines`` with their levels, texts for the ``user``, ``records`` for administrators."""
-    before = log._sink, log._user, log._record
     said = SimpleNamespace(lines=[], user=[], records=[])
-    log.attach(lambda level, text: said.lines.append((level, text)), said.user.append, said.records.append)
+    before = log.attach(lambda level, text: said.lines.append((level, text)), said.user.append, said.records.append)
     yield said
-    log._sink, log._user, log._record = before
+    log.attach(*before)

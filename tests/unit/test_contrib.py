@@ -3,12 +3,16 @@
 
 import http.server
 import json
+import socket
 import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from slurmhooks.testing import FakeContainer, FakeJob, FakeSpank, run
+from slurmhooks import loader
+from slurmhooks.testing import FakeContainer, FakeJob, FakeRecord, FakeSpank, run
 
 EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 FIRST_LIGHT = Path(__file__).parents[2] / "contrib" / "first_light" / "hooks.py"
@@ -115,3 +119,36 @@ def test_a_budget_service_is_asked(account: str | None, accepted: bool, tmp_path
     assert result.accepted == accepted
     assert result.code == (None if accepted else "ESLURM_ACCOUNTING_POLICY")
     assert (result.error_id is not None) == (account == "unknown")
+
+
+@pytest.mark.parametrize(
+    ("fields", "factor"),
+    [
+        ({"account": "weather"}, {"site_factor": 5000}),
+        ({"account": "weather", "deadline": int(time.time()) + 3600}, {"site_factor": 15000}),
+        ({"account": "chemistry", "deadline": int(time.time()) + 3 * 86400}, {"site_factor": 1000}),
+        ({"account": "chemistry"}, {}),
+    ],
+)
+def test_urgent_jobs_wait_less(fields: dict[str, Any], factor: dict[str, int]) -> None:
+    """What the two handlers return is added; where neither has an opinion, the job keeps what it has."""
+    result = run(EXAMPLES / "waiting_projects.py", "priority", record=FakeRecord(**fields))
+    assert (result.accepted, result.changes) == (True, factor)
+
+
+def test_a_job_waits_for_the_licence_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a licence server jobs with licences do not start, and their users read why; others do."""
+    server = socket.create_server(("localhost", 0))
+    hooks = loader.load([loader.Source(path=str(EXAMPLES / "license_server.py"))])
+    module = next(iter(hooks.modules.values()))
+    monkeypatch.setattr(module, "SERVER", server.getsockname())
+    job = FakeRecord(licenses="matlab:2", job_id=7)
+    assert run(hooks, "controller_prolog", record=job).accepted
+    server.close()
+    result = run(hooks, "controller_prolog", record=job)
+    assert not result.accepted
+    assert result.text is not None
+    assert result.text.startswith("the licence server does not answer: ")
+    assert run(hooks, "controller_prolog", record=FakeRecord()).accepted
+    ended = run(hooks, "controller_epilog", record=job)
+    assert ended.log == ["info: job gave its licences back job=7 licenses='matlab:2'"]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from slurmhooks.cli import build_record, configuration, loading, scrun_lua
+from slurmhooks.cli.checks import plugins
 from slurmhooks.registry import Handler
 
 POINTS = {point: f"{point}_python.so" for point in ("job_submit", "spank", "cli_filter", "scrun")}
@@ -27,6 +28,7 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
         spank = "the options of hook.spank"
     waiting = {point: _count(handlers, f"hook.{point}") for point, handlers in by_point.items()} | {"spank": spank}
     findings = _missing_settings(waiting, sysconfdir, folder)
+    findings += plugins.never_called(loaded.registry, sysconfdir, folder)
     if folder is not None:
         findings += [
             f"{folder / POINTS[point]}: not there, so Slurm never calls {what}: run 'slurmhooks install' again"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from slurmhooks import loader, manifest, site
 from slurmhooks.cli import build_record, compiled
-from slurmhooks.job_submit.service import PRIVATE_ARGUMENTS
 from slurmhooks.manifest import MOST_ARGUMENTS, Line
 from slurmhooks.registry import Registry
+from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
 
 
 def never_called(lines: list[Line], plugin: Path) -> list[str]:
@@ -53,8 +53,7 @@ def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -
         f" {', '.join(sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))}: "
         "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
         "with the sources of exactly the installed release, and install the result"
-        for hook in ("job_submit", "job_modify")
-        for handler in registry.handlers(hook)
+        for handler in registry.all_handlers()
         # A script is loaded all the same; what it asks for in vain is refused, and slurmctld's log says so.
         if PRIVATE_ARGUMENTS.intersection(handler.names) and not handler.path.endswith(loader.LUA)
     ]

@@ -11,10 +11,11 @@ from slurmhooks import config, site
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, configuration, controllers, embedded_python, slurm
 from slurmhooks.cli.findings import Findings, shown
+from slurmhooks.job_submit.fields import LISTS
 
 WIDTH = 200
 REMEDY = "slurmhooks build --slurm-source DIR adds them"
-PRIVATE = "record, jobs, partitions, reservations"
+PRIVATE = ", ".join(("record", *LISTS))
 
 
 class Report(BaseModel):

@@ -26,7 +26,7 @@ def command(sysconfdir: Path) -> None:
     answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * LOAD_LIMIT + 5)
     if not answers:
         raise Finding(
-            f"no slurmctld with JobSubmitPlugins=python runs on this machine with the configuration in {sysconfdir}"
+            f"no slurmctld with a plugin of slurmhooks runs on this machine with the configuration in {sysconfdir}"
         )
     findings = [finding for answer in answers for finding in answer.get("findings", [])]
     if findings:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Constants of what slurmctld knows: jobs, partitions and reservations."""
+"""Constants of what slurmctld knows: jobs, partitions, reservations, nodes and QOS."""
 
 from __future__ import annotations
 
@@ -50,6 +50,49 @@ class JobStateFlag(IntFlag):
 
 
 @of_release
+class NodeState(IntEnum):
+    """What a node does (state). slurmctld has ALLOCATED also for what scontrol shows as MIXED."""
+
+    NODE_STATE_UNKNOWN = 0
+    NODE_STATE_DOWN = 1
+    NODE_STATE_IDLE = 2
+    NODE_STATE_ALLOCATED = 3
+    NODE_STATE_ERROR = 4
+    NODE_STATE_MIXED = 5
+    NODE_STATE_FUTURE = 6
+
+
+@of_release
+class NodeStateFlag(IntFlag):
+    """What else is going on with a node (state_flags)."""
+
+    NODE_STATE_EXTERNAL = 1 << 4
+    NODE_STATE_RES = 1 << 5
+    NODE_STATE_UNDRAIN = 1 << 6
+    NODE_STATE_CLOUD = 1 << 7
+    NODE_RESUME = 1 << 8
+    NODE_STATE_DRAIN = 1 << 9
+    NODE_STATE_COMPLETING = 1 << 10
+    NODE_STATE_NO_RESPOND = 1 << 11
+    NODE_STATE_POWERED_DOWN = 1 << 12
+    NODE_STATE_FAIL = 1 << 13
+    NODE_STATE_POWERING_UP = 1 << 14
+    NODE_STATE_MAINT = 1 << 15
+    NODE_STATE_REBOOT_REQUESTED = 1 << 16
+    NODE_STATE_REBOOT_CANCEL = 1 << 17
+    NODE_STATE_POWERING_DOWN = 1 << 18
+    NODE_STATE_DYNAMIC_FUTURE = 1 << 19
+    NODE_STATE_REBOOT_ISSUED = 1 << 20
+    NODE_STATE_PLANNED = 1 << 21
+    NODE_STATE_INVALID_REG = 1 << 22
+    NODE_STATE_POWER_DOWN = 1 << 23
+    NODE_STATE_POWER_UP = 1 << 24
+    NODE_STATE_POWER_DRAIN = 1 << 25
+    NODE_STATE_DYNAMIC_NORM = 1 << 26
+    NODE_STATE_BLOCKED = 1 << 27
+
+
+@of_release
 class PartitionFlag(IntFlag):
     """Properties of a partition (partition.flags)."""
 
@@ -74,6 +117,40 @@ class PartitionState(IntEnum):
     PARTITION_UP = 3
     PARTITION_DRAIN = 2
     PARTITION_INACTIVE = 0
+
+
+@of_release
+class PreemptMode(IntFlag):
+    """What happens to preempted jobs (preempt_mode)."""
+
+    PREEMPT_MODE_OFF = 0
+    PREEMPT_MODE_SUSPEND = 1 << 0
+    PREEMPT_MODE_REQUEUE = 1 << 1
+    PREEMPT_MODE_CANCEL = 1 << 3
+    PREEMPT_MODE_COND_OFF = 1 << 4
+    PREEMPT_MODE_PRIORITY = 1 << 13
+    PREEMPT_MODE_WITHIN = 1 << 14
+    PREEMPT_MODE_GANG = 1 << 15
+
+
+@of_release
+class QosFlag(IntFlag):
+    """Properties of a QOS (flags)."""
+
+    QOS_FLAG_PART_MIN_NODE = 1 << 0
+    QOS_FLAG_PART_MAX_NODE = 1 << 1
+    QOS_FLAG_PART_TIME_LIMIT = 1 << 2
+    QOS_FLAG_ENFORCE_USAGE_THRES = 1 << 3
+    QOS_FLAG_NO_RESERVE = 1 << 4
+    QOS_FLAG_REQ_RESV = 1 << 5
+    QOS_FLAG_DENY_LIMIT = 1 << 6
+    QOS_FLAG_OVER_PART_QOS = 1 << 7
+    QOS_FLAG_NO_DECAY = 1 << 8
+    QOS_FLAG_USAGE_FACTOR_SAFE = 1 << 9
+    QOS_FLAG_RELATIVE = 1 << 10
+    QOS_FLAG_RELATIVE_SET = 1 << 11
+    QOS_FLAG_PART_QOS = 1 << 12
+    QOS_FLAG_DELETED = 1 << 13
 
 
 @of_release

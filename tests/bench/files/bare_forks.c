@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The floor for whoever calls Python in forks: COUNT children that end as `true`, of a process without Python, or of
- * one with an isolated interpreter, where each child first calls one function.
+ * The least cost of calling Python in forked children: COUNT children that become `true`, of a process without Python,
+ * or of one with an isolated interpreter, where each child first calls one function.
  */
 #include <Python.h>
 

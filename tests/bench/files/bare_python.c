@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The floor for whoever embeds this CPython: an isolated interpreter without site, started, in which nothing runs, or
- * the code that is given.
+ * The least cost of embedding this CPython: start an isolated interpreter without site, and run nothing, or the given
+ * code.
  */
 #include <Python.h>
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Walks through the partitions as Slurm's own examples do, and looks one up.
+-- Iterates over the partitions like Slurm's own examples, and looks one up.
 function slurm_job_submit(job, partitions, submit_uid)
    local chosen
    for name, partition in pairs(partitions) do

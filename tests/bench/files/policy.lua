@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- The policy of policy.py, for job_submit/lua.
+-- The same policy as policy.py, for job_submit/lua.
 function slurm_job_submit(job, partitions, submit_uid)
    if job.account == nil then slurm.log_user("no account") return slurm.ERROR end
    if job.user_id == 0 or job.group_id == 0 or submit_uid == 0 then return slurm.SUCCESS end

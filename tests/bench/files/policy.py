@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mypy: ignore-errors
-"""A realistic policy: twelve reads, four writes, one look-up in the environment. policy.lua is the same in Lua."""
+"""A realistic policy: twelve reads, four writes, one look-up in the environment. policy.lua is the same policy."""
 
 from slurmhooks import Reject, hook
 
 
 @hook.job_submit
 def policy(job, submit_uid):
-    """Do what many sites do."""
+    """Read and set what many sites read and set."""
     if job.account is None:
         raise Reject("no account")
     if job.user_id == 0 or job.group_id == 0 or submit_uid == 0:

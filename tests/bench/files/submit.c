@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Submits the same batch job again and again, without a process for each.
+ * Submit the same batch job many times from one process.
  *
- * submit COUNT NAME - prints how many slurmctld took, and how many it refused
+ * submit COUNT NAME - prints how many slurmctld has accepted and refused
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 
     if (argc != 3)
         return 2;
-    /* libslurm prints the messages of handlers there. */
+    /* libslurm prints the messages of handlers to it. */
     if (!freopen("/dev/null", "w", stderr))
         return 1;
     slurm_init(NULL);

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Time containers inside a cluster, from `scrun create` to their first word, in turns; see interleave.py beside this.
+"""Time containers inside a cluster, from `scrun create` to their first output, in turns; see interleave.py.
 
 Standard input: {"rounds": N, "user": NAME, "bundle": PATH, "cases": {NAME: CASE}}. A case is {"lua": TEXT}, a scrun.lua
-to create a container with (null: the one in place), or {"command": [...]}, to time beside them. The bundle's command
-writes "running" and ends.
-Standard output: {NAME: [nanoseconds, one a round]}.
+to create a container with (null: the installed one), or {"command": [...]}, a command to time for comparison. The
+bundle's command writes "running" and ends.
+Standard output: {NAME: [nanoseconds of each round]}.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ TRIES = 5
 
 
 def switch(text: str) -> None:
-    """Put scrun.lua in place in one step."""
+    """Replace scrun.lua atomically."""
     with open(SCRUN_LUA + ".new", "w") as file:
         file.write(text)
     os.rename(SCRUN_LUA + ".new", SCRUN_LUA)
 
 
 def settle(user: str) -> None:
-    """Wait until no job of the user is left: one that still completes delays the next."""
+    """Wait until the user has no job: a completing job would delay the next one."""
     end = time.monotonic() + END_SECONDS
     while subprocess.run(["squeue", "-h", "-u", user], capture_output=True, check=True).stdout.strip():
         if time.monotonic() > end:
@@ -41,7 +41,7 @@ def settle(user: str) -> None:
 
 
 def holders(pipe: int) -> Iterator[int]:
-    """Yield the other processes that have a pipe open."""
+    """Yield the ids of other processes that have a pipe open."""
     name = f"pipe:[{os.fstat(pipe).st_ino}]"
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -53,7 +53,7 @@ def holders(pipe: int) -> Iterator[int]:
 def create(user: str, bundle: str, name: str) -> int | None:
     """Run a container to its end; return the nanoseconds until it ran, None if scrun lost it."""
     account = pwd.getpwnam(user)
-    output, inside = os.pipe()
+    reader, inside = os.pipe()
     begin = time.monotonic_ns()
     subprocess.run(
         ["scrun", f"--root=/run/user/{account.pw_uid}/scrun", "create", "--bundle", bundle, name],
@@ -69,49 +69,49 @@ def create(user: str, bundle: str, name: str) -> int | None:
         check=False,
     )
     os.close(inside)
-    said, running = b"", None
-    while select.select([output], [], [], END_SECONDS)[0] and (got := os.read(output, 65536)):
-        said += got
-        if running is None and b"running" in said:
+    output, running = b"", None
+    while select.select([reader], [], [], END_SECONDS)[0] and (got := os.read(reader, 65536)):
+        output += got
+        if running is None and b"running" in output:
             running = time.monotonic_ns() - begin
     # 24.11's anchors sometimes spin instead of ending.
-    for pid in holders(output):
+    for pid in holders(reader):
         with contextlib.suppress(OSError):
             os.kill(pid, 9)
-    os.close(output)
+    os.close(reader)
     if running is None:
-        sys.stderr.write(f"scrun lost a container: {said.decode(errors='replace')!r}\n")
+        sys.stderr.write(f"scrun lost a container: {output.decode(errors='replace')!r}\n")
     return running
 
 
 def main() -> None:
-    """Go round the cases; the first round warms up and does not count."""
-    asked = json.load(sys.stdin)
-    found: dict[str, list[int]] = {name: [] for name in asked["cases"]}
+    """Time all cases in each round; the first round warms up and does not count."""
+    request = json.load(sys.stdin)
+    nanoseconds: dict[str, list[int]] = {name: [] for name in request["cases"]}
     with open(SCRUN_LUA) as file:
         kept = file.read()
     urgent(daemons())
     try:
-        for number in range(asked["rounds"] + 1):
-            for name in turn(list(found), number):
-                case = asked["cases"][name]
+        for number in range(request["rounds"] + 1):
+            for name in turn(list(nanoseconds), number):
+                case = request["cases"][name]
                 took = None
                 for attempt in range(TRIES):
                     if took is None and "command" in case:
-                        took = once(asked["user"], case["command"])
+                        took = once(request["user"], case["command"])
                     elif took is None:
                         switch(case["lua"] or kept)
-                        settle(asked["user"])
-                        took = create(asked["user"], asked["bundle"], f"bench-{number}-{attempt}")
+                        settle(request["user"])
+                        took = create(request["user"], request["bundle"], f"bench-{number}-{attempt}")
                 if took is None:
                     sys.exit(f"{name}: scrun loses every container")
                 if number:
-                    found[name].append(took)
+                    nanoseconds[name].append(took)
     finally:
         switch(kept)
         urgent(daemons(), os.SCHED_OTHER)
-        settle(asked["user"])
-    json.dump(found, sys.stdout)
+        settle(request["user"])
+    json.dump(nanoseconds, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Time commands inside a cluster, in turns, so that what disturbs the machine disturbs all of them alike.
+"""Time commands inside a cluster, in turns, so that disturbances affect all of them alike.
 
-They run at real-time priority, and so do the daemons meanwhile: the rest of the machine's load shows less.
+The commands and the daemons run at real-time priority meanwhile, so that other load has less effect.
 
 Standard input: {"rounds": N, "cases": {NAME: {"plugstack": TEXT or null, "user": NAME, "command": [...]}}}.
-Standard output: {NAME: [nanoseconds of wall time, one a round]}.
+Standard output: {NAME: [nanoseconds of wall time of each round]}.
 """
 
 import contextlib
@@ -18,14 +18,14 @@ PLUGSTACK = "/etc/slurm/plugstack.conf"
 
 
 def switch(text: str) -> None:
-    """Put plugstack.conf in place in one step: commands and slurmstepd read it at each start."""
+    """Replace plugstack.conf atomically: commands and slurmstepd read it at each start."""
     with open(PLUGSTACK + ".new", "w") as file:
         file.write(text)
     os.rename(PLUGSTACK + ".new", PLUGSTACK)
 
 
 def urgent(threads: list[int], policy: int = os.SCHED_FIFO) -> None:
-    """Put threads, and what they will start, before all else on the machine, where that is allowed."""
+    """Give threads, and what they will start, priority over everything else, where that is allowed."""
     for thread in threads:
         with contextlib.suppress(OSError):
             os.sched_setscheduler(thread, policy, os.sched_param(int(policy == os.SCHED_FIFO)))
@@ -33,22 +33,22 @@ def urgent(threads: list[int], policy: int = os.SCHED_FIFO) -> None:
 
 def daemons() -> list[int]:
     """Return the threads of slurmctld and slurmd."""
-    found: list[int] = []
+    threads: list[int] = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/comm") as file:
             if file.read().strip() in ("slurmctld", "slurmd"):
-                found += map(int, os.listdir(f"/proc/{pid}/task"))
-    return found
+                threads += map(int, os.listdir(f"/proc/{pid}/task"))
+    return threads
 
 
 def once(user: str, command: list[str]) -> int:
-    """Run a command, silent, as a user; return the nanoseconds until its end.
+    """Run a command as a user, without showing its output; return the nanoseconds until its end.
 
     Raises:
-        SystemExit: it failed; what it said follows.
+        SystemExit: the command failed; the text has its output.
     """
     account = pwd.getpwnam(user)
-    with open("/tmp/bench.said", "w") as said:
+    with open("/tmp/bench.output", "w") as output:
         ready, go = os.pipe()
         child = os.fork()
         if not child:
@@ -61,8 +61,8 @@ def once(user: str, command: list[str]) -> int:
                 os.chdir(account.pw_dir)
                 null = os.open(os.devnull, os.O_RDONLY)
                 os.dup2(null, 0)
-                os.dup2(said.fileno(), 1)
-                os.dup2(said.fileno(), 2)
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
                 os.read(ready, 1)
                 os.execvp(command[0], command)
             finally:
@@ -73,35 +73,35 @@ def once(user: str, command: list[str]) -> int:
         status = os.waitpid(child, 0)[1]
         took = time.monotonic_ns() - begin
     if status:
-        with open("/tmp/bench.said") as said:
-            sys.exit(f"{' '.join(command)}: status {status:#x}\n{said.read()}")
+        with open("/tmp/bench.output") as output:
+            sys.exit(f"{' '.join(command)}: status {status:#x}\n{output.read()}")
     return took
 
 
 def turn(names: list[str], number: int) -> list[str]:
-    """Return the order of a round: each comes at each place and after each other, as what ran before leaves traces."""
+    """Return the order of a round: each case has each position, and follows each other case, equally often."""
     start = number // 2 % len(names)
     order = names[start:] + names[:start]
     return order if number % 2 else order[::-1]
 
 
 def main() -> None:
-    """Go round the cases; the first round warms up and does not count."""
-    asked = json.load(sys.stdin)
-    found: dict[str, list[int]] = {name: [] for name in asked["cases"]}
+    """Time all cases in each round; the first round warms up and does not count."""
+    request = json.load(sys.stdin)
+    nanoseconds: dict[str, list[int]] = {name: [] for name in request["cases"]}
     urgent(daemons())
     try:
-        for number in range(asked["rounds"] + 1):
-            for name in turn(list(found), number):
-                case = asked["cases"][name]
+        for number in range(request["rounds"] + 1):
+            for name in turn(list(nanoseconds), number):
+                case = request["cases"][name]
                 if case["plugstack"] is not None:
                     switch(case["plugstack"])
                 took = once(case["user"], case["command"])
                 if number:
-                    found[name].append(took)
+                    nanoseconds[name].append(took)
     finally:
         urgent(daemons(), os.SCHED_OTHER)
-    json.dump(found, sys.stdout)
+    json.dump(nanoseconds, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Count the processes that slurmd starts for a job, with the kernel's process accounting.
 
-Standard output: the number of processes of slurmd and slurmstepd that ended in each of some jobs, as a JSON list.
+Standard output: for each job the number of processes of slurmd and slurmstepd that ended, as a JSON list.
 """
 
 import ctypes
@@ -30,14 +30,14 @@ def names() -> list[str]:
 
 
 def count(libc: ctypes.CDLL) -> int:
-    """Run a job on an idle cluster; return how many processes of slurmd's side it took."""
+    """Run a job on an idle cluster; return the number of processes of slurmd and slurmstepd."""
     with open(ACCOUNT, "wb"):
         pass
     if libc.acct(ACCOUNT.encode()):
         sys.exit(f"acct: {os.strerror(ctypes.get_errno())}")
     try:
         subprocess.run(["srun", "true"], check=True)
-        # The extern side ends a little after srun: until the node is idle and no slurmstepd is left.
+        # slurmstepd ends a little after srun: wait until the node is idle and no slurmstepd is left.
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             states = subprocess.run(
@@ -53,7 +53,7 @@ def count(libc: ctypes.CDLL) -> int:
 
 
 def is_step(pid: str) -> bool:
-    """Tell whether a process is slurmstepd's."""
+    """Return whether a process is a slurmstepd."""
     try:
         with open(f"/proc/{pid}/comm") as file:
             return file.read().startswith("slurmstepd")

@@ -9,11 +9,11 @@ import sys
 import time
 
 MARK = "86399"
-"""Seconds that the task would sleep: tells it from all others."""
+"""Seconds that the task would sleep; identifies it."""
 
 
 def find() -> tuple[int, int] | None:
-    """Return the pids of the sleeping task and its slurmstepd, or None if there are none yet."""
+    """Return the pids of the sleeping task and its slurmstepd, or None if they do not run yet."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline") as file:
@@ -29,15 +29,15 @@ def find() -> tuple[int, int] | None:
 
 
 def measure() -> int:
-    """Run one job step; return the bytes."""
+    """Run one job step; return the resident bytes of its slurmstepd."""
     job = subprocess.Popen(["srun", "-Q", "sleep", MARK], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while not (found := find()):
+    while not (pids := find()):
         if time.monotonic() > deadline or job.poll() is not None:
             job.terminate()
             sys.exit("the job did not start")
         time.sleep(0.05)
-    task, step = found
+    task, step = pids
     with open(f"/proc/{step}/status") as file:
         resident = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmRSS:"))
     os.kill(task, signal.SIGTERM)

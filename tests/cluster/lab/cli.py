@@ -16,25 +16,25 @@ from .releases import RELEASES, find
 ABOUT = """\
 Bring up private real Slurm clusters, one machine each, of several releases at once.
 
-A cluster's own files lie over a pristine root file system, in a layer that stays when
-the cluster goes down. "up" always writes /etc/slurm/slurm.conf anew; put your lines into
-/etc/slurm/local.conf, which it includes. Any other file in /etc/slurm is made when it is
-missing and then left alone. Jobs, logs and spool files are cleared by each "up"."""
+A cluster's own files are in a layer over a pristine root file system. The layer remains
+when the cluster goes down. "up" always rewrites /etc/slurm/slurm.conf; put your lines into
+/etc/slurm/local.conf, which it includes. Other files in /etc/slurm are written only if they
+are missing. Each "up" removes jobs, logs and spool files."""
 
 EXITS = """\
 environment:
-  SLURMHOOKS_CLUSTER   name of this set of clusters (default: default); sets do not collide
+  SLURMHOOKS_CLUSTER   name of this set of clusters (default: default); sets are independent
   SLURMHOOKS_MIRROR    Debian mirror to use (default: the one in this machine's apt configuration)
-  XDG_CACHE_HOME       everything is kept in its slurmhooks directory (default: ~/.cache)
+  XDG_CACHE_HOME       all files are in its directory slurmhooks (default: ~/.cache)
 
 exit codes:
-  0 fine; 1 it failed; 2 wrong use; 75 the mirror or the package index cannot be reached;
+  0 success; 1 failure; 2 wrong use; 75 the mirror or the package index cannot be reached;
   125 the cluster is not up, or you are not root. exec and as return the command's own code, 128+N if
   signal N ended it, 126 or 127 if it could not be started."""
 
 COMMANDS = """\
-Run a command in a clean environment, to which --env adds, in the user's home directory, unless --cwd
-names another. Options stand before the command."""
+Run a command in the user's home directory, or in --cwd, with a clean environment, to which --env adds
+variables. Options come before the command."""
 
 EXAMPLE = """\
 example:
@@ -56,48 +56,50 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     def verb(name: str, about: str, count: str | None = None) -> argparse.ArgumentParser:
-        made = verbs.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
-        made.add_argument("release", metavar="RELEASE", nargs=count, help=" | ".join(RELEASES))
-        return made
+        command = verbs.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+        command.add_argument("release", metavar="RELEASE", nargs=count, help=" | ".join(RELEASES))
+        return command
 
-    made = verb("rootfs", "make the root file systems of releases, side by side, or finish making them", "+")
-    made.add_argument("--refresh-source", action="store_true", help="try again to get Slurm's source")
-    verbs.add_parser("possible", help="say whether this machine allows clusters: exit 0, or 125 and the reason")
-    made = verb("up", "start the cluster, and wait until every node is idle")
-    made.add_argument("--nodes", type=_count, metavar="N", help="how many (default: as it is now, else 1)")
-    made.add_argument("--fresh", action="store_true", help="discard every change made to the cluster's files")
-    made.add_argument("--install", action="store_true", help="install the working tree before the daemons start")
-    made = verb("install", "build the working tree in the cluster and switch it on; it may be up or down")
-    made.add_argument("--force", action="store_true", help="even if this very tree is installed")
-    made = verb("add", "install Debian packages in this cluster alone; it may be up or down")
-    made.add_argument("packages", metavar="PACKAGE", nargs="+")
+    command = verb("rootfs", "make the root file systems of releases in parallel, or continue to make them", "+")
+    command.add_argument("--refresh-source", action="store_true", help="try again to download Slurm's source")
+    verbs.add_parser("possible", help="print whether this machine allows clusters: exit 0, or 125 and the reason")
+    command = verb("up", "start the cluster, and wait until every node is idle")
+    command.add_argument("--nodes", type=_count, metavar="N", help="number of nodes (default: unchanged, at first 1)")
+    command.add_argument("--fresh", action="store_true", help="discard every change of the cluster's files")
+    command.add_argument("--install", action="store_true", help="install the working tree before the daemons start")
+    command = verb("install", "build the working tree in the cluster and enable it; the cluster may be up or down")
+    command.add_argument("--force", action="store_true", help="even if the same tree is installed")
+    command = verb("add", "install Debian packages only in this cluster, which may be up or down")
+    command.add_argument("packages", metavar="PACKAGE", nargs="+")
     verb("restart", "stop and start the daemons, keeping jobs")
     for name, whose in (("exec", "root"), ("as", "USER (root, alice or bob)")):
-        about = f"run a command as {whose}, with its own streams and exit code"
+        about = f"run a command as {whose}, with its streams and exit code"
         verbs.add_parser(name, help=about, description=COMMANDS, usage=USAGE[name].removeprefix("usage: "))
-    made = verb("put", "copy a host file ('-': stdin) into the cluster, as root's; it may be up or down")
-    made.add_argument("file", metavar="FILE")
-    made.add_argument("path", metavar="PATH", help="absolute, inside; directories are made")
-    made.add_argument("--mode", type=lambda text: int(text, 8), help="octal (default: FILE's own; 644 for stdin)")
-    made = verb("get", "copy a file of the cluster to the host ('-': stdout); it may be up or down")
-    made.add_argument("path", metavar="PATH")
-    made.add_argument("file", metavar="FILE")
-    made = verb("log", "print a log file")
-    made.add_argument("name", metavar="slurmctld|slurmd|n1...", help="slurmd: of all nodes")
-    verb("status", "say what is up", "?")
-    made = verb("down", "end every process of the cluster; its files stay", "?")
-    made.add_argument("--all", action="store_true", help="every release of this set of clusters")
+    command = verb(
+        "put", "copy a host file ('-': stdin) into the cluster, owned by root; the cluster may be up or down"
+    )
+    command.add_argument("file", metavar="FILE")
+    command.add_argument("path", metavar="PATH", help="absolute, inside; missing directories are created")
+    command.add_argument("--mode", type=lambda text: int(text, 8), help="octal (default: FILE's own; 644 for stdin)")
+    command = verb("get", "copy a file of the cluster to the host ('-': stdout); the cluster may be up or down")
+    command.add_argument("path", metavar="PATH")
+    command.add_argument("file", metavar="FILE")
+    command = verb("log", "print a log file")
+    command.add_argument("name", metavar="slurmctld|slurmd|n1...", help="slurmd: of all nodes")
+    verb("status", "print which clusters are up", "?")
+    command = verb("down", "end every process of the cluster; its files remain", "?")
+    command.add_argument("--all", action="store_true", help="every release of this set of clusters")
     return top
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the verb and return the exit code."""
     options = parser().parse_args(arguments)
-    # A stricter one of the caller's would shut the cluster's users out of its files.
+    # With a stricter umask of the caller, the cluster's users could not read its files.
     os.umask(0o022)
-    # So that `finally` runs, and nothing stays half made.
+    # So that `finally` runs, and nothing is left half made.
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP, and means it
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP on purpose
             signal.signal(number, _stop)
     if options.verb in ("exec", "as"):
         return enter(options.verb, [])

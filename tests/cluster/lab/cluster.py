@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Bring clusters up and down, and carry files in and out."""
+"""Bring clusters up and down, and copy files in and out."""
 
 import contextlib
 import os
@@ -20,13 +20,13 @@ ARCHES = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
 def up(
     release: Release, nodes: int | None, fresh: bool, prepare: Callable[[Release, namespace.Keeper], None] | None = None
 ) -> None:
-    """Have the cluster up and every node idle.
+    """Bring the cluster up, and wait until every node is idle.
 
     Args:
-        release: which one.
-        nodes: how many; None takes what runs, else one.
-        fresh: forget every change that was made to its files.
-        prepare: called before the daemons start, if they do not run yet.
+        release: of Slurm.
+        nodes: number of nodes; None: unchanged if the cluster runs, otherwise one.
+        fresh: discard every change of its files.
+        prepare: called before the daemons start, unless they run already.
     """
     places.need_root()
     rootfs.make(release)
@@ -48,7 +48,7 @@ def up(
 
 
 def down(release: Release) -> None:
-    """End every process of the cluster; its files stay."""
+    """End every process of the cluster; its files remain."""
     directory = places.cluster(release.name)
     if not os.path.isdir(directory):
         return
@@ -81,7 +81,7 @@ def restart_daemons(release: Release, keeper: namespace.Keeper) -> None:
 def entered(release: Release) -> Iterator[tuple[namespace.Keeper, bool]]:
     """Yield a keeper to work in, and whether the cluster is up.
 
-    One that is down gets namespaces for as long as this lasts. The caller holds the cluster's lock.
+    A cluster that is down gets namespaces until this ends. The caller holds the cluster's lock.
     """
     directory = places.cluster(release.name)
     keeper = places.read_keeper(directory)
@@ -97,7 +97,7 @@ def entered(release: Release) -> Iterator[tuple[namespace.Keeper, bool]]:
 
 
 def put(release: Release, source: str, target: str, mode: int | None) -> None:
-    """Copy a host file (or stdin, for `-`) into the cluster, as root's."""
+    """Copy a host file (or stdin, for `-`) into the cluster, owned by root."""
     if not target.startswith("/"):
         raise UsageError(f"put: {target!r} must be an absolute path inside the cluster")
     places.need_root()
@@ -117,8 +117,8 @@ def get(release: Release, source: str, target: str) -> None:
     places.need_root()
 
     def body(descriptor: int) -> str:
-        with open(source, "rb") as found, open(descriptor, "wb", closefd=False) as out:
-            shutil.copyfileobj(found, out)
+        with open(source, "rb") as stream, open(descriptor, "wb", closefd=False) as out:
+            shutil.copyfileobj(stream, out)
         return str(os.stat(source).st_mode & 0o7777)
 
     with places.locked(places.cluster(release.name), f"get {release.name}"), entered(release) as (keeper, _):
@@ -139,11 +139,11 @@ def get(release: Release, source: str, target: str) -> None:
 def log(release: Release, name: str) -> bytes:
     """Return a log file: `slurmctld`, `slurmd` (of all nodes) or a node's name."""
     directory = places.cluster(release.name) + "/upper" + daemons.LOGS
-    found = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
-    wanted = {"slurmctld": ["slurmctld.log"], "slurmd": [n for n in found if n.startswith("slurmd-")]}
-    files = [file for file in wanted.get(name, [f"slurmd-{name}.log"]) if file in found]
+    logs = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
+    wanted = {"slurmctld": ["slurmctld.log"], "slurmd": [n for n in logs if n.startswith("slurmd-")]}
+    files = [file for file in wanted.get(name, [f"slurmd-{name}.log"]) if file in logs]
     if not files:
-        raise LabError(f"no log of {name!r} in cluster {release.name}: there are {', '.join(found) or 'none'}")
+        raise LabError(f"no log of {name!r} in cluster {release.name}: there are {', '.join(logs) or 'none'}")
     text = b""
     for file in files:
         with open(os.path.join(directory, file), "rb") as stream:
@@ -182,7 +182,7 @@ def read_nodes(directory: str) -> int:
 
 
 def write(path: str, content: bytes, mode: int, owner: tuple[int, int]) -> str:
-    """Write a file in one go, making the directories above it. Runs inside."""
+    """Write a file atomically, and create the directories above it. Runs inside."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.isdir(path):
         raise LabError(f"{path} is a directory: name the file")
@@ -256,7 +256,7 @@ def _keeper(release: Release, directory: str, *, lasting: bool) -> namespace.Kee
 
 
 def _configuration(release: Release, nodes: int) -> dict[str, tuple[str, int, str]]:
-    """Return what belongs in /etc/slurm: text, mode and owner by name; slurm.conf is the first."""
+    """Return the files of /etc/slurm: text, mode and owner by name; slurm.conf is the first."""
     with open(os.path.join(CONF, "slurm.conf.in"), encoding="utf-8") as file:
         text = file.read()
     node_lines = [

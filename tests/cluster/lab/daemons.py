@@ -25,19 +25,19 @@ ENVIRONMENT = {"PATH": PATH, "LANG": "C.UTF-8", "HOME": "/root", "USER": "root",
 
 
 def clear() -> None:
-    """Forget jobs, logs and spool files of an earlier life."""
+    """Remove jobs, logs and spool files of an earlier run."""
     for directory in (STATE, SPOOL, LOGS):
         shutil.rmtree(directory, ignore_errors=True)
 
 
 def prepare(release: Release, nodes: int) -> None:
-    """Make the directories that daemons and jobs expect."""
+    """Create the directories that daemons and jobs expect."""
     slurm = _uid("slurm")
     for directory in (STATE, LOGS):
         _directory(directory, *slurm, 0o755)
     for node in range(1, nodes + 1):
         _directory(f"{SPOOL}/n{node}", 0, 0, 0o755)
-    # slurmd (26.05) refuses one that is not root's; slurmctld's socket goes into its own.
+    # slurmd (26.05) refuses a directory that does not belong to root; slurmctld has one of its own.
     _directory("/run/slurm", 0, 0, 0o755)
     _directory("/run/slurmctld", *slurm, 0o755)
     _directory("/run/user", 0, 0, 0o755)
@@ -51,7 +51,7 @@ def prepare(release: Release, nodes: int) -> None:
 
 
 def start(release: Release, nodes: int) -> None:
-    """Start what is not running and wait until every node is ready.
+    """Start the daemons that do not run, and wait until every node is ready.
 
     Raises:
         LabError: a daemon did not start; the text ends with its errors.
@@ -68,7 +68,7 @@ def start(release: Release, nodes: int) -> None:
     for pid_file, log, command in daemons.values():
         if not _running(pid_file):
             _launch(command, log, seen[log])
-            # A slurmd that finds no slurmctld tries again only after a second.
+            # A slurmd that cannot reach slurmctld tries again only after a second.
             while command == ["slurmctld"] and not _listening(release.ctld_port):
                 if "fatal:" in _since(log, seen[log]):
                     # Each slurmd would wait for it.
@@ -76,7 +76,7 @@ def start(release: Release, nodes: int) -> None:
                 if time.monotonic() > began + GRACE_SECONDS:
                     break
                 time.sleep(0.005)
-            # Two slurmds that come up together take each other's socket for auth/slurm away, and one ends.
+            # Two slurmds that start at the same time remove each other's socket for auth/slurm, and one ends.
             while release.auth != "munge" and not _running(pid_file) and "fatal:" not in _since(log, seen[log]):
                 if time.monotonic() > began + GRACE_SECONDS:
                     break
@@ -84,7 +84,7 @@ def start(release: Release, nodes: int) -> None:
     states: list[str] = []
     while time.monotonic() < began + START_SECONDS:
         for name, (pid_file, log, command) in daemons.items():
-            # Each forks before it writes its pid, so at first an absent one means nothing by itself.
+            # Each forks before it writes its pid, so a missing pid file means nothing at first.
             late = time.monotonic() > began + GRACE_SECONDS
             if not _running(pid_file) and (late or "fatal:" in _since(log, seen[log])):
                 raise LabError(f"{command[0]} ({name}) {_fate(command)}:\n{_problems(log, seen[log])}")
@@ -114,7 +114,7 @@ def stop() -> None:
 
 
 def node_states(seconds: int = 5) -> list[str]:
-    """Return the state of each node as sinfo says it; none when slurmctld does not answer in time."""
+    """Return the state of each node from sinfo; an empty list if slurmctld does not answer in time."""
     done = subprocess.run(
         ["timeout", str(seconds), "sinfo", "-h", "-N", "-p", "debug", "-o", "%T"],
         capture_output=True, text=True, env=ENVIRONMENT,
@@ -123,7 +123,7 @@ def node_states(seconds: int = 5) -> list[str]:
 
 
 def _launch(command: Sequence[str], log: str, seen: int) -> None:
-    # A file, never the caller's pipe: a daemon would hold it open for ever.
+    # A file, not the caller's pipe, which a daemon would hold open for ever.
     with open(START_LOG, "ab") as said:
         where = said.tell()
         done = subprocess.run(
@@ -142,7 +142,7 @@ def _running(pid_file: str) -> bool:
 def _listening(port: int) -> bool:
     suffix = f":{port:04X}"
     for name in ("tcp", "tcp6"):
-        # By way of pid 1: this process has the cluster's network, but no number in its /proc.
+        # Through pid 1: this process is in the cluster's network, but has no entry in its /proc.
         with open(f"/proc/1/net/{name}", encoding="ascii") as file:
             rows = (line.split() for line in file)
             if any(row[1].endswith(suffix) and row[3] == "0A" for row in rows):
@@ -159,7 +159,7 @@ def _pid(pid_file: str) -> int:
 
 
 def _fate(command: Sequence[str]) -> str:
-    """Tell whether a daemon that wrote no pid ended or hangs, and in what."""
+    """Return whether a daemon that wrote no pid has ended or hangs, and where."""
     done = subprocess.run(["pgrep", "-xf", " ".join(command)], capture_output=True, text=True, env=ENVIRONMENT)
     hanging = []
     for pid in done.stdout.split():
@@ -169,7 +169,7 @@ def _fate(command: Sequence[str]) -> str:
 
 
 def _signal(pid: int, number: int) -> None:
-    # Our own process id is the host's, so os.kill would look the number up there.
+    # This process is in the host's pid namespace, where os.kill would look up the number.
     subprocess.run(["kill", f"-{number}", str(pid)], stderr=subprocess.DEVNULL, env=ENVIRONMENT)
 
 

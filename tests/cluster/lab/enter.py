@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Read the command line of `exec` and `as`, with as few imports as can be: tests call them by the hundred."""
+"""Read the command line of `exec` and `as`, with few imports, because tests call them hundreds of times."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ USAGE = {
 def main(verb: str, arguments: Sequence[str]) -> int:
     """Run the command and return its exit code.
 
-    Options are looked for before the command only, so that the command's own are left alone.
+    Only options before the command are read; those after it belong to the command.
     """
     env: dict[str, str] = {}
     directory: str | None = None
@@ -36,8 +36,8 @@ def main(verb: str, arguments: Sequence[str]) -> int:
             if option == "--cwd":
                 directory = value
             else:
-                key, found, content = value.partition("=")
-                if not found or not key:
+                key, separator, content = value.partition("=")
+                if not separator or not key:
                     raise UsageError(f"--env needs NAME=VALUE, not {value!r}. {USAGE[verb]}")
                 env[key] = content
         elif word.startswith("-") and len(names) < wanted:

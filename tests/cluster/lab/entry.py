@@ -9,7 +9,7 @@ from .errors import LabError
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Hand over to the verb; turn what it raises into one line and an exit code."""
+    """Call the verb; turn its exceptions into one line and an exit code."""
     verb = arguments[0] if arguments else ""
     try:
         if verb in ("exec", "as") and arguments[1:2] not in (["-h"], ["--help"]):

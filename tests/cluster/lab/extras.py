@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Add Debian packages to one cluster, leaving the root file system that others use as it is."""
+"""Add Debian packages to one cluster, without changing the shared root file system."""
 
 import hashlib
 import os
@@ -11,11 +11,11 @@ from .releases import Release
 from .steps import Reporter
 
 DOWNLOADS = "/opt/downloads"
-"""Where packages are, seen from inside."""
+"""Path of the packages inside the cluster."""
 
 
 def add(release: Release, packages: list[str]) -> None:
-    """Have packages installed in the cluster, up or down; they are downloaded once, and kept.
+    """Install packages in the cluster, which may be up or down; they are downloaded once and kept.
 
     Raises:
         UnreachableError: the mirror cannot be reached.
@@ -30,7 +30,7 @@ def add(release: Release, packages: list[str]) -> None:
         with cluster.entered(release) as (keeper, _):
             for name in sorted(os.listdir(kept)):
                 _copy(keeper, os.path.join(kept, name), f"{DOWNLOADS}/{name}")
-            # Questions have an answer, and no daemon starts: see rootfs.py.
+            # dpkg asks no question and starts no daemon: see rootfs.py.
             command = f"exec dpkg --install {DOWNLOADS}/*.deb"
             report.inside("dpkg", keeper, ["sh", "-c", command], {"DEBIAN_FRONTEND": "noninteractive"})
         report.say(f"{len(os.listdir(kept))} packages: {' '.join(packages)} and what they need")
@@ -43,13 +43,13 @@ def _copy(keeper: namespace.Keeper, source: str, target: str) -> None:
 
 
 def _download(release: Release, packages: list[str]) -> str:
-    """Return the folder that has the packages, and what they need beyond the root file system."""
+    """Return the folder with the packages and those of their dependencies that the root file system lacks."""
     key = hashlib.sha256(" ".join((rootfs.ident(release), *packages)).encode()).hexdigest()[:12]
     kept = os.path.join(places.cache(), "debs", release.name, key)
     with places.locked(kept, f"download for {release.name}"):
         if not os.path.isdir(kept + ".layer") and os.listdir(kept):
             return kept
-        # Made in a layer of its own: apt writes lists and caches, and the root file system is not ours to change.
+        # In a separate layer, because apt writes lists and caches, and the root file system is shared.
         layer = kept + ".layer"
         shutil.rmtree(layer, ignore_errors=True)
         for name in ("upper", "work", "merged"):
@@ -75,9 +75,9 @@ def _download(release: Release, packages: list[str]) -> str:
             raise UnreachableError(str(error)) from error
         finally:
             namespace.end(keeper)
-        found = layer + "/upper" + DOWNLOADS
-        for name in os.listdir(found):
+        archives = layer + "/upper" + DOWNLOADS
+        for name in os.listdir(archives):
             if name.endswith(".deb"):
-                os.rename(os.path.join(found, name), os.path.join(kept, name))
+                os.rename(os.path.join(archives, name), os.path.join(kept, name))
         shutil.rmtree(layer)
     return kept

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Build the working tree inside a cluster and switch it on there."""
+"""Build the working tree inside a cluster and enable it there."""
 
 import glob
 import hashlib
@@ -19,22 +19,22 @@ BUILD = "/opt/slurmhooks/build"
 PLUGINS = "/usr/local/lib/slurm"
 SCRUN_LUA = "/etc/slurm/scrun.lua"
 PRODUCTS = (TREE, BUILD, PLUGINS, f"{BIN}/slurmhooks", SCRUN_LUA)
-"""What building and installing make, besides the Python package."""
+"""The results of building and installing, besides the Python package."""
 FORMAT = 2
-"""Raised when a build is packed differently."""
+"""Increased when the format of packed builds changes."""
 KEPT_BUILDS = 8
 SLURM_SOURCE = "/usr/src/slurm"
 OUTSIDE = (
     "Makefile",
     *(f"{name}/" for name in (".ci", "changelog.d", "docs", "scripts", "tests/cluster", "tests/native", "tests/unit")),
 )
-"""What is of no use inside: a change of it does not make anyone build again."""
+"""Files that are not needed inside; their changes cause no new build."""
 
 TOML = '[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n'
 
 
 def install(release: Release, force: bool) -> None:
-    """Have the working tree as it is now installed and in use.
+    """Install the working tree as it is now, and restart the daemons with it.
 
     Raises:
         LabError: the build failed, or the daemons did not start with it.
@@ -53,7 +53,7 @@ def install(release: Release, force: bool) -> None:
 
 
 def into(release: Release, keeper: namespace.Keeper) -> None:
-    """Install the working tree in a cluster whose lock the caller holds, and whose daemons do not run yet."""
+    """Install the working tree before the daemons start; the caller holds the cluster's lock."""
     _install(release, keeper, _files(), force=False)
 
 
@@ -79,7 +79,7 @@ def _stamp(directory: str) -> str:
 def _have_built(
     release: Release, keeper: namespace.Keeper, report: Reporter, files: list[str], digest: str, force: bool
 ) -> None:
-    """Build the tree, or unpack what an earlier build of the same tree on the same root file system has made."""
+    """Build the tree, or unpack an earlier build of the same tree on the same root file system."""
     builds = os.path.join(places.cache(), "builds", release.name)
     archive = os.path.join(builds, f"{digest[:32]}-{rootfs.ident(release)}-{FORMAT}.tar")
     with places.locked(builds, f"build for {release.name}"):
@@ -100,7 +100,7 @@ def _have_built(
 
 
 def _remove() -> str:
-    """Remove what was installed before, or a file that a newer tree lacks would stay."""
+    """Remove the previous installation, so that files which the new tree lacks do not remain."""
     for path in (TREE, BUILD, PLUGINS, *_packages()):
         shutil.rmtree(path, ignore_errors=True)
     os.makedirs(PLUGINS)
@@ -131,7 +131,7 @@ def _tar(*arguments: str, stdin: int | None = None, stdout: int | None = None) -
 
 
 def _prune(builds: str) -> None:
-    """Remove all builds but the last few that were used."""
+    """Remove all builds except the few that were used last."""
     archives = [os.path.join(builds, name) for name in os.listdir(builds) if name.endswith(".tar")]
     for old in sorted(archives, key=os.path.getmtime)[:-KEPT_BUILDS]:
         os.unlink(old)
@@ -166,7 +166,7 @@ def _digest(files: list[str]) -> str:
 
 
 def _copy(keeper: namespace.Keeper, files: list[str]) -> None:
-    # Packed before the namespace is entered: from inside, the working tree cannot be seen.
+    # Packed outside, because the working tree is not visible in the namespace.
     pack = ["tar", "-C", places.PROJECT, "--null", "--no-recursion", "--owner=0", "--group=0", "-T", "-", "-cf", "-"]
     names = "".join(name + "\0" for name in files).encode(errors="surrogateescape")
     packed = subprocess.run(pack, input=names, capture_output=True)
@@ -206,9 +206,9 @@ def _enable() -> str:
 
 
 def _have_line(path: str, line: str, unless: str) -> None:
-    """Add `line` to a file unless one of its lines begins with `unless`: what a person wrote wins."""
+    """Add `line` to a file unless one of its lines begins with `unless`, which a person wrote."""
     text = _read(path)
-    if not any(known.strip().lower().startswith(unless) for known in text.splitlines()):
+    if not any(existing.strip().lower().startswith(unless) for existing in text.splitlines()):
         end = "" if text.endswith("\n") or not text else "\n"
         cluster.write(path, f"{text}{end}{line}\n".encode(), 0o644, (0, 0))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Make, join and end the Linux namespaces that a cluster lives in.
+"""Create, join and end the Linux namespaces of a cluster.
 
-A keeper is pid 1 of a pid namespace with mounts, network, host name and IPC of its own.
-Killing it ends everything in it, and its mounts are never seen by the host.
+A keeper is pid 1 of a pid namespace with its own mounts, network, host name and IPC. Killing it ends everything inside,
+and the host never sees its mounts.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ MNT_DETACH = 2
 PR_SET_PDEATHSIG = 1
 NS_GET_MNTNS_ID = 0x8008B705
 PIPE = 3
-"""The only descriptor besides the standard ones that a new keeper has."""
+"""The only descriptor of a new keeper besides the standard ones."""
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -33,13 +33,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Keeper(NamedTuple):
-    """Identify a keeper so that a recycled process id is never taken for it."""
+    """The identity of a keeper, which a process with a recycled id does not have."""
 
     pid: int
     started: str
     """Start time in clock ticks and the boot id."""
     guard: int = 0
-    """Process id of the parent that a keeper which is not lasting has; 0 for a lasting one."""
+    """Process id of the parent of a keeper that ends with its caller; 0 for a lasting one."""
 
 
 def _check(result: int, what: str) -> None:
@@ -57,18 +57,18 @@ def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -
 
 
 def unshare(flags: int) -> None:
-    """Leave the namespaces that `flags` name for new ones."""
+    """Move this process into new namespaces of the kinds in `flags`."""
     _check(_libc.unshare(flags), "cannot make namespaces (are you root?)")
 
 
 def _mounts_id() -> int:
-    """Return the number of this process's mount namespace, by which the kernel tells which is older."""
+    """Return the number of this process's mount namespace, which tells the kernel which namespace is older."""
     with open("/proc/self/ns/mnt", "rb") as file:
         return int.from_bytes(fcntl.ioctl(file, NS_GET_MNTNS_ID, bytes(8)), sys.byteorder)
 
 
 def _next_mounts_id(cpu: int) -> int:
-    """Return the number of a mount namespace that is made on `cpu`, and gone by now."""
+    """Return the number of a mount namespace that was created on `cpu` and has ended."""
     reader, writer = os.pipe()
 
     def make() -> int:
@@ -88,9 +88,9 @@ def _next_mounts_id(cpu: int) -> int:
 
 
 def new_mounts() -> None:
-    """Leave the mount namespace for one in which any that is made later can be kept mounted, as Slurm keeps jobs'.
+    """Enter a new mount namespace in which all later ones can be bind-mounted, as Slurm does with those of jobs.
 
-    A namespace can only be mounted in one with a lower number, and from Linux 6.18 on each CPU numbers by itself.
+    A namespace can only be mounted in one with a lower number, and from Linux 6.18 on each CPU has its own numbers.
     """
     allowed = os.sched_getaffinity(0)
     for cpu in sorted(allowed):
@@ -102,7 +102,7 @@ def new_mounts() -> None:
             if all(_next_mounts_id(other) > number for other in allowed):
                 return
         except OSError:
-            return  # Linux before 6.11 does not say numbers, and has one counter
+            return  # Linux before 6.11 does not tell the numbers, but has only one counter
 
 
 def die_with_parent() -> None:
@@ -111,13 +111,13 @@ def die_with_parent() -> None:
 
 
 def private_mounts() -> None:
-    """Keep every mount that follows from being seen outside."""
+    """Hide all later mounts of this process from the outside."""
     unshare(NEWNS)
     mount("none", "/", "", MS_REC | MS_PRIVATE)
 
 
 def identity(pid: int) -> str:
-    """Return what tells process `pid` from any other that had or will have the same id."""
+    """Return a text that distinguishes process `pid` from all others with the same id."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         ticks = file.read().rpartition(b")")[2].split()[19].decode()
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
@@ -125,7 +125,7 @@ def identity(pid: int) -> str:
 
 
 def alive(keeper: Keeper) -> bool:
-    """Say whether the keeper runs (a zombie does not)."""
+    """Return whether the keeper runs (a zombie does not)."""
     try:
         handle = os.pidfd_open(keeper.pid)
     except OSError:
@@ -158,7 +158,7 @@ def end(keeper: Keeper) -> None:
 
 
 def fork(body: Callable[[], int], tell: Callable[[str], object]) -> int:
-    """Run `body` in a child process, which exits with what it returns; `tell` gets the text of an error."""
+    """Run `body` in a child process, which exits with its result; `tell` gets the text of an error."""
     child = os.fork()
     if child == 0:
         status = 1
@@ -176,9 +176,9 @@ def start(title: str, attach: Callable[[], str], *, isolated: bool, lasting: boo
 
     Args:
         title: what `ps` shows.
-        attach: called in the new mount namespace; mounts the new root and returns where.
-        isolated: give it a network and cgroup view of its own (a cluster), or the host's
-            (making a root file system, which downloads).
+        attach: called in the new mount namespace; mounts the new root and returns its path.
+        isolated: give it its own network and view of cgroups (a cluster), otherwise the host's
+            (for making a root file system, which needs downloads).
         lasting: let it outlive this process.
 
     Raises:
@@ -190,7 +190,7 @@ def start(title: str, attach: Callable[[], str], *, isolated: bool, lasting: boo
         os.write(PIPE, f"\n{title}: {text}\n".encode(errors="replace"))
 
     def guard() -> int:
-        # Neither the caller's pipes nor its locks may be held open by a keeper.
+        # A keeper must not hold the caller's pipes and locks open.
         os.dup2(writer, PIPE, inheritable=False)
         os.closerange(PIPE + 1, os.sysconf("SC_OPEN_MAX"))
         if lasting:
@@ -210,7 +210,7 @@ def start(title: str, attach: Callable[[], str], *, isolated: bool, lasting: boo
     parent = fork(guard, tell)
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8", errors="replace") as pipe:
-        lines = pipe.read().split("\n")  # the id and a problem come from two processes, in any order
+        lines = pipe.read().split("\n")  # the id and an error come from two processes, in any order
     ids = [line for line in lines if line.isdecimal()]
     problem = " ".join(line for line in lines if line and line not in ids)
     if lasting or problem or not ids:
@@ -230,7 +230,7 @@ def _keep(title: str, attach: Callable[[], str], isolated: bool, lasting: bool) 
     if isolated:
         _network()
     _silence()
-    # Ignored across exec, so the kernel itself reaps what the daemons leave behind.
+    # Stays ignored across exec, so the kernel itself reaps orphans of the daemons.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     os.execve("/bin/sleep", [title, "infinity"], {"PATH": PATH})
 
@@ -297,7 +297,7 @@ def _network() -> None:
 def join(keeper_pid: int) -> None:
     """Move this process into the keeper's namespaces; children are in its pid namespace too.
 
-    Nothing that is not imported yet can be imported afterwards: the files are others.
+    Modules cannot be imported afterwards, because the file system is another one.
 
     Raises:
         NotUpError: the keeper is gone.
@@ -312,9 +312,9 @@ def join(keeper_pid: int) -> None:
 
 
 def account(user: str) -> tuple[int, int, str, str, list[int]]:
-    """Return uid, gid, home, shell and groups of `user`, by the files of the root we are in.
+    """Return uid, gid, home, shell and groups of `user` from the files in /etc.
 
-    The `pwd` module would ask the host's name service, with libraries of the cluster's.
+    The `pwd` module would ask the host's name service with the cluster's libraries.
 
     Raises:
         UsageError: there is no such user.
@@ -371,7 +371,7 @@ def execute(
         os.setuid(uid)
         # After setuid, which clears it: a killed `run` takes its command with it.
         die_with_parent()
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these, programs expect not to
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these, but programs expect the default
             signal.signal(number, signal.SIG_DFL)
         try:
             os.chdir(directory or home)
@@ -388,7 +388,7 @@ def execute(
         os.write(2, f"run: {text}\n".encode(errors="replace"))
 
     child = fork(command_process, tell)
-    # The terminal sends these to the command as well: it decides, we report.
+    # The terminal also sends these to the command, which decides what to do.
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):

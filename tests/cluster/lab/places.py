@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Say where things are kept, and hold locks on them."""
+"""Paths of everything that is kept, and locks on them."""
 
 import contextlib
 import fcntl
@@ -15,7 +15,7 @@ PROJECT = os.path.dirname(os.path.dirname(HERE))
 
 
 def cache() -> str:
-    """Return the directory below which everything is kept."""
+    """Return the directory for everything that is kept."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(os.path.abspath(base), "slurmhooks")
 
@@ -26,7 +26,7 @@ def rootfs(release: str) -> str:
 
 
 def cluster_name() -> str:
-    """Return the name that keeps this set of clusters apart from others.
+    """Return the name of this set of clusters.
 
     Raises:
         UsageError: SLURMHOOKS_CLUSTER cannot be a file name.
@@ -38,17 +38,17 @@ def cluster_name() -> str:
 
 
 def clusters() -> str:
-    """Return the directory that has one directory for each cluster name."""
+    """Return the directory with one directory for each set of clusters."""
     return os.path.join(cache(), "clusters")
 
 
 def cluster(release: str) -> str:
-    """Return the directory of this name's cluster of `release`."""
+    """Return the directory of this set's cluster of `release`."""
     return os.path.join(clusters(), cluster_name(), release)
 
 
 def read_keeper(directory: str) -> Keeper | None:
-    """Return the keeper that runs for the cluster in `directory`, if one does."""
+    """Return the running keeper of the cluster in `directory`, or None."""
     try:
         with open(os.path.join(directory, "keeper"), encoding="ascii") as file:
             pid, _, started = file.read().strip().partition(" ")
@@ -72,7 +72,7 @@ def need_keeper(release: str) -> Keeper:
 
 @contextlib.contextmanager
 def locked(directory: str, what: str) -> Iterator[None]:
-    """Hold `directory` for this process alone, making it if need be."""
+    """Hold an exclusive lock on `directory`, and create it if it is missing."""
     os.makedirs(directory, exist_ok=True)
     with open(directory + ".lock", "w", encoding="ascii") as file:
         try:
@@ -84,16 +84,16 @@ def locked(directory: str, what: str) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Tell the person what goes on; stdout is kept for what a verb was asked for."""
+    """Print progress to standard error; standard output has the result of the verb."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
 def need_root() -> None:
-    """Refuse to go on as anyone but root.
+    """Require root.
 
     Raises:
-        NotUpError: we are not root.
+        NotUpError: the caller is not root.
     """
     if os.geteuid() != 0:
         raise NotUpError("needs root (namespaces, mounts, a root file system): run it as root or with sudo")

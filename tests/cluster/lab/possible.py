@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Find out whether this machine lets us run clusters at all."""
+"""Find out whether this machine allows clusters."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ def need() -> None:
     """Try what every cluster needs: namespaces, an overlay file system, devices, a network.
 
     Raises:
-        NotUpError: it cannot be had here; the text is one line that says why.
+        NotUpError: something is not possible here; the text says in one line why.
     """
     places.need_root()
     if not any(rootfs.ready(release) for release in RELEASES.values()) and not shutil.which("apt-get"):

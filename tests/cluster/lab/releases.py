@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hold everything that differs between the releases of Slurm, one row each."""
+"""The differences between the releases of Slurm, one row each."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from .errors import UsageError
 
 
 class Release(NamedTuple):
-    """Describe one release of Slurm and the Debian suite that ships it."""
+    """One release of Slurm, and the Debian suite that contains it."""
 
     name: str
     suite: str
@@ -19,10 +19,10 @@ class Release(NamedTuple):
     has_scrun: bool
     ctld_port: int
     packages: tuple[str, ...] = ()
-    """What this release needs beyond PACKAGES."""
+    """Packages of this release besides PACKAGES."""
 
     def slurmd_port(self, node: int) -> int:
-        """Return the port of node number `node`, counted from 1."""
+        """Return the port of node number `node`, from 1."""
         return self.ctld_port + node
 
 
@@ -54,7 +54,7 @@ def find(name: str) -> Release:
     """Return the release called `name`.
 
     Raises:
-        UsageError: there is none; the text lists those that there are.
+        UsageError: it does not exist; the text lists the existing ones.
     """
     try:
         return RELEASES[name]

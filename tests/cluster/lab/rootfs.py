@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Make the root file system of one release: Debian, Slurm, its source and our Python packages.
 
-Each step leaves a stamp that holds what it was made from, so a step is done again when that
-changes, and a run that was cut off goes on where it stopped.
+Each step writes a stamp with its inputs, so a step is repeated when its inputs change, and an interrupted run continues
+where it stopped.
 """
 
 import functools
@@ -22,26 +22,26 @@ from .steps import Reporter
 
 STAMPS = ".slurmhooks"
 FORMAT = "1"
-"""Raised when a change of this module makes older root file systems useless."""
+"""Increased when a change of this module makes older root file systems useless."""
 
 SLURM_CONFIGURE = "./configure -q --sysconfdir=/etc/slurm --disable-debug --enable-multiple-slurmd --without-munge"
 
 APT_SETTINGS = ("acquire::http", "acquire::https", "acquire::check-", "acquire::retries", "acquire::forceipv")
-"""What of the host's apt configuration says how to reach a mirror."""
+"""The settings of the host's apt that say how to reach a mirror."""
 
 
 def ready(release: Release) -> bool:
-    """Say whether the root file system is complete and of this version of the tool."""
+    """Return whether the root file system is complete and made by this version."""
     return _stamp(release, "complete") == _recipe(release)
 
 
 def ident(release: Release) -> str:
-    """Return what tells this root file system from one made earlier or later."""
+    """Return a text that distinguishes this root file system from earlier and later ones."""
     return _stamp(release, "ident")
 
 
 def make(release: Release, refresh_source: bool = False) -> None:
-    """Make what is missing of the root file system.
+    """Make the missing parts of the root file system.
 
     Raises:
         LabError: a step failed, or a cluster is up on it.
@@ -58,7 +58,7 @@ def make(release: Release, refresh_source: bool = False) -> None:
 
 
 def make_all(releases: Sequence[Release], refresh_source: bool) -> int:
-    """Make several at a time: most of the work is one processor's or the network's.
+    """Make several in parallel, because each mostly waits for one processor or for the network.
 
     Returns:
         The exit code of the first that failed, else 0.
@@ -139,7 +139,7 @@ class _Maker:
                 self.source(keeper)
             report.inside("clean", keeper, ["apt-get", "clean"])
         if self.changed or not ident(release):
-            # Layers made over what this was before do not fit any more: cluster.py refuses them.
+            # Layers over the previous contents are not valid any more: cluster.py refuses them.
             self.stamp("ident", os.urandom(8).hex())
         self.stamp("complete", _recipe(release))
         report.say(f"complete, {mebibytes(release)} MiB in {self.root}")
@@ -181,7 +181,7 @@ class _Maker:
                 raise LabError(f"something is mounted below {self.root}: unmount it, then run rootfs again")
         shutil.rmtree(self.root, ignore_errors=True)
         os.makedirs(self.root)
-        # debootstrap knows a suite by a script, all of which are this one; older ones lack newer suites.
+        # debootstrap needs a script for each suite, all of which are this one; older versions lack newer suites.
         script = "/usr/share/debootstrap/scripts/sid"
         command = ["debootstrap", "--variant=minbase", self.release.suite, self.root, self.mirror, script]
         self.report.say(f"base system of Debian {self.release.suite}")
@@ -215,7 +215,7 @@ class _Maker:
             self.report.inside("apt-get update", keeper, ["apt-get", "-qq", "update"], env)
         except LabError as error:
             raise UnreachableError(str(error)) from error
-        # What a run that was cut off may have left half done.
+        # An interrupted run may have left packages half configured.
         self.report.inside("dpkg --configure", keeper, ["dpkg", "--configure", "-a"], env)
         command = ["apt-get", "-qq", "-y", "install", *_packages(self.release).split()]
         self.report.inside("apt-get install", keeper, command, env)
@@ -258,7 +258,7 @@ class _Maker:
         self.changed = True
 
     def source(self, keeper: namespace.Keeper) -> None:
-        """Put Slurm's source of exactly the installed version in place, if the mirror has it."""
+        """Unpack Slurm's source of exactly the installed version, if the mirror has it."""
         report, work = self.report, "/usr/src/download"
         installed = _output(keeper, ["slurmctld", "-V"]).split()[-1]
         debian = _output(keeper, ["dpkg-query", "-W", "-f", "${source:Version}", "slurmctld"])
@@ -296,14 +296,12 @@ class _Maker:
             fields = (line.partition(":") for line in file)
             version = next(value.strip() for key, _, value in fields if key.strip() == "Version")
         if version != installed:
-            # slurmctld refuses plugins of another micro release, and rightly: its structs differ.
+            # slurmctld refuses plugins of another micro release, because its structs may differ.
             raise LabError(f"the source is of {version}, slurmctld of {installed}: refused")
 
 
 def find_mirror() -> str:
-    """Return the address of the Debian mirror that this machine's apt uses.
-
-    SLURMHOOKS_MIRROR names another one.
+    """Return the address of the Debian mirror that this machine's apt uses, or SLURMHOOKS_MIRROR.
 
     Raises:
         LabError: apt's configuration names none.
@@ -319,9 +317,9 @@ def find_mirror() -> str:
             continue
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        found = _deb822(text) if path.endswith(".sources") else _one_line(text)
-        if found:
-            return found.rstrip("/")
+        mirror = _deb822(text) if path.endswith(".sources") else _one_line(text)
+        if mirror:
+            return mirror.rstrip("/")
     raise LabError("apt's configuration names no Debian mirror: set SLURMHOOKS_MIRROR to the address of one")
 
 
@@ -352,7 +350,7 @@ def _one_line(text: str) -> str:
 
 
 def _host_apt_settings(root: str) -> str:
-    """Return how the host's apt reaches its mirror, and copy the certificates that it names into `root`."""
+    """Return the settings by which the host's apt reaches its mirror, and copy their certificates into `root`."""
     dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
     lines = []
     for line in dump.splitlines():
@@ -373,13 +371,13 @@ def _copy_same_path(root: str, path: str) -> None:
 
 
 def proxies() -> dict[str, str]:
-    """Return the variables that say how this machine reaches the network."""
+    """Return the environment variables that say how this machine reaches the network."""
     names = ("http_proxy", "https_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY")
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def _install_debootstrap(report: Reporter) -> None:
-    # Root file systems are made side by side, and apt-get fails while another one runs.
+    # Root file systems are made in parallel, and apt-get fails while another one runs.
     with places.locked(os.path.join(places.cache(), "debootstrap"), "install debootstrap"):
         if shutil.which("debootstrap"):
             return
@@ -402,15 +400,15 @@ def _reachable(address: str) -> bool:
 
 
 def _host_pip() -> list[str]:
-    """Return a pip of the host, with the host's own configuration, from a venv if there is no other."""
+    """Return a pip of the host with the host's configuration, from a venv if the host has none."""
     command = [sys.executable, "-m", "pip"]
     if subprocess.run([*command, "--version"], capture_output=True).returncode == 0:
         return command
     venv = os.path.join(places.cache(), "pip")
     python = os.path.join(venv, "bin", "python3")
     if not os.path.exists(python) or subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode:
-        made = subprocess.run([sys.executable, "-m", "venv", "--clear", venv], capture_output=True, text=True)
-        if made.returncode != 0:
+        created = subprocess.run([sys.executable, "-m", "venv", "--clear", venv], capture_output=True, text=True)
+        if created.returncode != 0:
             raise LabError(f"{sys.executable} has neither pip nor a working venv: install python3-venv or python3-pip")
     return [python, "-m", "pip"]
 

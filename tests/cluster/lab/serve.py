@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Run verbs for one caller as long as it lives, each in a fork: a Python that starts anew takes ten times as long.
+"""Run verbs for one caller until it ends, each in a fork: starting Python for each would take ten times as long.
 
 Each request is a line of JSON on standard input: the ``arguments`` of `run`, its whole ``environment``, and the files
-to use as its standard ``streams``. The answers on standard output are the id of its process at once, and at its end the
-exit code.
+for its standard ``streams``. The answers on standard output are the process id at once, and later the exit code.
 """
 
 import functools
@@ -14,7 +13,7 @@ import sys
 from . import cli, enter, namespace
 from .entry import main
 
-__all__ = ["cli", "enter", "serve"]  # the two are imported for the forks
+__all__ = ["cli", "enter", "serve"]  # imported for the forks
 
 
 def serve() -> int:

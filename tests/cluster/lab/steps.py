@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Run long commands with their output in a log file and a sign of life on the terminal."""
+"""Run long commands with their output in a log file and progress on the terminal."""
 
 import os
 import time
@@ -10,11 +10,11 @@ from .errors import LabError
 from .places import say
 
 EVERY = 10.0
-"""Seconds between two signs of life."""
+"""Seconds between two lines of progress."""
 
 
 class Reporter:
-    """Say what is done for one release, with the seconds since it began."""
+    """Reports the steps for one release, with the seconds since the start."""
 
     def __init__(self, subject: str, log: str) -> None:
         self.subject = subject
@@ -26,7 +26,7 @@ class Reporter:
         say(f"[{self.subject} +{time.monotonic() - self.began:.0f}s] {text}")
 
     def host(self, label: str, command: Sequence[str]) -> None:
-        """Run a command on the host, none of whose mounts the host sees."""
+        """Run a command on the host, with mounts that the host does not see."""
 
         def body() -> int:
             namespace.private_mounts()

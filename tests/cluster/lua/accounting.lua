@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- A job_submit.lua of a site that keeps accounts: what it reads of them, before and after it changes the request.
+-- A job_submit.lua of a site with accounting: logs accounting data before and after it changes the request.
 local PENDING = 0
 local known = { physics = true, maths = true }
 
@@ -13,7 +13,7 @@ local function read(when, job_desc)
                            "priority", "user_name" } do
       slurm.log_info("%s: %s = %s", when, name, show(job_desc[name]))
    end
-   -- Where there is no such association, 24.11's own plugin ends slurmctld by a crash.
+   -- Without such an association, 24.11's own plugin crashes slurmctld.
    if known[job_desc.account or "physics"] then slurm.log_info("%s: assoc_qos = %s", when, show(job_desc.assoc_qos)) end
 end
 
@@ -32,7 +32,7 @@ end
 
 local act = {}
 
--- The account and the partition decide which association it is.
+-- The account and the partition select the association.
 function act.moved(job_desc)
    job_desc.account = "maths"
    read("maths", job_desc)
@@ -46,7 +46,7 @@ function act.moved(job_desc)
    read("no account", job_desc)
 end
 
--- What many sites do: say what Slurm would have taken.
+-- Like many sites: set what Slurm would use by default.
 function act.defaults(job_desc)
    if not job_desc.account then job_desc.account = job_desc.default_account end
    if not job_desc.qos then job_desc.qos = job_desc.default_qos end

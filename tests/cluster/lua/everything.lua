@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- A job_submit.lua that uses all that Slurm gives to one. The name of the job says what to do; what it sees goes to the
--- log, so that the logs of two plugins can be compared.
+-- A job_submit.lua that uses all of Slurm's interface. The name of the job says what to do; all values are logged, so
+-- that the logs of two plugins can be compared.
 package.path = "/etc/slurm/lua/?.lua;" .. package.path
 local names = require "names"
 local helped = dofile("/etc/slurm/lua/helper.lua")
@@ -16,7 +16,7 @@ end
 
 local function read(what, record, fields)
    for _, name in ipairs(fields) do
-      -- What an environment holds is asked for by name: it cannot be walked through.
+      -- Variables of an environment are read by name, because it cannot be iterated.
       if name ~= "environment" then slurm.log_info("%s.%s = %s", what, name, show(record[name])) end
    end
 end
@@ -119,7 +119,7 @@ function act.list(_, part_list)
       if job then read("job " .. id, job, names.job_rec) end
    end
    local ids = {}
-   -- A job that has ended is there until slurmctld purges it, which may be now.
+   -- A job that has ended exists until slurmctld purges it, which may be now.
    for id, job in pairs(slurm.jobs) do
       if job.job_state == 0 then ids[#ids + 1] = id end
    end

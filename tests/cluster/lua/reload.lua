@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- Takes the place of another script: its globals are gone.
+-- Replaces another script, whose globals are gone.
 slurm.log_user("loaded again, calls is %s", tostring(calls))
 function slurm_job_submit(job_desc) job_desc.comment = "the second script" return slurm.SUCCESS end
 function slurm_job_modify() return slurm.SUCCESS end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- A script of spank-lua that writes down all it can see, in every callback and context, one line a fact.
+-- A script of spank-lua that records everything it can read, in every callback and context, one value per line.
 local RECORDS = "/opt/spank/records"
 local CALLBACKS = {
    "init", "slurmd_init", "job_prolog", "init_post_opt", "local_user_init", "user_init", "task_init_privileged",

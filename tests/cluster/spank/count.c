@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* By /etc/ld.so.preload in each process of a cluster: writes down how slurmstepd is started, and what it clones. */
+/* Preloaded in each process of a cluster (/etc/ld.so.preload): records starts and clones of slurmstepd. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,10 +23,10 @@ static void note(const char *what, const char *more)
         close(file);
 }
 
-/* slurmstepd writes over its name later. */
+/* slurmstepd overwrites its name later. */
 static bool ours;
 
-/* glibc hands a constructor the arguments of main(). */
+/* glibc passes the arguments of main() to a constructor. */
 __attribute__((constructor)) static void started(int argc, char **argv)
 {
     ours = !strcmp(program_invocation_short_name, "slurmstepd");
@@ -37,9 +37,9 @@ __attribute__((constructor)) static void started(int argc, char **argv)
 int clone(int (*function)(void *), void *stack, int flags, void *argument, ...)
 {
     __typeof__(clone) *real = (__typeof__(clone) *)dlsym(RTLD_NEXT, "clone");
-    /* As contain_spank does it, to call a callback; not as a namespace is made. */
+    /* The flags with which contain_spank calls a callback, not those that make a namespace. */
     if (ours && flags == (CLONE_VM | SIGCHLD))
         note("clone", "callback");
-    /* slurmstepd has no use for the arguments that may follow. */
+    /* slurmstepd does not use the optional arguments. */
     return real(function, stack, flags, argument);
 }

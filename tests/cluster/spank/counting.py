@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Two options, one for srun alone and one for all commands, and handlers that say where they got to know them."""
+"""Two options, one only for srun and one for all commands, and handlers that record where they have them."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def step_taken(value):
 
 @of_job.check
 def not_zero(value):
-    """Refuse one value; say that another was taken."""
+    """Refuse one value; record others."""
     if value == 0:
         raise ValueError("a number other than zero is required")
     log.info("taken: count-job=%d", value)
@@ -56,26 +56,26 @@ def control(spank):
 
 @hook.spank.local_user_init
 def known(spank):
-    """Say that srun has its step."""
+    """Record that srun has its step."""
     log.info("local_user_init: counts=%s", counts())
 
 
 @hook.spank.task_init
 def task(spank):
-    """Write down what a task knows."""
+    """Record the values in a task."""
     record(spank, counts=counts(), uid=spank.job_uid, argv=spank.job_argv, node=os.environ.get("SLURMD_NODENAME"))
 
 
 @hook.spank.job_prolog
 def prolog(spank):
-    """Write down what the job control environment has become."""
+    """Record the job control environment."""
     control = spank.job_control_env
     record(spank, control=[control.get(name) for name in ("KEPT", "kept", "DROPPED")])
 
 
 @hook.spank.exit
 def end(spank):
-    """Say or write down what is known at the end."""
+    """Record the values at the end."""
     if spank.context == "remote":
         record(spank, counts=counts(), step=spank.step_name)
     else:

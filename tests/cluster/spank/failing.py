@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""A hook file whose handlers refuse in the place that the user names: FAIL=callback@context, or FAIL=everywhere."""
+"""A hook file whose handlers refuse where the user wants it: FAIL=callback@context, or FAIL=everywhere."""
 
 from slurmhooks import Reject, hook
 
 
 def named(spank):
-    """Return where to fail; prolog and epilog learn it by the job control environment."""
+    """Return where to fail; prolog and epilog get it from the job control environment."""
     return (spank.job_control_env if spank.context == "job_script" else spank.env).get("FAIL", "")
 
 
 def fail(spank):
-    """Refuse, if this is the place."""
+    """Refuse if this is the place."""
     if named(spank) in (f"{spank.callback}@{spank.context}", "everywhere"):
         raise Reject(f"refused in {spank.callback} of {spank.context}")
 
 
 @hook.spank.init_post_opt(contexts=["allocator", "local"], order=1)
 def tell(spank):
-    """Tell prolog and epilog."""
+    """Pass the place to prolog and epilog."""
     spank.job_control_env["FAIL"] = spank.env.get("FAIL", "")
 
 

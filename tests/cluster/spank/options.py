@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Options of every kind, and handlers that write their values down in all places."""
+"""Options of every kind, and handlers that record their values everywhere."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def not_bad(value):
 
 @late.check
 def not_bad_either(value):
-    """Refuse it where no command has checked it."""
+    """Refuse a value that no command has checked."""
     if value == "bad":
         raise ValueError("bad is bad")
     return value
@@ -36,7 +36,7 @@ def not_bad_either(value):
 
 @broken.check
 def bug(value):
-    """Fail in another way."""
+    """Fail with another exception."""
     return 1 // 0
 
 
@@ -57,6 +57,6 @@ for callback in ("init_post_opt", "local_user_init", "task_init", "exit", "job_p
 
 @hook.spank.init_post_opt(contexts=["local"], order=60)
 def forge(spank):
-    """Hand prolog and epilog a value that no command has checked, as a client of a user's own could."""
+    """Pass an unchecked value to prolog and epilog, as a user's own client could."""
     if spank.env.get("FORGE"):
         spank.job_control_env["_SLURM_SPANK_OPTION_python_opt_late"] = spank.env["FORGE"]

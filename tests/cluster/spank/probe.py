@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""A hook file that writes down all it can see, in every callback and context."""
+"""A hook file that records everything it can read, in every callback and context."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def record(fields):
 
 
 def plain(value):
-    """Return what JSON can hold."""
+    """Return a value that JSON can represent."""
     if isinstance(value, ExitStatus):
         return [value.raw, value.exit_code, value.signal, value.core_dumped]
     return value
@@ -59,7 +59,7 @@ def attempt(read):
 
 
 def items(spank):
-    """Return every item; those with an argument are asked for task 0, for this task's process and past the end."""
+    """Return every item; those with an argument for task 0, for this task's process and past the end."""
     found = {}
     for item in ITEMS:
         if item.argument is None:
@@ -82,7 +82,7 @@ def items(spank):
 
 
 def process():
-    """Return who runs this."""
+    """Return the user and process of this call."""
     with open("/proc/self/status") as status:
         fields = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line)
     with open("/proc/self/cmdline", "rb") as file:
@@ -100,7 +100,7 @@ def process():
 
 
 def probe(spank):
-    """Write down one call."""
+    """Record one call."""
     spank.env["PROBE_ENV"] = f"{spank.env.get('PROBE_ENV', '')}{spank.callback} "
     record(
         {
@@ -124,5 +124,5 @@ for name in CALLBACKS:
 
 @hook.spank.init_post_opt(contexts=["local", "allocator"], order=60)
 def control(spank):
-    """Give prolog and epilog something to read; an srun in an allocation comes too late for that."""
+    """Write values for prolog and epilog; an srun in an allocation would be too late."""
     spank.job_control_env["PROBE_CONTROL"] = "from " + spank.context

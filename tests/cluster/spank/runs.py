@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The jobs that the probe watches, and what each of its records must say."""
+"""The jobs for the probe, and the expected contents of each of its records."""
 
 import re
 from dataclasses import dataclass
@@ -7,21 +7,21 @@ from typing import Any
 
 ALICE = 2001
 STEPD_TITLE = re.compile(r"slurmstepd: \[(\d+)\.(\w+)\]")
-"""What slurmstepd writes over its command line: job and step, not told by SPANK."""
+"""slurmstepd's process title with job and step, independent of SPANK."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a job, as Slurm was asked for it.
+    """One step of a job, as it was requested.
 
     Attributes:
-        tasks: in all.
-        nodes: in all; what SPANK says of a batch step is 0.
-        layout: the tasks' global ids, node by node.
-        cpus_per_task: of each.
-        argv: what it executes; None: not compared.
+        tasks: total number.
+        nodes: total number; SPANK has 0 for a batch step.
+        layout: the tasks' global ids, for each node.
+        cpus_per_task: of each task.
+        argv: the command; None: not compared.
         mem: of the step on a node, in MiB.
-        cpus: of the step, node by node.
+        cpus: of the step, for each node.
         ends: the wait statuses, by global id.
     """
 
@@ -42,11 +42,11 @@ class Run:
     Attributes:
         name: short.
         command: for alice's shell.
-        steps: by the names that Slurm's tools give them.
-        options: what the probe's options must be: flag, word, maybe, number; None: not given.
+        steps: by the names that Slurm's tools show.
+        options: expected values of the probe's options: flag, word, maybe, number; None: not given.
         array: index of its only task in a job array.
-        commands: the programs of the local side, each with its context.
-        control: what prolog and epilog find in the job control environment.
+        commands: the programs on the user's side, each with its context.
+        control: expected job control environment in prolog and epilog.
     """
 
     name: str
@@ -109,20 +109,20 @@ RUNS = (
 
 
 def step_of(record: dict[str, Any]) -> str | None:
-    """Return the name of the step that made a record, by the title of its process; None on the local side."""
+    """Return the name of the step of a record, from the title of its process; None on the user's side."""
     found = STEPD_TITLE.match(record["process"]["command"])
     return found.group(2) if found else None
 
 
 def job_of(records: list[dict[str, Any]]) -> int:
-    """Return the id of the job that all records are of."""
+    """Return the id of the job of all records."""
     found = {match.group(1) for record in records if (match := STEPD_TITLE.match(record["process"]["command"]))}
     assert len(found) == 1, f"records of jobs {found}"
     return int(found.pop())
 
 
 class Truth:
-    """What every item of one record must be."""
+    """The expected value of every item of one record."""
 
     def __init__(self, run: Run, record: dict[str, Any], job_id: int, version: str) -> None:
         self.run = run
@@ -139,7 +139,7 @@ class Truth:
         return getattr(self, f"_{item}")()
 
     def _task(self) -> int:
-        """Return this task's id in the step; its id on the node is what SPANK said."""
+        """Return this task's id in the step; its id on the node is from SPANK."""
         local_id: int = self.record["items"]["task_id"]["value"]
         return self.here[local_id]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Set up a cluster as a site would: hook files, plugstack.conf, slurm.conf; and read what came out."""
+"""Set up a cluster like a site: hook files, plugstack.conf, slurm.conf; and read the records of handlers."""
 
 import contextlib
 import json
@@ -17,10 +17,10 @@ PLUGSTACK = "/etc/slurm/plugstack.conf"
 SLURM_CONF = "/etc/slurm/slurm.conf"
 RECORDS_D = "/opt/spank"
 RECORDS = f"{RECORDS_D}/records"
-"""Where handlers write, one JSON object a line: root's daemons, users' commands and tasks all reach it."""
+"""The file for records, one JSON object per line, which daemons, users' commands and tasks can write."""
 PLUGIN = "/usr/local/lib/slurm/spank_python.so"
 WHOLE_PLUGIN = f"ln -sf slurmhooks/spank_python-full.so {PLUGIN}.new && mv {PLUGIN}.new {PLUGIN}"
-"""Puts the plugin back that offers Slurm all callbacks, after 'slurmhooks compile' chose one that offers less."""
+"""Restores the variant of the plugin with all callbacks after 'slurmhooks compile' has chosen another one."""
 HERE = Path(__file__).parent
 
 Done = subprocess.CompletedProcess[str]
@@ -30,7 +30,7 @@ class Site:
     """A running cluster with a site's files.
 
     Attributes:
-        cluster: what runs commands.
+        cluster: runs commands.
         release: of Slurm, such as "24.11".
     """
 
@@ -40,7 +40,7 @@ class Site:
 
     @property
     def since(self) -> tuple[int, int]:
-        """The release as two numbers, to compare."""
+        """The release as two numbers, for comparisons."""
         year, month = self.release.split(".")
         return int(year), int(month)
 
@@ -56,13 +56,13 @@ class Site:
         return self.cluster.root("sh", "-c", command, check=True).stdout
 
     def hooks(self, **files: str) -> None:
-        """Have exactly these hook files, in hooks.d, and no manifest."""
+        """Install exactly these hook files in hooks.d, without a manifest."""
         self.root(f"rm -rf {HOOKS_D}/* /etc/slurm/slurmhooks.manifest; {WHOLE_PLUGIN}")
         for stem, text in files.items():
             self.cluster.put(text, f"{HOOKS_D}/{stem}.py")
 
     def plugstack(self, *lines: str) -> None:
-        """Have exactly these lines in plugstack.conf."""
+        """Write exactly these lines to plugstack.conf."""
         self.cluster.put("".join(f"{line}\n" for line in lines), PLUGSTACK)
 
     def compile(self) -> None:
@@ -74,11 +74,11 @@ class Site:
         self.root(f"mkdir -p {RECORDS_D}; chmod 755 {RECORDS_D}; : > {RECORDS}; chmod 666 {RECORDS}")
 
     def records(self) -> list[dict[str, Any]]:
-        """Return what handlers have recorded, in order."""
+        """Return the records of handlers, in order."""
         return [json.loads(line) for line in self.root(f"cat {RECORDS}").splitlines()]
 
     def wait_for_records(self, least: int = 1, /, **wanted: object) -> list[dict[str, Any]]:
-        """Return the records with these values, as soon as there are so many: some callbacks outlive a command."""
+        """Wait for a number of records with these values, because some callbacks run after a command; return them."""
         found: list[dict[str, Any]] = []
 
         def there() -> bool:
@@ -91,12 +91,12 @@ class Site:
         return found
 
     def job(self, job_id: int) -> dict[str, str]:
-        """Return what scontrol knows of a job, by its own names."""
+        """Return the fields that scontrol shows for a job."""
         text = self.root(f"scontrol --oneliner show job {job_id}")
         return dict(word.split("=", 1) for word in text.split() if "=" in word)
 
     def wait_for_job(self, job_id: int) -> str:
-        """Return the state of a job once it is over and its node free again."""
+        """Wait until a job has ended and its node is free; return the job's state."""
         self.cluster.wait(
             lambda: (
                 self.job(job_id)["JobState"] not in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED")
@@ -110,22 +110,22 @@ class Site:
         self.cluster.wait(lambda: not self.root("squeue --noheader").strip(), what="end of all jobs")
 
     def drained(self) -> list[str]:
-        """Return the nodes that take no more jobs."""
+        """Return the nodes that accept no jobs."""
         return self.root("sinfo --noheader --Node --states=drain,drained,draining --format %N").split()
 
     def resume(self) -> None:
-        """Have all drained nodes back."""
+        """Resume all drained nodes."""
         for name in set(self.drained()):
             self.root(f"scontrol update nodename={name} state=resume")
 
 
 @contextlib.contextmanager
 def site(cluster: "Cluster", **slurm_conf: str) -> Iterator[Site]:
-    """Lend a cluster to one test file, and put it back as it was.
+    """Lend a cluster to one test file, and restore it afterwards.
 
     Args:
-        cluster: which.
-        slurm_conf: parameters of slurm.conf to have other values; the daemons start again for them.
+        cluster: to lend.
+        slurm_conf: changed parameters of slurm.conf; the daemons are restarted for them.
     """
     made = Site(cluster)
     before = {path: made.root(f"cat {path}") for path in (PLUGSTACK, SLURM_CONF)}
@@ -149,6 +149,6 @@ def site(cluster: "Cluster", **slurm_conf: str) -> Iterator[Site]:
 
 
 def job_id_of(output: str) -> int | None:
-    """Return the id of the job that a command of Slurm speaks of, if it does."""
+    """Return the id of the job in the output of a Slurm command, or None."""
     found = re.search(r"(?:Submitted batch job|allocation|job|JobId=|JOB=) ?(\d+)", output)
     return int(found.group(1)) if found else None

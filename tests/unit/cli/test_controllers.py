@@ -15,6 +15,7 @@ from tests.unit.cli.conftest import Machine, Site
 from tests.unit.cli.test_embedded_python import python
 
 ANSWER: dict[str, Any] = {
+    "point": "job_submit",
     "supervisor": 100,
     "generation": 3,
     "workers": [102, 103],
@@ -54,7 +55,7 @@ def test_in_force(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call) -> No
     asked = answers(monkeypatch, ANSWER)
     result = verb()
     assert result.exit_code == 0, result.output
-    assert "slurmctld: generation 3, supervisor 100, workers 102, 103\n" in result.output
+    assert "slurmctld, job_submit: generation 3, supervisor 100, workers 102, 103\n" in result.output
     assert "in force: job_submit handler limits:require_account (/etc/slurm/hooks.d/limits.py)\n" in result.output
     assert asked == [f"status {site.etc}"]
     assert json.loads(verb("--json").stdout)["running"] == [ANSWER]
@@ -66,7 +67,8 @@ def test_kept_in_force(monkeypatch: pytest.MonkeyPatch, verb: Call) -> None:
     answers(monkeypatch, ANSWER | {"fault": fault})
     result = verb()
     assert result.exit_code == 1
-    (line,) = [line for line in result.output.split("\n") if line.startswith("error: slurmctld, since 2023-11-1")]
+    start = "error: slurmctld, job_submit, since 2023-11-1"
+    (line,) = [line for line in result.output.split("\n") if line.startswith(start)]
     assert line.endswith(": keeps the hooks from before in force: /etc/slurm/hooks.d/limits.py: is gone")
     answers(monkeypatch, ANSWER | {"fault": fault, "generation": None, "workers": [], "handlers": []})
     result = verb()
@@ -78,7 +80,7 @@ def test_nobody_answers(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call)
     """Where no slurmctld runs, or this user may not ask it, one line says so."""
     result = verb()
     assert result.exit_code == 0, result.output
-    assert f"{site.etc}: no slurmctld with the plugin job_submit/python runs on this machine\n" in result.output
+    assert f"{site.etc}: no slurmctld with a plugin of slurmhooks runs on this machine\n" in result.output
     answers(monkeypatch, {"findings": ["only root and SlurmUser may do this"]})
     result = verb()
     assert result.exit_code == 0, result.output

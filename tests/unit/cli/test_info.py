@@ -27,7 +27,7 @@ def test_healthy_installation(run: Run, machine: Machine, healthy: Path) -> None
     """A fitting installation has no findings, and versions, tier and search path are shown."""
     result = run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
-    for words in ("24.11.5", "Python 3.11.2", "Lua 5.1", "yes: record, jobs, partitions", str(healthy)):
+    for words in ("24.11.5", "Python 3.11.2", "Lua 5.1", "yes: record, partitions, reservations", str(healthy)):
         assert words in result.stdout
 
 
@@ -42,13 +42,14 @@ def test_json_is_the_whole_report(run: Run, machine: Machine, healthy: Path) -> 
 
 
 def test_public_tier_says_what_is_lacking(run: Run, machine: Machine, healthy: Path) -> None:
-    """A build from public headers says which four arguments it lacks and how to get them, and is no finding."""
+    """A build from public headers says which arguments it lacks and how to get them, and is no finding."""
     record = build_record.BuildRecord.load(healthy)
     assert record is not None
     record.model_copy(update={"tiers": build_record.Tiers(private=False)}).save(healthy)
     result = run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
-    assert "no record, jobs, partitions, reservations: slurmhooks build --slurm-source DIR" in result.stdout
+    assert "no record, partitions, reservations, jobs, nodes" in result.stdout
+    assert "slurmhooks build --slurm-source DIR" in result.stdout
 
 
 def test_installation_is_found_by_plugin_dir(run: Run, machine: Machine, healthy: Path) -> None:

@@ -24,7 +24,7 @@ def test_reload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "ask", ask)
     command = ["reload", "--sysconfdir", str(tmp_path)]
     done = CliRunner().invoke(main, command)
-    assert (done.exit_code, "no slurmctld with JobSubmitPlugins=python runs on this machine" in done.output) == (
+    assert (done.exit_code, "no slurmctld with a plugin of slurmhooks runs on this machine" in done.output) == (
         1,
         True,
     )

@@ -4,11 +4,11 @@ import inspect
 
 import pytest
 
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.job_submit import fields
-from slurmhooks.job_submit.model import Job, Partition, Record, Reservation
+from slurmhooks.job_submit.model import VIEWS, Job, Partition, Record, Reservation
 from slurmhooks.job_submit.rows import Computed, Field, rows
 
-VIEWS = (Job, Record, Partition, Reservation)
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
 
 
@@ -69,7 +69,7 @@ start_time users
 
 def all_rows() -> list[tuple[str, Field[object]]]:
     """Return every row of every view, by a name for the report."""
-    return [(f"{view.__name__}.{name}", row) for view in VIEWS for name, row in rows(view).items()]
+    return [(f"{view.__name__}.{name}", row) for view in VIEWS.values() for name, row in rows(view).items()]
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_everything_that_lua_can_write() -> None:
 
 
 def test_only_the_request_can_be_written() -> None:
-    """Records, partitions and reservations are slurmctld's own."""
-    for view in (Record, Partition, Reservation):
+    """Records, partitions, nodes and all else are slurmctld's own."""
+    for view in [view for view in VIEWS.values() if view is not Job]:
         assert [name for name, row in rows(view).items() if row.writable] == []
 
 
@@ -137,3 +137,15 @@ def test_no_row_is_defined_twice() -> None:
                 if isinstance(target, ast.Name)
             ]
             assert len(names) == len(set(names)), node.name
+
+
+def test_every_table_has_all_its_parts() -> None:
+    """Each struct has rows and a view with them; each mapping of records is an argument of both hooks."""
+    assert list(fields.TABLES) == list(VIEWS)
+    for name, view in VIEWS.items():
+        assert issubclass(view, fields.TABLES[name])
+    assert set(fields.LISTS.values()) | {"job"} == set(VIEWS)
+    for table in fields.LISTS.values():
+        assert fields.KEYS.get(table, "name") in rows(VIEWS[table])
+    for hook in ("job_submit", "job_modify"):
+        assert set(HOOKS[hook].arguments) >= set(fields.LISTS)

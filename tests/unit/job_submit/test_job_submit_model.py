@@ -9,9 +9,20 @@ from hypothesis import strategies as st
 from slurmhooks.decorator import Mark
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit import model
-from slurmhooks.job_submit.constants import JobState
+from slurmhooks.job_submit.constants import JobState, JobStateFlag
 from slurmhooks.registry import Registry, verify
-from slurmhooks.testing import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations, run
+from slurmhooks.testing import (
+    FakeJob,
+    FakeRecord,
+    fake_associations,
+    fake_jobs,
+    fake_licenses,
+    fake_nodes,
+    fake_partitions,
+    fake_qos,
+    fake_reservations,
+    run,
+)
 from tests.unit.job_submit.views import raw, struct_of, table_of, view_of
 
 BATCH: dict[str, Any] = {"script": "#!/bin/sh", "environment": {"PATH": "/bin", "HOME": "/home/alice"}}
@@ -287,9 +298,15 @@ def test_records_are_read_only() -> None:
         record.timelimit  # noqa: B018
 
 
+COUNTS = ("reservations", "nodes", "licenses")
+"""Those whose field below is a number that is never unset."""
 TABLES: dict[str, tuple[Any, Any, Any]] = {
     "partitions": (fake_partitions({"debug": {"max_time": 60}, "gpu": {}}), "debug", "max_time"),
     "reservations": (fake_reservations({"debug": {"node_cnt": 60}, "gpu": {}}), "debug", "node_cnt"),
+    "nodes": (fake_nodes({"debug": {"cpus": 60}, "gpu": {}}), "debug", "cpus"),
+    "licenses": (fake_licenses({"debug": {"total": 60}, "gpu": {}}), "debug", "total"),
+    "qos": (fake_qos({"debug": {"max_wall_pj": 60}, "gpu": {}}), "debug", "max_wall_pj"),
+    "associations": (fake_associations([{"max_jobs": 60, "user": "alice"}, {"id": 5}]), 1, "max_jobs"),
     "jobs": (fake_jobs([FakeRecord(job_id=7, time_limit=60), FakeRecord(job_id=8)]), 7, "time_limit"),
 }
 
@@ -308,13 +325,14 @@ def test_tables_are_mappings(name: str) -> None:
         table["none"]
     assert len(table) == 2
     assert next(iter(table)) == key
-    assert [getattr(record, field) for record in table.values()] == [60, None if name != "reservations" else 0]
+    assert [getattr(record, field) for record in table.values()] == [60, 0 if name in COUNTS else None]
     assert [found for found, _ in table.items()] == list(table)
 
 
-def test_jobs_are_found_as_in_lua() -> None:
-    """jobs["7"] is jobs[7]."""
+def test_numbers_may_be_texts() -> None:
+    """jobs["7"] is jobs[7], as in job_submit.lua, and likewise associations["5"]."""
     assert TABLES["jobs"][0]["7"].job_id == 7
+    assert TABLES["associations"][0]["5"].id == 5
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -367,6 +385,8 @@ JOBS = fake_jobs(
         ({"job_state": JobState.JOB_RUNNING}, [2]),
         ({"resizing": True}, [2]),
         ({"resizing": False, "user_id": 7}, [1]),
+        ({"job_state": JobState.JOB_RUNNING, "resizing": True}, [2]),
+        ({"job_state": JobState.JOB_RUNNING, "resizing": False}, []),
         ({"time_limit": None}, [1, 2]),
         ({"time_limit": 60, "partition": "gpu"}, []),
     ],
@@ -395,8 +415,8 @@ def test_choosing_says_what_is_wrong() -> None:
         JOBS.where(argv=["x"])
     with pytest.raises(TypeError, match=r"^partition takes"):
         JOBS.where(partition=None)
-    with pytest.raises(ValueError, match=r"^resizing is another part of job_state"):
-        JOBS.where(job_state=JobState.JOB_RUNNING, resizing=True)
+    with pytest.raises(ValueError, match=r"^resizing is of the same bits of job_state"):
+        JOBS.where(job_state_flags=JobStateFlag(0), resizing=True)
     with pytest.raises(ValueError, match=r"^at most 8 fields"):
         JOBS.where(
             **dict.fromkeys(

@@ -176,7 +176,7 @@ def test_a_message_never_reaches_the_next_user(load: Load, said: SimpleNamespace
         raise RuntimeError("no error of Lua")
 
     function = script.handlers[0].function.__self__  # type: ignore[attr-defined]
-    function.state.globals[b"f"] = function.state.raw_function(bug)
+    function.state.globals[b"f"] = bug
     with pytest.raises(RuntimeError, match="no error of Lua"):
         script.submit(name="alice")
     assert said.user == ["for alice"]

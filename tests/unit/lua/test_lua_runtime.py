@@ -13,7 +13,7 @@ import pytest
 from slurmhooks.lua import finding, library
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, to_bytes, to_text
 
-VERSIONS = [version for version in finding.VERSIONS if finding._find(version) is not None]
+VERSIONS = list(filter(finding.is_installed, finding.VERSIONS))
 
 
 class Reader(dict[bytes, object]):
@@ -55,15 +55,14 @@ def test_what_a_script_can_call_is_kept(state: State) -> None:
     state.globals[b"kept"] = state.table()
     keep = run(state, "return function(f) kept[#kept + 1] = f end")
     waste = run(state, "return function(n) for i = 1, n do local _ = {} end end")
-    made = []
+    references = []
     for number in range(1000):
-        made.append(weakref.ref(function := Callable()))
-        handed_over = state.raw_function(function)
+        references.append(weakref.ref(function := Callable()))
         waste(float(number % 211))
-        keep(handed_over)
-        del function, handed_over
+        keep(function)
+        del function
         waste(3.0)
-    assert all(known() is not None for known in made)
+    assert all(reference() is not None for reference in references)
 
 
 def test_text_keeps_every_byte(state: State) -> None:

@@ -20,7 +20,7 @@ from slurmhooks.lua.spank_options import LuaOption
 from slurmhooks.registry import Registry
 from slurmhooks.testing.spank import DEFAULTS, Slurm
 
-VERSIONS = [version for version in finding.VERSIONS if finding._find(version) is not None]
+VERSIONS = list(filter(finding.is_installed, finding.VERSIONS))
 Lines = list[tuple[str, str]]
 
 
@@ -105,10 +105,11 @@ class Site:
 def site(tmp_path: Path) -> Iterator[Site]:
     """A folder, and a log."""
     lines: Lines = []
-    before = log._sink, log._user, log._record
-    log.attach(lambda level, text: lines.append((LEVELS[level], text)), lambda text: lines.append(("user", text)))
+    before = log.attach(
+        lambda level, text: lines.append((LEVELS[level], text)), lambda text: lines.append(("user", text))
+    )
     yield Site(tmp_path, lines)
-    log._sink, log._user, log._record = before
+    log.attach(*before)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -110,9 +110,10 @@ def test_a_lenient_bug_is_undone(hooks: Callable[[str], Path]) -> None:
 
 def test_slurms_log_is_the_tests_own_only_while_it_runs(hooks: Callable[[str], Path]) -> None:
     """Other users of the log get it back."""
-    before = log._sink, log._user, log._record
+    own = print, print, None
+    before = log.attach(*own)
     run(hooks("@hook.job_submit\ndef handler(job): log.info('x')\n"), "job_submit")
-    assert (log._sink, log._user, log._record) == before
+    assert log.attach(*before) == own
 
 
 # Loading.

@@ -14,13 +14,13 @@ def test_lines_of_workers_are_not_mixed(letter: str, length: int, monkeypatch: p
     """A line of the log is written by as many writes as a pipe needs to keep each whole, in order, at its level."""
     written: list[bytes] = []
     monkeypatch.setattr(os, "write", lambda _, raw: written.append(raw))
-    before = log._sink, log._user, log._record
+    before = log.attach(None, None)
     try:
         log_to_stderr()
-        assert log._sink is not None
-        log._sink(2, letter * length)
     finally:
-        log._sink, log._user, log._record = before
+        sink, *_ = log.attach(*before)
+    assert sink is not None
+    sink(2, letter * length)
     assert all(len(raw) <= PIPE_BUF for raw in written)
     lines = [raw.decode().removeprefix("<2>").removesuffix("\n") for raw in written]
     assert all(raw.startswith(b"<2>") and raw.count(b"\n") == 1 for raw in written)

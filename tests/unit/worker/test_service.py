@@ -41,10 +41,10 @@ def test_settings(write: Write) -> None:
         '[job_submit]\nworkers = 4\ntimeout = 0.5\nmemory_limit = "512MiB"\non_unavailable = "accept"\nreload = false'
     )
     read = config.read(write("slurmhooks.toml", text))
-    assert Settings.of(read) == Settings(4, 0.5, 512 << 20, accept=True, reload=False)
-    assert Settings.of(config.Config()) == Settings()
+    assert Settings.of(read.job_submit) == Settings(4, 0.5, 512 << 20, accept=True, reload=False)
+    assert Settings.of(config.Config().job_submit) == Settings()
     unlimited = config.read(write("slurmhooks.toml", '[job_submit]\nmemory_limit = "unlimited"'))
-    assert Settings.of(unlimited).memory_limit is None
+    assert Settings.of(unlimited.job_submit).memory_limit is None
 
 
 def test_watch(write: Write, tmp_path: Path) -> None:

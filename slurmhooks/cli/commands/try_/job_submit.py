@@ -19,15 +19,13 @@ from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
 from slurmhooks.cli.findings import shown
 from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run, sbatch
-from slurmhooks.testing.job_submit import RELEASE, FakeTable, fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.testing.job_submit import MAKERS, RELEASE, FakeTable
 from slurmhooks.values import UNLIMITED
 
 ENVIRONMENTS = ("environment", "spank_job_env")
-TABLES = ("partitions", "reservations", "jobs")
-MAKERS = {"partitions": fake_partitions, "reservations": fake_reservations}
 
 
-def _release(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+def release_of(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Return a release without its third part, which changes no field."""
     del context, option
     found = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
@@ -43,7 +41,7 @@ def _release(context: click.Context, option: click.Parameter, value: str | None)
 @click.option("--user", help="Who submits, by name.")
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update of the job whose fields this JSON file has.")
 @click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "reservations": ..., "jobs": [{...}]}.')
-@click.option("--release", callback=_release, help="Of Slurm, such as 24.11: decides which fields there are.")
+@click.option("--release", callback=release_of, help="Of Slurm, such as 24.11: decides which fields there are.")
 @common
 def command(
     source: str,
@@ -103,7 +101,7 @@ class Request:
         release: of Slurm: decides which fields there are.
         uid: who submits or updates.
         record: fields of the job as slurmctld knows it, for an update; else None.
-        tables: partitions, reservations and jobs.
+        tables: of slurmctld, by their names as arguments of handlers.
         notes: what was left out.
     """
 
@@ -139,12 +137,11 @@ class Request:
         return made
 
     def _table(self, name: str, values: Any) -> FakeTable:
-        if name not in TABLES:
-            raise click.UsageError(f"--tables: no table {name!r}; there are: {', '.join(TABLES)}")
+        if name not in MAKERS:
+            raise click.UsageError(f"--tables: no table {name!r}; there are: {', '.join(MAKERS)}")
         try:
             if name == "jobs":
-                records = [FakeRecord(release=self.release, **fields) for fields in values]
-                return fake_jobs(records, release=self.release)
+                values = [FakeRecord(release=self.release, **fields) for fields in values]
             return MAKERS[name](values, release=self.release)
         except (AttributeError, TypeError, ValueError) as error:
             raise click.UsageError(f"--tables: {name}: {error}") from error
@@ -168,7 +165,7 @@ def _say_what_lacks(registry: Registry, hook: str, given: dict[str, Any], notes:
     """Say what handlers ask for and only slurmctld has."""
     if not registry.handlers(hook):
         notes.append(f"no handler of hook.{hook}: Slurm takes it as it is")
-    for name in TABLES:
+    for name in MAKERS:
         asking = [handler.label for handler in registry.handlers(hook) if name in handler.names]
         if asking and name not in given:
             notes.append(f"{', '.join(asking)} takes {name}, which is empty here: give some with --tables")

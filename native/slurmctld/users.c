@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "job_submit/users.h"
+#include "slurmctld/users.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,8 @@
 #include "src/common/assoc_mgr.h"
 #include "src/common/uid.h"
 #include "src/slurmctld/slurmctld.h"
+
+#include "slurmctld/weak.h"
 
 static char *duplicate(const char *text)
 {

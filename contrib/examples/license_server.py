@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Start jobs with licences only while the licence server answers, and note when they end.
+
+PrEpPlugins=prep/script,prep/python: slurmctld starts a job when these handlers have passed. They may take their time.
+"""
+
+import socket
+
+from slurmhooks import Reject, hook, log
+
+SERVER = ("localhost", 27000)
+PATIENCE = 5.0
+
+
+@hook.controller_prolog(timeout=20)
+def licenses_can_be_had(record):
+    """Refuse to start a job whose licences cannot be had."""
+    if not record.licenses:
+        return
+    try:
+        socket.create_connection(SERVER, PATIENCE).close()
+    except OSError as error:
+        raise Reject(
+            f"the licence server does not answer: {error.strerror or error}; the job is tried again"
+        ) from error
+
+
+@hook.controller_epilog(on_error="ignore")
+def note_the_end(record):
+    """Log what a job gave back."""
+    if record.licenses:
+        log.info("job gave its licences back", job=record.job_id, licenses=record.licenses)

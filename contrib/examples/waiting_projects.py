@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Raise the priority of jobs whose deadline comes close, and of projects that others wait for.
+
+PrioritySiteFactorPlugin=site_factor/python: slurmctld adds what handlers return to a job's priority.
+"""
+
+import time
+
+from slurmhooks import hook
+
+URGENT = {"weather": 5000, "beamline": 2000}
+"""Points of a project."""
+DAY = 86400
+
+
+@hook.priority
+def urgent_project(record):
+    """Add the points of the project; None means no opinion."""
+    return URGENT.get(record.account)
+
+
+@hook.priority
+def close_deadline(record):
+    """Add points in the week before the deadline."""
+    if not record.deadline:
+        return None
+    left = record.deadline - time.time()
+    return 10000 if left < DAY else 1000 if left < 7 * DAY else None

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * PrEpPlugins=prep/script,prep/python: handlers run in slurmctld's name when a job starts and ends. No Python in here.
+ *
+ * slurmctld calls under its write locks and goes on; a thread asks a worker, and tells slurmctld through its callback.
+ * slurmd loads the plugin, too, and gets nothing from it: SPANK's job_prolog and job_epilog are for nodes.
+ */
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurm_version.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "prep/reason.h"
+#include "slurmctld/point.h"
+#include "slurmctld/queries.h"
+
+const char plugin_name[] = "PrEp Python plugin (slurmhooks)";
+const char plugin_type[] = "prep/python";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+/* Events that are handled at the same time, as far as there are workers; others wait in order. */
+#define THREADS 16
+/* The wait status of a script that ends with exit code 1. */
+#define FAILED (1 << 8)
+/* The number of the table of job_record_t. */
+#define RECORD 1
+
+/* The same in all releases (src/interfaces/prep.h). */
+struct callbacks {
+    void (*prolog)(int rc, uint32_t job_id, bool timed_out);
+    void (*epilog)(int rc, uint32_t job_id, bool timed_out);
+};
+enum { REGISTER_CALLBACKS, PROLOG, EPILOG, PROLOG_SLURMCTLD, EPILOG_SLURMCTLD };
+
+/* Of slurmctld: the environment of PrologSlurmctld and EpilogSlurmctld. The caller frees the array with xfree. */
+extern char **job_common_env_vars(void *job_record, bool is_complete);
+extern void slurm_xfree(void **item);
+
+struct job {
+    struct job *next;
+    struct slurmhooks_event event;
+    uint32_t id;
+    bool epilog;
+    char *text;                       /* what the user sees of a failure, or NULL */
+    struct slurmhooks_buffer structs; /* what was packed under slurmctld's locks */
+};
+
+static struct slurmhooks_point point = {.service = "slurmhooks.prep.service:load", .section = "prep"};
+static struct callbacks callbacks;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+/* Under the mutex. */
+static bool stopping;
+static struct job *first, **last = &first;
+
+static pthread_t threads[THREADS];
+static unsigned thread_count;
+
+static void free_job(struct job *job)
+{
+    if (job) {
+        free(job->structs.data);
+        free(job->text);
+    }
+    free(job);
+}
+
+/* Append the items that were packed when slurmctld called. */
+static void pack(void *context, struct slurmhooks_buffer *request)
+{
+    const struct job *job = context;
+    struct slurmhooks_item item;
+    size_t position = sizeof(struct slurmhooks_header);
+
+    while (slurmhooks_next(job->structs.data, job->structs.size, &position, &item))
+        slurmhooks_put(request, item.tag, item.value, item.size);
+}
+
+static bool answer_query(void *context, const void *question, size_t length, void **answer, size_t *answer_length)
+{
+    return slurmhooks_answer_with_locks(&((struct job *)context)->event, question, length, answer, answer_length);
+}
+
+static void keep_text(void *context, const char *text)
+{
+    struct job *job = context;
+
+    free(job->text);
+    job->text = text ? strdup(text) : NULL;
+}
+
+/* RET the wait status for slurmctld */
+static int handle(struct job *job)
+{
+    char whom[32];
+    const struct slurmhooks_call call = {
+        .hook = job->epilog ? "controller_epilog" : "controller_prolog",
+        .whom = whom,
+        .failed = job->epilog ? "failed" : "failed, so the job is requeued or ended",
+        .first = job->epilog,
+        .pack = pack,
+        .tell = keep_text,
+        .query = answer_query,
+        .context = job,
+    };
+    struct slurmhooks_verdict verdict;
+    void *answer;
+    size_t size;
+
+    snprintf(whom, sizeof(whom), "JobId=%u", job->id);
+    enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer, &size);
+    if (end != SLURMHOOKS_ANSWERED)
+        return end == SLURMHOOKS_PASSED ? 0 : FAILED;
+    const char *wrong = slurmhooks_apply(answer, size, NULL, &verdict);
+    if (wrong)
+        slurmhooks_point_report(&call, call.failed, wrong);
+    else
+        keep_text(job, verdict.text);
+    bool failed = wrong || verdict.code;
+    free(answer);
+    return failed ? FAILED : 0;
+}
+
+/* Tell slurmctld how a handler ended. One that slurmctld's own end interrupted runs again in the next slurmctld. */
+static void finish(const struct job *job, int status)
+{
+    pthread_mutex_lock(&mutex);
+    bool interrupted = stopping;
+    pthread_mutex_unlock(&mutex);
+    if (interrupted)
+        return;
+    bool has_reason = status && job->text && !job->epilog;
+    if (has_reason)
+        slurmhooks_say_reason(job->id, job->text);
+    (job->epilog ? callbacks.epilog : callbacks.prolog)(status, job->id, false);
+    if (has_reason)
+        slurmhooks_keep_reason(job->id, job->text);
+}
+
+static struct job *next_job(void)
+{
+    pthread_mutex_lock(&mutex);
+    while (!first && !stopping)
+        pthread_cond_wait(&changed, &mutex);
+    struct job *job = stopping ? NULL : first;
+    if (job && !(first = job->next))
+        last = &first;
+    pthread_mutex_unlock(&mutex);
+    return job;
+}
+
+static void *run(void *unused)
+{
+    struct job *job;
+
+    (void)unused;
+    while ((job = next_job())) {
+        finish(job, handle(job));
+        free_job(job);
+    }
+    return NULL;
+}
+
+/* Pack what handlers see, and free the variables. */
+static bool pack_event(struct job *job, void *record, char **variables)
+{
+    slurmhooks_begin(&job->structs, SLURMHOOKS_REQUEST);
+    if (slurmhooks_tables.count > RECORD)
+        slurmhooks_put_struct(&job->structs, RECORD, record);
+    size_t size = 0;
+    for (char **variable = variables; variable && *variable; variable++)
+        size += strlen(*variable) + 1;
+    char *joined = malloc(size + 1), *end = joined;
+    for (char **variable = variables; variable && *variable; variable++) {
+        if (joined)
+            end = stpcpy(end, *variable) + 1;
+        if (!strncmp(*variable, "SLURM_JOB_ID=", strlen("SLURM_JOB_ID=")))
+            job->id = (uint32_t)strtoul(*variable + strlen("SLURM_JOB_ID="), NULL, 10);
+        slurm_xfree((void **)variable);
+    }
+    slurm_xfree((void **)&variables);
+    if (joined)
+        slurmhooks_put(&job->structs, SLURMHOOKS_VARIABLES, joined, size);
+    bool complete = joined != NULL;
+    free(joined);
+    return slurmhooks_end(&job->structs, 0, 0, 0) && complete;
+}
+
+/* Hand an event to the threads. RET whether slurmctld is to wait for a callback. */
+static bool begin(void *record, bool epilog)
+{
+    struct job *job = thread_count ? calloc(1, sizeof(*job)) : NULL;
+
+    if (!job || !pack_event(job, record, job_common_env_vars(record, epilog))) {
+        log_error("a %s did not run: there is no memory, or no thread",
+                  epilog ? "controller_epilog" : "controller_prolog");
+        free_job(job);
+        return false;
+    }
+    job->epilog = epilog;
+    job->event = (struct slurmhooks_event){.unasked = true, .job_id = job->id};
+    pthread_mutex_lock(&mutex);
+    *last = job;
+    last = &job->next;
+    pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&mutex);
+    return true;
+}
+
+/* slurmd has no PrologSlurmctld: only slurmctld starts workers. RET for init() */
+static int start(void)
+{
+    if (thread_count)
+        return SLURM_SUCCESS;
+    int rc = slurmhooks_point_start(&point);
+    stopping = false;
+    while (!rc && thread_count < THREADS && !pthread_create(&threads[thread_count], NULL, run, NULL))
+        thread_count++;
+    return rc;
+}
+
+extern int init(void)
+{
+    /* A slurmctld that reconfigures itself can only be kept from it here, and only slurmctld has this variable. */
+    return getenv("SLURMCTLD_RECONF") ? start() : SLURM_SUCCESS;
+}
+
+extern int fini(void)
+{
+    pthread_mutex_lock(&mutex);
+    stopping = true;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+    if (point.client)
+        slurmhooks_client_interrupt(point.client);
+    while (thread_count)
+        pthread_join(threads[--thread_count], NULL);
+    slurmhooks_point_stop(&point);
+    while (first) {
+        struct job *job = first;
+        first = job->next;
+        free_job(job);
+    }
+    last = &first;
+    return SLURM_SUCCESS;
+}
+
+/* Only slurmctld calls this. */
+extern void prep_p_register_callbacks(const struct callbacks *given)
+{
+    callbacks = *given;
+    if (callbacks.prolog && callbacks.epilog)
+        start();
+}
+
+extern int prep_p_prolog(void *job_env, void *cred)
+{
+    (void)job_env, (void)cred;
+    return SLURM_SUCCESS;
+}
+
+extern int prep_p_epilog(void *job_env, void *cred)
+{
+    (void)job_env, (void)cred;
+    return SLURM_SUCCESS;
+}
+
+extern int prep_p_prolog_slurmctld(void *job_record, bool *async)
+{
+    *async = begin(job_record, false);
+    return SLURM_SUCCESS;
+}
+
+extern int prep_p_epilog_slurmctld(void *job_record, bool *async)
+{
+    *async = begin(job_record, true);
+    return SLURM_SUCCESS;
+}
+
+extern void prep_p_required(int type, bool *required)
+{
+    *required = thread_count && (type == PROLOG_SLURMCTLD || type == EPILOG_SLURMCTLD);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* PrioritySiteFactorPlugin=site_factor/python: handlers say what the site adds to a job's priority. No Python in here.
+ */
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurm_version.h>
+
+#include "log.h"
+#include "site_factor/calculation.h"
+
+const char plugin_name[] = "Site factor Python plugin (slurmhooks)";
+const char plugin_type[] = "site_factor/python";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+#ifdef SLURMHOOKS_SOURCE
+
+extern int init(void)
+{
+    return slurmhooks_calculation_start();
+}
+
+extern int fini(void)
+{
+    slurmhooks_calculation_stop();
+    return SLURM_SUCCESS;
+}
+
+/* slurmctld holds its write lock of jobs: a job is new, or starts over. */
+extern void site_factor_p_set(void *job_record)
+{
+    slurmhooks_calculate_one(job_record);
+}
+
+/* slurmctld holds its write lock of jobs, and computes all priorities next: nothing is waited for here. */
+extern void site_factor_p_update(void)
+{
+    slurmhooks_calculation_used();
+}
+
+#else
+
+/* Without Slurm's sources nothing is known of job_record_t: all jobs keep their values, and slurmctld starts. */
+extern int init(void)
+{
+    log_error(
+        "site_factor/python does nothing: it was built with Slurm's public headers only, and job records are not "
+        "among them; run 'slurmhooks build --slurm-source DIR' with the sources of exactly the installed release, "
+        "and install the result");
+    return SLURM_SUCCESS;
+}
+
+extern int fini(void)
+{
+    return SLURM_SUCCESS;
+}
+
+extern void site_factor_p_set(void *job_record)
+{
+    (void)job_record;
+}
+
+extern void site_factor_p_update(void)
+{
+}
+
+#endif
+
+extern void site_factor_p_reconfig(void)
+{
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "slurmctld/point.h"
+
+#include <slurm/slurm_errno.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "build_config.h"
+#include "log.h"
+
+/* Handlers that one request can leave out. */
+#define MOST_LEFT_OUT 16
+/* How long a slurmctld that reconfigures itself waits for the hooks to load, in milliseconds. */
+#define RECONFIGURE_MS 30000
+
+static void log_line(enum slurmhooks_level level, const char *line)
+{
+    slurmhooks_log((int)level, line);
+}
+
+/*
+ * From 23.11 on 'scontrol reconfigure' starts another slurmctld, and the present one goes on if that one fails. The
+ * present one has handlers in force: it is replaced only by one whose hooks load.
+ */
+static bool reconfigures_to_nothing(struct slurmhooks_point *point)
+{
+    char reason[SLURMHOOKS_DETAIL_MAX];
+
+    if (!point->client || !getenv("SLURMCTLD_RECONF") || slurmhooks_client_wait(point->client, RECONFIGURE_MS, reason))
+        return false;
+    log_error("slurmctld is not reconfigured: %s", reason);
+    slurmhooks_point_stop(point);
+    return true;
+}
+
+int slurmhooks_point_start(struct slurmhooks_point *point)
+{
+    Dl_info info;
+    char plugins[4096 + sizeof("slurmhooks_plugins=")] = "slurmhooks_plugins=/";
+
+    if (dladdr((void *)slurmhooks_point_start, &info) && info.dli_fname) {
+        const char *slash = strrchr(info.dli_fname, '/');
+        snprintf(plugins, sizeof(plugins), "slurmhooks_plugins=%.*s/slurmhooks",
+                 slash ? (int)(slash - info.dli_fname) : 1, slash ? info.dli_fname : ".");
+    }
+    const char *const command[] = {
+        SLURMHOOKS_PYTHON_EXECUTABLE,
+        "-I",
+        "-X",
+        "slurmhooks_sysconfdir=" SLURMHOOKS_SYSCONFDIR,
+        "-X",
+        plugins,
+        "-m",
+        "slurmhooks.worker",
+        point->service,
+        NULL,
+    };
+    point->client = slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line});
+    if (!point->client)
+        log_error("the workers of [%s] cannot be started: its hooks do not run", point->section);
+    return reconfigures_to_nothing(point) ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
+void slurmhooks_point_stop(struct slurmhooks_point *point)
+{
+    if (point->client)
+        slurmhooks_client_stop(point->client);
+    point->client = NULL;
+}
+
+void slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason)
+{
+    unsigned id = 0;
+    char text[SLURMHOOKS_LINE_MAX];
+
+    if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0)
+        id = (unsigned)(uintptr_t)call;
+    log_error("error %08x: %s of %s: %s: %s", id, call->hook, call->whom, what, reason);
+    snprintf(text, sizeof(text),
+             "slurmhooks: the %s hooks did not answer (error %08x); please tell your administrators", call->hook, id);
+    if (call->tell)
+        call->tell(call->context, text);
+}
+
+/*
+ * Decide on a request that ended a worker, or that none has taken.
+ *
+ * A handler whose on_error is lenient is left out, and the others run again. Where it has taken all the time that there
+ * was, they cannot: the request passes only if no handler may refuse it for a bug.
+ *
+ * RET whether the request is to be sent again. OUT end: how it ends if not.
+ */
+static bool settle(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
+                   enum slurmhooks_result result, const struct slurmhooks_failure *failure, bool in_time,
+                   enum slurmhooks_end *end)
+{
+    *end = SLURMHOOKS_PASSED;
+    if (result == SLURMHOOKS_UNAVAILABLE && point->client && slurmhooks_client_accepts(point->client)) {
+        log_error("a request of %s was accepted without hooks ([%s] on_unavailable): %s", call->whom, point->section,
+                  failure->detail);
+    } else if (result != SLURMHOOKS_UNAVAILABLE && failure->lenient && (in_time || failure->all_lenient)) {
+        const char *what = in_time ? "the handler is left out (on_error)" : "accepted (on_error)";
+        slurmhooks_point_report(call, what, failure->detail);
+        return in_time;
+    } else {
+        *end = SLURMHOOKS_FAILED;
+        slurmhooks_point_report(call, call->failed, *failure->detail ? failure->detail : "there are no workers");
+    }
+    return false;
+}
+
+/* IN left_out, count: handlers that are not to run. RET false: the request is too large, or memory is short. */
+static bool pack(const struct slurmhooks_call *call, char (*left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count,
+                 struct slurmhooks_buffer *request)
+{
+    slurmhooks_begin(request, SLURMHOOKS_REQUEST);
+    call->pack(call->context, request);
+    for (unsigned i = 0; i < count; i++)
+        slurmhooks_put_text(request, SLURMHOOKS_LEFT_OUT_HANDLER, left_out[i]);
+    return slurmhooks_end(request, call->first, call->second, call->third);
+}
+
+/* Note that a handler is not to run again. On the heap: what a thread of slurmctld once used of its stack stays. */
+static bool leave_out(char (**left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count, const char *handler)
+{
+    char (*longer)[SLURMHOOKS_HANDLER_MAX] = realloc(*left_out, (count + 1) * sizeof(*longer));
+
+    if (!longer)
+        return false;
+    memcpy(longer[count], handler, sizeof(*longer));
+    *left_out = longer;
+    return true;
+}
+
+enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
+                                          void **answer, size_t *size)
+{
+    char (*left_out)[SLURMHOOKS_HANDLER_MAX] = NULL;
+    struct slurmhooks_client *client = point->client;
+    int64_t deadline = client ? slurmhooks_client_deadline(client, call->ms) : 0;
+    enum slurmhooks_end end = SLURMHOOKS_FAILED;
+    bool again = true;
+
+    for (unsigned count = 0; again; count++) {
+        struct slurmhooks_failure failure = {0};
+        struct slurmhooks_buffer request;
+        enum slurmhooks_result result = SLURMHOOKS_UNAVAILABLE;
+
+        if (!pack(call, left_out, count, &request)) {
+            slurmhooks_point_report(call, call->failed,
+                                    "the request is larger than a message can be, or there is no memory");
+            break;
+        }
+        if (client)
+            result = slurmhooks_client_exchange(client, request.data, request.size, deadline, call->query,
+                                                call->context, answer, size, &failure);
+        free(request.data);
+        if (result == SLURMHOOKS_OK) {
+            end = SLURMHOOKS_ANSWERED;
+            break;
+        }
+        bool in_time = count < MOST_LEFT_OUT && client && slurmhooks_client_left(deadline) > 0;
+        again = settle(point, call, result, &failure, in_time, &end);
+        if (again && !leave_out(&left_out, count, failure.handler)) {
+            slurmhooks_point_report(call, call->failed, "there is no memory");
+            end = SLURMHOOKS_FAILED;
+            break;
+        }
+    }
+    free(left_out);
+    return end;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "slurmctld/queries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurmctld/pages.h"
+
+/* As What and Fact of slurmhooks/wire/message.py. */
+enum what { MEMBER = 1, ROW, PAGE, FACT };
+enum fact {
+    USER_NAME = 1,
+    DEFAULT_ACCOUNT,
+    DEFAULT_QOS,
+    ASSOC_COMMENT,
+    ASSOC_QOS,
+    QOS_PRIORITY,
+    CLUSTER_NAME,
+    JOB_SCRIPT
+};
+/* As STRUCTS of native/generate/tables.py: what a request may have. */
+enum table { JOB, RECORD };
+/* Statuses of a result. */
+enum status { FOUND, NOTHING };
+
+static bool member(struct slurmhooks_question *question)
+{
+    uint32_t table = question->header.second, number = question->header.third;
+    const void *object = table == JOB ? question->event->job_desc : question->event->record;
+
+    if (table > RECORD || table >= slurmhooks_tables.count || !object || number >= slurmhooks_tables.table[table].count)
+        return false;
+    slurmhooks_put_member(&question->result, table, number, object);
+    return true;
+}
+
+#ifdef SLURMHOOKS_SOURCE
+
+#include "config.h"
+#include "slurm/slurm.h"
+#include "src/common/slurm_xlator.h"
+#include "src/slurmctld/locks.h"
+#include "src/slurmctld/slurmctld.h"
+
+#include "slurmctld/users.h"
+
+uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
+{
+    (void)sender;
+    return ((const job_record_t *)record)->user_id;
+}
+
+static const slurmctld_lock_t READ_LOCKS = {.conf = READ_LOCK, .job = READ_LOCK, .node = READ_LOCK, .part = READ_LOCK};
+
+static void lock(struct slurmhooks_event *event)
+{
+    lock_slurmctld(READ_LOCKS);
+    event->record = event->job_id ? find_job_record(event->job_id) : NULL;
+}
+
+static void unlock(struct slurmhooks_event *event)
+{
+    event->record = NULL;
+    unlock_slurmctld(READ_LOCKS);
+}
+
+static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+    /* An update is sent by who changes the job, so only a submission's identity is its owner's. */
+    if (event->job_desc && !event->modify && user_id == event->owner)
+        return ((job_desc_msg_t *)event->job_desc)->id;
+#else
+    (void)event, (void)user_id;
+#endif
+    return NULL;
+}
+
+/* The batch script of a job, from slurmctld's state folder. RET to be freed, NULL if there is none */
+static char *script_of(uint32_t job_id)
+{
+    job_record_t *job = find_job_record(job_id);
+    buf_t *buffer = job ? get_job_script(job) : NULL;
+    char *text = buffer && buffer->head && buffer->head[0] ? strdup(buffer->head) : NULL;
+
+    FREE_NULL_BUFFER(buffer);
+    return text;
+}
+
+static bool fact(struct slurmhooks_question *question)
+{
+    uint32_t user_id = question->header.third;
+    size_t position = sizeof(question->header);
+    char *first = NULL, *second = NULL, *text = NULL;
+
+    if (slurmhooks_next_text(question, &position, &first))
+        slurmhooks_next_text(question, &position, &second);
+    switch (question->header.second) {
+    case USER_NAME: text = slurmhooks_user_name(identity_of(question->event, user_id), user_id); break;
+    case DEFAULT_ACCOUNT: text = slurmhooks_default_account(user_id); break;
+    case DEFAULT_QOS: text = slurmhooks_default_qos(user_id, first, second); break;
+    case ASSOC_COMMENT: text = slurmhooks_assoc_comment(user_id, first, second); break;
+    case ASSOC_QOS: text = slurmhooks_assoc_qos(user_id, first, second); break;
+    case QOS_PRIORITY: {
+        int64_t priority = first ? slurmhooks_qos_priority(first) : -1;
+        if (priority >= 0)
+            slurmhooks_put(&question->result, 0, &priority, sizeof(priority));
+        return true;
+    }
+    case CLUSTER_NAME: text = strdup(slurmhooks_cluster_name()); break;
+    case JOB_SCRIPT: text = script_of(user_id); break;
+    default: return false;
+    }
+    if (text)
+        slurmhooks_put_text(&question->result, 0, text);
+    free(text);
+    return true;
+}
+
+#else
+
+uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
+{
+    (void)record;
+    return sender;
+}
+
+static void lock(struct slurmhooks_event *event)
+{
+    (void)event;
+}
+
+static void unlock(struct slurmhooks_event *event)
+{
+    (void)event;
+}
+
+#endif
+
+static bool serve(struct slurmhooks_question *question)
+{
+    switch (question->header.first) {
+    case MEMBER: return member(question);
+#ifdef SLURMHOOKS_SOURCE
+    case ROW: return slurmhooks_answer_row(question);
+    case PAGE: return slurmhooks_answer_page(question);
+    case FACT: return fact(question);
+#endif
+    default: return false;
+    }
+}
+
+bool slurmhooks_answer_query(void *context, const void *data, size_t size, void **answer, size_t *answer_length)
+{
+    struct slurmhooks_question question = {.event = context, .data = data, .size = size};
+
+    if (!slurmhooks_open(data, size, SLURMHOOKS_QUERY, &question.header))
+        return false;
+    slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
+    bool made_sense = serve(&question);
+    bool empty = question.result.size == sizeof(struct slurmhooks_header);
+    if (!slurmhooks_end(&question.result, empty ? NOTHING : FOUND, question.next, 0) || !made_sense) {
+        free(question.result.data);
+        return false;
+    }
+    *answer = question.result.data;
+    *answer_length = question.result.size;
+    return true;
+}
+
+bool slurmhooks_answer_with_locks(void *context, const void *data, size_t size, void **answer, size_t *answer_length)
+{
+    lock(context);
+    bool made_sense = slurmhooks_answer_query(context, data, size, answer, answer_length);
+    unlock(context);
+    return made_sense;
+}

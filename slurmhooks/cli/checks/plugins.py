@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tell whether slurmctld loads the plugins, besides job_submit's, that have handlers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from slurmhooks import slurm_conf
+from slurmhooks.registry import Registry
+
+
+class Plugin(NamedTuple):
+    """A plugin of slurmctld.
+
+    Attributes:
+        hooks: that it calls.
+        file: in the PluginDir.
+        key: of slurm.conf, which has to name it.
+        name: how that names it.
+        default: what the key stands for when it is missing, if it takes several names; None: it takes one.
+    """
+
+    hooks: tuple[str, ...]
+    file: str
+    key: str
+    name: str
+    default: str | None = None
+
+
+PLUGINS = (
+    Plugin(("priority",), "site_factor_python.so", "PrioritySiteFactorPlugin", "site_factor/python"),
+    Plugin(("controller_prolog", "controller_epilog"), "prep_python.so", "PrEpPlugins", "prep/python", "prep/script"),
+)
+
+
+def never_called(registry: Registry, sysconfdir: Path, folder: Path | None) -> list[str]:
+    """Return what keeps slurmctld from calling handlers, each with what is to be changed.
+
+    Args:
+        registry: the handlers of the site.
+        sysconfdir: where slurm.conf is.
+        folder: where the plugins are; None if they are not installed.
+    """
+    conf = sysconfdir / "slurm.conf"
+    found = []
+    for plugin in PLUGINS:
+        labels = [f"{handler.label} of hook.{name}" for name in plugin.hooks for handler in registry.handlers(name)]
+        if not labels:
+            continue
+        line = _line(plugin, slurm_conf.value(str(conf), plugin.key))
+        if line is not None:
+            found.append(f"{conf}: Slurm never calls handler {labels[0]}: it needs the line {line}")
+        if folder is not None and not (folder / plugin.file).exists():
+            found.append(
+                f"{folder / plugin.file}: not there, so Slurm never calls handler {labels[0]}: run 'slurmhooks install'"
+                " again"
+            )
+        if "priority" in plugin.hooks and slurm_conf.value(str(conf), "PriorityType") == "priority/basic":
+            found.append(
+                f"{conf}: Slurm never calls handler {labels[0]}: it needs the line PriorityType=priority/multifactor"
+            )
+    return found
+
+
+def _line(plugin: Plugin, value: str | None) -> str | None:
+    """Return the line that slurm.conf needs; None if it is there."""
+    names: Sequence[str] = [name.strip() for name in (value or plugin.default or "").split(",") if name.strip()]
+    kind, _, short = plugin.name.partition("/")
+    if any(name.removeprefix(f"{kind}/") == short for name in names):
+        return None
+    return f"{plugin.key}={','.join([*names, plugin.name]) if plugin.default is not None else plugin.name}"

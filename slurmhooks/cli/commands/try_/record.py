@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`try priority`, `try controller_prolog`, `try controller_epilog`: run a job through handlers without Slurm."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from slurmhooks.cli.commands.try_ import job_submit
+from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
+from slurmhooks.testing import FakeRecord, run
+from slurmhooks.testing.job_submit import RELEASE
+
+
+def _command(hook: str, what: str) -> click.Command:
+    """Return the command for a hook whose handlers see the record of a job."""
+    text = f"Run {what} through the handlers of {hook}.\n\nRECORD is a JSON object of the job's fields by name."
+
+    @click.command(hook, help=text)
+    @click.argument("record", type=FILE)
+    @click.option("--release", callback=job_submit.release_of, help="Of Slurm, such as 24.11: decides its fields.")
+    @common
+    def command(record: Path, release: str | None, sysconfdir: Path, files: tuple[Path, ...], in_json: bool) -> None:
+        try:
+            job = FakeRecord(release=release or RELEASE, **job_submit.read_file(record))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise click.UsageError(str(error)) from error
+        before = job.site_factor
+        registry = load(sysconfdir, files)
+        notes = [] if registry.handlers(hook) else [f"no handler of hook.{hook}: Slurm goes on as without it"]
+        result = run(registry, hook, record=job)
+        changes: dict[str, Any] = {name: (before, value) for name, value in result.changes.items()}
+        if in_json:
+            click.echo(job_submit.as_json(result, changes, notes))
+        else:
+            job_submit.show(result, changes, notes)
+        sys.exit(0 if result.accepted else 1)
+
+    return command
+
+
+COMMANDS = (
+    _command("priority", "a waiting job"),
+    _command("controller_prolog", "a job that is about to start"),
+    _command("controller_epilog", "a job that has ended"),
+)

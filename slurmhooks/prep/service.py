@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What workers serve for PrEp: a job that starts, or has ended. Nobody holds slurmctld's locks meanwhile."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.job_submit import source
+from slurmhooks.job_submit.source import Asking, Views
+from slurmhooks.log import log
+from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
+from slurmhooks.slurmctld.service import PointService, load_point, log_each
+from slurmhooks.values import text_from_c
+from slurmhooks.wire.message import VARIABLES, MessageError, answer, read_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmhooks.registry import Registry
+    from slurmhooks.watch import Watch
+    from slurmhooks.wire.tables import Tables
+    from slurmhooks.worker.service import Query, Settings
+
+HOOKS = ("controller_prolog", "controller_epilog")
+"""Hooks by their numbers in a request."""
+
+
+class Service(PointService):
+    """Handlers of controller_prolog and controller_epilog."""
+
+    def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
+        """Keep the handlers; tests have views of their own."""
+        super().__init__(tables, registry, settings)
+        self._views = Views(tables) if views is None else views
+
+    def handle(self, request: bytes, query: Query) -> bytes:
+        """Run the handlers of a request and return the answer.
+
+        Raises:
+            MessageError: it is damaged, or comes from another build.
+        """
+        message, items, left_out = self._open(request, len(HOOKS))
+        hook = HOOKS[message.first]
+        asking = source.current = Asking(self._tables, query)
+        arguments: dict[str, Any] = {"environment": _environment(dict(items))}
+        views = {name: self._argument(name, asking, items) for name in self._registry.wanted(hook) & PRIVATE_ARGUMENTS}
+        try:
+            outcome = self._call(hook, arguments | views, None, left_out)
+        finally:
+            for view in views.values():
+                view.close()
+        for text in self._messages:
+            log_each(log.info, hook, text)
+        code = 0 if outcome.passed else self._number(outcome.code)
+        reason = None if outcome.text is None else outcome.text.encode()
+        return answer(self._tables["job"], code, reason).encode(self._tables)
+
+    def _argument(self, name: str, asking: Asking, items: list[tuple[int, bytes]]) -> Any:
+        if name != "record":
+            return self._views.table(name, asking)
+        place = self._tables.place("record")
+        value = dict(items).get(place)
+        if value is None:
+            raise MessageError("a job without its record")
+        return self._views.record(asking.struct(place, value))
+
+
+def _environment(items: dict[int, bytes]) -> Mapping[str, str]:
+    """Return the variables that PrologSlurmctld and EpilogSlurmctld have."""
+    pairs = (text_from_c(raw).partition("=") for raw in read_texts(items.get(VARIABLES, b"")))
+    return MappingProxyType({name: value for name, _, value in pairs})
+
+
+def load(watch: Watch) -> Service:
+    """Load what the configuration names; the function that slurmctld's plugin names to the supervisor.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        LoadError: a hook file is, or needs what this build does not have.
+    """
+    return Service(*load_point(watch, "prep", HOOKS))

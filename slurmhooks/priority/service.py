@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What workers serve for site_factor: the values of one new job, or of a batch of waiting ones.
+
+Of a batch slurmctld sends only the members that handlers have read before, which keeps its locks short. A field that
+was not sent is asked for, and the answer says that its member is to be sent from then on.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks import dispatch
+from slurmhooks.errors import HandlerError, StaleHandleError
+from slurmhooks.job_submit import source
+from slurmhooks.job_submit.binding import bind
+from slurmhooks.job_submit.fields import RecordFields
+from slurmhooks.job_submit.model import Record
+from slurmhooks.job_submit.rows import Computed, release_of, rows
+from slurmhooks.job_submit.source import Asking, Struct, Views
+from slurmhooks.log import log
+from slurmhooks.slurmctld.service import PointService, load_point, watched
+from slurmhooks.values import NO_VAL
+from slurmhooks.wire.message import MEMBERS, Message, MessageError, Type
+from slurmhooks.wire.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable
+
+    from slurmhooks.outcome import Outcome
+    from slurmhooks.registry import Handler, Registry
+    from slurmhooks.watch import Watch
+    from slurmhooks.wire.tables import Tables
+    from slurmhooks.worker.service import Query, Settings
+
+HOOKS = ("priority",)
+VALUES, USED_MEMBERS = 0, 1
+"""Tags of an answer, as in native/site_factor/calculation.c: a value for each job, and the members to send of jobs."""
+KEEP = NO_VAL[32]
+"""The value of a job that keeps the one that it has."""
+MOST_FAILURES = 10
+"""How many jobs of a batch may fail until the others keep their values: a bug that they all meet must not fill the
+log."""
+_encode = rows(RecordFields)["site_factor"].encoder((0, 0))  # the same in all releases
+
+
+class Service(PointService):
+    """Handlers of priority.
+
+    Attributes:
+        failure: how a handler last failed; None: none has.
+    """
+
+    def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
+        """Keep the handlers; tests have views of their own."""
+        super().__init__(tables, registry, settings)
+        self._views = Views(tables) if views is None else views
+        self._selections: dict[tuple[int, ...], tuple[Table, type[Record]]] = {}
+        self._used: set[int] = set()
+        self.failure: Outcome | None = None
+
+    def handle(self, request: bytes, query: Query) -> bytes:
+        """Return the values of the jobs of a request.
+
+        Raises:
+            MessageError: it is damaged, or comes from another build.
+        """
+        _, items, left_out = self._open(request, len(HOOKS))
+        asking = source.current = Asking(self._tables, query)
+        sent = next((value for tag, value in items if tag == MEMBERS), None)
+        structs = [(tag, value) for tag, value in items if tag != MEMBERS]
+        if sent is None:
+            views = [self._views.record(asking.struct(tag, value)) for tag, value in structs]
+        else:
+            views = self._selected(asking, sent, [value for _, value in structs])
+        wanted = self._registry.wanted("priority") - {"record"}
+        tables = {name: self._views.table(name, asking) for name in wanted}
+        try:
+            values = self._values(views, tables, left_out)
+        finally:
+            for view in views:
+                view.close()
+            for table in tables.values():
+                table.close()
+        answer = [(VALUES, array("I", values).tobytes())]
+        if sent is not None:
+            answer.append((USED_MEMBERS, array("I", sorted(self._used)).tobytes()))
+        return Message(Type.ANSWER, items=tuple(answer)).encode(self._tables)
+
+    def _selected(self, asking: Asking, sent: bytes, structs: list[bytes]) -> list[Record]:
+        """Return the views of jobs of which only some members were sent."""
+        places = array("I", sent)
+        self._used.update(places)
+        found = self._selections.get(tuple(places))
+        if found is None:
+            found = self._selections[tuple(places)] = self._select(places)
+        table, view = found
+        return [view(Struct(table, data, asking)) for data in structs]
+
+    def _select(self, places: Iterable[int]) -> tuple[Table, type[Record]]:
+        """Return the table of some members, and the class of its structs."""
+        whole = self._tables["record"]
+        try:
+            table = Table("record", tuple(whole.members[place] for place in places))
+        except IndexError:
+            raise MessageError("a member that does not exist") from None
+        view = bind(_Selected, table, self._tables.release)
+        view.__name__ = Record.__name__  # as messages call it
+        view._ask = self._ask
+        return table, view
+
+    def _ask(self, view: Record, name: str) -> Any:
+        """Return a field whose member was not sent, and have it sent from now on.
+
+        Raises:
+            AttributeError: there is no such field.
+            StaleHandleError: the job has ended meanwhile.
+        """
+        asking, job_id = view._struct.asking, view.job_id
+        assert asking is not None
+        assert job_id is not None
+        whole = asking.row("record", job_id)
+        if whole is None:
+            raise StaleHandleError(f"the job of record.{name} has ended")
+        value = getattr(self._views.record(whole), name)
+        table, row = self._tables["record"], rows(RecordFields)[name]
+        if not isinstance(row, Computed):
+            member = row.member(release_of(self._tables.release), table.places)
+            assert member is not None
+            place, pointer, _ = table.index[member]
+            self._used |= {place} if pointer is None else {place, pointer}
+        return value
+
+    def _values(self, views: list[Record], tables: dict[str, Any], left_out: Container[bytes | None]) -> list[int]:
+        """Return the raw value of each job: the sum of what handlers return, where none of them fails."""
+        sums: list[int | None] = [None] * len(views)
+        failed: set[int] = set()
+        for handler in watched(self._registry.handlers("priority"), left_out):
+            self._add(handler, views, tables, sums, failed)
+        return [KEEP if value is None or job in failed else _raw(value) for job, value in enumerate(sums)]
+
+    def _add(
+        self,
+        handler: Handler,
+        views: list[Record],
+        tables: dict[str, Any],
+        sums: list[int | None],
+        failed: set[int],
+    ) -> None:
+        """Add what a handler returns for each job."""
+        returned: list[int | None] = []
+        take = _taker(returned)
+        arguments = dict(tables)
+        failures = 0
+        for job, view in enumerate(views):
+            if job in failed:
+                continue
+            arguments["record"] = view
+            outcome = dispatch.run((handler,), arguments, None, take)
+            if returned:
+                value = returned.pop()
+                if value is not None:
+                    sums[job] = (sums[job] or 0) + value
+                continue
+            if not outcome.passed:
+                self.failure = outcome
+                failed.add(job)
+            failures += 1
+            if failures == MOST_FAILURES:
+                left = len(views) - job - 1
+                text = "handler %s failed for %d jobs: it is not called for the other %d"
+                log.error(text, handler.label, failures, left)
+                if not handler.lenient:
+                    failed.update(range(job + 1, len(views)))
+                return
+
+
+def _raw(value: int) -> int:
+    """Return a sum as slurmctld stores it; with one that does not fit, a job keeps what it has."""
+    try:
+        raw: int = _encode(value)
+    except ValueError as error:
+        log.error("the sum of what priority handlers return does not fit: %s", error)
+        return KEEP
+    return raw
+
+
+class _Selected(Record):
+    """A record of which slurmctld has sent some members."""
+
+    __slots__ = ()
+    _ask: Callable[[Record, str], Any]
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return list(rows(cls))
+
+    def _explain(self, name: str) -> Any:
+        if name in self._missing:
+            return type(self)._ask(self, name)
+        return super()._explain(name)
+
+
+def _taker(returned: list[int | None]) -> Callable[[object], Exception | None]:
+    """Return what takes a handler's number."""
+
+    def take(result: object) -> Exception | None:
+        if result is not None:
+            if not isinstance(result, int) or isinstance(result, bool):
+                return HandlerError(f"a handler of hook.priority returns an int or None; this one returned {result!r}")
+            try:
+                _encode(result)
+            except ValueError as error:
+                return error
+        returned.append(result)
+        return None
+
+    return take
+
+
+def load(watch: Watch) -> Service:
+    """Load what the configuration names; the function that slurmctld's plugin names to the supervisor.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        LoadError: a hook file is, or needs what this build does not have.
+    """
+    return Service(*load_point(watch, "priority", HOOKS))

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the services of all plugins of slurmctld share (slurmhooks.worker.service): how they load, and run handlers."""
+
+from __future__ import annotations
+
+from _thread import get_ident
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks import dispatch
+from slurmhooks.errors import LoadError
+from slurmhooks.log import log
+from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
+from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, decode, read_text
+from slurmhooks.wire.tables import TableError, installed
+from slurmhooks.worker import process
+from slurmhooks.worker.channel import ALL_LENIENT, LENIENT, on_page
+from slurmhooks.worker.service import Settings, load_site
+from slurmhooks.worker.worker import doing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Generator
+    from pathlib import Path
+
+    from slurmhooks.config import Config
+    from slurmhooks.loader import Source
+    from slurmhooks.outcome import Outcome
+    from slurmhooks.registry import Handler, Registry
+    from slurmhooks.watch import Watch
+    from slurmhooks.wire.message import Message
+    from slurmhooks.wire.tables import Tables
+
+
+class PointService:
+    """Handlers of one plugin, loaded from one set of files.
+
+    Attributes:
+        settings: see slurmhooks.worker.service.
+    """
+
+    def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
+        """Keep the handlers."""
+        self.settings = settings
+        self._tables = tables
+        self._registry = registry
+        self._messages: list[str] = []
+        self._calling = 0  # the thread of the running call
+
+    def start(self) -> None:
+        """Take what handlers say to users.
+
+        Raises:
+            LoadError: a handler failed that runs when a worker starts, which ends the worker.
+        """
+        process.log_to_stderr(self._user)
+
+    def stop(self) -> None:
+        """Clean up."""
+
+    def _user(self, text: str) -> None:
+        """Keep a message for the user of the running call.
+
+        A thread that a handler started may outlive its call, and the user of the next call must not read what it says.
+        """
+        if get_ident() == self._calling:
+            self._messages.append(text)
+        else:
+            log_each(log.info, "no user waits for this", text)
+
+    def _texts(self, outcome: Outcome) -> list[str]:
+        """Return what the last call has to say to its user."""
+        return [*self._messages, *([outcome.text] if outcome.text else [])]
+
+    def _call(
+        self, hook: str, arguments: dict[str, Any], view: Any = None, left_out: Container[bytes | None] = ()
+    ) -> Outcome:
+        """Run the handlers of a hook in a call of its own."""
+        self._messages.clear()
+        self._calling = get_ident()
+        try:
+            with closing(watched(self._registry.handlers(hook), left_out)) as handlers:
+                return dispatch.run(handlers, arguments, view)
+        finally:
+            self._calling = 0
+
+    def _without_user(self, hook: str) -> None:
+        """Run handlers in a call that no user waits for: what they say to one goes to the log."""
+        outcome = self._call(hook, {})
+        for text in self._texts(outcome):
+            log_each(log.info if outcome.passed else log.error, hook, text)
+        if not outcome.passed:
+            raise LoadError([f"a {hook} handler failed: {outcome.text}"])
+
+    def _open(self, request: bytes, hooks: int) -> tuple[Message, list[tuple[int, bytes]], set[bytes | None]]:
+        """Return a request, its structs, and the handlers that it leaves out.
+
+        Args:
+            request: the message.
+            hooks: how many hooks the plugin has; the request's first number is one of them.
+
+        Raises:
+            MessageError: it is damaged, or comes from another build.
+        """
+        message = decode(request, self._tables)
+        if message.type != Type.REQUEST or not message.items or message.first >= hooks:
+            raise MessageError("not a request")
+        structs = [(tag, value) for tag, value in message.items if tag != LEFT_OUT_HANDLER]
+        return message, structs, {read_text(value) for tag, value in message.items if tag == LEFT_OUT_HANDLER}
+
+    def _number(self, code: str | int | None) -> int:
+        """Return the number of a code; the general one if this release does not know it. Never success."""
+        known = self._tables.constants["ESLURM"]
+        if isinstance(code, str):
+            if code not in known:
+                log.error("Reject(code=%r): this release of Slurm has no such code", code)
+            code = known.get(code)
+        return int(code) if code else known["SLURM_ERROR"]
+
+
+def watched(handlers: tuple[Handler, ...], left_out: Container[bytes | None]) -> Generator[Handler]:
+    """Say which handler runs, for the process that may have to end it.
+
+    Args:
+        handlers: of one hook.
+        left_out: as status pages have them, the names of those that are not to run. They ended a worker that may have
+            had other files: what must not fail is not left out.
+    """
+    every = ALL_LENIENT if all(handler.lenient for handler in handlers) else 0
+    try:
+        for handler in handlers:
+            if not handler.lenient or on_page(handler.label) not in left_out:
+                doing(handler.label, every | (LENIENT if handler.lenient else 0), handler.timeout)
+                yield handler
+    finally:
+        # Also after a refusal: what ends the worker from here on must not count as the handler's own end.
+        doing("")
+
+
+def log_each(write: Callable[..., None], what: str, text: str) -> None:
+    """Write each line of a text to the log."""
+    for line in text.split("\n"):
+        write("%s: %s", what, line)
+
+
+def load_point(
+    watch: Watch,
+    section: str,
+    hooks: tuple[str, ...],
+    others: tuple[str, ...] = (),
+    scripts: Callable[[Config, Path], list[Source]] | None = None,
+) -> tuple[Tables, Registry, Settings]:
+    """Load the handlers of one plugin.
+
+    Args:
+        watch: see slurmhooks.worker.service.
+        section: of the configuration.
+        hooks: that requests are for.
+        others: hooks that run without a request.
+        scripts: see load_site.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        LoadError: a hook file is, or needs what this build does not have.
+    """
+    tables = _tables()
+    read, registry = load_site(watch, lambda registry: _check(registry, tables, hooks), scripts, (*hooks, *others))
+    settings = Settings.of(getattr(read, section))
+    for handler in (handler for hook in hooks for handler in registry.handlers(hook)):
+        if handler.timeout is not None and handler.timeout > settings.timeout:
+            log.error(
+                "%s: handler %s: timeout=%g is never reached: [%s] timeout = %g ends it before",
+                *(handler.where, handler.label, handler.timeout, section, settings.timeout),
+            )
+    return tables, registry, settings
+
+
+def _tables() -> Tables:
+    """Return the tables of the plugin that this process serves.
+
+    Raises:
+        LoadError: they cannot be read, or nobody serves a plugin here.
+    """
+    try:
+        tables = installed()
+    except TableError as error:
+        raise LoadError([str(error)]) from None
+    if tables is None:
+        raise LoadError(["the folder of the plugin is not known: slurmctld's plugin has to start this process"])
+    return tables
+
+
+def _check(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list[str]:
+    """Return the handlers that this build cannot serve, each with the way to have them served."""
+    if "record" in tables:
+        return []
+    return [
+        f"{handler.where}: handler {handler.label} takes {', '.join(missing)}: {NEEDS_SOURCES}"
+        for hook in hooks
+        for handler in registry.handlers(hook)
+        if (missing := sorted(PRIVATE_ARGUMENTS.intersection(handler.names)))
+    ]

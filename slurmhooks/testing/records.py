@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Jobs that slurmctld knows, on their way through the workers of priority and PrEp as in production."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.job_submit.fields import LISTS
+from slurmhooks.job_submit.number_rows import NICE_OFFSET
+from slurmhooks.job_submit.source import Views
+from slurmhooks.outcome import Outcome
+from slurmhooks.prep import service as prep
+from slurmhooks.priority import service as priority
+from slurmhooks.testing.job_submit import FakeRecord
+from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
+from slurmhooks.testing.tables import code_of, tables_of
+from slurmhooks.values import text_to_c
+from slurmhooks.wire.message import VARIABLES, Message, Type, decode, read_answer, texts_value
+from slurmhooks.worker.service import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmhooks.registry import Registry
+    from slurmhooks.testing.job_submit import FakeTable
+    from slurmhooks.wire.tables import Tables
+
+HOOKS = (*priority.HOOKS, *prep.HOOKS)
+"""The hooks whose handlers see the record of one job."""
+
+
+def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Outcome, dict[str, Any]]:
+    """Run the handlers of one of these hooks.
+
+    Args:
+        registry: has them.
+        hook: its name.
+        given: the arguments of :func:`slurmhooks.testing.run`.
+
+    Returns:
+        what happened; and of priority the site factor, if the job gets one.
+    """
+    record: FakeRecord = given["record"] if given["record"] is not None else FakeRecord()
+    tables = tables_of(record._release)
+    records = {table: fake_table(name, given[name], record._release) for name, table in LISTS.items()}
+    views = _views(tables, record, records["record"])
+    query = FakeSlurmctld(tables, records)
+    items = [(tables.place("record"), record._struct.data)]
+    if hook in priority.HOOKS:
+        rating = priority.Service(tables, registry, Settings(), views)
+        request = Message(Type.REQUEST, items=tuple(items)).encode(tables)
+        (value,) = array("I", decode(rating.handle(request, query), tables).items[0][1])
+        outcome = rating.failure or Outcome(passed=True)
+        return outcome, {} if value == priority.KEEP else {"site_factor": value - NICE_OFFSET}
+    variables = [text_to_c(name, f"{name}={value}") for name, value in (given["environment"] or {}).items()]
+    items.append((VARIABLES, texts_value(variables)))
+    request = Message(Type.REQUEST, prep.HOOKS.index(hook), items=tuple(items)).encode(tables)
+    service = prep.Service(tables, registry, Settings(), views)
+    answer = read_answer(tables["job"], decode(service.handle(request, query), tables))
+    text = None if answer.text is None else answer.text.decode()
+    return Outcome(passed=not answer.code, code=code_of(answer.code) if answer.code else None, text=text), {}
+
+
+def _views(tables: Tables, record: FakeRecord, jobs: FakeTable) -> Views:
+    """Return the classes that handlers see, with what a test has given for fields that are no members."""
+    known: dict[Any, Any] = {key: struct.facts for key, struct in jobs.structs.items()}
+    struct: Any = record._struct
+    known.setdefault(record.job_id, struct.facts)
+    of_record = {name: (lambda view, name=name: known[view.job_id].get(name)) for name in ("script", "user_name")}
+    return Views(tables, {}, of_record)

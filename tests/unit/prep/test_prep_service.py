@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What workers answer when a job starts and when it ends."""
+
+from pathlib import Path
+
+import pytest
+
+from slurmhooks import loader
+from slurmhooks.prep.service import Service
+from slurmhooks.testing import FakeRecord, run
+from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.message import VARIABLES, Message, Type, decode, read_answer, texts_value
+from slurmhooks.wire.tables import Tables
+from slurmhooks.worker.service import Settings
+
+HOOKS = """
+from slurmhooks import Reject, hook, log
+
+@hook.controller_prolog
+def starts(record, environment, jobs):
+    log.user("%s %s", record.name, environment["SLURM_JOB_USER"])
+    try:
+        environment["SLURM_JOB_USER"] = "root"
+    except TypeError:
+        pass
+    if record.job_id in jobs and jobs[record.job_id].user_id == 0:
+        raise Reject("not for root", code=7)
+
+@hook.controller_epilog
+def ends(environment):
+    if environment["SLURM_JOB_EXIT_CODE2"] != "0:0":
+        raise ValueError(environment["SLURM_JOB_EXIT_CODE2"])
+"""
+
+
+@pytest.fixture
+def hooks(tmp_path: Path) -> Path:
+    """Return a hook file."""
+    file = tmp_path / "checks.py"
+    file.write_text(HOOKS)
+    return file
+
+
+def test_a_prolog_sees_the_job(hooks: Path) -> None:
+    """The record, the variables of PrologSlurmctld and the tables; a refusal has its code and text."""
+    job = FakeRecord(job_id=4, name="run", user_id=0)
+    environment = {"SLURM_JOB_USER": "alice"}
+    result = run(hooks, "controller_prolog", record=job, environment=environment)
+    assert (result.accepted, environment) == (True, {"SLURM_JOB_USER": "alice"})
+    result = run(hooks, "controller_prolog", record=job, environment=environment, jobs=[job])
+    assert (result.accepted, result.code, result.text) == (False, 7, "not for root")
+    assert result.user_messages == ["run alice"]
+
+
+def test_a_bug_fails_the_epilog(hooks: Path) -> None:
+    """An exception is logged with an id, which the text for the user names."""
+    assert run(hooks, "controller_epilog", environment={"SLURM_JOB_EXIT_CODE2": "0:0"}).accepted
+    result = run(hooks, "controller_epilog", environment={"SLURM_JOB_EXIT_CODE2": "0:9"})
+    assert not result.accepted
+    assert result.error_id is not None
+    assert result.error_id in str(result.text)
+
+
+def test_public_headers_are_enough_for_the_environment(hooks: Path) -> None:
+    """A build without Slurm's sources sends no record; handlers that take none run all the same."""
+    everything = tables_of("26.05")
+    tables = Tables("26.05.5", "public", everything.tables[:1], everything.constants)
+    service = Service(tables, loader.load([loader.Source(path=str(hooks))]), Settings())
+    items = ((VARIABLES, texts_value([b"SLURM_JOB_EXIT_CODE2=0:0"])),)
+    request = Message(Type.REQUEST, 1, items=items).encode(tables)
+    assert read_answer(tables["job"], decode(service.handle(request, bytes), tables)).code == 0

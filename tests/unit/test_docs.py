@@ -446,7 +446,7 @@ def test_array_limits_refuse() -> None:
     result = run(example("array_limits"), "job_submit", job=FakeJob(array_inx="0-3999999,0-3999999"))
     assert result.text == "a job array may have 1000 tasks, not 4000000"
     result = run(example("array_limits"), "job_submit", job=FakeJob(array_inx="nonsense"))
-    assert result.text == "not an array specification: 'nonsense'; 'nonsense' is no range of tasks"
+    assert result.text == "not an array specification: 'nonsense'; 'nonsense' is not a range of tasks"
 
 
 def test_comment_from_environment() -> None:

@@ -11,6 +11,7 @@ from slurmhooks.hook_specs import CONTEXTS, HOOKS
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
 from slurmhooks.testing import FakeSpank
+from slurmhooks.testing.spank import view_for
 from slurmhooks.values import ExitStatus
 
 CALLS = [
@@ -26,7 +27,7 @@ values = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"
 def view(context: str = "remote", callback: str | None = None, **keywords: Any) -> tuple[FakeSpank, Any]:
     """Return a stand-in, and the view that handlers get."""
     fake = FakeSpank(context, callback=callback, **keywords)
-    return fake, fake._view(fake.callback)
+    return fake, view_for(fake, fake.callback)
 
 
 def test_contexts_have_slurms_numbers() -> None:

@@ -15,9 +15,8 @@ replaced by stand-ins: :class:`FakeJob`, :class:`FakeRecord`, :class:`FakeSpank`
 A handler is a plain function, so a test may also import the file and call the handler with a stand-in.
 """
 
-from slurmhooks.testing.job_submit import (
-    FakeJob,
-    FakeRecord,
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord
+from slurmhooks.testing.job_tables import (
     FakeTable,
     fake_associations,
     fake_jobs,

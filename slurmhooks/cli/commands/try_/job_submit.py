@@ -19,7 +19,8 @@ from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
 from slurmhooks.cli.findings import shown
 from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run, sbatch
-from slurmhooks.testing.job_submit import MAKERS, RELEASE, FakeTable, missing_fields
+from slurmhooks.testing.job_submit import RELEASE, missing_fields
+from slurmhooks.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.values import UNLIMITED
 
 ENVIRONMENTS = ("environment", "spank_job_env")

@@ -134,8 +134,8 @@ class Request:
         return result, {name: _pair(before, name, value) for name, value in result.changes.items()}
 
     def _job(self) -> FakeJob:
-        made: FakeJob = self._fake(FakeJob, self.fields)
-        return made
+        job: FakeJob = self._fake(FakeJob, self.fields)
+        return job
 
     def _table(self, name: str, values: Any) -> FakeTable:
         if name not in MAKERS:

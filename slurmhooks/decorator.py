@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Handler = TypeVar("Handler", bound="Callable[..., None]")
     OnError = Literal["reject", "accept", "fail", "ignore"]
-    Context = Literal["local", "remote", "allocator", "slurmd", "job_script"]
+    Context = Literal["local", "remote", "allocator", "slurmd", "job_script", "salloc", "sbatch", "srun", "scrontab"]
 
 MARKS = "__slurmhooks__"
 """Name of the function attribute that holds the marks."""

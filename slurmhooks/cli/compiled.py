@@ -22,7 +22,7 @@ def text_of(loaded: loading.Loaded, record: build_record.BuildRecord, folder: Pa
     """
     # Another build may treat the same hook files differently.
     watched = [*loaded.watched, str(folder / build_record.CORE)]
-    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.scrun)
+    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.points)
 
 
 def slurm_number(version: str) -> int:

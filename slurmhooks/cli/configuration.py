@@ -68,12 +68,11 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
             Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why="Slurm finds the plugins")
         )
 
-    plugins = [
-        name.strip() for name in (slurm_conf.value(str(conf), "JobSubmitPlugins") or "").split(",") if name.strip()
-    ]
-    present = any(name.removeprefix("job_submit/") == "python" for name in plugins)
-    line = "JobSubmitPlugins=" + ",".join(plugins if present else [*plugins, "python"])
-    needed.append(Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why="hook.job_submit"))
+    for point, key in (("job_submit", "JobSubmitPlugins"), ("cli_filter", "CliFilterPlugins")):
+        plugins = [name.strip() for name in (slurm_conf.value(str(conf), key) or "").split(",") if name.strip()]
+        present = any(name.removeprefix(f"{point}/") == "python" for name in plugins)
+        line = f"{key}=" + ",".join(plugins if present else [*plugins, "python"])
+        needed.append(Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why=f"hook.{point}"))
 
     plugstack = _plugstack(sysconfdir, root)
     lines = _spank_lines(plugstack, root)

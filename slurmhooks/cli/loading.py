@@ -7,23 +7,27 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
 from slurmhooks.cli import configuration
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.manifest import Line, Scrun
+from slurmhooks.manifest import Line, Point
 from slurmhooks.paths import has_magic, matches
 from slurmhooks.registry import Registry
 from slurmhooks.spank.options import Names, too_many
+
+if TYPE_CHECKING:
+    from slurmhooks.lua.library import Lua
 
 
 class Loaded:
     """Everything that the daemons of a site would load.
 
     Attributes:
-        registry: the handlers of the files that slurmhooks.toml names, for job_submit and scrun.
+        registry: the handlers of the files that slurmhooks.toml names, for all points but SPANK.
         lines: the lines of plugstack.conf with their handlers, for SPANK.
-        scrun: the part of the configuration that scrun needs; None if the configuration is invalid.
+        points: the parts of the configuration that scrun and cli_filter need; none if the configuration is invalid.
         config_files: paths that must be readable for the handlers of slurmhooks.toml, each with the access: r for a
             file, rx for a folder that is listed.
         line_files: the same for each item of ``lines``.
@@ -38,7 +42,7 @@ class Loaded:
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
-        self.scrun: Scrun | None = None
+        self.points: list[Point] = []
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
         self.findings: list[str] = []
@@ -62,8 +66,7 @@ class Loaded:
         self._guard(partial(self._load_config, path))
         if os.getuid() == 0:
             trusted.guard(user)
-            own = None if self.scrun is None else self.scrun.script
-            for script in (str(path.with_name("scrun.lua")), own):
+            for script in (str(path.with_name("scrun.lua")), *(point.script for point in self.points)):
                 if script is not None and os.path.lexists(script):
                     self._guard(partial(trusted.check, script))
             trusted.guard()
@@ -100,7 +103,15 @@ class Loaded:
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
-        self.scrun = Scrun(sources, _log_words(read), script)
+        self.points = [Point("scrun", sources, _log_words(read), script)]
+        filters = Point("cli_filter", sources, _log_words(read))
+        if read.cli_filter.lua is not None:
+            from slurmhooks.lua import cli_filter
+
+            made = cli_filter.source(os.path.join(path.parent, read.cli_filter.lua), read.lua.version)
+            filters.sources = [made, *filters.sources]
+            filters.lua = self._lua(made.path).words
+            sources = [made, *sources]
         if read.job_submit.lua is not None:
             from slurmhooks.lua import job_submit
 
@@ -111,6 +122,8 @@ class Loaded:
             if left:
                 return
         self.registry = loader.load(sources, read.hooks.require)
+        filters.registry = self.registry
+        self.points.append(filters)
         self.notes += self.registry.notes
         self._watch_config(path, read, sources)
         self.config_files = _files(path, read, sources)
@@ -166,17 +179,27 @@ class Loaded:
 
         Scripts that fail to load are added to ``disabled``.
         """
-        from slurmhooks.lua import finding, library
         from slurmhooks.lua import spank as lua
+
+        found = self._lua(scripts[0].path)
+        extended = lua.extend(registry, scripts, plugstack.fails_on_error(args), found, self.disabled.append)
+        return found.words, extended
+
+    def _lua(self, script: str | None) -> "Lua":
+        """Return the Lua that a script runs on, and watch what it depends on.
+
+        Raises:
+            LoadError: there is none.
+        """
+        from slurmhooks.lua import finding, library
 
         self.watched.append(str(site.config_path()))
         try:
             lua_library = finding.find(site.lua_version())
         except library.NoLuaError as error:
-            raise LoadError([f"{scripts[0].path}: {error}"]) from error
+            raise LoadError([f"{script}: {error}"]) from error
         self.watched.append(lua_library.file)
-        extended = lua.extend(registry, scripts, plugstack.fails_on_error(args), lua_library, self.disabled.append)
-        return lua_library.words, extended
+        return lua_library
 
     def all_registries(self) -> list[Registry]:
         """Return the registries of the configuration and of each line."""

@@ -11,22 +11,18 @@ import posix
 
 import _slurmhooks_scrun as native
 
-from slurmhooks import dispatch, loader, site, trusted
+from slurmhooks import dispatch, embedded, site, trusted
 from slurmhooks.errors import ConfigError, LoadError, Reject, SlurmhooksError
-from slurmhooks.log import ERROR, VERBOSE, log
+from slurmhooks.log import ERROR, log
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.model import Container
 from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmhooks.loader import Source
+    from slurmhooks.embedded import Answer
     from slurmhooks.registry import Registry
     from slurmhooks.scrun.model import Ask
-
-    Answer = tuple[int, bytes | None, int]
 
 FAILED = -1
 """SLURM_ERROR, after which scrun cancels the job of the container."""
@@ -36,23 +32,7 @@ _job_env: dict[str, str] = {}
 """The job's environment, which scrun passes only to stage_in; the anchor process serves one container."""
 
 
-def _sink(level: int, text: str) -> None:
-    native.log(level, text.encode())
-
-
-def _user(text: str) -> None:
-    """Show a text to the user: lines of level error reach the terminal."""
-    for line in text.split("\n"):
-        native.log(ERROR, line.encode())
-
-
-def _record(text: str) -> None:
-    """Log a traceback for administrators: to syslog, and at a level that does not reach the user's terminal."""
-    _sink(VERBOSE, text)
-    native.syslog(text.encode())
-
-
-log.attach(_sink, _user, _record)
+embedded.attach(native, ERROR)  # scrun has no channel of its own to the user: errors reach the terminal
 
 
 def _caller(address: int) -> Ask:
@@ -98,7 +78,7 @@ def script() -> Answer:
         if posix.getuid() == 0:
             trusted.guard()
         try:
-            return 0, _bytes(site.scrun_script()), 0
+            return 0, _bytes(site.script_of("scrun")), 0
         except (ConfigError, LoadError) as error:
             return FAILED, _bytes("\n".join(error.findings)), 0
 
@@ -110,10 +90,7 @@ def _bytes(text: str | None) -> bytes | None:
 
 
 def _event(name: str, address: int, has_manifest: bool) -> Answer:
-    answer = dispatch.guarded(f"scrun {name}", lambda: _run(name, address, has_manifest), FAILED)
-    if answer[1] is not None:
-        log.user(answer[1].decode())
-    return answer[0], None, 0
+    return embedded.told(dispatch.guarded(f"scrun {name}", lambda: _run(name, address, has_manifest), FAILED))
 
 
 def _run(name: str, address: int, has_manifest: bool) -> Answer:
@@ -164,22 +141,5 @@ def _load(has_manifest: bool) -> Registry | None:
     """
     global _registry
     if _registry is None:
-        if posix.getuid() == 0:
-            trusted.guard()
-        try:
-            _registry = loader.load(*_sources(has_manifest))
-        except (ConfigError, LoadError) as error:
-            log.user(dispatch.report_findings(error.findings))
+        _registry = embedded.load("scrun", has_manifest)
     return _registry
-
-
-def _sources(has_manifest: bool) -> tuple[list[Source], Sequence[str]]:
-    """Return the hook files, and the required handlers."""
-    if has_manifest:
-        from slurmhooks import manifest
-
-        rows = manifest.read(None)
-        if rows is not None:
-            # 'slurmhooks compile' writes no manifest if a required handler is missing.
-            return manifest.sources(rows), ()
-    return site.sources()

@@ -10,11 +10,13 @@
 
 :func:`run` loads the file, runs the handlers of one hook and returns the result. The code that loads files, checks
 names and values, orders handlers, stages writes and treats bugs is the code that runs in Slurm. Only Slurm itself is
-replaced by stand-ins: :class:`FakeJob`, :class:`FakeRecord`, :class:`FakeSpank`, :class:`FakeContainer`, and tables.
+replaced by stand-ins: :class:`FakeJob`, :class:`FakeRecord`, :class:`FakeSpank`, :class:`FakeOptions`,
+:class:`FakeContainer`, and tables.
 
 A handler is a plain function, so a test may also import the file and call the handler with a stand-in.
 """
 
+from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord
 from slurmhooks.testing.job_tables import (
     FakeTable,
@@ -35,6 +37,7 @@ __all__ = [
     "FakeContainer",
     "FakeEvent",
     "FakeJob",
+    "FakeOptions",
     "FakeRecord",
     "FakeSpank",
     "FakeTable",

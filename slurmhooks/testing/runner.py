@@ -20,6 +20,7 @@ from slurmhooks.testing import jobcomp, records
 from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
+from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of
 from slurmhooks.testing.job_tables import FakeTable
 from slurmhooks.testing.scrun import FakeContainer
@@ -88,7 +89,10 @@ def run(
     event: Event | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
-    options: Mapping[str, str | bool] | None = None,
+    options: Mapping[str, str | bool] | FakeOptions | None = None,
+    offset: int = 0,
+    job_id: int | None = None,
+    step_id: int | None = None,
 ) -> Result:
     """Run the handlers of one hook, in order, and apply their writes if all of them pass.
 
@@ -110,8 +114,11 @@ def run(
         event: the event of job_start or job_end; by default ``FakeEvent()``.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
-        options: arguments of the options of SPANK that the file registers, by their names; True for an option without
-            an argument.
+        options: for SPANK, arguments of the options that the file registers, by their names; True for an option
+            without an argument. For cli_filter, the options of the command; by default ``FakeOptions()``.
+        offset: for cli_filter, the component of a heterogeneous job.
+        job_id: for cli_filter, the number of the job after the submission.
+        step_id: for cli_filter, the number of the step after the submission.
 
     Returns:
         the result. Afterwards ``job``, ``spank`` or ``container`` has the values that the handlers wrote.
@@ -141,16 +148,26 @@ def run(
         "event": event,
         "spank": spank,
         "container": container,
+        "offset": offset or None,
+        "job_id": job_id,
+        "step_id": step_id,
     }
     for name, value in given.items():
         if value is not None and name not in spec.arguments:
             raise TypeError(f"hook.{hook} has no argument {name!r}; it has: {', '.join(spec.arguments) or 'none'}")
-    if options and not hook.startswith("spank."):
-        raise TypeError(f"options are for SPANK; hook.{hook} has none")
+    if options and not hook.startswith(("spank.", "cli_filter.")):
+        raise TypeError(f"options are for SPANK and cli_filter; hook.{hook} has none")
+    if hook.startswith("cli_filter.") and (job or not isinstance(options, FakeOptions | None)):
+        raise TypeError(f"hook.{hook} takes options=FakeOptions(), which are its job, too")
     registry = _registry(source)
     captured = CapturedLog()
     with captured.capturing():
-        if hook.startswith("spank."):
+        if hook.startswith("cli_filter."):
+            made = options if isinstance(options, FakeOptions) else FakeOptions()
+            outcome, changes = _cli_filter(registry, hook, made, offset, job_id, step_id)
+        elif hook.startswith("spank."):
+            if isinstance(options, FakeOptions):
+                raise TypeError("FakeOptions are for cli_filter; options of SPANK are a dict")
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
@@ -162,7 +179,11 @@ def run(
             outcome, changes = _job_submit(registry, hook, given)
         else:
             outcome, changes = dispatch.run(registry.handlers(hook), {}), {}
-    if not isinstance(source, Registry) and not options and not registry.handlers(hook):
+    if (
+        not isinstance(source, Registry)
+        and (not options or isinstance(options, FakeOptions))
+        and not registry.handlers(hook)
+    ):
         others = dict.fromkeys(handler.spec.name for handler in registry.all_handlers())
         raise ValueError(f"no handler of hook.{hook} in {source}; it has handlers of: {', '.join(others) or 'nothing'}")
     return Result(
@@ -221,6 +242,21 @@ def _set_options(registry: Registry, options: Mapping[str, str | bool], context:
         if context in option.contexts:
             option.accept(value)
     return None
+
+
+def _cli_filter(
+    registry: Registry, hook: str, options: FakeOptions, offset: int, job_id: int | None, step_id: int | None
+) -> tuple[Outcome, dict[str, Any]]:
+    view = options._view()
+    before = options._state()
+    handlers = [handler for handler in registry.handlers(hook) if options.command in handler.contexts]
+    savepoint = view.savepoint()
+    arguments = {"options": view, "job": view, "early": options._early}
+    outcome = dispatch.run(handlers, {**arguments, "offset": offset, "job_id": job_id, "step_id": step_id}, view)
+    if not outcome.passed:  # in Slurm the command ends
+        view.rollback(savepoint)
+    after = options._state()
+    return outcome, _changes({**dict.fromkeys(after), **before}, {**dict.fromkeys(before), **after})
 
 
 def _scrun(registry: Registry, hook: str, container: FakeContainer) -> tuple[Outcome, dict[str, Any]]:

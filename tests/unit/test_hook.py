@@ -62,6 +62,7 @@ def test_the_hooks_are_those_of_the_contract() -> None:
         "job_submit.init",
         "job_submit.fini",
         *(f"spank.{name}" for name in SPANK),
+        *(f"cli_filter.{name}" for name in ("setup_defaults", "pre_submit", "post_submit")),
         "scrun.stage_in",
         "scrun.stage_out",
     }

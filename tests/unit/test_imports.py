@@ -185,6 +185,7 @@ BOTH = {name for name in MAY_BE_IMPORTED if "spank" not in name} - {
     "_collections_abc",
 }
 MAY_BE_IMPORTED_BY_THE_ANCHOR = BOTH | {
+    "slurmhooks.embedded",
     "slurmhooks.scrun",
     "slurmhooks.scrun.cancel",
     "slurmhooks.scrun.entry",

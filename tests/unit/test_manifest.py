@@ -107,15 +107,15 @@ def test_what_scrun_needs(tmp_path: Path) -> None:
     """The records of scrun are separate from those of a line with the argument "scrun"."""
     path = tmp_path / "slurmhooks.manifest"
     line = manifest.Line(["scrun"], [Source(path="/line.py")], [], Registry((), ()))
-    scrun = manifest.Scrun([Source(path="/scrun.py")], ("info", "500"), "/a b.lua")
-    manifest.write(manifest.render([line], [], 0x180B05, (), scrun), str(path))
-    assert manifest.read(None, str(path)) == [
+    scrun = manifest.Point("scrun", [Source(path="/scrun.py")], ("info", "500"), "/a b.lua")
+    manifest.write(manifest.render([line], [], 0x180B05, (), [scrun]), str(path))
+    assert manifest.read((), str(path), "scrun") == [
         *(["source", "/scrun.py"], ["log", "info", "500"], ["script", "/a b.lua"]),
         *(["end"], [""]),
     ]
     assert (manifest.read(["scrun"], str(path)) or [])[0] == ["source", "/line.py"]
     manifest.write(manifest.render([line], [], 0x180B05), str(path))
-    assert manifest.read(None, str(path)) is None
+    assert manifest.read((), str(path), "scrun") is None
 
 
 def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:

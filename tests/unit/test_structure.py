@@ -19,16 +19,16 @@ TIERS = (
     ("plugstack", "slurm_conf", "paths", "loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("slurmctld",),
-    ("spank", "job_submit", "priority", "prep", "jobcomp", "scrun", "lua", "manifest"),
+    ("spank", "job_submit", "priority", "prep", "jobcomp", "scrun", "cli_filter", "lua", "manifest", "embedded"),
     ("testing",),
     ("cli",),
 )
 """A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""
 
-POINTS = ("spank", "job_submit", "scrun", "priority", "prep", "jobcomp")
+POINTS = ("spank", "job_submit", "scrun", "cli_filter", "priority", "prep", "jobcomp")
 RECORDS = {f"slurmhooks.job_submit.{name}" for name in ("binding", "fields", "model", "rows", "source")}
 """What the views of slurmctld's structs are made of, which all of its plugin points have."""
-ENTRIES = {"slurmhooks.spank.entry", "slurmhooks.scrun.entry"}
+ENTRIES = {"slurmhooks.spank.entry", "slurmhooks.scrun.entry", "slurmhooks.cli_filter.entry"}
 """What C calls, in the processes that run Python inside them."""
 
 BROAD = {

@@ -8,7 +8,7 @@ from slurmhooks.cli import build_record, configuration, loading, scrun_lua
 from slurmhooks.cli.checks import plugins
 from slurmhooks.registry import Handler
 
-POINTS = {"job_submit": "job_submit_python.so", "spank": "spank_python.so", "scrun": "scrun_python.so"}
+POINTS = {point: f"{point}_python.so" for point in ("job_submit", "spank", "cli_filter", "scrun")}
 """The plugin of each plugin point."""
 
 
@@ -26,11 +26,7 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
     spank = _count([*by_point["spank"], *_of(in_lines, "spank")], "hook.spank")
     if not spank and any(registry.options for registry in loaded.all_registries()):
         spank = "the options of hook.spank"
-    waiting = {
-        "job_submit": _count(by_point["job_submit"], "hook.job_submit"),
-        "spank": spank,
-        "scrun": _count(by_point["scrun"], "hook.scrun"),
-    }
+    waiting = {point: _count(handlers, f"hook.{point}") for point, handlers in by_point.items()} | {"spank": spank}
     findings = _missing_settings(waiting, sysconfdir, folder)
     findings += plugins.never_called(loaded.registry, sysconfdir, folder)
     if folder is not None:
@@ -65,7 +61,7 @@ def _missing_settings(waiting: dict[str, str], sysconfdir: Path, folder: Path | 
     findings = []
     # Missing plugins are a finding of their own, and without them there is no folder to add to PluginDir.
     for setting in configuration.settings(sysconfdir, folder or Path("/")):
-        what = {"hook.job_submit": waiting["job_submit"], "hook.spank": waiting["spank"]}.get(setting.why, "")
+        what = waiting.get(setting.why.removeprefix("hook."), "")
         if setting.line.startswith("PluginDir=") and folder is not None:
             what = everything
         if what and not setting.present:
@@ -104,7 +100,7 @@ def _elsewhere(by_point: dict[str, list[Handler]], in_lines: list[Handler]) -> l
         for handler in by_point["spank"]
         if handler.where not in in_plugstack
     ]
-    for point in ("job_submit", "scrun"):
+    for point in ("job_submit", "cli_filter", "scrun"):
         in_toml = {handler.where for handler in by_point[point]}
         findings += [
             f"{handler.where}: Slurm never calls handler {handler.label} of hook.{handler.spec.name}: a line of"

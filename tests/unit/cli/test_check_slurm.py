@@ -205,3 +205,21 @@ def test_a_manifest_that_users_cannot_read(site: Site) -> None:
     assert site.found() == [
         f"{path}: ordinary users cannot read it, so Python starts in all of their processes: chmod o+r {path}"
     ]
+
+
+def test_filters_of_commands(site: Site) -> None:
+    """slurm.conf must name the plugin, the folder must have it, and users must be able to read the hook files."""
+    path = site.file("@hook.cli_filter.pre_submit\ndef limit(options): pass\n")
+    assert site.found() == [
+        f"{site.etc}/slurm.conf: Slurm never calls handler a:limit of hook.cli_filter: it needs the line"
+        " CliFilterPlugins=python",
+        f"{site.plugins}/cli_filter_python.so: not there, so Slurm never calls handler a:limit of hook.cli_filter:"
+        " run 'slurmhooks install' again",
+    ]
+    site.conf(f"PluginDir={site.plugins}", "CliFilterPlugins=lua,python")
+    (site.plugins / "cli_filter_python.so").touch()
+    assert site.found() == []
+    path.chmod(0o640)
+    assert site.found() == [
+        f"{path}: ordinary users cannot read it, so srun, sbatch and salloc fail for them: chmod o+r {path}"
+    ]

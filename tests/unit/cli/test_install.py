@@ -143,9 +143,14 @@ def test_what_remains_is_said_until_it_is_done(run: Run, machine: Machine, build
     """The exact missing lines are printed; when a site has them all, that is said."""
     arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
     output = run(*arguments).output
-    for line in ("JobSubmitPlugins=python", "required spank_python.so", f'paths = ["{machine.etc}/hooks.d/*.py"]'):
+    for line in (
+        "JobSubmitPlugins=python",
+        "CliFilterPlugins=python",
+        "required spank_python.so",
+        f'paths = ["{machine.etc}/hooks.d/*.py"]',
+    ):
         assert f"      {line}\n" in output
-    (machine.etc / "slurm.conf").write_text(f"PluginDir={plugins}\nJobSubmitPlugins=python\n")
+    (machine.etc / "slurm.conf").write_text(f"PluginDir={plugins}\nJobSubmitPlugins=python\nCliFilterPlugins=python\n")
     (machine.etc / "plugstack.conf").write_text("required spank_python.so\n")
     (machine.etc / "slurmhooks.toml").write_text("")
     output = run(*arguments).output

@@ -303,3 +303,43 @@ def test_what_handlers_say_does_not_act_on_the_terminal(run: Run, hooks: Path, s
     assert "to the user:\n  one\n  \\x1b[2Jtwo\n" in result.output
     assert r"info: x\n\x1b[H" in result.output
     assert r"a[red]\x1b[0m" in result.output
+
+
+FILTERS = """
+from slurmhooks import Reject, hook, log
+
+@hook.cli_filter.setup_defaults
+def defaults(options, early):
+    log.user(f"{options.command} {early}")
+    options.comment = "by default"
+
+@hook.cli_filter.pre_submit
+def account(options):
+    if options.account is None:
+        raise Reject("no account")
+    options.time_limit = 5
+    log.info(options.environment["SITE"], argv=options.argv)
+"""
+
+
+def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
+    """setup_defaults runs before pre_submit, which sees what the user gives; exit codes tell what came of it."""
+    path = tmp_path / "filters.py"
+    path.write_text(FILTERS)
+    common = ("try", "cli_filter", "--hooks", path, "--env", "SITE=here", "--json")
+    done = run(*common, "sbatch", "--", "--account=a", "--hold", "--time=1:00:00", "job.sh", "--x")
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["setup_defaults"]["changes"]) == (0, {"comment": "by default"})
+    assert found["setup_defaults"]["user_messages"] == ["sbatch True"]
+    assert found["pre_submit"]["changes"] == {"time": "00:05:00"}
+    assert found["pre_submit"]["log"] == ["info: here argv=('job.sh', '--x')"]
+    done = run(*common[:-1], "salloc")
+    assert (done.exit_code, "pre_submit: refused: no account" in done.output) == (1, True)
+    for words, text in (
+        (("srun", "--", "-n", "3"), "write -n as --name=VALUE, by its long name"),
+        (("srun", "--", "--wrap=x"), "srun does not take this: srun has no option --wrap"),
+        (("srun", "--", "--time=junk"), "srun does not take this: "),
+        (("--env", "X", "srun"), "--env needs NAME=VALUE, not 'X'"),
+    ):
+        done = run("try", "cli_filter", "--hooks", path, *words)
+        assert (done.exit_code, text in done.output) == (2, True), done.output

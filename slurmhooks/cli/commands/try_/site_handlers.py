@@ -35,7 +35,7 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
     Args:
         sysconfdir: where slurmhooks.toml is.
         files: hook files to load instead of those that slurmhooks.toml names.
-        scripts: also load the job_submit.lua that it names.
+        scripts: also load the job_submit.lua and the cli_filter.lua that it names.
 
     Raises:
         Findings: hook files do not load, or there is no slurmhooks.toml.
@@ -60,8 +60,13 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
 
 
 def _lua(read: config.Config, path: Path) -> list[loader.Source]:
-    if read.job_submit.lua is None:
-        return []
-    from slurmhooks.lua import job_submit
+    found = []
+    if read.job_submit.lua is not None:
+        from slurmhooks.lua import job_submit
 
-    return job_submit.sources(read, path)
+        found += job_submit.sources(read, path)
+    if read.cli_filter.lua is not None:
+        from slurmhooks.lua import cli_filter
+
+        found.append(cli_filter.source(os.path.join(path.parent, read.cli_filter.lua), read.lua.version))
+    return found

@@ -12,7 +12,7 @@ from slurmhooks.job_submit.number_rows import NICE_OFFSET
 from slurmhooks.priority.service import KEEP, MOST_FAILURES, USED_MEMBERS, VALUES, Service
 from slurmhooks.testing import FakeRecord, run
 from slurmhooks.testing.capture import CapturedLog
-from slurmhooks.testing.job_submit import fake_jobs
+from slurmhooks.testing.job_tables import fake_jobs
 from slurmhooks.testing.slurmctld import FakeSlurmctld
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import MEMBERS, Message, Type, decode, pack

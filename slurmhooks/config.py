@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from slurmhooks import trusted
 from slurmhooks.errors import ConfigError, LoadError
@@ -99,6 +99,20 @@ class JobSubmit(Workers):
     )
 
 
+def _plugin_name(value: str) -> str:
+    """Return the name of a jobcomp plugin."""
+    if not value.isascii() or not value.isidentifier():
+        raise ValueError("must be the name of a jobcomp plugin such as filetxt")
+    return value
+
+
+def _absolute(value: str) -> str:
+    """Return the absolute path of a folder."""
+    if not value.startswith("/") or not value.isprintable():
+        raise ValueError("must be an absolute path")
+    return value
+
+
 class JobEnd(Workers):
     """``[job_end]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
 
@@ -115,11 +129,11 @@ class JobEnd(Workers):
         default=5.0, ge=0.01, le=3600.0, description="seconds before the second attempt; twice as many before each next"
     )
     backoff_limit: float = Field(default=3600.0, ge=0.01, le=86400.0, description="most seconds between two attempts")
-    next: Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")] | None = Field(
+    next: Annotated[str, AfterValidator(_plugin_name)] | None = Field(
         default=None,
         description='another jobcomp plugin that gets every call, too, as in "filetxt"; read when slurmctld starts',
     )
-    spool: Annotated[str, Field(pattern="^/[^\n]*$")] | None = Field(
+    spool: Annotated[str, AfterValidator(_absolute)] | None = Field(
         default=None,
         description="folder for records that wait; by default slurmhooks in StateSaveLocation;"
         " read when slurmctld starts",

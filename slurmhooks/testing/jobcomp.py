@@ -13,7 +13,7 @@ from slurmhooks.testing.job_submit import FakeRecord
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.outcome import Outcome
+    from slurmhooks.dispatch import Outcome
     from slurmhooks.registry import Registry
 
 __all__ = ["HOOKS", "FakeEvent", "handle"]

@@ -12,6 +12,8 @@ FOLDER = "/var/lib/slurm/delivered"
 HAS_RECORDS = ("22.05", "24.11")
 """Releases with sources, so that handlers can take the record."""
 TELLS_START = ("26.05",)
+LONG = "long" * 8000
+"""More than is sent unasked to workers of job_submit: a record has all of it."""
 START = """
 import json, os, time
 from slurmhooks import hook
@@ -100,7 +102,7 @@ def test_each_end_is_delivered(site: Cluster) -> None:
     """Each job's end is delivered once, with slurmctld's data of the job; kept records stay valid."""
     ids = [
         job(site, "--job-name=first", "--comment=c", wrap="exit 3"),
-        job(site, "--job-name=second", "-n2"),
+        job(site, "--job-name=second", "-n2", f"--comment={LONG}"),
     ]
     site.wait(lambda: len(delivered(site)) >= 2, what="delivery")
     found = delivered(site)
@@ -119,6 +121,7 @@ def test_each_end_is_delivered(site: Cluster) -> None:
     assert "cpu=2" in second["tres"]
     assert second["nodes"].startswith("n")
     assert "exit 3" in first["script"]
+    assert second["comment"] == LONG
     assert first["times"] == sorted(first["times"])
     assert second["first"] == found[0]["job_name"]
 
@@ -134,25 +137,41 @@ def test_other_plugin_gets_each_call(site: Cluster) -> None:
     assert not shell(site, "pgrep -u alice slurmhooks || true")
 
 
+SAVED = "test /var/lib/slurm/slurmctld/job_state -nt /root/submitted && echo yes || true"
+
+
 def test_nothing_is_lost_when_slurmctld_is_killed(site: Cluster) -> None:
     """Jobs end while slurmctld, its supervisor and workers are killed: each end is finally delivered."""
     ids = set()
-    for number in range(4):
-        ids |= {job(site, f"--job-name=killed{number}") for _ in range(3)}
-        victim = ("slurmctld", "slurmhooks-sup", "slurmctld", "slurmhooks-work")[number]
+    for number, victim in enumerate(("slurmctld", "slurmhooks-sup", "slurmctld", "slurmhooks-work")):
+        go = f"/tmp/go{number}"
+        new = {job(site, f"--job-name=killed{number}", wrap=f"until [ -e {go} ]; do sleep 0.1; done") for _ in range(4)}
+        site.wait(lambda: len(running(site)) == 4, what="start of the jobs")
+        # What slurmctld had not saved it would forget itself, and use the ids again.
+        shell(site, "touch /root/submitted; sleep 0.01")
+        site.user("alice", "scontrol", "update", f"jobid={min(new)}", "comment=saved", check=True)
+        site.wait(lambda: shell(site, SAVED), what="that slurmctld saves its state")
+        ids |= new
+        shell(site, f"touch {go}")
         if victim == "slurmctld":
+            site.wait(lambda: len(running(site)) < 4, what="the first end")
             shell(site, "kill -9 $(cat /run/slurmctld.pid)")
+            # With slurmd, which tells it soon which jobs are over.
             site.restart()
         else:
             shell(site, f"pkill -9 -xo {victim}")
-    site.wait(
-        lambda: not site.root("squeue", "-h", "-t", "all", "-t", "PD,R,CG").stdout.strip(), 120, "the end of all jobs"
-    )
+        site.wait(lambda: not running(site), 120, "the end of all jobs")
     site.wait(lambda: not waiting(site), 120, "the delivery of all")
     if has_records(site):
         assert ids <= {line["job"] for line in delivered(site)}
     # slurmctld may report an end twice, if it was killed before it saved that: never less often than to filetxt.
     assert len({line["id"] for line in delivered(site)}) == ends(site)
+
+
+def running(cluster: Cluster) -> list[str]:
+    """Return the jobs that have not ended, as far as slurmctld answers."""
+    done = cluster.root("squeue", "-h", "-t", "PD,R,CF,CG", "-o", "%i")
+    return ["unknown"] if done.returncode else done.stdout.split()
 
 
 def waiting(cluster: Cluster) -> str:

@@ -3,18 +3,30 @@
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from slurmhooks.job_submit.constants import NodeState, NodeStateFlag, PreemptMode, QosFlag
+from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
 from slurmhooks.job_submit.fields import AssociationFields, LicenseFields, NodeFields, QosFields
 from slurmhooks.job_submit.rows import release_of, rows
-from slurmhooks.job_submit.strings import time_str2mins
 from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site, shown
+from tests.cluster.table_labels import (
+    ASSOCIATION_COLUMNS,
+    ASSOCIATION_GROUP,
+    GROUP,
+    LICENSE,
+    NODE,
+    QOS_COLUMNS,
+    SHARES,
+    USAGE,
+    time_text,
+    used,
+    used_tres,
+    words,
+)
 
 NO_SOURCES = "Debian has no sources of this release, without which slurmctld's structs cannot be read"
 
@@ -206,53 +218,6 @@ def test_tables_end_with_the_call(tables: Tables) -> None:
     assert set(tables.seen["stale"]) == {"stale"}
 
 
-def _text(value: Any) -> str:
-    return "(null)" if value is None else str(value)
-
-
-def _time(value: int) -> str:
-    return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-
-
-NODE: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "arch": ("Arch", _text),
-    "boards": ("Boards", _text),
-    "boot_time": ("BootTime", _time),
-    "comm_name": ("NodeAddr", _text),
-    "comment": ("Comment", _text),
-    "core_spec_cnt": ("CoreSpecCount", _text),
-    "cores": ("CoresPerSocket", _text),
-    "cpu_load": ("CPULoad", lambda value: "N/A" if value is None else f"{value / 100:.2f}"),
-    "cpu_spec_list": ("CPUSpecList", _text),
-    "cpus": ("CPUTot", _text),
-    "cpus_efctv": ("CPUEfctv", _text),
-    "extra": ("Extra", _text),
-    "features": ("AvailableFeatures", _text),
-    "features_act": ("ActiveFeatures", _text),
-    "free_mem": ("FreeMem", lambda value: "N/A" if value is None else str(value)),
-    "gres": ("Gres", _text),
-    "gres_used": ("GresUsed", _text),
-    "last_busy": ("LastBusyTime", _time),
-    "mcs_label": ("MCS_label", lambda value: value or "N/A"),
-    "mem_spec_limit": ("MemSpecLimit", _text),
-    "name": ("NodeName", _text),
-    "node_hostname": ("NodeHostName", _text),
-    "os": ("OS", _text),
-    "owner": ("Owner", lambda value: "N/A" if value is None else str(value)),
-    "partitions": ("Partitions", ",".join),
-    "port": ("Port", _text),
-    "real_memory": ("RealMemory", _text),
-    "resume_after": ("ResumeAfterTime", lambda value: _time(value) if value else "None"),
-    "resv_name": ("ReservationName", _text),
-    "slurmd_start_time": ("SlurmdStartTime", _time),
-    "threads": ("ThreadsPerCore", _text),
-    "tmp_disk": ("TmpDisk", _text),
-    "tot_sockets": ("Sockets", _text),
-    "tres_fmt_str": ("CfgTRES", _text),
-    "version": ("Version", _text),
-    "weight": ("Weight", _text),
-}
-"""Fields in scontrol's output, and their format; some unset fields are missing there."""
 NODE_STATES = {
     NodeState.NODE_STATE_IDLE: {"IDLE"},
     NodeState.NODE_STATE_ALLOCATED: {"ALLOCATED", "MIXED"},
@@ -291,7 +256,7 @@ def test_nodes(tables: Tables) -> None:
             wrong.append(f"{key}: {node['tot_cores']} cores")
     assert wrong == []
     n1, n2, n3 = (tables.seen["node"][name] for name in ("n1", "n2", "n3"))
-    assert f"{n2['reason']} [root@{_time(n2['reason_time'])}]" == after["n2"]["Reason"]
+    assert f"{n2['reason']} [root@{time_text(n2['reason_time'])}]" == after["n2"]["Reason"]
     assert [node["reason_uid"] for node in (n1, n2, n3)] == [None, 0, None]
     assert [node["run_job_cnt"] for node in (n1, n2, n3)] == [1, 0, 0]
     assert (n1["gres"], n1["cpus_efctv"], n1["weight"]) == ("gpu:tesla:2", 7, 7)
@@ -299,19 +264,6 @@ def test_nodes(tables: Tables) -> None:
     for name in ("comp_job_cnt", "sus_job_cnt", "no_share_job_cnt"):
         assert [node[name] for node in (n1, n2, n3)] == [0, 0, 0]
     assert all(node["last_response"] >= node["slurmd_start_time"] for node in (n1, n2, n3))
-
-
-LICENSE: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "available": ("Free", _text),
-    "last_consumed": ("LastConsumed", _text),
-    "last_deficit": ("LastDeficit", _text),
-    "last_update": ("LastUpdate", _time),
-    "name": ("LicenseName", _text),
-    "remote": ("Remote", lambda value: "yes" if value else "no"),
-    "reserved": ("Reserved", _text),
-    "total": ("Total", _text),
-    "used": ("Used", _text),
-}
 
 
 def test_licenses(tables: Tables) -> None:
@@ -330,102 +282,9 @@ def test_licenses(tables: Tables) -> None:
     assert (local["total"], local["used"], local["reserved"]) == (10, 3, 2)
 
 
-def _number(text: str) -> Any:
-    return int(text) if text else "UNLIMITED"
-
-
-def _real(text: str) -> Any:
-    return float(text) if text else "UNLIMITED"
-
-
-def _minutes(text: str) -> Any:
-    return time_str2mins(text) if text else "UNLIMITED"
-
-
-def _seconds(text: str) -> Any:
-    if not text:
-        return "UNLIMITED"
-    hours, minutes, seconds = map(int, text.split(":"))
-    return hours * 3600 + minutes * 60 + seconds
-
-
-def _names(text: str) -> list[str]:
-    return sorted(text.split(",")) if text else []
-
-
-def _or_none(text: str) -> str | None:
-    return text or None
-
-
-QOS_FLAGS = {"DenyOnLimit": QosFlag.QOS_FLAG_DENY_LIMIT, "NoDecay": QosFlag.QOS_FLAG_NO_DECAY}
-PREEMPT_MODES = {"cluster": PreemptMode.PREEMPT_MODE_OFF, "cancel": PreemptMode.PREEMPT_MODE_CANCEL}
-QOS_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "description": ("Description", str),
-    "flags": ("Flags", lambda text: int(sum(QOS_FLAGS[name] for name in _names(text)))),
-    "grace_time": ("GraceTime", _seconds),
-    "grp_jobs": ("GrpJobs", _number),
-    "grp_jobs_accrue": ("GrpJobsAccrue", _number),
-    "grp_submit_jobs": ("GrpSubmit", _number),
-    "grp_tres": ("GrpTRES", _or_none),
-    "grp_tres_mins": ("GrpTRESMins", _or_none),
-    "grp_tres_run_mins": ("GrpTRESRunMins", _or_none),
-    "grp_wall": ("GrpWall", _minutes),
-    "id": ("ID", int),
-    "limit_factor": ("LimitFactor", _real),
-    "max_jobs_accrue_pa": ("MaxJobsAccruePA", _number),
-    "max_jobs_accrue_pu": ("MaxJobsAccruePU", _number),
-    "max_jobs_pa": ("MaxJobsPA", _number),
-    "max_jobs_pu": ("MaxJobsPU", _number),
-    "max_submit_jobs_pa": ("MaxSubmitPA", _number),
-    "max_submit_jobs_pu": ("MaxSubmitPU", _number),
-    "max_tres_mins_pj": ("MaxTRESMins", _or_none),
-    "max_tres_pa": ("MaxTRESPA", _or_none),
-    "max_tres_pj": ("MaxTRES", _or_none),
-    "max_tres_pn": ("MaxTRESPerNode", _or_none),
-    "max_tres_pu": ("MaxTRESPU", _or_none),
-    "max_tres_run_mins_pa": ("MaxTRESRunMinsPA", _or_none),
-    "max_tres_run_mins_pu": ("MaxTRESRunMinsPU", _or_none),
-    "max_wall_pj": ("MaxWall", _minutes),
-    "min_prio_thresh": ("MinPrioThres", _number),
-    "min_tres_pj": ("MinTRES", _or_none),
-    "name": ("Name", str),
-    "preempt": ("Preempt", _names),
-    "preempt_exempt_time": ("PreemptExemptTime", _seconds),
-    "preempt_mode": ("PreemptMode", lambda text: int(PREEMPT_MODES[text])),
-    "priority": ("Priority", int),
-    "usage_factor": ("UsageFactor", float),
-    "usage_thres": ("UsageThres", _real),
-}
-GROUP = {
-    "accrue_cnt": "GrpJobsAccrue",
-    "grp_used_jobs": "GrpJobs",
-    "grp_used_submit_jobs": "GrpSubmitJobs",
-}
-"""Usage in the format of "scontrol show assoc_mgr": in parentheses after the limit."""
-
-
 def _as_listed(row: Mapping[str, Any], columns: Mapping[str, tuple[str, Callable[[str], Any]]]) -> dict[str, Any]:
     """Return the fields that sacctmgr lists, with names in its order."""
     return {name: sorted(row[name]) if isinstance(row[name], list) else row[name] for name in columns}
-
-
-def _used(text: str, label: str) -> str:
-    """Return the usage of a limited resource."""
-    found = re.search(rf"\b{label}=[^ (]*\(([\d.]+)\)", text)
-    assert found, f"{label} in {text}"
-    return found[1]
-
-
-def _used_tres(text: str) -> set[str]:
-    """Return the used TRES as name=count."""
-    found = re.search(r"\bGrpTRES=(\S*)", text)
-    assert found, text
-    pairs = re.findall(r"([\w/]+)=\w+\((\d+)\)", found[1])
-    return {f"{name}={count}" + ("M" if name == "mem" else "") for name, count in pairs if count != "0"}
-
-
-def _split(text: str | None) -> set[str]:
-    return set(text.split(",")) if text else set()
 
 
 def test_qos(tables: Tables) -> None:
@@ -442,47 +301,14 @@ def test_qos(tables: Tables) -> None:
         if not (found := re.match(r"QOS=(\w+)\(", line)):
             continue
         row = tables.seen["qos"][found[1]]
-        assert {name: str(row[name]) for name in GROUP} == {name: _used(line, label) for name, label in GROUP.items()}
-        assert _split(row["grp_used_tres"]) == _used_tres(line)
+        assert {name: str(row[name]) for name in GROUP} == {name: used(line, label) for name, label in GROUP.items()}
+        assert words(row["grp_used_tres"]) == used_tres(line)
         assert f"UsageRaw={row['usage_raw']:f}" in line
-        assert f"{row['grp_used_wall'] / 60:.2f}" == _used(line, "GrpWall")
+        assert f"{row['grp_used_wall'] / 60:.2f}" == used(line, "GrpWall")
     full = tables.seen["qos"]["full"]
     assert full["grp_used_jobs"] == 1
     assert full["usage_raw"] >= 2 * 2.5
     assert full["grp_used_wall"] >= 2
-
-
-ASSOCIATION_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "account": ("Account", str),
-    "cluster": ("Cluster", str),
-    "default_qos": ("DefaultQOS", _or_none),
-    "grp_jobs": ("GrpJobs", _number),
-    "grp_jobs_accrue": ("GrpJobsAccrue", _number),
-    "grp_submit_jobs": ("GrpSubmit", _number),
-    "grp_tres": ("GrpTRES", _or_none),
-    "grp_tres_mins": ("GrpTRESMins", _or_none),
-    "grp_tres_run_mins": ("GrpTRESRunMins", _or_none),
-    "grp_wall": ("GrpWall", _minutes),
-    "id": ("ID", int),
-    "max_jobs": ("MaxJobs", _number),
-    "max_jobs_accrue": ("MaxJobsAccrue", _number),
-    "max_submit_jobs": ("MaxSubmit", _number),
-    "max_tres_mins_pj": ("MaxTRESMins", _or_none),
-    "max_tres_pj": ("MaxTRES", _or_none),
-    "max_tres_pn": ("MaxTRESPerNode", _or_none),
-    "max_wall_pj": ("MaxWall", _minutes),
-    "parent_account": ("ParentName", _or_none),
-    "parent_id": ("ParentID", lambda text: int(text or 0)),
-    "partition": ("Partition", _or_none),
-    "priority": ("Priority", lambda text: int(text or 0)),
-    "qos": ("QOS", _names),
-    "shares_raw": ("Share", int),
-    "user": ("User", _or_none),
-}
-ASSOCIATION_GROUP = {"accrue_cnt": "GrpJobsAccrue", "used_jobs": "GrpJobs", "used_submit_jobs": "GrpSubmitJobs"}
-SHARES = {"shares_norm": 1, "fs_factor": 3}
-USAGE = {"usage_raw": 0, "usage_norm": 1, "usage_efctv": 2}
-"""Positions of values that slurmctld shows separated by slashes."""
 
 
 def test_associations(tables: Tables) -> None:
@@ -509,10 +335,10 @@ def test_associations(tables: Tables) -> None:
         shown_ids.add(number)
         row = seen[number]
         assert {name: str(row[name]) for name in ASSOCIATION_GROUP} == {
-            name: _used(line, label) for name, label in ASSOCIATION_GROUP.items()
+            name: used(line, label) for name, label in ASSOCIATION_GROUP.items()
         }
-        assert _split(row["grp_used_tres"]) == _used_tres(line)
-        assert f"{row['grp_used_wall'] / 60:.2f}" == _used(line, "GrpWall")
+        assert words(row["grp_used_tres"]) == used_tres(line)
+        assert f"{row['grp_used_wall'] / 60:.2f}" == used(line, "GrpWall")
         for places, text in ((SHARES, shares), (USAGE, usage)):
             for name, place in places.items():
                 assert row[name] is None or f"{row[name]:.2f}" == text.split("/")[place], (name, line)

@@ -199,7 +199,7 @@ class Host:
             time_limit: in seconds.
         """
         script = self.script(text)
-        environment = {"PATH": os.defpath, "SLURM_CONF": str(self.folder / "slurm.conf"), **self._sanitizers()}
+        environment = {"PATH": os.defpath, "SLURM_CONF": str(self.folder / "slurm.conf"), **self.sanitizers()}
         process = subprocess.Popen(
             [*wrapper, str(self.build.host), "-f", str(script)],
             env=environment | dict(env or {}),
@@ -244,7 +244,8 @@ class Host:
         assert not quiet or not run.noise, everything
         return run
 
-    def _sanitizers(self) -> dict[str, str]:
+    def sanitizers(self) -> dict[str, str]:
+        """Return the variables that a sanitized host needs."""
         if self.build.flavour != SANITIZED:
             return {}
         return {

@@ -86,7 +86,7 @@ class Site:
         script = self.host.script(self.script(text))
         return subprocess.Popen(
             [self.host.build.host, "-f", script],
-            env={"PATH": os.defpath, "SLURM_CONF": str(self.folder / "slurm.conf")},
+            env={"PATH": os.defpath, "SLURM_CONF": str(self.folder / "slurm.conf"), **self.host.sanitizers()},
             stdout=output,
             stderr=log,
             start_new_session=True,
@@ -121,8 +121,9 @@ ONE = """
 """
 
 
-def test_every_record_reaches_each_handler(site: Site) -> None:
-    """Each handler gets each record once, in the order of the handlers; nothing is left behind."""
+def test_every_record_reaches_each_handler(each_host: Host) -> None:
+    """Each handler gets each record once, in the order of the handlers; nothing is left behind, in memory neither."""
+    site = Site(each_host)
     site.hooks(
         """
         @hook.job_end(order=60)
@@ -351,16 +352,14 @@ class Killed:
         return self.acknowledged
 
 
-KILLS = int(os.environ.get("SLURMHOOKS_KILLS", "40"))
-
-
-def test_kills_lose_nothing(site: Site) -> None:
+@pytest.mark.parametrize("most", [40, pytest.param(1000, marks=pytest.mark.soak)])
+def test_kills_lose_nothing(site: Site, most: int) -> None:
     """Supervisor, generation, worker or slurmctld killed at any moment: what was acknowledged is delivered."""
-    rng = random.Random(os.environ.get("SLURMHOOKS_SEED", "3"))
+    rng = random.Random(most)
     site.settings(tries=1000, workers=2)
     site.hooks(ONE)
     acknowledged = kills = 0
-    while kills < KILLS:
+    while kills < most:
         host = Killed(site)
         wait_for(host.has_begun, "a record")
         assert host.process.poll() is None, (site.folder / "log").read_text()[-2000:]

@@ -161,9 +161,9 @@ def test_shown_commands_exist() -> None:
     blocks = "".join(re.findall(r"```(?:sh|console)\n(.*?)```", TEXT, re.DOTALL))
     spans = "\n".join(re.findall(r"`([^`\n]+)`", TEXT))
     known = dict(generate.commands())
-    found = re.findall(r"(?:^|/|[#$] )slurmhooks (\w+)([^\n&]*)", f"{blocks}\n{spans}", re.MULTILINE)
-    assert {verb for verb, _ in found} >= set(cli.main.list_commands(context))
-    for verb, rest in found:
+    commands = re.findall(r"(?:^|/|[#$] )slurmhooks (\w+)([^\n&]*)", f"{blocks}\n{spans}", re.MULTILINE)
+    assert {verb for verb, _ in commands} >= set(cli.main.list_commands(context))
+    for verb, rest in commands:
         line = f"{verb}{rest}".split(" -- ")[0]
         command = known[max((name for name in known if f"{line} ".startswith(f"{name} ")), key=len)]
         options = {name for option in command.params for name in option.opts}
@@ -446,7 +446,7 @@ def test_array_limits_refuse() -> None:
     result = run(example("array_limits"), "job_submit", job=FakeJob(array_inx="0-3999999,0-3999999"))
     assert result.text == "a job array may have 1000 tasks, not 4000000"
     result = run(example("array_limits"), "job_submit", job=FakeJob(array_inx="nonsense"))
-    assert result.text == "not an array specification: 'nonsense'; 'nonsense' is no range of tasks"
+    assert result.text == "not an array specification: 'nonsense'; 'nonsense' is not a range of tasks"
 
 
 def test_comment_from_environment() -> None:

@@ -11,7 +11,7 @@ TIERS = (
     ("log.h", "build_config.h"),
     ("wire", "embed", "manifest"),
     ("stub", "slurmctld"),
-    ("spank", "job_submit", "site_factor", "prep", "scrun"),
+    ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun"),
 )
 """Folders and files of native/. A file includes from lower tiers and its own folder: never from a higher tier, and
 never from another folder of its tier, so that no plugin point depends on another one."""

@@ -99,7 +99,7 @@ def hooks_page() -> str:
     return page(
         "# Hooks\n",
         f"A handler takes any subset of a hook's arguments, by their names.\n{on_error}\n",
-        "## job_submit and scrun\n",
+        "## slurmctld's plugins and scrun\n",
         table(("decorator", "Slurm's function", "arguments", "`on_error`"), map(_hook, plain)),
         "## SPANK\n",
         "Each takes the argument `spank`, and `contexts=` to choose among the contexts in the table.\n",
@@ -329,7 +329,7 @@ def _sentence(text: str) -> str:
 
 def _type(annotation: Any) -> str:
     words = {tuple[str, ...]: "list of texts", bool: "true or false", int: "number", float: "number", str: "text"}
-    words[int | None] = "number or text"
+    words |= {int | None: "number or text", str | None: "text"}
     return words.get(annotation) or "one of " + code(annotation.__args__)
 
 
@@ -418,6 +418,8 @@ def python_page() -> str:
         _rst(
             "automodule:: slurmhooks.job_submit.strings", *_members("slurmhooks.job_submit.strings", *strings.__all__)
         ),
+        "## slurmhooks.jobcomp\n",
+        _rst("autoclass:: slurmhooks.jobcomp.event.Event"),
         "## slurmhooks.scrun\n",
         _rst("automodule:: slurmhooks.scrun", *_members("slurmhooks.scrun", *sorted(scrun.__all__))),
     )

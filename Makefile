@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The Python that the plugins are built for in tests: Debian's own, which has a shared libpython.
+# The tests build the plugins for this Python: Debian's own, which has a shared libpython.
 PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 C_FILES = $(shell find native tests -name '*.[ch]' -not -path '*/.*')
@@ -11,14 +11,14 @@ SHELL_FILES = $(shell git grep -lE -e '^\#!(/usr)?/bin/(env )?(ba)?sh' 2>/dev/nu
 help: ## show this list
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 15
 
-venv: .venv/.complete ## set up .venv with everything that the other targets need
+venv: .venv/.complete ## set up .venv with the dependencies of the other targets
 
 .venv/.complete: pyproject.toml scripts/setup
 	@scripts/setup $(PYTHON)
 
 CHECKS = ruff ruff-format mypy clang-format shellcheck codespell unit-tests
 .PHONY: $(CHECKS)
-check: venv ## all that needs no Slurm: linters, types, formats, unit and native tests
+check: venv ## run everything that needs no Slurm: linters, types, formats, unit and native tests
 	@$(MAKE) --no-print-directory --keep-going $(CHECKS)
 
 ruff:
@@ -33,7 +33,7 @@ shellcheck:
 	@scripts/step $@ $(BIN)/shellcheck $(SHELL_FILES)
 codespell:
 	@scripts/step $@ $(BIN)/codespell
-# The tests of tests/cluster that need no cluster are few, and quick.
+# A few quick tests of tests/cluster need no cluster.
 unit-tests:
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m 'not (cluster or sanitized or slow or soak)' tests
 
@@ -42,20 +42,20 @@ format: venv ## rewrite Python and C sources in the house style
 	@$(BIN)/ruff format
 	@$(BIN)/clang-format -i $(C_FILES)
 
-test: check ## check, then sanitizers, and every test on real clusters of all supported releases
+test: check ## run check, then sanitizers and all tests on real clusters of all supported releases
 	@scripts/cluster-tests $(BIN)/pytest
 
-soak: venv ## what is statistical or takes long; says what it runs, and for how long
+soak: venv ## run the statistical and long tests, with their durations
 	@$(BIN)/pytest -v -m soak --durations=0 tests
 
-demo: ## hooks in all three plugin points of a real Slurm, which this sets up itself
+demo: ## show hooks at work on a real Slurm, which this sets up
 	@scripts/need python3 git
 	@tests/cluster/demo
 
-bench: venv ## measure what the hooks cost, on a real Slurm
+bench: venv ## measure what hooks cost on a real Slurm
 	@tests/cluster/bench
 
-# Sphinx has a stamp of its own: nothing else here needs it.
+# Sphinx has its own stamp, because no other target needs it.
 .venv/.docs: .venv/.complete
 	@echo "setup: Sphinx"
 	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --quiet -e '.[docs]'
@@ -65,6 +65,6 @@ docs: .venv/.docs ## build the documentation
 	@scripts/step sphinx $(BIN)/sphinx-build -n -W --keep-going -q -b html docs build/docs
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
-clean: ## remove what was built here (the clusters' cache stays: tests/cluster/run)
+clean: ## remove build results, but not the cache of clusters (see tests/cluster/run)
 	@rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

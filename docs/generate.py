@@ -29,6 +29,18 @@ VIEWS = {
     "record": (model.Record, "A job as slurmctld knows it: `job_record_t` and the structs that it points to."),
     "partition": (model.Partition, "A value of `partitions`, `part_record_t`."),
     "reservation": (model.Reservation, "A value of `reservations`, `slurmctld_resv_t`."),
+    "node": (model.Node, "A value of the mapping `nodes`, `node_record_t`."),
+    "license": (model.License, "A value of the mapping `licenses`, `slurm_license_info_t`."),
+    "qos": (
+        model.Qos,
+        "A value of the mapping `qos`, `slurmdb_qos_rec_t`. TRES are texts as sacctmgr shows them (`cpu=4,mem=1000M`);"
+        " `None`, or `UNLIMITED` of a number, is no limit.",
+    ),
+    "association": (
+        model.Association,
+        "A value of the mapping `associations`, `slurmdb_assoc_rec_t`: an account, or a user with one, in one partition"
+        " or all. Limits include inherited ones; those of a group are of an account and all below it.",
+    ),
 }
 """The views by name, each with the class whose rows are its fields and its description."""
 
@@ -267,7 +279,7 @@ def type_of(row: rows.Field[Any]) -> str:
     """Return in words what a handler reads from a field."""
     if isinstance(row, rows.Text | rows.Sluid):
         return "str or None"
-    if isinstance(row, rows.Strings):
+    if isinstance(row, rows.Strings | rows.Names):
         return "list of str"
     if isinstance(row, flag_rows.Bit | rows.Truth):
         return "bool"
@@ -275,6 +287,8 @@ def type_of(row: rows.Field[Any]) -> str:
         return "ExitStatus or None"
     if isinstance(row, number_rows.Number):
         return f"int ({row.bits} bits), `UNLIMITED` or None"
+    if isinstance(row, number_rows.Real):
+        return "float, `UNLIMITED` or None"
     if isinstance(row, number_rows.Tagged | number_rows.Offset | number_rows.Identity):
         return f"int ({row.bits} bits) or None"
     if isinstance(row, flag_rows.Enumerated):

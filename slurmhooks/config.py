@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from slurmhooks import trusted
 from slurmhooks.errors import ConfigError, LoadError
@@ -99,9 +99,66 @@ class JobSubmit(Workers):
     )
 
 
+def _plugin_name(value: str) -> str:
+    """Return the name of a jobcomp plugin."""
+    if not value.isascii() or not value.isidentifier():
+        raise ValueError("must be the name of a jobcomp plugin such as filetxt")
+    return value
+
+
+def _absolute(value: str) -> str:
+    """Return the absolute path of a folder."""
+    if not value.startswith("/") or not value.isprintable():
+        raise ValueError("must be an absolute path")
+    return value
+
+
+class JobEnd(Workers):
+    """``[job_end]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
+
+    workers: int = Field(
+        default=1, ge=1, le=8, description="how many records are delivered at the same time, each by its own process"
+    )
+    timeout: float = Field(
+        default=30.0, ge=0.01, le=3600.0, description="seconds that a handler may take; then its worker is killed"
+    )
+    tries: int = Field(
+        default=20, ge=1, le=1000, description="failed attempts after which a record becomes a dead letter"
+    )
+    backoff: float = Field(
+        default=5.0, ge=0.01, le=3600.0, description="seconds before the second attempt; twice as many before each next"
+    )
+    backoff_limit: float = Field(default=3600.0, ge=0.01, le=86400.0, description="most seconds between two attempts")
+    next: Annotated[str, AfterValidator(_plugin_name)] | None = Field(
+        default=None,
+        description='another jobcomp plugin that gets every call, too, as in "filetxt"; read when slurmctld starts',
+    )
+    spool: Annotated[str, AfterValidator(_absolute)] | None = Field(
+        default=None,
+        description="folder for records that wait; by default slurmhooks in StateSaveLocation;"
+        " read when slurmctld starts",
+    )
+    spool_size: Annotated[int, BeforeValidator(_bytes)] = Field(
+        default=256 << 20,
+        ge=1 << 20,
+        description='room for records that wait, and dead letters: bytes or "512MiB"; read when slurmctld starts',
+    )
+    fsync: Literal["always", "interval", "never"] = Field(
+        default="interval",
+        description="when records are forced onto the disk: before slurmctld goes on, once a second, or when the kernel"
+        " likes; matters only when the machine itself fails; read when slurmctld starts",
+    )
+
+
 class Priority(Workers):
     """``[priority]``: for slurmctld, when it computes priorities."""
 
+    workers: int = Field(
+        default=2,
+        ge=2,
+        le=64,
+        description="processes that run handlers: one for waiting jobs, so that new jobs always find a free one",
+    )
     timeout: float = Field(
         default=1.0,
         ge=0.01,
@@ -173,6 +230,7 @@ class Config(Section):
 
     hooks: Hooks = Hooks()
     job_submit: JobSubmit = JobSubmit()
+    job_end: JobEnd = JobEnd()
     priority: Priority = Priority()
     prep: Prep = Prep()
     spank: Spank = Spank()

@@ -158,7 +158,8 @@ class Decorator:
             on_error: the effect of a bug in the handler: "reject" (default) or "accept" for job_submit and job_modify,
                 "fail" (default) or "ignore" for all others.
             contexts: for SPANK, any of "local", "remote", "allocator", "slurmd", "job_script"; for
-                cli_filter, any of "salloc", "sbatch", "srun", "scrontab"; by default, all in which Slurm makes the call.
+                cli_filter, any of "salloc", "sbatch", "srun", "scrontab"; by default, all in which Slurm makes the
+                call.
             timeout: job_submit and job_modify only: seconds that the handler may take. ``[job_submit] timeout`` limits
                 all handlers together in any case. A handler that exceeds its limit is killed with its worker process,
                 which counts as a bug in it.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from slurmhooks.errors import HandlerError, Reject
 from slurmhooks.log import log
-from slurmhooks.outcome import Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +27,28 @@ if TYPE_CHECKING:
 
         def close(self) -> None:
             """Let every later use raise StaleHandleError."""
+
+
+class Outcome:
+    """The result of one event.
+
+    Attributes:
+        passed: every handler passed, and their writes were applied.
+        code: for a refusal, the code of ``Reject``: a name, a number, or None for the hook's general failure code.
+        text: for a refusal or a failure, the message to the user.
+        error_id: for a failure, the id of the traceback in the log.
+    """
+
+    __slots__ = ("code", "error_id", "passed", "text")
+
+    def __init__(
+        self, *, passed: bool, code: str | int | None = None, text: str | None = None, error_id: str | None = None
+    ) -> None:
+        """Store the result; see the class."""
+        self.passed = passed
+        self.code = code
+        self.text = text
+        self.error_id = error_id
 
 
 PASSED = Outcome(passed=True)

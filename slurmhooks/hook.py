@@ -217,6 +217,8 @@ class Hooks:
         """Create the decorators."""
         self.job_submit = JobSubmitHook()
         self.job_modify = Decorator("job_modify")
+        self.job_start = Decorator("job_start")
+        self.job_end = Decorator("job_end")
         self.priority = PriorityHook()
         self.controller_prolog = Decorator("controller_prolog")
         self.controller_epilog = Decorator("controller_epilog")

@@ -26,7 +26,7 @@ class HookSpec:
     @property
     def has_timeout(self) -> bool:
         """Whether a handler may have its own time limit: only worker processes can be killed."""
-        return self.on_error == _SUBMIT or self.name in ("priority", "controller_prolog", "controller_epilog")
+        return "." not in self.name
 
     def __init__(
         self,
@@ -62,6 +62,8 @@ HOOKS = {
         HookSpec("controller_epilog", "prep_p_epilog_slurmctld()", ("record", "environment", *LISTS), _FAIL),
         HookSpec("job_submit.init", "init()", (), _FAIL),
         HookSpec("job_submit.fini", "fini()", (), _FAIL),
+        HookSpec("job_start", "jobcomp_p_record_job_start()", ("record", "event"), _FAIL),
+        HookSpec("job_end", "jobcomp_p_record_job_end()", ("record", "event"), _FAIL),
         HookSpec("spank.init", "slurm_spank_init()", ("spank",), _FAIL, _ALL_BUT_SCRIPT),
         HookSpec("spank.job_prolog", "slurm_spank_job_prolog()", ("spank",), _FAIL, ("job_script",)),
         HookSpec("spank.init_post_opt", "slurm_spank_init_post_opt()", ("spank",), _FAIL, _STEP),

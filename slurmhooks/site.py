@@ -7,7 +7,7 @@ import posix
 import sys
 from _stat import S_ISREG
 
-from slurmhooks import loader, paths, slurm_conf, trusted
+from slurmhooks import loader, paths, plugstack, slurm_conf, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import DEBUG3, LEVELS, USER, log
 
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
     from slurmhooks.config import Config
     from slurmhooks.loader import Source
-
-MODE = "init_failure_mode="
-MODES = ("node", "job")
-"""What a failure in slurmstepd is blamed on. Only native/spank/lines.c uses the value."""
-
 
 _CONFIG = "slurmhooks.toml"
 """As in config.py, which imports pydantic."""
@@ -210,7 +205,7 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
     Raises:
         LoadError: a file does not exist, or the configuration is invalid.
     """
-    config, pattern, rest = split_plugstack(args)
+    config, pattern, rest = plugstack.split(args)
     if pattern is not None:
         return _expand([pattern], slurm_conf.directory()), rest, ()
     if config is not None and not config.startswith("/"):
@@ -220,12 +215,6 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
     except ConfigError as error:
         raise LoadError(error.findings) from error
     return named, rest, require
-
-
-def fails_on_error(args: Sequence[str]) -> bool:
-    """Tell whether an error in a Lua script fails the callback: the line has ``failonerror`` before the GLOB."""
-    pattern = split_plugstack(args)[1]
-    return "failonerror" in (args if pattern is None else args[: list(args).index(pattern)])
 
 
 def lua_version() -> str | None:
@@ -240,26 +229,6 @@ def lua_version() -> str | None:
         return config.read(config_path()).lua.version
     except ConfigError as error:
         raise LoadError(error.findings) from error
-
-
-def split_plugstack(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
-    """Split the arguments of a line of plugstack.conf.
-
-    Returns:
-        the value of ``config=``, the GLOB (None if there is none), and the arguments for handlers.
-
-    Raises:
-        LoadError: ``init_failure_mode=`` has a value that Slurm does not have.
-    """
-    rest = list(args)
-    config = None
-    while rest and (rest[0].startswith(("config=", MODE)) or rest[0] == "failonerror"):
-        word = rest.pop(0)
-        if word.startswith("config="):
-            config = word.removeprefix("config=")
-        elif word.startswith(MODE) and word.removeprefix(MODE) not in MODES:
-            raise LoadError([f"plugstack.conf: {word}: it can be {' or '.join(MODE + name for name in MODES)}"])
-    return config, rest[0] if rest else None, rest[1:]
 
 
 def watched(path: Path, config: Config, sources: Iterable[Source] = ()) -> list[str]:

@@ -8,7 +8,7 @@ from slurmhooks.values import variable_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+    from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 else:
     from _collections_abc import MutableMapping  # collections.abc, without the imports of the package collections
 
@@ -152,28 +152,3 @@ class StagedMapping(MutableMapping[str, str]):
     def close(self) -> None:
         """Refuse every later use."""
         self._alive = False
-
-
-class FunctionMapping(StagedMapping):
-    """A staged mapping whose base is three functions."""
-
-    __slots__ = ("_functions",)
-
-    def __init__(
-        self,
-        load: Callable[[str], str | None],
-        names: Callable[[], Iterable[str]],
-        apply: Callable[[str, str | None], None],
-    ) -> None:
-        """Store the functions that :class:`StagedMapping` calls."""
-        super().__init__()
-        self._functions = (load, names, apply)
-
-    def _load(self, name: str) -> str | None:
-        return self._functions[0](name)
-
-    def _names(self) -> Iterable[str]:
-        return self._functions[1]()
-
-    def _apply(self, name: str, value: str | None) -> None:
-        self._functions[2](name, value)

@@ -113,7 +113,7 @@ static void finish_paths(void)
 }
 
 /*
- * Tell slurmhooks/site.py the directory of slurm.conf, as -X slurmhooks_sysconfdir=PATH does. It is used where the
+ * Tell slurmhooks/slurm_conf.py the folder of slurm.conf, as -X slurmhooks_sysconfdir=PATH does. It is used where the
  * environment has no SLURM_CONF: Slurm's programs know the path from their own build. RET 0 or -1.
  */
 static int set_sysconfdir(void)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the tables of Slurm's structs, as C with offsets and as the text that slurmhooks.wire.tables reads.
+"""Write the tables of Slurm's structs: as C with offsets, and as text for slurmhooks.wire.tables.
 
-Called by meson.build as ``tables.py TIER SOURCE TEXT -- COMPILER ARGS``; TIER is ``public`` or ``source``. The members
-are those that a row of slurmhooks/job_submit/fields reads and that the headers of the release declare. Their offsets
-are left to the compiler, and their sizes are checked by it.
+Usage: tables.py TIER SOURCE TEXT -- COMPILER ARGS, where TIER is ``public`` or ``source``, and the compiler finds the
+headers of the Slurm release to build for. A table has the members that rows of slurmhooks/job_submit/fields read, as
+far as these headers declare them. The compiler determines their offsets, and checks their sizes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ STRUCTS = {
     "association": "struct slurmhooks_association",
 }
 COPY = "record"
-"""The member of the structs of native/slurmctld/rows.h that is a copy of Slurm's: its members count as their own."""
+"""The member of structs in native/slurmctld/rows.h that is a copy of Slurm's struct, whose members it adds."""
 KINDS = {
     **dict.fromkeys(("bool", "_Bool", "uint8_t"), "u8"),
     "uint16_t": "u16",
@@ -56,8 +56,15 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Found:
-    """A member that the headers declare: its place in the table, and how C names it."""
+class Place:
+    """A member of a table, and its place in C.
+
+    Attributes:
+        member: the member in the table.
+        pointer: the path of the pointer to its nested struct; empty: it is in the struct of the table.
+        path: its path from there.
+        count: the path of its counter, if it is an array; else empty.
+    """
 
     member: Member
     pointer: str
@@ -66,17 +73,17 @@ class Found:
 
 
 class Struct:
-    """One struct of the headers."""
+    """A struct in the headers."""
 
     def __init__(self, headers: Headers, name: str) -> None:
-        """Read its members.
+        """Find its members.
 
         Raises:
-            SystemExit: the headers declare no such struct.
+            SystemExit: the headers do not declare the struct.
         """
         body = headers.struct(name)
         if body is None:
-            sys.exit(f"the headers declare no {name}")
+            sys.exit(f"the headers do not declare {name}")
         self.name = name
         self._headers = headers
         self._members = {member: (ctype, stars) for ctype, stars, member in members(body)}
@@ -84,7 +91,7 @@ class Struct:
         self._copy = None if copy is None or copy[1] else copy[0]
 
     def kind(self, member: str) -> str | None:
-        """Return the kind of a member, or None if it is not there or of a type that no row reads."""
+        """Return the kind of a member; None if it does not exist, or no row can read its type."""
         ctype, stars = self._members.get(member, ("", ""))
         if ctype.startswith("enum ") and not stars:
             return "u32"
@@ -94,38 +101,44 @@ class Struct:
         return None if stars else KINDS.get(scalar or "")
 
     def nested(self, member: str) -> tuple[Struct, bool] | None:
-        """Return the struct that a member is, or that it points to (then True), or None."""
+        """Return the struct of a member, and whether the member is a pointer to it; None if it is of another type."""
         ctype, stars = self._members.get(member, ("", ""))
         if len(stars) > 1 or not ctype or self._headers.struct(ctype) is None:
             return None
         return Struct(self._headers, ctype), bool(stars)
 
-    def find(self, path: str, writable: bool, count: str) -> Found | None:
-        """Return a member by its path, or None."""
-        found = self._find_own(path, writable, count)
-        if found is not None or self._copy is None:
-            return found
-        found = self._copy.find(path, writable, count)
-        if found is None:
-            return None
-        if found.pointer:
-            return replace(found, pointer=f"{COPY}.{found.pointer}")
-        return replace(found, path=f"{COPY}.{found.path}", count=count and f"{COPY}.{count}")
+    def find(self, path: str, writable: bool, count: str) -> Place | None:
+        """Return a member by its path, or None.
 
-    def _find_own(self, path: str, writable: bool, count: str) -> Found | None:
+        Args:
+            path: names, separated by dots.
+            writable: whether answers may write it.
+            count: the path of its counter, if it is an array; else empty.
+        """
+        place = self._find_own(path, writable, count)
+        if place is not None or self._copy is None:
+            return place
+        place = self._copy.find(path, writable, count)
+        if place is None:
+            return None
+        if place.pointer:
+            return replace(place, pointer=f"{COPY}.{place.pointer}")
+        return replace(place, path=f"{COPY}.{place.path}", count=count and f"{COPY}.{count}")
+
+    def _find_own(self, path: str, writable: bool, count: str) -> Place | None:
         outer, dot, last = path.rpartition(".")
         if not dot:
             kind = self.kind(path)
-            return None if kind is None else Found(Member(path, kind, writable), "", path, count)
+            return None if kind is None else Place(Member(path, kind, writable), "", path, count)
         inner = self.nested(outer)
         if inner is None or (kind := inner[0].kind(last)) is None:
             return None
         member = Member(path, kind, writable)
-        return Found(member, outer, last, count.rpartition(".")[2]) if inner[1] else Found(member, "", path, count)
+        return Place(member, outer, last, count.rpartition(".")[2]) if inner[1] else Place(member, "", path, count)
 
 
-def members_of(headers: Headers, name: str) -> list[Found]:
-    """Return what one table holds."""
+def members_of(headers: Headers, name: str) -> list[Place]:
+    """Return the members of a table."""
     struct = Struct(headers, STRUCTS[name])
     wanted: dict[str, tuple[bool, str]] = {}
     for row in rows(TABLES[name]).values():
@@ -139,13 +152,13 @@ def members_of(headers: Headers, name: str) -> list[Found]:
         wanted |= {array: (True, count) for array, count in COUNTERS.items()}
     elif name == "record":
         wanted["user_name"] = (False, "")
-    found = [member for path, options in wanted.items() if (member := struct.find(path, *options))]
-    pointers = {member.pointer: member.member.name.rpartition(".")[0] for member in found if member.pointer}
-    return [Found(Member(name, "pointer"), "", path, "") for path, name in pointers.items()] + found
+    places = [place for path, options in wanted.items() if (place := struct.find(path, *options))]
+    pointers = {place.pointer: place.member.name.rpartition(".")[0] for place in places if place.pointer}
+    return [Place(Member(name, "pointer"), "", path, "") for path, name in pointers.items()] + places
 
 
 def constants(compiler: list[str], headers: Headers) -> dict[str, dict[str, int]]:
-    """Return the constants and error codes by group: the compiler's answer, from a program that prints them."""
+    """Return the values of constants and error codes by group. A compiled program prints them."""
     own = Headers(compiler, "#include <slurm/slurm_errno.h>\n")
     codes = dict.fromkeys(("SLURM_SUCCESS", "SLURM_ERROR", *own.enumerators("E", "S")))
     groups = {"ESLURM": list(codes)} | constant_groups(headers)
@@ -164,17 +177,17 @@ def constants(compiler: list[str], headers: Headers) -> dict[str, dict[str, int]
     }
 
 
-def initializer(struct: str, found: Found) -> str:
+def initializer(struct: str, place: Place) -> str:
     """Return the C initializer of a member."""
-    member = found.member
+    member = place.member
     kind = f"SLURMHOOKS_{member.kind.upper()}"
     size = WIDTHS[member.kind] // 8 or 8 if member.kind in WIDTHS else 8
     flag = "true" if member.writable else "false"
-    base = f"SLURMHOOKS_POINTEE({struct}, {found.pointer})" if found.pointer else struct
-    via = f"offsetof({struct}, {found.pointer})" if found.pointer else "SLURMHOOKS_DIRECT"
-    count = f"SLURMHOOKS_PLACE({base}, {found.count}, 4)" if found.count else "0"
-    place = f"SLURMHOOKS_PLACE({base}, {found.path}, {size})"
-    return f'    {{"{member.name}", {kind}, {flag}, {via}, {place}, {count}}},\n'
+    base = f"SLURMHOOKS_POINTEE({struct}, {place.pointer})" if place.pointer else struct
+    via = f"offsetof({struct}, {place.pointer})" if place.pointer else "SLURMHOOKS_DIRECT"
+    count = f"SLURMHOOKS_PLACE({base}, {place.count}, 4)" if place.count else "0"
+    offset = f"SLURMHOOKS_PLACE({base}, {place.path}, {size})"
+    return f'    {{"{member.name}", {kind}, {flag}, {via}, {offset}, {count}}},\n'
 
 
 def main() -> None:
@@ -186,23 +199,25 @@ def main() -> None:
     headers = Headers(compiler, includes)
     number = int(re.sub(r"[uUlL]*$", "", headers.macros["SLURM_VERSION_NUMBER"]), 0)
     release = f"{number >> 16 & 0xFF}.{number >> 8 & 0xFF:02d}.{number & 0xFF}"
-    found = {name: members_of(headers, name) for name in TABLES if tier == "source" or name == "job"}
+    places = {name: members_of(headers, name) for name in TABLES if tier == "source" or name == "job"}
     tables = Tables(
         release,
         tier,
-        tuple(Table(name, tuple(item.member for item in items)) for name, items in found.items()),
+        tuple(Table(name, tuple(item.member for item in items)) for name, items in places.items()),
         constants(compiler, headers),
     )
     lines = ["/* SPDX-License-Identifier: GPL-2.0-or-later */\n", "/* Written by native/generate/tables.py. */\n"]
     lines += [includes, '\n#include "wire/wire.h"\n']
-    for name, items in found.items():
+    for name, items in places.items():
         lines.append(f"\nstatic const struct slurmhooks_member {name}_members[] = {{\n")
         lines += [initializer(STRUCTS[name], item) for item in items]
         lines.append("};\n")
     lines.append("\nconst struct slurmhooks_tables slurmhooks_tables = {\n")
-    lines.append(f"    0x{tables.identity:016x}ULL,\n    {len(found)},\n    {{\n")
-    lines += [f'        {{"{name}", {len(items)}, {name}_members}},\n' for name, items in found.items()]
+    lines.append(f"    0x{tables.identity:016x}ULL,\n    {len(places)},\n    {{\n")
+    lines += [f'        {{"{name}", {len(items)}, {name}_members}},\n' for name, items in places.items()]
     lines.append("    },\n};\n")
+    text_lines = "\n".join(f'    "{line}\\n"' for line in tables.text.splitlines())
+    lines.append(f"\nconst char slurmhooks_tables_text[] =\n{text_lines};\n")
     Path(source).write_text("".join(lines))
     Path(text).write_text(tables.text)
 

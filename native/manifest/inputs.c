@@ -30,8 +30,7 @@ int input_absent(const struct record *record)
     return stat(record->words[1], &status) == 0;
 }
 
-/* Count the entries of a folder that match START*END and are not hidden, as slurmhooks/loader.py does. RET -1: cannot.
- */
+/* RET how many entries of a folder match START*END as in slurmhooks/paths.py, where hidden ones do not; -1 on error. */
 static int64_t count_entries(const char *folder, const char *start, const char *end)
 {
     DIR *directory = opendir(folder);

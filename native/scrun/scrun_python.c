@@ -2,7 +2,7 @@
 /*
  * The plugin for scrun: a Lua module that defines scrun's staging functions, which call slurmhooks.scrun.entry.
  *
- * scrun has no plugin point for C. It reads scrun.lua, which loads this file (scrun.lua.in).
+ * scrun has no plugin point for C. It reads scrun.lua (scrun.lua.in), which loads this plugin.
  */
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -35,6 +35,7 @@ struct question {
     size_t *length;
 };
 
+/* OUT output, copied: a copy of a text from malloc(), and its length; unchanged or NULL if memory is short. */
 static void copy_text(const char *text, size_t length, char **output, size_t *copied)
 {
     *output = malloc(length + 1);
@@ -147,6 +148,7 @@ static int in_manifest;
 /* Whether the container has not been staged in successfully. */
 static int not_staged_in = 1;
 
+/* slurm_scrun_stage_in(): run the handlers, then the function of the site's own script. */
 static int stage_in(lua_State *L)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_in", NULL};
@@ -188,6 +190,7 @@ static int stage_in(lua_State *L)
     return 1;
 }
 
+/* slurm_scrun_stage_out(): run the handlers and the function of the site's own script, whether or not one fails. */
 static int stage_out(lua_State *L)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "stage_out", NULL};

@@ -9,21 +9,22 @@
 #define PAGE_SIZE ((size_t)256 << 10)
 #define MOST_CONDITIONS 8
 
-/* A number, as far as a mask goes, or a text that a member must equal. */
+/* A member must be equal to a text, or to a number in the bits of a mask. */
 struct condition {
     const struct slurmhooks_member *member;
     uint64_t value, mask;
     const char *text;
 };
 
+/* An answer while it is written. */
 struct page {
     struct slurmhooks_question *question;
     const struct slurmhooks_records *records;
     struct condition conditions[MOST_CONDITIONS];
     size_t count;
     uint32_t start; /* the index of its first record */
-    uint32_t index; /* of the record after the present one */
-    bool single;    /* it ends with its first row */
+    uint32_t index; /* of the record after the current one */
+    bool single;    /* it has one row at most */
 };
 
 bool slurmhooks_next_text(const struct slurmhooks_question *question, size_t *position, char **text)
@@ -44,7 +45,7 @@ static bool meets(const struct condition *condition, const void *object)
     return text && !strcmp(text, condition->text);
 }
 
-/* Check the conditions on members of Slurm's struct, or those on members that only the row has. */
+/* RET whether the conditions hold: those for members of Slurm's struct, or those for members that a row adds. */
 static bool meets_all(const struct page *page, const void *object, bool of_row)
 {
     for (size_t i = 0; i < page->count; i++) {
@@ -56,6 +57,7 @@ static bool meets_all(const struct page *page, const void *object, bool of_row)
     return true;
 }
 
+/* A slurmhooks_visit: add a row to the page if it meets the conditions. */
 static int add_row(void *row, void *argument)
 {
     struct page *page = argument;
@@ -66,6 +68,7 @@ static int add_row(void *row, void *argument)
     return page->single ? -1 : 0;
 }
 
+/* A slurmhooks_visit: add the row of a record to the page, or end the page before it. */
 static int add_record(void *record, void *argument)
 {
     struct page *page = argument;
@@ -84,7 +87,7 @@ static int add_record(void *record, void *argument)
     return page->records->row ? page->records->row(record, add_row, page) : add_row(record, page);
 }
 
-/* Begin an answer from the table that a question names. RET false: there is no such table. */
+/* Begin the answer to a question. RET false if it names no table that has records. */
 static bool open_page(struct page *page, struct slurmhooks_question *question)
 {
     uint32_t table = question->header.second;
@@ -95,7 +98,7 @@ static bool open_page(struct page *page, struct slurmhooks_question *question)
     return page->records != NULL;
 }
 
-/* The condition that a record's key is this one. IN name: NULL if it is a number */
+/* OUT condition: the key is this name, or if that is NULL, this number. RET false if the key is of the other kind. */
 static bool key_is(struct condition *condition, const struct page *page, const char *name, uint32_t number)
 {
     const struct slurmhooks_table *table = &slurmhooks_tables.table[page->question->header.second];
@@ -121,7 +124,7 @@ bool slurmhooks_answer_row(struct slurmhooks_question *question)
         return false;
     if (slurmhooks_next_text(question, &position, &name) && !name)
         return false;
-    if (name && !*name) /* no record has it, and Slurm logs that it is asked */
+    if (name && !*name) /* no record has an empty name, and Slurm would log an error */
         return true;
     page.single = true;
     if (!key_is(&page.conditions[page.count++], &page, name, number))
@@ -138,6 +141,7 @@ bool slurmhooks_answer_row(struct slurmhooks_question *question)
     return true;
 }
 
+/* Read a condition from an item. RET false if it is invalid. */
 static bool read_condition(struct condition *condition, uint32_t table, const struct slurmhooks_item *item)
 {
     if (item->tag >= slurmhooks_tables.table[table].count)

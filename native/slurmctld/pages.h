@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Questions for the records of a table: one by its key, or all that meet conditions, a page at a time. */
+/* Answers questions for records of a table: for one by its key, and for all that meet conditions, page by page. */
 #ifndef SLURMHOOKS_PAGES_H
 #define SLURMHOOKS_PAGES_H
 
@@ -17,13 +17,13 @@ struct slurmhooks_question {
     const void *data;
     size_t size;
     struct slurmhooks_buffer result;
-    uint32_t next; /* where the next page begins; 0: there is none */
+    uint32_t next; /* the record with which the next page begins; 0: this page is the last one */
 };
 
-/* Read the next text among the items. RET false: there is none, or it is none. OUT text: NULL for an empty item */
+/* Read the next item, a text. OUT text: NULL for an empty item. RET false if there is no item, or it is not a text */
 bool slurmhooks_next_text(const struct slurmhooks_question *question, size_t *position, char **text);
 
-/* RET false: the question makes no sense */
+/* RET false if the question is invalid */
 bool slurmhooks_answer_row(struct slurmhooks_question *question);
 bool slurmhooks_answer_page(struct slurmhooks_question *question);
 

@@ -6,7 +6,7 @@
 
 #include "slurmctld/pages.h"
 
-/* As What and Fact of slurmhooks/wire/message.py. */
+/* The kinds of questions: What and Fact of slurmhooks/wire/message.py. */
 enum what { MEMBER = 1, ROW, PAGE, FACT };
 enum fact {
     USER_NAME = 1,
@@ -18,11 +18,12 @@ enum fact {
     CLUSTER_NAME,
     JOB_SCRIPT
 };
-/* As STRUCTS of native/generate/tables.py: what a request may have. */
+/* The tables of the structs in a request: the first ones of STRUCTS in native/generate/tables.py. */
 enum table { JOB, RECORD };
-/* Statuses of a result. */
+/* The status of a result. */
 enum status { FOUND, NOTHING };
 
+/* Answer with a member of the request that was too long to be sent. RET false if the question is invalid. */
 static bool member(struct slurmhooks_question *question)
 {
     uint32_t table = question->header.second, number = question->header.third;
@@ -52,6 +53,7 @@ uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
 
 static const slurmctld_lock_t READ_LOCKS = {.conf = READ_LOCK, .job = READ_LOCK, .node = READ_LOCK, .part = READ_LOCK};
 
+/* Take the locks that slurmhooks_answer_query() needs, and find the record of the event's job. */
 static void lock(struct slurmhooks_event *event)
 {
     lock_slurmctld(READ_LOCKS);
@@ -67,7 +69,7 @@ static void unlock(struct slurmhooks_event *event)
 static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
-    /* An update is sent by who changes the job, so only a submission's identity is its owner's. */
+    /* The identity of an update is that of the user who changes the job, who may not be its owner. */
     if (event->job_desc && !event->modify && user_id == event->owner)
         return ((job_desc_msg_t *)event->job_desc)->id;
 #else
@@ -76,7 +78,7 @@ static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
     return NULL;
 }
 
-/* The batch script of a job, from slurmctld's state folder. RET to be freed, NULL if there is none */
+/* RET the batch script of a job, read from slurmctld's state folder; freed by the caller. NULL if it has none. */
 static char *script_of(uint32_t job_id)
 {
     job_record_t *job = find_job_record(job_id);
@@ -87,6 +89,7 @@ static char *script_of(uint32_t job_id)
     return text;
 }
 
+/* Answer with a fact about a user, an account, a QOS, the cluster or a job. RET false if the question is invalid. */
 static bool fact(struct slurmhooks_question *question)
 {
     uint32_t user_id = question->header.third;
@@ -157,9 +160,9 @@ bool slurmhooks_answer_query(void *context, const void *data, size_t size, void 
     if (!slurmhooks_open(data, size, SLURMHOOKS_QUERY, &question.header))
         return false;
     slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
-    bool made_sense = serve(&question);
+    bool valid = serve(&question);
     bool empty = question.result.size == sizeof(struct slurmhooks_header);
-    if (!slurmhooks_end(&question.result, empty ? NOTHING : FOUND, question.next, 0) || !made_sense) {
+    if (!slurmhooks_end(&question.result, empty ? NOTHING : FOUND, question.next, 0) || !valid) {
         free(question.result.data);
         return false;
     }
@@ -171,7 +174,7 @@ bool slurmhooks_answer_query(void *context, const void *data, size_t size, void 
 bool slurmhooks_answer_with_locks(void *context, const void *data, size_t size, void **answer, size_t *answer_length)
 {
     lock(context);
-    bool made_sense = slurmhooks_answer_query(context, data, size, answer, answer_length);
+    bool valid = slurmhooks_answer_query(context, data, size, answer, answer_length);
     unlock(context);
-    return made_sense;
+    return valid;
 }

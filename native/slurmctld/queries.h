@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What handlers ask slurmctld while it waits for their answer. */
+/* Answers the questions that handlers ask while slurmctld waits for their answer. */
 #ifndef SLURMHOOKS_QUERIES_H
 #define SLURMHOOKS_QUERIES_H
 
@@ -7,29 +7,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One call of a plugin: what questions may be about. */
+/* A call of a plugin, about which handlers ask questions. */
 struct slurmhooks_event {
     void *job_desc;
-    void *record; /* of an update, in a build with Slurm's sources; else NULL */
+    void *record; /* the job_record_t of an update, in a build with Slurm's sources; else NULL */
     bool modify;
-    uint32_t uid;    /* who asks */
-    uint32_t owner;  /* whose job */
-    char **err_msg;  /* what the user sees; NULL: this release does not show it */
-    bool unasked;    /* slurmctld calls by itself: all partitions are seen, not those that a user may name */
-    uint32_t job_id; /* of slurmhooks_answer_with_locks(): the job whose record it finds; 0: none */
+    uint32_t uid;    /* the user who submits or changes the job */
+    uint32_t owner;  /* the owner of the job */
+    char **err_msg;  /* the messages for the user; NULL: this release shows none */
+    bool unasked;    /* no user has caused the call: handlers see all partitions, not only those of a user */
+    uint32_t job_id; /* for slurmhooks_answer_with_locks(): the job whose record it finds; 0: none */
 };
 
-/* Whose job a record is; a build without Slurm's sources takes it for the sender's. */
+/* RET the owner of a job. A build without Slurm's sources cannot read the record, and returns the sender. */
 uint32_t slurmhooks_record_owner(const void *record, uint32_t sender);
 
 /*
- * Answer a question. A slurmhooks_query, see wire/client.h; the context is a struct slurmhooks_event.
+ * Answer a question: the slurmhooks_query of wire/client.h. slurmctld holds its read locks.
  *
- * slurmctld holds its read locks meanwhile. RET false: the question makes no sense.
+ * IN context  a struct slurmhooks_event
  */
 bool slurmhooks_answer_query(void *context, const void *question, size_t length, void **answer, size_t *answer_length);
 
-/* Answer a question in a thread that holds none of slurmctld's locks: they are taken for it. */
+/* As slurmhooks_answer_query(), for a thread that does not hold slurmctld's locks: takes them for the question. */
 bool slurmhooks_answer_with_locks(void *context, const void *question, size_t length, void **answer,
                                   size_t *answer_length);
 

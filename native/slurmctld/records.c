@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Locks. slurmctld calls job_submit() and job_modify() with read locks on configuration, jobs, nodes and partitions
- * (job_submit_g_submit() in src/interfaces/job_submit.c asserts them), and waits for the answer meanwhile: jobs, nodes,
- * partitions and reservations do not change. QOS and associations are the association manager's, whose locks come after
- * slurmctld's (src/common/assoc_mgr.h): they are held for one query, so a record may come or go between two pages.
- * Licenses have a mutex that is static in src/slurmctld/licenses.c; get_all_license_info() takes it.
+ * Locks: slurmctld holds read locks on configuration, jobs, nodes and partitions while it calls job_submit() and
+ * job_modify() (job_submit_g_submit() in src/interfaces/job_submit.c asserts that), so that jobs, nodes, partitions and
+ * reservations do not change. For plugins that are called without these locks slurmhooks_answer_with_locks() takes
+ * them, for each question. QOS and associations have the locks of the association manager, which come after slurmctld's
+ * (src/common/assoc_mgr.h). They are held for one question: records may be added or removed between two pages. Licenses
+ * have a mutex that is static in src/slurmctld/licenses.c; get_all_license_info() takes it.
  */
 #include "slurmctld/records.h"
 
@@ -18,7 +19,7 @@
 #include "src/slurmctld/licenses.h"
 #include "src/slurmctld/reservation.h"
 #include "src/slurmctld/slurmctld.h"
-#undef _GNU_SOURCE /* a header of Slurm's defines it as something else */
+#undef _GNU_SOURCE /* a header of Slurm defines it with another value */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
 #include "src/interfaces/gres.h"
 #else
@@ -28,12 +29,12 @@
 #include "slurmctld/rows.h"
 #include "slurmctld/weak.h"
 
-/* As slurmhooks/job_submit/fields/reservation.py has them. */
+/* slurmhooks/job_submit/fields/reservation.py has these values. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
 
 typedef __typeof__(job_list) slurm_list;
 
-/* Not with list_for_each(), which locks the list: a row of a QOS looks for others in the same list. */
+/* Without list_for_each(), which locks the list: the row of a QOS reads other QOS of the same list. */
 static void walk_list(slurm_list list, slurmhooks_visit *visit, void *argument)
 {
     void *record;
@@ -72,7 +73,7 @@ static void walk_partitions(slurmhooks_visit *visit, void *argument)
     walk_list(part_list, visit, argument);
 }
 
-/* The rule of job_submit/lua's part_list: which partitions a user may name. */
+/* RET whether a user may submit to a partition: the rule of part_list in job_submit/lua. */
 static bool may_use(const void *record, const struct slurmhooks_event *event)
 {
     const part_record_t *part = record;
@@ -126,7 +127,7 @@ static int node_row(void *record, slurmhooks_visit *visit, void *argument)
     node_record_t *node = record;
     struct slurmhooks_node row = {
         .record = *node,
-        /* As _pack_node() of src/slurmctld/node_mgr.c has them for scontrol. */
+        /* As in _pack_node() of src/slurmctld/node_mgr.c, for scontrol. */
         .gres = node->gres ? node->gres : node->config_ptr->gres,
         .gres_used = gres_get_node_used(node->gres_list),
         .partitions = xstrdup(""),
@@ -142,7 +143,7 @@ static int node_row(void *record, slurmhooks_visit *visit, void *argument)
 
 /* Licenses */
 
-/* What slurmctld would send to scontrol. RET NULL: it cannot be read; else free with slurm_free_license_info_msg() */
+/* RET what slurmctld sends to scontrol, freed with slurm_free_license_info_msg(); NULL if it cannot be read */
 static license_info_msg_t *all_licenses(void)
 {
     slurm_msg_t message;
@@ -240,11 +241,12 @@ static char *qos_name(uint32_t id)
 static int association_row(void *visited, slurmhooks_visit *visit, void *argument)
 {
     slurmdb_assoc_rec_t *record = visited;
-    struct slurmhooks_association row = {.record = *record,
-                                         .default_qos = qos_name(record->def_qos_id),
-                                         /* What slurmctld checks a job's QOS by; qos_list is what sacctmgr was told. */
-                                         .qos = qos_names(record->usage ? record->usage->valid_qos : NULL),
-                                         SLURMHOOKS_ASSOCIATION_TRES(BY_NAME)};
+    struct slurmhooks_association row = {
+        .record = *record,
+        .default_qos = qos_name(record->def_qos_id),
+        /* slurmctld checks jobs by valid_qos; qos_list has what was given to sacctmgr. */
+        .qos = qos_names(record->usage ? record->usage->valid_qos : NULL),
+        SLURMHOOKS_ASSOCIATION_TRES(BY_NAME)};
 
     if (record->usage) {
         row.grp_used_tres = tres_counts(record->usage->grp_used_tres);
@@ -259,7 +261,7 @@ static int association_row(void *visited, slurmhooks_visit *visit, void *argumen
     return rc;
 }
 
-/* All of them: a further table is a row here, and in native/generate/tables.py. */
+/* All tables. A new one needs a row here, and one in STRUCTS of native/generate/tables.py. */
 static const struct slurmhooks_records all[] = {
     {.table = "record", .key = "job_id", .size = sizeof(job_record_t), .find = job_with_key, .walk = walk_jobs},
     {

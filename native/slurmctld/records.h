@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables of slurmctld that handlers may ask for; in a build with Slurm's sources. */
+/* Finds and visits the records of slurmctld that handlers may ask for, in a build with Slurm's sources. */
 #ifndef SLURMHOOKS_RECORDS_H
 #define SLURMHOOKS_RECORDS_H
 
@@ -9,33 +9,32 @@
 
 #include "slurmctld/queries.h"
 
-/* Sees one record. RET negative: the last one. Slurm's ListForF. */
+/* A function that gets one record, as Slurm's ListForF. RET a negative number to end the visit. */
 typedef int slurmhooks_visit(void *record, void *argument);
 
-/* One table. */
+/* A table. */
 struct slurmhooks_records {
     const char *table; /* its name in STRUCTS of native/generate/tables.py */
     const char *key;   /* the member that is the key */
     size_t size;       /* of Slurm's struct */
     /*
-     * RET the record of a key, or NULL. IN name: NULL if the key is a number. What has another key is dropped: Slurm
-     * also finds nodes by their host names. No function: all records are visited.
+     * RET the record with a key, or NULL. IN name: NULL if the key is a number. The caller compares the key again,
+     * since Slurm also finds nodes by their host names. NULL: the caller visits all records.
      */
     void *(*find)(char *name, uint32_t number);
-    /* Visit all records in an order that stays the same while none comes or goes. */
+    /* Visit all records. Their order stays the same while none is added or removed. */
     void (*walk)(slurmhooks_visit *visit, void *argument);
-    /* Whether the user of a request may know of a record; no function: of all. */
+    /* RET whether the user of a request may know about a record. NULL: about each. */
     bool (*visible)(const void *record, const struct slurmhooks_event *event);
-    /* Visit the row of a record (slurmctld/rows.h), which lasts as long as the visit; no function: the record is it.
-     */
+    /* Visit the row of a record (slurmctld/rows.h), which is freed after the visit. NULL: the record is the row. */
     int (*row)(void *record, slurmhooks_visit *visit, void *argument);
-    bool accounting; /* the records are the association manager's: its locks are needed */
+    bool accounting; /* the association manager has the records: its locks are needed */
 };
 
-/* RET the table of that name, or NULL */
+/* RET the table with a name, or NULL */
 const struct slurmhooks_records *slurmhooks_records(const char *table);
 
-/* Hold what find, walk and row need beyond slurmctld's own locks; see records.c. */
+/* Take and release the locks that `find`, `walk` and `row` need besides slurmctld's own; see records.c. */
 void slurmhooks_records_lock(const struct slurmhooks_records *records);
 void slurmhooks_records_unlock(const struct slurmhooks_records *records);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of the tables that have more than Slurm's struct: a copy of it, then what native/slurmctld/records.c adds.
+ * Rows of tables that have more members than Slurm's struct: a copy of that, and the members that records.c adds.
  *
- * native/generate/tables.py reads these structs. A member that is added hides one of the same name in the copy. The
- * condition of a query on a member of the copy is checked before a row is built. Include Slurm's headers first.
+ * native/generate/tables.py reads these structs. An added member hides a member of the same name in the copy.
+ * Conditions for members of the copy are checked before a row is built. Include Slurm's headers before this one.
  */
 #ifndef SLURMHOOKS_ROWS_H
 #define SLURMHOOKS_ROWS_H
@@ -12,10 +12,10 @@ struct slurmhooks_node {
     node_record_t record;
     char *gres; /* not to be freed */
     char *gres_used;
-    char *partitions; /* names with commas */
+    char *partitions; /* names, separated by commas */
 };
 
-/* Limits that the association manager keeps as "id=count,..."; the rows have "name=count,...", as sacctmgr shows it. */
+/* Limits that the association manager has as "id=count,...". Rows have them as "name=count,...", like sacctmgr. */
 #define SLURMHOOKS_QOS_TRES(EACH) \
     EACH(grp_tres)                \
     EACH(grp_tres_mins)           \
@@ -41,7 +41,7 @@ struct slurmhooks_qos {
     slurmdb_qos_rec_t record;
     SLURMHOOKS_QOS_TRES(SLURMHOOKS_TRES_MEMBER)
     char *grp_used_tres;
-    char *preempt; /* names with commas */
+    char *preempt; /* names, separated by commas */
     double usage_raw;
 };
 
@@ -50,7 +50,7 @@ struct slurmhooks_association {
     SLURMHOOKS_ASSOCIATION_TRES(SLURMHOOKS_TRES_MEMBER)
     char *default_qos; /* not to be freed */
     char *grp_used_tres;
-    char *qos; /* names with commas */
+    char *qos; /* names, separated by commas */
     double usage_efctv;
     double usage_norm;
     double usage_raw;

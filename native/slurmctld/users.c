@@ -40,8 +40,7 @@ static void lock_assoc(assoc_mgr_lock_t *locks)
     assoc_mgr_lock(locks);
 }
 
-/* Find the user's association in the locked records. RET NULL if there is none, or no accounting.
- */
+/* RET the association of a user; NULL if there is none, or no accounting. The caller holds the locks. */
 static slurmdb_assoc_rec_t *find_assoc(uint32_t user_id, char *account, char *partition)
 {
     slurmdb_user_rec_t user = {.uid = user_id};
@@ -59,6 +58,7 @@ static slurmdb_assoc_rec_t *find_assoc(uint32_t user_id, char *account, char *pa
     return found;
 }
 
+/* RET a QOS by its id, or by its name, or NULL. The caller holds the locks. */
 static slurmdb_qos_rec_t *find_qos(uint32_t id, char *name)
 {
     slurmdb_qos_rec_t wanted = {.id = id, .name = name};

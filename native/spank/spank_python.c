@@ -2,8 +2,9 @@
 /*
  * The SPANK plugin: calls slurmhooks.spank.entry for each callback of Slurm that has a handler.
  *
- * This file is compiled once and linked as several variants (native/meson.build), which export different callbacks:
- * for some of them Slurm starts a process per prolog and epilog, or a clone per task, only because they are exported.
+ * This file is compiled once and linked several times (native/meson.build). These variants export different callbacks,
+ * since some cost time only because they are exported: Slurm starts a process for prolog and epilog, and a clone for
+ * each task.
  */
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -82,7 +83,7 @@ static int ask_option(const struct given_option *option)
     return answer.rc;
 }
 
-/* Let Python take all options that wait for it. RET the first failure code, or 0. */
+/* Let Python take all options in waiting_options. RET the first failure code, or 0. */
 static int tell_waiting(void)
 {
     int rc = 0;
@@ -116,6 +117,7 @@ static int keep(int value, const char *argument, int remote)
     return 0;
 }
 
+/* Slurm calls it when the user gives an option; in slurmstepd again, with `remote` set. RET 0, or a failure code. */
 static int option_callback(int value, const char *argument, int remote)
 {
     int index;
@@ -245,7 +247,12 @@ static void log_no_manifest(const char *why, unsigned context)
         slurm_info(text, why);
 }
 
-/* Run what a callback needs: options, handlers, the start of Python. RET a code for Slurm, before by_mode(). */
+/*
+ * Do what a callback needs: register options, start Python, run handlers.
+ *
+ * IN why  at the first call for a line: why the manifest does not have it; else NULL
+ * RET a code for Slurm, to which by_mode() must still be applied
+ */
 static int answer(struct line *line, enum callback callback_id, spank_t spank, const char *why)
 {
     unsigned context = spank_context();
@@ -269,6 +276,7 @@ static int answer(struct line *line, enum callback callback_id, spank_t spank, c
     return 0;
 }
 
+/* Answer a callback of Slurm. RET the return code for Slurm. */
 static int callback(enum callback callback_id, spank_t spank, int argc, char *argv[])
 {
     const char *why;

@@ -12,13 +12,14 @@
 
 #include "wire/client.h"
 
+/* The header of a message on a channel. */
 struct header {
     uint32_t length;
     uint32_t kind;
 };
 
-/* Most answers arrive whole in one read of this size. It is not taken from the stack: slurmctld has many threads, and
- * what each has once touched of its stack stays in memory. */
+/* The first read, in bytes: most answers are smaller. The buffer is not on the stack, since slurmctld has many threads,
+ * and the part of a stack that was used once stays in memory. */
 #define START 4096
 
 int64_t channel_now(void)
@@ -29,7 +30,7 @@ int64_t channel_now(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Sleep until a descriptor is ready; false: the deadline has come. */
+/* Wait until a descriptor is ready. RET false at the deadline. */
 static bool wait_for(int fd, short events, int64_t deadline)
 {
     for (;;) {
@@ -76,7 +77,7 @@ enum channel_result channel_send(int fd, enum channel_kind kind, const void *dat
     return CHANNEL_OK;
 }
 
-/* Receive some bytes. IN parts, count: where to. OUT got: 0 unless CHANNEL_OK. */
+/* Receive at least one byte. IN parts, count: the buffers. OUT got: the number of bytes; 0 unless CHANNEL_OK. */
 static enum channel_result receive_some(int fd, struct iovec *parts, int count, int64_t deadline, size_t *got)
 {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
@@ -101,27 +102,27 @@ enum channel_result channel_receive(int fd, int64_t deadline, uint32_t *kind, vo
 {
     enum channel_result result = CHANNEL_OK;
     struct header header;
-    char *message = malloc(START), *whole;
-    size_t done = 0, got;
+    char *message = malloc(START), *larger;
+    size_t received = 0, got;
 
     if (!message)
         return CHANNEL_NO_MEMORY;
-    while (result == CHANNEL_OK && done < sizeof(header)) {
-        struct iovec parts[2] = {{(char *)&header + done, sizeof(header) - done}, {message, START}};
+    while (result == CHANNEL_OK && received < sizeof(header)) {
+        struct iovec parts[2] = {{(char *)&header + received, sizeof(header) - received}, {message, START}};
         result = receive_some(fd, parts, 2, deadline, &got);
-        done += got;
+        received += got;
     }
-    if (result == CHANNEL_OK && (header.length > SLURMHOOKS_MESSAGE_MAX || done - sizeof(header) > header.length))
+    if (result == CHANNEL_OK && (header.length > SLURMHOOKS_MESSAGE_MAX || received - sizeof(header) > header.length))
         result = CHANNEL_INVALID;
     if (result == CHANNEL_OK && header.length > START) {
-        whole = realloc(message, header.length);
-        if (whole)
-            message = whole;
+        larger = realloc(message, header.length);
+        if (larger)
+            message = larger;
         else
             result = CHANNEL_NO_MEMORY;
     }
-    for (done -= sizeof(header); result == CHANNEL_OK && done < header.length; done += got) {
-        struct iovec part = {message + done, header.length - done};
+    for (received -= sizeof(header); result == CHANNEL_OK && received < header.length; received += got) {
+        struct iovec part = {message + received, header.length - received};
         result = receive_some(fd, &part, 1, deadline, &got);
     }
     if (result != CHANNEL_OK) {

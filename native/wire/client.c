@@ -18,7 +18,7 @@
 #include "wire/control.h"
 #include "wire/pool.h"
 
-/* For requests that come before the first workers, and with them [job_submit] timeout: Python has to start. */
+/* The timeout of requests until the first workers tell the configured one. Python needs time to start. */
 #define START_MS 10000
 #define STACK_SIZE (256 * 1024)
 
@@ -38,7 +38,7 @@ void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool 
     struct control released = {CONTROL_RELEASED, worker->generation, (uint32_t)worker->pid, 0};
     struct worker **link = &client->workers;
 
-    /* Nobody reaps it before it is released, so the number is its own. */
+    /* The supervisor waits for it only after it was released: until then the process id is not used again. */
     if (kill)
         killpg(worker->pid, SIGKILL);
     while (*link != worker)
@@ -46,7 +46,7 @@ void pool_discard(struct slurmhooks_client *client, struct worker *worker, bool 
     *link = worker->next;
     close(worker->channel);
     close(worker->page);
-    /* When slurmctld ends, no other one is to start in its place. */
+    /* When slurmctld ends, no other worker must start. */
     if (client->control >= 0 && !client->stopping)
         send(client->control, &released, sizeof(released), MSG_NOSIGNAL | MSG_DONTWAIT);
     free(worker);
@@ -64,7 +64,8 @@ static char **copy_command(const char *const *command)
     return copy;
 }
 
-static void release(struct slurmhooks_client *client)
+/* Free the client and what it has open. */
+static void free_client(struct slurmhooks_client *client)
 {
     for (int i = 0; i < 2; i++)
         if (client->output[i] >= 0)
@@ -79,7 +80,7 @@ static void release(struct slurmhooks_client *client)
     free(client);
 }
 
-/* RET 0 or an errno. */
+/* Start the monitor thread. RET 0 or an errno. */
 static int start_monitor(struct slurmhooks_client *client)
 {
     pthread_attr_t attributes;
@@ -89,7 +90,7 @@ static int start_monitor(struct slurmhooks_client *client)
     if (error)
         return error;
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    /* slurmctld's signals are for slurmctld's threads. */
+    /* The monitor thread must not receive signals: slurmctld's threads handle them. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&client->monitor, &attributes, monitor_run, client);
@@ -116,7 +117,7 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
     client->log = config->log;
     client->command = copy_command(config->command);
     client->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    /* Only our end does not block: workers wait until there is room. */
+    /* Only the read end is non-blocking: workers wait if the pipe is full. */
     if (!client->command || client->wake < 0 || pipe2(client->output, O_CLOEXEC) ||
         fcntl(client->output[0], F_SETFL, O_NONBLOCK))
         error = client->command ? errno : ENOMEM;
@@ -125,7 +126,7 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
         error = start_monitor(client);
     }
     if (error) {
-        release(client);
+        free_client(client);
         errno = error;
         return NULL;
     }
@@ -159,7 +160,7 @@ void slurmhooks_client_stop(struct slurmhooks_client *client)
     if (write(client->wake, &one, sizeof(one)) < 0)
         pool_log(client, SLURMHOOKS_ERROR, "eventfd: %s", strerror(errno));
     pthread_join(client->monitor, NULL);
-    release(client);
+    free_client(client);
 }
 
 bool slurmhooks_client_accepts(struct slurmhooks_client *client)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Exchanges: take a free worker, send it a request, answer its questions, receive its answer. */
 #include <endian.h>
 #include <errno.h>
 #include <signal.h>
@@ -13,24 +14,24 @@
 
 #define PAGE_SIZE 256
 #define MS INT64_C(1000000)
-/* A request that had to wait longer than this for a worker may fail for that alone: the log says so. */
+/* If a request has waited longer than this for a worker, the log says so when it misses its deadline. */
 #define LONG_WAIT (100 * MS)
 
-/* How a status page begins; then comes a text. As in slurmhooks/worker/channel.py. */
+/* The beginning of a status page; a text follows. The same as in slurmhooks/worker/channel.py. */
 struct page_start {
-    uint32_t begun; /* requests that the worker has begun with */
-    uint32_t flags; /* of the running handler */
+    uint32_t begun; /* how many requests the worker has begun */
+    uint32_t flags; /* of the running handler: the enum below */
 };
 
 enum { LENIENT = 1, ALL_LENIENT = 2 };
 
-/* The absolute time of a condition variable. */
+/* RET a deadline as condition variables need it. */
 static struct timespec timespec_of(int64_t time)
 {
     return (struct timespec){time / 1000000000, time % 1000000000};
 }
 
-/* A free worker, now busy and first in the list; NULL: there is none. Call with the lock held. */
+/* RET a free worker, which becomes busy and the first of the list; or NULL. The caller holds the lock. */
 static struct worker *find_free(struct slurmhooks_client *client)
 {
     for (struct worker **link = &client->workers; *link; link = &(*link)->next) {
@@ -46,8 +47,8 @@ static struct worker *find_free(struct slurmhooks_client *client)
     return NULL;
 }
 
-/* Wait for a free worker. OUT detail: why there is none, with NULL. */
-static struct worker *take(struct slurmhooks_client *client, int64_t deadline, char *detail)
+/* Wait for a free worker. RET NULL if there is none until the deadline. OUT detail: why, if NULL is returned. */
+static struct worker *take_worker(struct slurmhooks_client *client, int64_t deadline, char *detail)
 {
     struct timespec until = timespec_of(deadline);
     struct worker *worker = NULL;
@@ -74,10 +75,11 @@ static struct worker *take(struct slurmhooks_client *client, int64_t deadline, c
 }
 
 /*
- * Read a worker's status page: how many requests it has begun with, and what it is doing. It is in the worker's hand.
+ * Read the status page of a worker. The worker may have written anything into it.
  *
- * OUT text: what it is doing, as words to put after others.
- * RET whether it has begun with the last request.
+ * OUT failure  the running handler
+ * OUT text     " in HANDLER", or an empty text
+ * RET whether the worker has begun its last request
  */
 static bool read_page(const struct worker *worker, struct slurmhooks_failure *failure, char *text, size_t size)
 {
@@ -105,27 +107,30 @@ static bool read_page(const struct worker *worker, struct slurmhooks_failure *fa
 }
 
 /*
- * Give a worker back.
+ * End the use of a worker, and discard it if it cannot be used again.
  *
- * IN waited: nanoseconds that the request had waited for a worker.
- * OUT failure: what went wrong.
- * RET whether the worker had begun with the request.
+ * IN result   of the exchange
+ * IN last     whether the worker ends after its answer
+ * IN waited   nanoseconds that the request has waited for the worker
+ * OUT failure what went wrong
+ * RET whether the worker had begun the request
  */
-static bool give_back(struct slurmhooks_client *client, struct worker *worker, enum slurmhooks_result result, bool last,
-                      int64_t waited, struct slurmhooks_failure *failure)
+static bool release_worker(struct slurmhooks_client *client, struct worker *worker, enum slurmhooks_result result,
+                           bool last, int64_t waited, struct slurmhooks_failure *failure)
 {
-    char doing[PAGE_SIZE + 8] = "", late[80] = "", *detail = failure->detail;
+    char doing[PAGE_SIZE + 8] = "", waited_text[80] = "", *detail = failure->detail;
     pid_t pid = worker->pid;
     bool begun = true;
 
     if (result != SLURMHOOKS_OK)
         begun = read_page(worker, failure, doing, sizeof(doing));
     if (waited > LONG_WAIT)
-        snprintf(late, sizeof(late), " (the request had waited %.1f s for a free worker)", (double)waited / 1e9);
+        snprintf(waited_text, sizeof(waited_text), " (the request had waited %.1f s for a free worker)",
+                 (double)waited / 1e9);
     pthread_mutex_lock(&client->lock);
     worker->busy = false;
     if (result == SLURMHOOKS_WORKER_DIED && !worker->dead) {
-        /* The monitor discards it when it is told how it ended; one that only closed its channel ends now. */
+        /* The monitor discards it when the supervisor tells how it ended. It may only have closed its channel. */
         worker->dead = true;
         killpg(pid, SIGKILL);
     } else if (result != SLURMHOOKS_OK)
@@ -137,7 +142,7 @@ static bool give_back(struct slurmhooks_client *client, struct worker *worker, e
 
     if (result == SLURMHOOKS_TIMED_OUT)
         snprintf(detail, SLURMHOOKS_DETAIL_MAX, "worker %d missed the deadline%s%s; it was killed", (int)pid, doing,
-                 late);
+                 waited_text);
     else if (result == SLURMHOOKS_WORKER_DIED)
         snprintf(detail, SLURMHOOKS_DETAIL_MAX, "worker %d ended before it answered%s", (int)pid, doing);
     else if (result == SLURMHOOKS_PROTOCOL)
@@ -157,10 +162,10 @@ static enum slurmhooks_result result_of(enum channel_result result)
     return SLURMHOOKS_PROTOCOL;
 }
 
-/* One request, and the worker's questions until it answers. */
-static enum slurmhooks_result converse(struct worker *worker, const void *request, size_t length, int64_t deadline,
-                                       slurmhooks_query query, void *context, void **answer, size_t *answer_length,
-                                       bool *last)
+/* Send a request, and answer questions of the worker until it answers. */
+static enum slurmhooks_result run_exchange(struct worker *worker, const void *request, size_t length, int64_t deadline,
+                                           slurmhooks_query query, void *context, void **answer, size_t *answer_length,
+                                           bool *last)
 {
     enum channel_result result = channel_send(worker->channel, CHANNEL_REQUEST, request, length, deadline);
     int64_t whole = deadline;
@@ -197,15 +202,15 @@ static enum slurmhooks_result converse(struct worker *worker, const void *reques
     }
 }
 
-/* Note that an exchange runs, so that the client is not freed. */
-static void begin(struct slurmhooks_client *client)
+/* Count a running exchange: the client is not freed before it has ended. */
+static void count_begin(struct slurmhooks_client *client)
 {
     pthread_mutex_lock(&client->lock);
     client->exchanges++;
     pthread_mutex_unlock(&client->lock);
 }
 
-static void end(struct slurmhooks_client *client)
+static void count_end(struct slurmhooks_client *client)
 {
     pthread_mutex_lock(&client->lock);
     client->exchanges--;
@@ -227,26 +232,26 @@ enum slurmhooks_result slurmhooks_client_exchange(struct slurmhooks_client *clie
         failure = &ignored;
     *failure = (struct slurmhooks_failure){0};
     if (length > SLURMHOOKS_MESSAGE_MAX) {
-        snprintf(failure->detail, sizeof(failure->detail), "the request has %zu bytes; at most %zu are possible",
+        snprintf(failure->detail, sizeof(failure->detail), "the request has %zu bytes, more than the limit of %zu",
                  length, SLURMHOOKS_MESSAGE_MAX);
         return SLURMHOOKS_UNAVAILABLE;
     }
     int64_t arrived = channel_now();
-    begin(client);
+    count_begin(client);
     do {
-        struct worker *worker = take(client, deadline, failure->detail);
+        struct worker *worker = take_worker(client, deadline, failure->detail);
         if (!worker) {
             result = SLURMHOOKS_UNAVAILABLE;
             break;
         }
         int64_t waited = channel_now() - arrived;
-        result = converse(worker, request, length, deadline, query, context, answer, answer_length, &last);
-        begun = give_back(client, worker, result, last, waited, failure);
-        /* Nothing has happened yet: another worker can have it. */
+        result = run_exchange(worker, request, length, deadline, query, context, answer, answer_length, &last);
+        begun = release_worker(client, worker, result, last, waited, failure);
+        /* A worker that has not begun the request has not run a handler: another worker can get it. */
     } while (result == SLURMHOOKS_WORKER_DIED && !begun && channel_now() < deadline);
-    /* What the handlers have logged comes before what slurmctld says about the request. */
+    /* Log the lines of the handlers before those of slurmctld about this request. */
     lines_read(&client->lines);
-    end(client);
+    count_end(client);
     if (result == SLURMHOOKS_OK)
         *failure->detail = '\0';
     return result;

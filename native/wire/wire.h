@@ -64,6 +64,8 @@ struct slurmhooks_tables {
 };
 
 extern const struct slurmhooks_tables slurmhooks_tables;
+/* That text: messages that are kept can be read as long as it is kept, too. */
+extern const char slurmhooks_tables_text[];
 
 /* Messages */
 
@@ -115,7 +117,8 @@ struct slurmhooks_buffer {
 /* Begin a message. */
 void slurmhooks_begin(struct slurmhooks_buffer *buffer, enum slurmhooks_type type);
 
-/* Finish a message: set the numbers of its header. RET false if it has failed. The caller frees data, else NULL. */
+/* Finish a message: set the numbers of its header. RET true: the caller frees data; false: it has failed, and data is
+ * NULL. */
 bool slurmhooks_end(struct slurmhooks_buffer *buffer, uint32_t first, uint32_t second, uint32_t third);
 
 /* Append an item. IN value: size bytes; NULL if size is 0. */

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from slurmhooks.cli_filter.fields import FIELDS, NUMBERS, OptionFields
 from slurmhooks.values import text_to_c
-from slurmhooks.view import FunctionMapping, nearest, stale
+from slurmhooks.view import StagedMapping, nearest, stale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +56,27 @@ NAMELESS = ("argv",)
 """What Slurm's table of options has that no option is."""
 
 
+class Environment(StagedMapping):
+    """The environment of the command; writes are staged, and applied after all handlers have passed."""
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: Native) -> None:
+        """Read and write by the functions of one call."""
+        super().__init__()
+        self._native = native
+
+    def _load(self, name: str) -> str | None:
+        return self._native.get_variable(text_to_c("the name of an environment variable", name))
+
+    def _names(self) -> list[str]:
+        return [entry.partition("=")[0] for entry in self._native.variables()]
+
+    def _apply(self, name: str, value: str | None) -> None:
+        raw = None if value is None else text_to_c(name, value)
+        self._native.set_variable(text_to_c("the name of an environment variable", name), raw)
+
+
 class Options(OptionFields, Mapping[str, str | None]):
     """The options of one command or, of a heterogeneous job, of one component: by their long names, as text.
 
@@ -90,7 +111,7 @@ class Options(OptionFields, Mapping[str, str | None]):
         self._journal: list[tuple[str, str | None]] = []
         self._known: tuple[str, ...] | None = None
         self.command = command
-        self.environment = FunctionMapping(self._getenv, self._env_names, self._setenv)
+        self.environment = Environment(native)
 
     if not TYPE_CHECKING:
 
@@ -273,16 +294,6 @@ class Options(OptionFields, Mapping[str, str | None]):
         known = self._names()
         if name not in known:
             raise KeyError(f"{self.command} has no option --{name}{nearest(name, known)}")
-
-    def _getenv(self, name: str) -> str | None:
-        return self._native.get_variable(text_to_c("the name of an environment variable", name))
-
-    def _env_names(self) -> list[str]:
-        return [entry.partition("=")[0] for entry in self._native.variables()]
-
-    def _setenv(self, name: str, value: str | None) -> None:
-        raw = None if value is None else text_to_c(name, value)
-        self._native.set_variable(text_to_c("the name of an environment variable", name), raw)
 
 
 FIELD_OPTIONS = frozenset(field.option for field in FIELDS.values())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slurmhooks.config import Config
-    from slurmhooks.outcome import Outcome
+    from slurmhooks.dispatch import Outcome
     from slurmhooks.registry import Registry
     from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message, Raw

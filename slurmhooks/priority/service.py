@@ -27,7 +27,7 @@ from slurmhooks.wire.tables import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
 
-    from slurmhooks.outcome import Outcome
+    from slurmhooks.dispatch import Outcome
     from slurmhooks.registry import Handler, Registry
     from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables

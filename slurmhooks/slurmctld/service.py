@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slurmhooks.config import Config
+    from slurmhooks.dispatch import Outcome
     from slurmhooks.loader import Source
-    from slurmhooks.outcome import Outcome
     from slurmhooks.registry import Handler, Registry
     from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from slurmhooks.dispatch import Outcome
     from slurmhooks.option import Option
-    from slurmhooks.outcome import Outcome
     from slurmhooks.spank.options import Options
 
 ffi = native.ffi
@@ -244,7 +244,7 @@ def _line(argc: int, argv: int, known: bool) -> Line | None:
 
 def _load(args: tuple[str, ...], known: bool) -> Line | None:
     """Load a line of plugstack.conf; see :func:`_line`."""
-    from slurmhooks import loader, site, trusted
+    from slurmhooks import loader, plugstack, trusted
 
     if posix.getuid() == 0:
         trusted.guard()
@@ -256,9 +256,11 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
             rows = manifest.read(args)
         require: Sequence[str] = ()
         if rows is None:
+            from slurmhooks import site
+
             sources, rest, require = site.of_plugstack(args)
         else:  # 'slurmhooks compile' has checked the required handlers
-            sources, rest = manifest.sources(rows), site.split_plugstack(args)[2]
+            sources, rest = manifest.sources(rows), plugstack.split(args)[2]
         own = [source for source in sources if not source.scripted]
         registry = loader.load(own, require)
         scripts = [source for source in sources if source.scripted]
@@ -267,12 +269,17 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
         from slurmhooks.lua import spank as lua
         from slurmhooks.lua.library import WORDS, Lua
 
-        fatal = site.fails_on_error(args)
+        fatal = plugstack.fails_on_error(args)
+        words, names = manifest.of_scripts(rows) if rows is not None else ((), [])
+        if len(words) == WORDS:
+            library: Lua | str | None = Lua(*words)
+        else:
+            from slurmhooks import site
+
+            library = site.lua_version()
         if not known:
-            return Line(rest, lua.extend(registry, scripts, fatal, site.lua_version()), [])
-        words, names = manifest.of_scripts(rows or [])
-        which = Lua(*words) if len(words) == WORDS else site.lua_version()
-        registry, complete = lua.extend_known(registry, scripts, fatal, which)
+            return Line(rest, lua.extend(registry, scripts, fatal, library), [])
+        registry, complete = lua.extend_known(registry, scripts, fatal, library)
         return Line(rest, registry, names, complete)
     except LoadError as error:
         log.user(dispatch.report_findings(error.findings))

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from slurmhooks import dispatch
+from slurmhooks.dispatch import Outcome
 from slurmhooks.errors import Reject
 from slurmhooks.log import log
-from slurmhooks.outcome import Outcome
 from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False

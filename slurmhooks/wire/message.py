@@ -285,6 +285,18 @@ class Message:
         return b"".join(parts)
 
 
+def identity_of(data: bytes) -> int:
+    """Return the identity of the tables that a message was made with.
+
+    Raises:
+        MessageError: it is none.
+    """
+    if len(data) < _HEADER.size or not data.startswith(MAGIC):
+        raise MessageError("not a message of slurmhooks")
+    identity: int = _HEADER.unpack_from(data)[2]
+    return identity
+
+
 def decode(data: bytes, tables: Tables) -> Message:
     """Return the message of some bytes.
 

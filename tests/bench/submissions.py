@@ -31,7 +31,9 @@ def measure(machine: Machine) -> Iterator[Row]:
         for mode, words in modes(machine).items():
             what = f"job_submit policy, {partitions} partitions, {words}: time of a call, relative to job_submit/lua"
             yield compare(machine, GROUP, what, limit, mode)
-            floor = f"the floor of that, {partitions} partitions, {words}: a C program that answers at once"
+            floor = (
+                f"a C program that answers at once, {partitions} partitions, {words}: time, relative to job_submit/lua"
+            )
             yield compare(machine, GROUP, floor, None, mode, "echo")
 
 

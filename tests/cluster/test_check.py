@@ -29,11 +29,11 @@ NASTY = "first\nforged: second\x1b[2J\r\u202e"
 @pytest.fixture(scope="module")
 def site(cluster: "Cluster") -> Iterator[Site]:
     """A cluster whose job_submit hooks log texts of users; restored afterwards."""
-    made = Site(cluster)
-    made.reset()
-    made.hooks(TALKATIVE)
-    yield made
-    made.reset()
+    lent_site = Site(cluster)
+    lent_site.reset()
+    lent_site.hooks(TALKATIVE)
+    yield lent_site
+    lent_site.reset()
 
 
 def check(site: Site) -> tuple[int, str]:
@@ -111,7 +111,7 @@ def test_text_of_a_user(site: Site) -> None:
     assert len(script.partition("slurmhooks: ")[2]) < 4096
     assert script.endswith(" bytes left out]")
     if site.release < (23, 2):  # no channel to the user: each line of the message is a record
-        told = [line.partition("not shown to the user by this release of Slurm: ")[2] for line in lines]
-        assert list(filter(None, told)) == ["you said first", r"forged: second\x1b[2J\r\u202e"]
+        texts = [line.partition("not shown to the user by this release of Slurm: ")[2] for line in lines]
+        assert list(filter(None, texts)) == ["you said first", r"forged: second\x1b[2J\r\u202e"]
     else:
         assert "you said first" in update.stdout + update.stderr

@@ -34,10 +34,10 @@ NO_MANIFEST = "no hook manifest"
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
     """A site with one hook file."""
-    with site(cluster) as made:
-        made.plugstack("required spank_python.so")
-        made.hooks(a=HOOKS)
-        yield made
+    with site(cluster) as lent_site:
+        lent_site.plugstack("required spank_python.so")
+        lent_site.hooks(a=HOOKS)
+        yield lent_site
 
 
 def complaints(lent: Site) -> int:
@@ -83,10 +83,10 @@ def test_a_prolog_that_is_added(lent: Site) -> None:
     lent.hooks(a=HOOKS)
     lent.compile()
     lent.cluster.put(LATE, f"{HOOKS_D}/late.py")
-    found = lent.cluster.root("slurmhooks", "check")
-    assert found.returncode == 1
-    assert f"{HOOKS_D}/late.py:4: Slurm would never call handler late:late" in found.stderr
-    assert "run 'slurmhooks compile', then restart slurmd" in found.stderr
+    report = lent.cluster.root("slurmhooks", "check")
+    assert report.returncode == 1
+    assert f"{HOOKS_D}/late.py:4: Slurm would never call handler late:late" in report.stderr
+    assert "run 'slurmhooks compile', then restart slurmd" in report.stderr
     assert "restart slurmd" in lent.root("slurmhooks compile 2>&1")
     lent.cluster.restart()
     assert lent.cluster.root("slurmhooks", "check").returncode == 0

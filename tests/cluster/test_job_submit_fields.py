@@ -184,7 +184,7 @@ class Probe:
 
     def saw(self, witness: str) -> dict[str, Any]:
         """Return the last record of a witness: numbers, texts or None by member; lists of texts by "member[]"."""
-        found: dict[str, Any] = {f"{name}[]": [] for name in ("argv", "environment", "spank_job_env")}
+        members: dict[str, Any] = {f"{name}[]": [] for name in ("argv", "environment", "spank_job_env")}
         done = self.cluster.root("cat", f"{FOLDER}/{witness}")
         assert done.returncode == 0, f"{witness} was not called; {self.said}\n{self.cluster.log()[-3000:]}"
         for line in done.stdout.splitlines():
@@ -192,12 +192,12 @@ class Probe:
             if value.startswith('"'):
                 text = bytes.fromhex(value[1:]).decode("utf-8", "surrogateescape")
                 if name.endswith("[]"):
-                    found[name].append(text)
+                    members[name].append(text)
                 else:
-                    found[name] = text
+                    members[name] = text
             else:
-                found[name] = int(value) if value else None
-        return found
+                members[name] = int(value) if value else None
+        return members
 
     def show(self, job_id: str) -> dict[str, str]:
         """Return the fields that scontrol shows for a job."""
@@ -213,23 +213,23 @@ class Probe:
             if member.kind == "slurm_step_id_t"
             for inner in _members(self.header, "slurm_step_id_t")
         }
-        found = {}
+        rows_ = {}
         for name, row in rows(JobFields).items():
             path = next((path for path in row.members if path in names), None)
             if path is not None and not isinstance(row, Computed):
-                found[name] = (row, path)
-        return found
+                rows_[name] = (row, path)
+        return rows_
 
 
 def _members(header: str, name: str) -> list[Member]:
     body = re.search(rf"struct(?: {name})? \{{([^{{}}]*)\}}\s*(?:job_desc_msg_t|{name});", header)
     assert body is not None, name
-    found = []
+    parts = []
     for declaration in body.group(1).split(";"):
         match = re.fullmatch(r"(.*?)\s*(\**)\s*(\w+)", " ".join(declaration.split()))
         if match:
-            found.append(Member(match.group(1), match.group(2), match.group(3)))
-    return found
+            parts.append(Member(match.group(1), match.group(2), match.group(3)))
+    return parts
 
 
 def _witness(name: str, members: list[Member], header: str) -> str:
@@ -249,10 +249,10 @@ def _witness(name: str, members: list[Member], header: str) -> str:
 @pytest.fixture(scope="module")
 def probe(cluster: Cluster) -> Iterator[Probe]:
     """The cluster with both witnesses and job_submit/lua beside slurmhooks; they are removed at the end."""
-    made = Probe(cluster)
+    new_probe = Probe(cluster)
     cluster.root("sh", "-c", f"rm -f /etc/slurm/hooks.d/*.py; mkdir -p {FOLDER}; chmod 777 {FOLDER}", check=True)
     for name in ("before", "after"):
-        cluster.put(_witness(name, made.members, made.header), f"{FOLDER}/{name}.c")
+        cluster.put(_witness(name, new_probe.members, new_probe.header), f"{FOLDER}/{name}.c")
         output = f"{PLUGINS}/job_submit_{name}.so"
         cluster.root("gcc", "-shared", "-fPIC", "-w", "-o", output, f"{FOLDER}/{name}.c", check=True)
     cluster.put(LUA.replace("@FOLDER@", FOLDER), "/etc/slurm/job_submit.lua")
@@ -265,7 +265,7 @@ def probe(cluster: Cluster) -> Iterator[Probe]:
         conf,
     )
     cluster.restart()
-    yield made
+    yield new_probe
     cluster.root("sh", "-c", f"scancel --state=pending; rm -rf /etc/slurm/hooks.d/*.py {FOLDER}")
     cluster.put(before, conf)
     cluster.restart()
@@ -417,7 +417,7 @@ def test_every_field_reads_what_slurm_has(probe: Probe) -> None:
 
 def writable(probe: Probe) -> dict[str, tuple[Any, str, Any]]:
     """Return, for each writable row, a value, the member that must have it, and its value there."""
-    found: dict[str, tuple[Any, str, Any]] = {}
+    values: dict[str, tuple[Any, str, Any]] = {}
     for number, (name, (row, path)) in enumerate(probe.rows().items()):
         if not row.writable or "." in path:
             continue
@@ -433,8 +433,8 @@ def writable(probe: Probe) -> dict[str, tuple[Any, str, Any]]:
             value = raw = 0x800000
         else:
             value = raw = number + 1
-        found[name] = (value, path, raw)
-    return found
+        values[name] = (value, path, raw)
+    return values
 
 
 def test_every_writable_field_is_written(probe: Probe) -> None:
@@ -979,10 +979,10 @@ def _without_sources(probe: Probe) -> None:
         """
     )
     probe.submit("sbatch", "-H", f"{FOLDER}/job.sh")
-    *errors, known = probe.told()
+    *errors, names = probe.told()
     assert len(errors) == 2
     assert all("--slurm-source" in error["error"] for error in errors)
-    assert known == {"user": "alice", "groups": {"alice": 2001}}
+    assert names == {"user": "alice", "groups": {"alice": 2001}}
 
 
 TIMES = shlex.split(

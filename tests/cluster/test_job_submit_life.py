@@ -33,13 +33,13 @@ end
 @pytest.fixture(scope="module")
 def module_site(cluster: Cluster) -> Site:
     """The cluster, with Slurm's crontabs enabled and no hooks."""
-    made = Site(cluster)
+    site = Site(cluster)
     # The commands would load the same hook files, and fail on broken ones before they contact slurmctld.
     cluster.put("", "/etc/slurm/plugstack.conf")
     cluster.put(LUA, "/etc/slurm/job_submit.lua")
-    made.reset()
-    made.conf(CONF_LINES.format(plugins="python"))
-    return made
+    site.reset()
+    site.conf(CONF_LINES.format(plugins="python"))
+    return site
 
 
 @pytest.fixture
@@ -505,10 +505,10 @@ def test_array_jobs(site: Site) -> None:
     assert site.show(job_id)["ArrayTaskId"] == "0-3%2"
     done = site.run("scontrol", "update", f"jobid={job_id}_1", "comment=one")
     assert done.returncode == 0, done.stderr
-    told = site.told()
-    assert told[-1]["job_id"] == f"{job_id}_1"
+    records = site.told()
+    assert records[-1]["job_id"] == f"{job_id}_1"
     if private:
-        assert told[-1]["task"] == 1
+        assert records[-1]["task"] == 1
 
 
 def test_scrontab(site: Site) -> None:
@@ -602,10 +602,10 @@ def test_memory(site: Site) -> None:
         return site.cluster.tool(verb, *arguments, stdin=stdin, timeout=300)
 
     try:
-        found = list(memory.measure(lab, 5000))
+        rows = list(memory.measure(lab, 5000))
     finally:
         site.conf(CONF_LINES.format(plugins="python"))
-    assert [row for row in found if row.verdict == SHORT] == []
+    assert [row for row in rows if row.verdict == SHORT] == []
 
 
 CONSTANTS = """

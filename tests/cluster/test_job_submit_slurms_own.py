@@ -83,7 +83,7 @@ def submit(job):
 @pytest.fixture(scope="module")
 def module_site(large_cluster: Cluster) -> Site:
     """Three nodes, with accounting and limits where slurmdbd works."""
-    made = Site(large_cluster)
+    site = Site(large_cluster)
     if large_cluster.release in accounting.WORKS:
         # Associations have comments since 23.02.
         has_comments = large_cluster.release != "22.05"
@@ -91,9 +91,9 @@ def module_site(large_cluster: Cluster) -> Site:
         commands = [text.format(next(comments)) if "{}" in text else text for text in ACCOUNTS]
         accounting.start(large_cluster, *commands, more=LINES)
     else:
-        made.conf(f"JobSubmitPlugins=python\n{LINES}")
+        site.conf(f"JobSubmitPlugins=python\n{LINES}")
     large_cluster.put("", "/etc/slurm/plugstack.conf")
-    return made
+    return site
 
 
 @pytest.fixture

@@ -225,10 +225,10 @@ def module_views(large_cluster: Cluster) -> Views:
     site = Site(large_cluster)
     if site.release >= (26, 0):
         pytest.skip(NO_SOURCES)
-    known = [LATER[since] for since in LATER if since <= site.release]
+    fields = [LATER[since] for since in LATER if since <= site.release]
     names = {
-        "@RECORD@": " ".join(RECORD + [name for record, _ in known for name in record]),
-        "@PARTITION@": " ".join(PARTITION + [name for _, partition in known for name in partition]),
+        "@RECORD@": " ".join(RECORD + [name for record, _ in fields for name in record]),
+        "@PARTITION@": " ".join(PARTITION + [name for _, partition in fields for name in partition]),
         "@RESERVATION@": " ".join(RESERVATION),
         "@USER@": USER + "".join(more for since, more in USER_LATER.items() if since <= site.release),
         "@FOLDER@": FOLDER,
@@ -279,19 +279,19 @@ def _same(lua: Any, python: Any, row: Any) -> bool:
 
 
 def _differences(views: Views, kind: str, table: type) -> list[str]:
-    found = []
+    differences = []
     lua, python = views.lua.get(kind, {}), views.python[kind]
     assert set(lua) == set(python)
     for key, fields in lua.items():
         for name, value in fields.items():
             row = rows(table).get(name)
             if name not in python[key]:
-                found.append(f"{kind} {key}: Python has no {name}, in Lua {value!r}")
+                differences.append(f"{kind} {key}: Python has no {name}, in Lua {value!r}")
             elif value is None and name == "user_name":
                 continue  # job_submit/lua does not look up a name that slurmctld does not have
             elif not _same(value, python[key][name], row):
-                found.append(f"{kind} {key}.{name}: Lua {value!r}, Python {python[key][name]!r}")
-    return found
+                differences.append(f"{kind} {key}.{name}: Lua {value!r}, Python {python[key][name]!r}")
+    return differences
 
 
 def test_partitions(views: Views) -> None:

@@ -63,7 +63,7 @@ def _under(site: Site, plugin: str) -> list[Seen]:
     lines = re.sub(r"(?m)^JobSubmitPlugins=.*", f"JobSubmitPlugins={plugin}", site.cluster.root("cat", CONF).stdout)
     site.conf(lines)
     first = ""
-    found = []
+    results = []
     for user, command in COMMANDS:
         site.mark()
         done = site.run("sh", "-c", command.replace("@FIRST@", first), user=user)
@@ -72,7 +72,7 @@ def _under(site: Site, plugin: str) -> list[Seen]:
         first = first or "".join(ids[:1])
         jobs = site.run("scontrol", "show", "job", "-o", *(ids or [first]), user="root").stdout
         log = [line.partition("] ")[2] for line in site.logged().splitlines() if "slurmhooks:" not in line]
-        found.append(
+        results.append(
             Seen(
                 f"{user}: {command}",
                 done.returncode,
@@ -82,7 +82,7 @@ def _under(site: Site, plugin: str) -> list[Seen]:
                 [SHOWN.findall(line) for line in jobs.splitlines()],
             )
         )
-    return found
+    return results
 
 
 def test_accounts_and_qos_are_those_of_slurms_own_plugin(large_cluster: Cluster) -> None:

@@ -135,7 +135,7 @@ def source_of(name: str, release: str) -> str:
 
 def names_module(release: str) -> str:
     """Return the module with the names for everything.lua: all of any release, and some that do not exist."""
-    found = {}
+    by_kind = {}
     for kind in ("job_desc", "job_rec", "part", "reservation"):
         known: set[str] = set()
         for year, month in ((22, 5), (24, 11), (26, 5)):
@@ -144,9 +144,9 @@ def names_module(release: str) -> str:
         known.discard("assoc_qos")
         if not has_sources(release):
             known -= WHAT_ACCOUNTING_KNOWS
-        found[kind] = sorted(known | set(job_fields.BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"})
-    found["times"] = list(TIMES)
-    rows = (f"{kind} = {{ {', '.join(repr(name) for name in names)} }}" for kind, names in found.items())
+        by_kind[kind] = sorted(known | set(job_fields.BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"})
+    by_kind["times"] = list(TIMES)
+    rows = (f"{kind} = {{ {', '.join(repr(name) for name in names)} }}" for kind, names in by_kind.items())
     return f"return {{ {', '.join(rows)} }}\n"
 
 
@@ -202,10 +202,10 @@ class Side:
         lines = [
             visible(record.partition("] ")[2]) for record in records if LINES.search(record) and not OURS.search(record)
         ]
-        found = re.search(r"JobId=(\d+)|^(\d+)$", command + "\n" + done.stdout, re.MULTILINE)
+        match = re.search(r"JobId=(\d+)|^(\d+)$", command + "\n" + done.stdout, re.MULTILINE)
         job = ""
-        if found:
-            number = found.group(1) or found.group(2)
+        if match:
+            number = match.group(1) or match.group(2)
             job = self.cluster.root("scontrol", "show", "job", "-o", number).stdout
             job += self.cluster.root("scontrol", "write", "batch_script", number, "-").stdout
         said = OF_THE_MOMENT.sub("", done.stdout + done.stderr)
@@ -246,7 +246,7 @@ _seen: dict[str, dict[str, dict[str, list[Seen]]]] = {}
 def observe(cluster: Cluster) -> dict[str, dict[str, list[Seen]]]:
     """Return the results of all scripts of a release: by script, then by plugin."""
     if cluster.release not in _seen:
-        found: dict[str, dict[str, list[Seen]]] = {}
+        results: dict[str, dict[str, list[Seen]]] = {}
         rows = scripts(cluster.release)
         for plugin in ("lua", "python"):
             side = Side(cluster, plugin)
@@ -254,8 +254,8 @@ def observe(cluster: Cluster) -> dict[str, dict[str, list[Seen]]]:
             for index, (name, text, commands) in enumerate(rows):
                 if index:
                     side.place(text)
-                found.setdefault(name, {})[plugin] = [side.run(command) for command in commands]
-        _seen[cluster.release] = found
+                results.setdefault(name, {})[plugin] = [side.run(command) for command in commands]
+        _seen[cluster.release] = results
     return _seen[cluster.release]
 
 
@@ -288,8 +288,8 @@ def test_a_script_does_the_same_under_both_plugins(
 
 def _caught_up(theirs: str, ours: str) -> str:
     """Return the line of job_submit/lua with the newer jobs of slurmhooks, which it notices a second later."""
-    known = theirs.startswith("lua: jobs: ") and ours.startswith(f"{theirs} ")
-    return ours if known else theirs
+    extended = theirs.startswith("lua: jobs: ") and ours.startswith(f"{theirs} ")
+    return ours if extended else theirs
 
 
 HOOKS = """

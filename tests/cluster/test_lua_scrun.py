@@ -100,35 +100,35 @@ class Lab(User):
         for _ in range(LIVES):
             self.clean()
             try:
-                found = self._live()
+                outcome = self._live()
             except ContainerLostError:
                 self.losses.append("box")
                 continue
             faults = (RACE,) if self.is_ours else (RACE, ALARM)
-            if not any(fault in line for fault in faults for line in found.output):
-                return found
+            if not any(fault in line for fault in faults for line in outcome.output):
+                return outcome
         raise AssertionError(f"no container of {LIVES} was without a fault of scrun")
 
     def _live(self) -> Outcome:
-        found = Outcome()
+        outcome = Outcome()
         self.bundle("sh", "-c", PROGRAM)
-        found.codes["create"] = self._create()
-        if found.codes["create"] == 0 and "unable to load lua" not in self.output("box"):
-            found.codes["start"] = self._code("start")
+        outcome.codes["create"] = self._create()
+        if outcome.codes["create"] == 0 and "unable to load lua" not in self.output("box"):
+            outcome.codes["start"] = self._code("start")
             ready = f"ls {STAGED}/box/rootfs/etc/ready ~/bundle/rootfs/etc/ready 2>/dev/null | head -n 1"
             self.wait(lambda: self.sh(ready).strip(), "running container")
             go = self.sh(ready).strip().replace("ready", "go")
             text = self.sh(f"cat {STAGED}/box/config.json 2>/dev/null", check=False)
-            found.config = json.loads(text) if text else None
+            outcome.config = json.loads(text) if text else None
             self.sh(f"touch {go}")
             self.wait_output("box", "done")
             self.wait_over()
-            found.codes["delete"] = self._code("delete")
-        found.output = sorted(self.output("box").splitlines())
+            outcome.codes["delete"] = self._code("delete")
+        outcome.output = sorted(self.output("box").splitlines())
         # Without the files that the job's node mounts, whose names have the job's id.
-        found.files = self.sh("cd ~/bundle && find . -path ./rootfs/var -prune -o -print | sort").splitlines()
-        found.left = self.sh(f"find {STAGED} 2>/dev/null | sort", check=False).splitlines()
-        return found
+        outcome.files = self.sh("cd ~/bundle && find . -path ./rootfs/var -prune -o -print | sort").splitlines()
+        outcome.left = self.sh(f"find {STAGED} 2>/dev/null | sort", check=False).splitlines()
+        return outcome
 
     def _create(self) -> int:
         """Create the container and return the exit code, or NEVER without waiting if scrun may not return."""
@@ -149,10 +149,10 @@ def lab(cluster: Cluster) -> Iterator[Lab]:
         pytest.skip(f"Slurm {cluster.release} has no scrun")
     cluster.root("sh", "-c", f"rm -rf {HOOKS_D}/*", check=True)
     cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
-    made = Lab(cluster)
-    yield made
-    made.restore()
-    made.clean()
+    new_lab = Lab(cluster)
+    yield new_lab
+    new_lab.restore()
+    new_lab.clean()
 
 
 @pytest.fixture(autouse=True)
@@ -166,10 +166,10 @@ def scripts_of_the_manual(lab: Lab) -> list[str]:
     """Return the scripts of the installed scrun(1), unchanged."""
     page = lab.cluster.root("sh", "-c", MANUAL, check=True).stdout
     blocks = re.findall(r"^\.nf\n(.*?)^\.fi$", page, re.MULTILINE | re.DOTALL)
-    found = [block for block in blocks if "function slurm_scrun_stage_in" in block]
-    assert found
-    assert not any("\\" in block.replace("\\n", "").replace("\\t", "") for block in found), "needs troff"
-    return found
+    scripts = [block for block in blocks if "function slurm_scrun_stage_in" in block]
+    assert scripts
+    assert not any("\\" in block.replace("\\n", "").replace("\\t", "") for block in scripts), "needs troff"
+    return scripts
 
 
 def comparable(config: Any) -> Any:
@@ -244,8 +244,8 @@ def test_a_broken_script(lab: Lab, script: str, reason: str) -> None:
     behind = lab.live()
     assert behind.codes == alone.codes
     assert behind.codes["create"] != 0
-    for found in (alone, behind):
-        assert reason in "\n".join(found.output)
+    for outcome in (alone, behind):
+        assert reason in "\n".join(outcome.output)
     assert "scrun.site.lua" in "\n".join(behind.output)
     assert not lab.sh("squeue -h -u alice").strip()
 
@@ -311,7 +311,7 @@ def test_handlers_beside_a_script(lab: Lab) -> None:
     """Handlers run before the script's function, in the same process; messages of both are shown."""
     lab.behind_ours(ARGUMENTS)
     lab.cluster.put(BESIDE, f"{HOOKS_D}/beside.py")
-    found = lab.live()
-    assert set(found.codes.values()) == {0}, found.output
+    outcome = lab.live()
+    assert set(outcome.codes.values()) == {0}, outcome.output
     text = lab.output("box")
     assert text.index("python in") < text.index("stage_in(box") < text.index("python out") < text.index("stage_out(box")

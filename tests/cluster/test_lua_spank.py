@@ -156,8 +156,8 @@ def test_registering(probed: Facts) -> None:
 )
 def test_getopt(probed: Facts, place: str) -> None:
     """getopt returns the argument, or true without one, wherever Slurm has options, also without a callback."""
-    found = {what.removeprefix("getopt "): set(rows) for what, rows in probed[place].items() if "getopt" in what}
-    assert found == {
+    options = {what.removeprefix("getopt "): set(rows) for what, rows in probed[place].items() if "getopt" in what}
+    assert options == {
         "probe-word": {"string:w"},
         "probe-maybe": {"boolean:true"},
         "probe-flag": {"boolean:true"},
@@ -175,12 +175,12 @@ def test_getopt_where_slurm_knows_none(probed: Facts) -> None:
 
 def test_items_of_a_task(lua: Site, probed: Facts) -> None:
     """get_item returns every item of the manual page, as numbers, texts and arrays."""
-    found = probed["task_exit@remote"]
-    assert sorted(found["S_TASK_EXIT_STATUS"]) == [
+    answers = probed["task_exit@remote"]
+    assert sorted(answers["S_TASK_EXIT_STATUS"]) == [
         "boolean:true number:768 number:3 nil:nil nil:nil",
         "boolean:true number:9 nil:nil number:9 number:0",
     ]
-    assert sorted(found["S_TASK_ID"]) == ["boolean:true number:0", "boolean:true number:1"]
+    assert sorted(answers["S_TASK_ID"]) == ["boolean:true number:0", "boolean:true number:1"]
     once = {
         "S_JOB_UID": "number:2001",
         "S_JOB_GID": "number:2001",
@@ -201,20 +201,20 @@ def test_items_of_a_task(lua: Site, probed: Facts) -> None:
         "S_JOB_GLOBAL_TO_LOCAL_ID,0": "number:0",
     }
     for item, answer in once.items():
-        assert set(found[item]) == {f"boolean:true {answer}"}, item
+        assert set(answers[item]) == {f"boolean:true {answer}"}, item
     for item in ("S_JOB_ALLOC_MEM", "S_STEP_ALLOC_MEM"):
-        assert re.fullmatch(r"boolean:true number:\d+", found[item][0]), item
-    assert re.fullmatch(r"boolean:true nil:nil string:.+", found["S_JOB_LOCAL_TO_GLOBAL_ID,99"][0])
-    assert set(found["S_NO_SUCH"]) == {"boolean:false string:Invalid spank item S_NO_SUCH"}
-    assert set(found["S_JOB_ENV"]) == {"string:table string:/home/alice string:value"}
+        assert re.fullmatch(r"boolean:true number:\d+", answers[item][0]), item
+    assert re.fullmatch(r"boolean:true nil:nil string:.+", answers["S_JOB_LOCAL_TO_GLOBAL_ID,99"][0])
+    assert set(answers["S_NO_SUCH"]) == {"boolean:false string:Invalid spank item S_NO_SUCH"}
+    assert set(answers["S_JOB_ENV"]) == {"string:table string:/home/alice string:value"}
     assert set(probed["init@local"]["S_JOB_ID"]) == {f"boolean:true {NOT_AVAILABLE}"}
     assert set(probed["job_prolog@job_script"]["S_JOB_UID"]) == {"boolean:true number:2001"}
 
 
 def test_the_jobs_environment(probed: Facts) -> None:
     """The environment is read and written in slurmstepd, and overwritten only on request; elsewhere it is missing."""
-    found = probed["user_init@remote"]
-    assert [found[what] for what in ("get unset", "set", "set again", "get", "set 0", "set 1", "unset")] == [
+    answers = probed["user_init@remote"]
+    assert [answers[what] for what in ("get unset", "set", "set again", "get", "set 0", "set 1", "unset")] == [
         ["nil:nil string:No such environment variable"],
         ["boolean:true"],
         ["nil:nil string:Environment variable exists"],
@@ -223,8 +223,8 @@ def test_the_jobs_environment(probed: Facts) -> None:
         ["boolean:true"],
         ["boolean:true"],
     ]
-    assert found["no name"] == ["boolean:false string:bad argument #1 to 'getenv' (string expected, got no value)"]
-    assert found["no handle"] == ["boolean:false string:Invalid argument expected table got string"]
+    assert answers["no name"] == ["boolean:false string:bad argument #1 to 'getenv' (string expected, got no value)"]
+    assert answers["no handle"] == ["boolean:false string:Invalid argument expected table got string"]
     assert set(probed["task_init@remote"]["get kept"]) == {"string:remote"}
     for place in ("init_post_opt@local", "job_prolog@job_script"):
         assert {*probed[place]["get"], *probed[place]["set"], *probed[place]["unset"]} == {ONLY_REMOTE}
@@ -257,11 +257,14 @@ def test_steps_of_a_batch_job(lua: Site) -> None:
     assert job is not None, done.stdout
     assert lua.wait_for_job(int(job.group(1))) == "COMPLETED"
     wait_for(lua, "job_epilog@job_script")
-    found = facts(lua)
-    assert "init_post_opt@allocator" in found
-    assert sorted(set(found["task_init@remote"]["S_JOB_STEPID"])) == ["boolean:true number:-5", "boolean:true number:0"]
-    assert set(found["task_init@remote"]["getopt probe-word"]) == {"string:of-sbatch"}
-    assert found["job_prolog@job_script"]["getopt probe-word"] == ["string:of-sbatch"]
+    answers = facts(lua)
+    assert "init_post_opt@allocator" in answers
+    assert sorted(set(answers["task_init@remote"]["S_JOB_STEPID"])) == [
+        "boolean:true number:-5",
+        "boolean:true number:0",
+    ]
+    assert set(answers["task_init@remote"]["getopt probe-word"]) == {"string:of-sbatch"}
+    assert answers["job_prolog@job_script"]["getopt probe-word"] == ["string:of-sbatch"]
 
 
 SAY = """

@@ -55,16 +55,16 @@ while True:
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
     """A site with hook files in a separate folder."""
-    with site(cluster) as made:
-        toml = made.root(f"cat {TOML}")
-        made.plugstack("required spank_python.so")
-        made.root(
+    with site(cluster) as lent_site:
+        toml = lent_site.root(f"cat {TOML}")
+        lent_site.plugstack("required spank_python.so")
+        lent_site.root(
             f"mkdir -p {FOLDER}/hooks.d {FOLDER}/evil.d {FOLDER}/links; ln -s ../hooks.d/a.py {FOLDER}/links/a.py"
         )
         try:
-            yield made
+            yield lent_site
         finally:
-            made.root(f"rm -rf {FOLDER} {MANIFEST}")
+            lent_site.root(f"rm -rf {FOLDER} {MANIFEST}")
             cluster.put(toml, TOML)
 
 
@@ -99,9 +99,9 @@ def refused(lent: Site) -> str:
     before = len(lent.cluster.log("n1"))
     assert launch(lent) == ""
     assert not {uid for _, uid in imports(lent)} & {"0"}
-    found = re.findall(r"would run what they put there: (.*)", lent.cluster.log("n1")[before:])
-    assert len(set(found)) == 1, lent.cluster.log("n1")[before:]
-    return str(found[0])
+    repairs = re.findall(r"would run what they put there: (.*)", lent.cluster.log("n1")[before:])
+    assert len(set(repairs)) == 1, lent.cluster.log("n1")[before:]
+    return str(repairs[0])
 
 
 EXPOSED = {

@@ -38,11 +38,11 @@ ACCIDENTS = {
 @pytest.fixture(scope="module")
 def module_site(cluster: Cluster) -> Site:
     """The cluster without SPANK, because users' commands would fail on files that they cannot read."""
-    made = Site(cluster)
+    site = Site(cluster)
     cluster.put("", "/etc/slurm/plugstack.conf")
-    made.reset()
-    made.conf("JobSubmitPlugins=python\n")
-    return made
+    site.reset()
+    site.conf("JobSubmitPlugins=python\n")
+    return site
 
 
 @pytest.fixture

@@ -44,16 +44,16 @@ def keeper(cluster: "Cluster") -> int:
 
 def members(namespace: str) -> list[str]:
     """Return the host's process ids in a pid namespace, without zombies, which the host's init reaps."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
                 state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
                 if os.readlink(entry / "ns" / "pid") == namespace and state != "Z":
-                    found.append(entry.name)
+                    pids.append(entry.name)
             except OSError:
                 continue
-    return found
+    return pids
 
 
 def test_streams_and_exit_code_are_the_commands_own(lab: "Cluster") -> None:
@@ -173,7 +173,7 @@ def test_the_demo_goes_on_without_slurm() -> None:
     done = subprocess.run([*WITHOUT, sys.executable, str(RUN.parent / "demo")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Without Slurm: ")
-    assert "only Slurm was left out" in done.stdout
+    assert "only Slurm was missing" in done.stdout
 
 
 def test_a_job_runs_as_the_user(lab: "Cluster") -> None:

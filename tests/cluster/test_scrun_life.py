@@ -274,10 +274,10 @@ def test_stage_in_has_a_bug(alice: User) -> None:
     code, _ = alice.create("demo", options="-v")
     alice.wait_output("demo", "please tell your administrators")
     output = alice.output("demo")
-    found = ERROR_ID.search(output)
-    assert found, output
+    match = ERROR_ID.search(output)
+    assert match, output
     assert code != 124
-    assert f"error {found.group(1)}: Traceback" in output
+    assert f"error {match.group(1)}: Traceback" in output
     assert "RuntimeError: disk on fire" in output
     alice.create("quiet")
     alice.wait_output("quiet", "please tell your administrators")
@@ -319,7 +319,7 @@ def test_stage_out_fails(alice: User, failure: str) -> None:
     alice.wait_job_over()
     alice.wait_output("demo", "was not staged out")
     output = alice.output("demo")
-    assert "what it left in '/tmp/staged-alice-demo' was not staged out" in output
+    assert "the data in '/tmp/staged-alice-demo' was not staged out" in output
     assert "the archive is full" in output or ERROR_ID.search(output)
     assert alice.sh("cat /tmp/staged-alice-demo/rootfs/etc/result") == "result\n"
     alice.sh("rm -rf /tmp/staged-alice-demo")

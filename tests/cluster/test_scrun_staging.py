@@ -39,8 +39,8 @@ def told(user: User, name: str) -> dict[str, Any]:
     """Return the record of a handler about its container."""
     path = f"/tmp/staged-alice-{name}.json"
     user.wait(lambda: user.sh(f"cat {path}", check=False).endswith("}"), f"report {name}")
-    found: dict[str, Any] = json.loads(user.sh(f"cat {path}; rm {path}"))
-    return found
+    record: dict[str, Any] = json.loads(user.sh(f"cat {path}; rm {path}"))
+    return record
 
 
 def test_what_a_handler_sees(alice: User) -> None:

@@ -87,13 +87,13 @@ COMMANDS = {
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
     """A site whose handlers record the Python that they run in, and a user with traps in every folder."""
-    with site(cluster) as made:
-        made.hooks(note=HOOKS)
-        made.plugstack("required spank_python.so")
-        done = made.shell(PREPARE)
+    with site(cluster) as lent_site:
+        lent_site.hooks(note=HOOKS)
+        lent_site.plugstack("required spank_python.so")
+        done = lent_site.shell(PREPARE)
         assert done.returncode == 0, done.stdout
-        yield made
-        made.root("rm -rf ~alice/hostile ~alice/closed")
+        yield lent_site
+        lent_site.root("rm -rf ~alice/hostile ~alice/closed")
 
 
 def told(lent: Site, command: str, before: str, env: dict[str, str]) -> tuple[int, str, dict[str, list[object]]]:

@@ -23,9 +23,9 @@ def note(**fields):
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
     """A site; each test has its own hook file."""
-    with site(cluster) as made:
-        made.plugstack("required spank_python.so")
-        yield made
+    with site(cluster) as lent_site:
+        lent_site.plugstack("required spank_python.so")
+        yield lent_site
 
 
 def settle(lent: Site) -> None:
@@ -59,8 +59,8 @@ for callback in ("init", "init_post_opt", "local_user_init", "user_init", "task_
     env = {f"DROP_{name}": "1" for name in ("init", "user_init", "task_init", "other")}
     done = lent.shell("srun env", **env)
     assert done.returncode == 0, done.stdout
-    found = {row for row in done.stdout.splitlines() if re.match("SET_|DROP_|TRAIL=", row)}
-    assert found == {
+    variables = {row for row in done.stdout.splitlines() if re.match("SET_|DROP_|TRAIL=", row)}
+    assert variables == {
         "SET_init_local=yes",
         "SET_init_post_opt_local=yes",
         "SET_local_user_init_local=yes",
@@ -209,11 +209,11 @@ def too_late(spank):
         context = "local" if command.startswith("srun") else "allocator"
         assert {"place": context, "long": 10000, "gone": False} in records
         for place in ("job_prolog", "job_epilog"):
-            found = [record for record in records if record["place"] == place]
-            assert found, command
-            assert found[0]["greeting"] == found[0]["raw"] == "hello world"
-            assert (found[0]["long"], found[0]["gone"]) == (10000, False)
-            assert {"GREETING", "LONG"} <= set(found[0]["names"])
+            matching = [record for record in records if record["place"] == place]
+            assert matching, command
+            assert matching[0]["greeting"] == matching[0]["raw"] == "hello world"
+            assert (matching[0]["long"], matching[0]["gone"]) == (10000, False)
+            assert {"GREETING", "LONG"} <= set(matching[0]["names"])
         refused = {tuple(record["where"]): record for record in records if record["place"] == "refused"}
         assert ("init", "local") in refused
         assert ("job_prolog", "job_script") in refused
@@ -317,9 +317,9 @@ def refuse(spank):
         # 22.05 drains the node, but counts the job as completed.
         assert states == {"COMPLETED" if lent.since < (23, 2) else "FAILED"}, code
     log = lent.cluster.log("slurmd")
-    known = lent.since >= (25, 5)
-    assert ("Reject(code='ESPANK_JOB_FAILURE'): this release of Slurm has no such code" in log) != known
-    if known:
+    supported = lent.since >= (25, 5)
+    assert ("Reject(code='ESPANK_JOB_FAILURE'): this release of Slurm has no such code" in log) != supported
+    if supported:
         assert "Spank plugin failure, job failed" in lent.cluster.log("slurmctld")
 
 
@@ -349,12 +349,12 @@ for callback in ("init", "user_init", "task_init", "exit"):
     lent.root(f"scontrol update jobid={job} starttime=now+2")
     lent.cluster.wait(lambda: lent.job(job)["JobState"] == "COMPLETED", what="end of the second run")
     lent.wait_for_records(2, step="0", callback="exit")
-    found = [(record["step"], record["callback"], record["restarts"]) for record in lent.records()]
-    batch = [(callback, restarts) for step, callback, restarts in found if step == "batch"]
+    seen = [(record["step"], record["callback"], record["restarts"]) for record in lent.records()]
+    batch = [(callback, restarts) for step, callback, restarts in seen if step == "batch"]
     assert [row for row in batch if row[0] != "exit"] == [
         ("init", None), ("user_init", None), ("task_init", 0), ("init", None), ("user_init", None), ("task_init", 1)
     ]  # fmt: skip
-    assert [restarts for step, _, restarts in found if step == "0"] == [0] * 4 + [1] * 4
+    assert [restarts for step, _, restarts in seen if step == "0"] == [0] * 4 + [1] * 4
 
 
 ASK = """
@@ -387,11 +387,11 @@ def test_ask_slurm(lent: Site) -> None:
     job = int(done.stdout)
     lent.cluster.wait(lambda: len([r for r in lent.records() if r["how"] == "library"]) == 2, what="two tasks")
     records = lent.records()
-    found = sorted((record for record in records if record["how"] == "scontrol"), key=lambda record: record["shown"])
-    assert [record["array"] for record in found] == [[job, 2], [job, 5]]
-    assert [record["shown"] for record in found] == ["2", "5"]
-    assert {record["user"] for record in found} == {"alice(2001)"}
-    assert {record["comment"] for record in found} == {"asked"}
+    answers = sorted((record for record in records if record["how"] == "scontrol"), key=lambda record: record["shown"])
+    assert [record["array"] for record in answers] == [[job, 2], [job, 5]]
+    assert [record["shown"] for record in answers] == ["2", "5"]
+    assert {record["user"] for record in answers} == {"alice(2001)"}
+    assert {record["comment"] for record in answers} == {"asked"}
     assert {(record["code"], record["answered"]) for record in records if record["how"] == "library"} == {(0, True)}
 
 

@@ -199,11 +199,11 @@ def test_every_place_is_in_the_table(recorded: Recorded) -> None:
 def test_options(recorded: Recorded, name: str) -> None:
     """An option has the same value everywhere after options are read: all programs, all steps, prolog and epilog."""
     run, _, records = recorded.runs[name]
-    known = {(place.callback, place.context) for place in PLACES if place.options}
+    places = {(place.callback, place.context) for place in PLACES if place.options}
     for record in records:
         values = tuple(value for _, value in record["options"].values())
         given = tuple(given for given, _ in record["options"].values())
-        if (record["callback"], record["context"]) not in known:
+        if (record["callback"], record["context"]) not in places:
             assert not any(given), where(record)
         elif step_of(record) != "extern":
             assert values == run.options, where(record)

@@ -39,10 +39,10 @@ def launch(lent: Site, command: str, arguments: str, program: str = "true", **en
         done = lent.shell(f"cd; salloc -Q {arguments} srun -Q {program}", **env)
         return done.returncode, done.stdout
     done = lent.shell(f"cd; rm -f out; sbatch -o out {arguments} --wrap 'srun -Q {program}'", **env)
-    found = re.search(r"Submitted batch job (\d+)", done.stdout)
-    if found is None:
+    match = re.search(r"Submitted batch job (\d+)", done.stdout)
+    if match is None:
         return done.returncode, done.stdout
-    state = lent.wait_for_job(int(found.group(1)))
+    state = lent.wait_for_job(int(match.group(1)))
     return int(state != "COMPLETED"), done.stdout + lent.shell("cd; cat out").stdout
 
 

@@ -37,9 +37,9 @@ IN_STEP = 8
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
     """A site; each test has its own hook file."""
-    with site(cluster) as made:
-        made.plugstack("required spank_python.so")
-        yield made
+    with site(cluster) as lent_site:
+        lent_site.plugstack("required spank_python.so")
+        yield lent_site
 
 
 def use(lent: Site, text: str) -> None:
@@ -432,9 +432,9 @@ def contained(cluster: "Cluster") -> Iterator[Site]:
     plugin = "namespace/tmpfs" if cluster.release == "26.05" else "job_container/tmpfs"
     cluster.put("AutoBasePath=true\nBasePath=/var/spool/containers\n", "/etc/slurm/job_container.conf")
     conf = {"PrologFlags": "contain", "SlurmdParameters": "config_overrides,contain_spank", kind: plugin}
-    with site(cluster, **conf) as made:
-        made.plugstack("required spank_python.so")
-        yield made
+    with site(cluster, **conf) as lent_site:
+        lent_site.plugstack("required spank_python.so")
+        yield lent_site
 
 
 @pytest.mark.parametrize("mode", ["python", "manifest"])
@@ -591,16 +591,16 @@ COSTS = (
 @pytest.fixture(scope="module")
 def counted(cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[Site]:
     """A site that counts processes, with contain_spank if Slurm has it."""
-    made: Site = request.getfixturevalue("lent" if cluster.release == "22.05" else "contained")
+    counting: Site = request.getfixturevalue("lent" if cluster.release == "22.05" else "contained")
     cluster.put((HERE / "count.c").read_text(), "/opt/count.c")
-    made.root(
+    counting.root(
         "gcc -shared -fPIC -Wall -Werror -o /opt/count.so /opt/count.c -ldl && echo /opt/count.so > /etc/ld.so.preload"
     )
-    yield made
-    made.root("rm -r /etc/ld.so.preload /etc/slurm/lua.d")
-    made.plugstack("required spank_python.so")
+    yield counting
+    counting.root("rm -r /etc/ld.so.preload /etc/slurm/lua.d")
+    counting.plugstack("required spank_python.so")
     # slurmd still has the variant of the plugin for the previous handler.
-    made.hooks()
+    counting.hooks()
     cluster.restart()
 
 

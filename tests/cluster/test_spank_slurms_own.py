@@ -24,9 +24,9 @@ MODES = ("python", "manifest")
 @pytest.fixture(scope="module")
 def lent(cluster: "Cluster") -> Iterator[Site]:
     """A site; each test has its own hook file."""
-    with site(cluster) as made:
-        made.plugstack("required spank_python.so")
-        yield made
+    with site(cluster) as lent_site:
+        lent_site.plugstack("required spank_python.so")
+        yield lent_site
 
 
 def use(lent: Site, text: str, mode: str = "python", line: str = "required spank_python.so") -> None:
@@ -51,11 +51,11 @@ def batch(lent: Site, script: str, options: str) -> tuple[int, str, str]:
     lent.cluster.put(f"#!/bin/sh\n{script}\n", "/home/alice/job.sh", mode=0o755)
     done = lent.shell(f"cd; sbatch -o job.out {options} job.sh")
     assert done.returncode == 0, done.stdout
-    found = job_id_of(done.stdout)
-    assert found is not None
+    job_id = job_id_of(done.stdout)
+    assert job_id is not None
     lent.wait_until_idle()
-    lent.wait_for_job(found)
-    return found, done.stdout, lent.root("cat /home/alice/job.out")
+    lent.wait_for_job(job_id)
+    return job_id, done.stdout, lent.root("cat /home/alice/job.out")
 
 
 def count(text: str, pattern: str) -> int:
@@ -73,9 +73,9 @@ def test_tables_are_the_header(lent: Site) -> None:
     functions = set(re.findall(r"\b((?:spank|slurm)_\w+)\s*\(", text))
     symbols = set(re.findall(r"\bextern (?:spank_f|int) (\w+);", text))
     items = re.findall(r"\bS_(?:JOB|TASK|STEP|SLURM)_\w+", text)
-    known = {row.name for row in FUNCTIONS if row.known_in(lent.since)}
-    assert known == functions | (symbols & {"slurm_spank_init_failure_mode"})
-    assert {f"slurm_spank_{place.callback}" for place in PLACES} == symbols - known
+    names = {row.name for row in FUNCTIONS if row.known_in(lent.since)}
+    assert names == functions | (symbols & {"slurm_spank_init_failure_mode"})
+    assert {f"slurm_spank_{place.callback}" for place in PLACES} == symbols - names
     assert [item.item for item in ITEMS] == items
 
 
@@ -376,6 +376,6 @@ def test_a_wrong_init_failure_mode(lent: Site) -> None:
     use(lent, COUNTING, line="required spank_python.so init_failure_mode=jobs")
     done = lent.shell("srun true")
     assert done.returncode != 0
-    found = lent.cluster.root("slurmhooks", "check")
-    assert found.returncode == 1
-    assert "init_failure_mode=jobs: it can be init_failure_mode=node or init_failure_mode=job" in found.stderr
+    report = lent.cluster.root("slurmhooks", "check")
+    assert report.returncode == 1
+    assert "init_failure_mode=jobs: it can be init_failure_mode=node or init_failure_mode=job" in report.stderr

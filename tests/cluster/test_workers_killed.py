@@ -47,9 +47,9 @@ def test_killed_at_random(cluster: Cluster) -> None:
 
     def submit(name: str) -> tuple[int, int]:
         done = cluster.user("alice", "/opt/submit", str(EACH), name, timeout=600)
-        found = re.fullmatch(r"(\d+) taken, (\d+) refused\n", done.stdout)
-        assert found, done.stdout + done.stderr
-        return int(found[1]), int(found[2])
+        match = re.fullmatch(r"(\d+) taken, (\d+) refused\n", done.stdout)
+        assert match, done.stdout + done.stderr
+        return int(match[1]), int(match[2])
 
     kills = 0
     with ThreadPoolExecutor(CLIENTS) as clients:

@@ -27,6 +27,12 @@ void command_job_submit(const struct line *line);
 void command_job_modify(const struct line *line);
 void command_await_worker(const struct line *line);
 
+/* jobcomp.c */
+void command_conf(const struct line *line);
+void command_job_end(const struct line *line);
+void command_set_location(const struct line *line);
+void command_get_jobs(const struct line *line);
+
 /* scrun.c */
 void command_lua(const struct line *line);
 void command_stage_in(const struct line *line);

@@ -32,6 +32,10 @@ static const struct command commands[] = {
     {"job_submit", 2, command_job_submit, NULL},
     {"job_modify", 2, command_job_modify, NULL},
     {"await_worker", 1, command_await_worker, NULL},
+    {"conf", 3, command_conf, NULL},
+    {"job_end", 2, command_job_end, NULL},
+    {"set_location", 2, command_set_location, NULL},
+    {"get_jobs", 2, command_get_jobs, NULL},
 #ifdef FAKEHOST_LUA
     {"lua", 2, command_lua, NULL},
     {"stage_in", 1, command_stage_in, NULL},

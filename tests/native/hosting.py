@@ -162,6 +162,7 @@ class Host:
         """Write a script to a file."""
         names = {
             "job_submit": self.plugins / "job_submit_python.so",
+            "jobcomp": self.plugins / "jobcomp_python.so",
             "spank": self.plugins / "spank_python.so",
             "lua": self.folder / "scrun.lua",
             "dir": self.folder,
@@ -198,7 +199,7 @@ class Host:
             time_limit: in seconds.
         """
         script = self.script(text)
-        environment = {"PATH": os.defpath, "SLURM_CONF": str(self.folder / "slurm.conf"), **self._sanitizers()}
+        environment = {"PATH": os.defpath, "SLURM_CONF": str(self.folder / "slurm.conf"), **self.sanitizers()}
         process = subprocess.Popen(
             [*wrapper, str(self.build.host), "-f", str(script)],
             env=environment | dict(env or {}),
@@ -243,7 +244,8 @@ class Host:
         assert not quiet or not run.noise, everything
         return run
 
-    def _sanitizers(self) -> dict[str, str]:
+    def sanitizers(self) -> dict[str, str]:
+        """Return the variables that a sanitized host needs."""
         if self.build.flavour != SANITIZED:
             return {}
         return {
@@ -259,5 +261,15 @@ def _commands() -> list[str]:
     return [
         *("peek", "open", "load", "init", "fini", "close", "call", "option", "show", "job_submit", "job_modify"),
         *("lua", "stage_in", "stage_out", "fork", "clone", "repeat", "getenv", "balance", "mapped", "faults"),
-        *("damage_manifest", "read_manifest", "manifest_line", "time_pack", "apply", "damage_answer"),
+        *(
+            "job_end",
+            "set_location",
+            "get_jobs",
+            "damage_manifest",
+            "read_manifest",
+            "manifest_line",
+            "time_pack",
+            "apply",
+            "damage_answer",
+        ),
     ]

@@ -8,13 +8,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, assert_type
 
 from slurmhooks import UNLIMITED, Reject, SpankError, StaleHandleError, hook, log
-from slurmhooks.job_submit.constants import ESLURM, JobFlag, MailType, Shared
+from slurmhooks.job_submit.constants import ESLURM, JobFlag, MailType, NodeState, Shared
 from slurmhooks.testing import FakeContainer, FakeJob, FakeRecord, FakeSpank, Result, fake_partitions, run
 from slurmhooks.values import Unlimited
 
 if TYPE_CHECKING:
     from slurmhooks.cli_filter.model import Options
-    from slurmhooks.job_submit.model import Environment, Job, Partition, Record, Reservation, Words
+    from slurmhooks.job_submit.model import (
+        Association,
+        Environment,
+        Job,
+        License,
+        Node,
+        Partition,
+        Qos,
+        Record,
+        Reservation,
+        Table,
+        Words,
+    )
+    from slurmhooks.jobcomp.event import Event
     from slurmhooks.option import Option
     from slurmhooks.scrun import CommandResult, Config, Container
     from slurmhooks.spank.model import Spank
@@ -40,6 +53,25 @@ def submit(
         log.debug("job %d of %s", number, record.user_name, of=submit_uid, reservations=len(reservations))
 
 
+@hook.job_submit
+def look(
+    job: Job,
+    nodes: Mapping[str, Node],
+    licenses: Mapping[str, License],
+    qos: Table[str, Qos],
+    associations: Table[int, Association],
+) -> None:
+    """Take what else slurmctld knows, as mappings or with what these mappings have more."""
+    assert_type(nodes["n1"].partitions, list[str])
+    assert_type(nodes["n1"].state, NodeState | None)
+    assert_type(licenses["matlab"].used, int | None)
+    assert_type(qos["high"].usage_factor, float | Unlimited | None)
+    assert_type(qos.where(priority=5), list[Qos])
+    for association in associations.of_user(job.user_id or 0):
+        log.debug("%s may use %s", association.user, ", ".join(association.qos))
+    assert_type([association.max_jobs for association in associations.values()], list[int | Unlimited | None])
+
+
 @hook.job_modify(order=10, on_error="accept")
 def modify(job: Job, record: Record, modify_uid: int) -> None:
     """Compare what may be unset."""
@@ -47,10 +79,37 @@ def modify(job: Job, record: Record, modify_uid: int) -> None:
         raise Reject("only operators may extend a job")
 
 
+@hook.priority
+def points(record: Record, jobs: Mapping[int, Record]) -> int | None:
+    """Rate a job, or not."""
+    return None if record.account is None else len(jobs)
+
+
+@hook.priority(order=1, on_error="ignore", timeout=0.5)
+def more_points(record: Record) -> int:
+    """Rate each job."""
+    return record.job_id or 0
+
+
+@hook.controller_prolog(timeout=20)
+@hook.controller_epilog(on_error="ignore")
+def starts_and_ends(record: Record, environment: Mapping[str, str]) -> None:
+    """Serve two hooks."""
+    log.info("job", user=environment["SLURM_JOB_USER"], nodes=record.nodes)
+
+
 @hook.job_submit.init
 @hook.job_submit.fini(on_error="ignore")
 def start_and_end() -> None:
     """Serve two hooks."""
+
+
+@hook.job_start
+@hook.job_end(timeout=30, on_error="ignore")
+def ended(record: Record, event: Event) -> None:
+    """Take what job start and end have."""
+    assert_type(event.id, str)
+    log.info("%s of job %d", event.name, record.job_id, at=event.time, attempt=event.attempt)
 
 
 @hook.spank.init(contexts="remote")
@@ -105,7 +164,7 @@ def stage(container: Container) -> None:
 
 
 def decorated_functions_keep_their_type(job: Job) -> None:
-    """A decorator returns the very function."""
+    """A decorator returns the same function."""
     modify(job, FakeRecord(), modify_uid=0)
     stage(FakeContainer("c1"))
 

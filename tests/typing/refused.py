@@ -7,7 +7,7 @@ comment is of no use.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from slurmhooks import Reject, hook, log
@@ -15,11 +15,23 @@ from slurmhooks.testing import FakeContainer, FakeJob, FakeSpank, run
 
 if TYPE_CHECKING:
     from slurmhooks.cli_filter.model import Options
-    from slurmhooks.job_submit.model import Job, Record
+    from slurmhooks.job_submit.model import Association, Job, Node, Record, Table
     from slurmhooks.scrun import Container
     from slurmhooks.spank.model import Spank
 
-# Handlers return nothing, and run when they are called.
+# Handlers return nothing, except those of priority, and run when they are called.
+
+
+@hook.priority  # type: ignore[type-var]
+def rates(record: Record) -> str:
+    """Return what is no number."""
+    return "7"
+
+
+@hook.controller_prolog  # type: ignore[type-var]
+def refuses(record: Record) -> int:
+    """Refuse in the way of a script."""
+    return 1
 
 
 @hook.job_submit  # type: ignore[type-var]
@@ -131,6 +143,14 @@ def jobs(job: Job, record: Record) -> None:
     job.environment = ["A=1"]  # type: ignore[assignment]
     job.argv.append(5)  # type: ignore[arg-type]
     record.time_limit > 60  # type: ignore[operator]  # noqa: B015
+
+
+def tables(nodes: Table[str, Node], associations: Mapping[int, Association]) -> None:
+    """Write to a record, compare what may be unset, and take a list for something else."""
+    nodes["n1"].name = 5  # type: ignore[assignment]
+    nodes.where(state=1).cpus  # type: ignore[attr-defined]  # noqa: B018
+    associations[1].max_jobs > 5  # type: ignore[operator]  # noqa: B015
+    nodes["n1"].partitions.split(",")  # type: ignore[attr-defined]
 
 
 def spanks(spank: Spank) -> None:

@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 
 from slurmhooks import loader
-from slurmhooks.testing import FakeContainer, FakeJob, FakeRecord, FakeSpank, run
+from slurmhooks.job_submit.constants import JobState
+from slurmhooks.testing import FakeContainer, FakeEvent, FakeJob, FakeRecord, FakeSpank, run
 
 EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 FIRST_LIGHT = Path(__file__).parents[2] / "contrib" / "first_light" / "hooks.py"
 
 
 def test_a_job_needs_an_account() -> None:
-    """A job without a project is refused, and the user is told how to name one."""
+    """A job without an account is refused with a text that says how to name one."""
     result = run(FIRST_LIGHT, "job_submit", job=FakeJob(time_limit=5))
     assert not result.accepted
     assert result.code == "ESLURM_INVALID_ACCOUNT"
@@ -27,7 +28,7 @@ def test_a_job_needs_an_account() -> None:
 
 
 def test_a_job_without_a_time_limit_gets_one() -> None:
-    """What the user left out is filled in, and the user hears of it."""
+    """A missing time limit is set, and the user is told."""
     result = run(FIRST_LIGHT, "job_submit", job=FakeJob(account="physics"))
     assert result.accepted
     assert result.changes == {"time_limit": 60, "partition": "debug", "comment": "project physics"}
@@ -35,7 +36,7 @@ def test_a_job_without_a_time_limit_gets_one() -> None:
 
 
 def test_what_the_user_chose_stays() -> None:
-    """A time limit and a partition that were given are left alone."""
+    """A time limit and a partition that the user chose are kept."""
     job = FakeJob(account="physics", time_limit=120, partition="gpu")
     result = run(FIRST_LIGHT, "job_submit", job=job)
     assert result.changes == {"comment": "project physics"}
@@ -46,7 +47,7 @@ def test_what_the_user_chose_stays() -> None:
     ("time_limit", "modify_uid", "accepted"), [(60, 1000, True), (61, 1000, False), (61, 0, True), (None, 1000, True)]
 )
 def test_only_root_extends_a_job(time_limit: int | None, modify_uid: int, accepted: bool) -> None:
-    """More than an hour is root's to give; an update of anything else is nobody's concern."""
+    """Only root can extend a job beyond an hour; other updates pass."""
     result = run(FIRST_LIGHT, "job_modify", job=FakeJob(time_limit=time_limit), modify_uid=modify_uid)
     assert result.accepted is accepted
 
@@ -66,7 +67,7 @@ def test_nobody_is_greeted_unasked() -> None:
 
 
 def test_a_greeting_is_a_name() -> None:
-    """What is no name is refused before anything is submitted."""
+    """An invalid name is refused before anything is submitted."""
     result = run(FIRST_LIGHT, "spank.task_init", options={"greet": "R2D2"})
     assert not result.accepted
     assert result.text == "--greet: 'R2D2' is not a name"
@@ -152,3 +153,35 @@ def test_a_job_waits_for_the_licence_server(monkeypatch: pytest.MonkeyPatch) -> 
     assert run(hooks, "controller_prolog", record=FakeRecord()).accepted
     ended = run(hooks, "controller_epilog", record=job)
     assert ended.log == ["info: job gave its licences back job=7 licenses='matlab:2'"]
+
+
+@pytest.mark.parametrize("status", [200, 422, 503])
+def test_finished_jobs_are_reported(status: int, tmp_path: Path) -> None:
+    """The service gets each ended job with the record's key; what it refuses is not sent again, other failures are."""
+    taken: list[tuple[str | None, dict[str, Any]]] = []
+
+    class Billing(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            taken.append((self.headers["Idempotency-Key"], json.loads(body)))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in the base class
+            """Say nothing."""
+
+    record = FakeRecord(job_id=7, name="sim", job_state=JobState.JOB_FAILED, exit_code=256, tres_fmt_alloc_str="cpu=4")
+    with http.server.HTTPServer(("127.0.0.1", 0), Billing) as server:
+        path = tmp_path / "finished_jobs.py"
+        text = (EXAMPLES / "finished_jobs.py").read_text()
+        path.write_text(text.replace("http://localhost:8080", f"http://127.0.0.1:{server.server_port}"))
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        result = run(path, "job_end", record=record, event=FakeEvent(id="7.1"))
+        server.shutdown()
+        thread.join()
+    ((key, job),) = taken
+    assert key == "7.1"
+    assert (job["job_id"], job["state"], job["exit_code"], job["tres_fmt_alloc_str"]) == (7, "JOB_FAILED", 256, "cpu=4")
+    assert result.accepted == (status == 200)
+    assert (result.error_id is not None) == (status == 503)

@@ -18,6 +18,7 @@ from docs import generate
 from slurmhooks import cli, config, loader
 from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS
 from slurmhooks.job_submit import constants, fields, model, rows
+from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
 from slurmhooks.spank import callbacks
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank.model import Spank
@@ -161,9 +162,9 @@ def test_shown_commands_exist() -> None:
     blocks = "".join(re.findall(r"```(?:sh|console)\n(.*?)```", TEXT, re.DOTALL))
     spans = "\n".join(re.findall(r"`([^`\n]+)`", TEXT))
     known = dict(generate.commands())
-    found = re.findall(r"(?:^|/|[#$] )slurmhooks (\w+)([^\n&]*)", f"{blocks}\n{spans}", re.MULTILINE)
-    assert {verb for verb, _ in found} >= set(cli.main.list_commands(context))
-    for verb, rest in found:
+    commands = re.findall(r"(?:^|/|[#$] )slurmhooks (\w+)([^\n&]*)", f"{blocks}\n{spans}", re.MULTILINE)
+    assert {verb for verb, _ in commands} >= set(cli.main.list_commands(context))
+    for verb, rest in commands:
         line = f"{verb}{rest}".split(" -- ")[0]
         command = known[max((name for name in known if f"{line} ".startswith(f"{name} ")), key=len)]
         options = {name for option in command.params for name in option.opts}
@@ -247,15 +248,7 @@ def test_reference_has_all_of_spank_h() -> None:
     assert "| `slurm_spank_init_failure_mode` | `init_failure_mode= in plugstack.conf` | 25.05 |" in text
 
 
-@pytest.mark.parametrize(
-    ("name", "view"),
-    [
-        ("job", fields.JobFields),
-        ("record", fields.RecordFields),
-        ("partition", fields.PartitionFields),
-        ("reservation", fields.ReservationFields),
-    ],
-)
+@pytest.mark.parametrize(("name", "view"), fields.TABLES.items())
 def test_reference_has_every_field(name: str, view: type) -> None:
     """Each field of each view has a row that says what it is."""
     section = REFERENCE["job-fields"].split(f"\n## {name}\n")[1].split("\n## ")[0]
@@ -372,6 +365,64 @@ def test_gpu_partition_reads_what_slurm_reads() -> None:
     assert result.text == "not a list of TRES: 'gres/gpu:('; parentheses do not match"
 
 
+ASSOCIATIONS = (
+    {"user_id": 1000, "account": "physics", "is_default": True, "qos": ["normal", "high"]},
+    {"user_id": 1000, "account": "physics", "partition": "gpu", "qos": ["long"]},
+    {"user_id": 1000, "account": "maths", "qos": ["normal"]},
+    {"user_id": 1001, "account": "physics", "is_default": True, "qos": ["secret"]},
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "allowed"),
+    [
+        ({}, None),
+        ({"qos": "high"}, None),
+        ({"qos": "high", "account": "maths"}, "normal"),
+        ({"qos": "long"}, "high, normal"),
+        ({"qos": "long", "partition": "debug,gpu"}, None),
+        ({"qos": "secret"}, "high, normal"),
+        ({"qos": "secret", "user_id": 1001}, None),
+        ({"qos": "secret", "account": "nobodys"}, None),
+    ],
+)
+def test_allowed_qos(asked: dict[str, Any], allowed: str | None) -> None:
+    """A QOS of another account, partition or user is refused with a list; what Slurm refuses anyway is left to it."""
+    result = run(example("allowed_qos"), "job_submit", job=FakeJob(**asked), associations=ASSOCIATIONS)
+    assert result.accepted == (allowed is None)
+    assert result.code == (None if allowed is None else "ESLURM_INVALID_QOS")
+    assert allowed is None or (result.text or "").endswith(f"you may use: {allowed}")
+
+
+IDLE = NodeState.NODE_STATE_IDLE
+BROKEN = {"state": NodeState.NODE_STATE_DOWN}
+DRAINED = {"state": IDLE, "state_flags": NodeStateFlag.NODE_STATE_DRAIN}
+
+
+@pytest.mark.parametrize(
+    ("large", "gres_used", "partition", "wanted"),
+    [
+        ({"state": IDLE}, None, None, "gpu_large"),
+        ({"state": IDLE}, "gpu:a100:3(IDX:0-2)", None, "gpu_small"),
+        (BROKEN, None, None, "gpu_small"),
+        (DRAINED, None, None, "gpu_small"),
+        ({"state": IDLE}, None, "debug", "debug"),
+    ],
+)
+def test_free_gpus(large: dict[str, Any], gres_used: str | None, partition: str | None, wanted: str) -> None:
+    """Free GPUs of nodes in service decide; what the user names stays."""
+    nodes = {
+        "n1": {"state": IDLE, "gres": "gpu:2(S:0)", "partitions": ["debug", "gpu_small"]},
+        "n2": {"gres": "gpu:a100:4", "gres_used": gres_used, "partitions": ["gpu_large"], **large},
+    }
+    job = FakeJob(partition=partition, tres_per_node="gres/gpu:1")
+    assert run(example("free_gpus"), "job_submit", job=job, nodes=nodes).accepted
+    assert job.partition == wanted
+    job = FakeJob()
+    assert run(example("free_gpus"), "job_submit", job=job, nodes=nodes).accepted
+    assert job.partition is None
+
+
 def test_no_interactive() -> None:
     """A partition for batch jobs takes no job without a script."""
     refused = run(example("no_interactive"), "job_submit", job=FakeJob(partition="debug,night"))
@@ -396,7 +447,7 @@ def test_array_limits_refuse() -> None:
     result = run(example("array_limits"), "job_submit", job=FakeJob(array_inx="0-3999999,0-3999999"))
     assert result.text == "a job array may have 1000 tasks, not 4000000"
     result = run(example("array_limits"), "job_submit", job=FakeJob(array_inx="nonsense"))
-    assert result.text == "not an array specification: 'nonsense'; 'nonsense' is no range of tasks"
+    assert result.text == "not an array specification: 'nonsense'; 'nonsense' is not a range of tasks"
 
 
 def test_comment_from_environment() -> None:

@@ -29,6 +29,7 @@ class Plugin(NamedTuple):
 
 PLUGINS = (
     Plugin(("priority",), "site_factor_python.so", "PrioritySiteFactorPlugin", "site_factor/python"),
+    Plugin(("job_start", "job_end"), "jobcomp_python.so", "JobCompType", "jobcomp/python"),
     Plugin(("controller_prolog", "controller_epilog"), "prep_python.so", "PrEpPlugins", "prep/python", "prep/script"),
 )
 

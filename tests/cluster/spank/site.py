@@ -127,28 +127,28 @@ def site(cluster: "Cluster", **slurm_conf: str) -> Iterator[Site]:
         cluster: to lend.
         slurm_conf: changed parameters of slurm.conf; the daemons are restarted for them.
     """
-    made = Site(cluster)
-    before = {path: made.root(f"cat {path}") for path in (PLUGSTACK, SLURM_CONF)}
-    folder = made.root(f"folder=$(mktemp -d) && cp -a {HOOKS_D}/. $folder/ && echo $folder").strip()
-    made.forget_records()
+    lent = Site(cluster)
+    before = {path: lent.root(f"cat {path}") for path in (PLUGSTACK, SLURM_CONF)}
+    folder = lent.root(f"folder=$(mktemp -d) && cp -a {HOOKS_D}/. $folder/ && echo $folder").strip()
+    lent.forget_records()
     try:
         if slurm_conf:
             kept = [row for row in before[SLURM_CONF].splitlines() if row.split("=")[0] not in slurm_conf]
             rows = [f"{name}={value}" for name, value in slurm_conf.items()]
             cluster.put("\n".join([*kept, *rows, ""]), SLURM_CONF)
             cluster.restart()
-        yield made
+        yield lent
     finally:
         for path, text in before.items():
             cluster.put(text, path)
-        made.hooks()
-        made.root(f"cp -a {folder}/. {HOOKS_D}/ && rm -rf {folder}")
-        made.resume()
+        lent.hooks()
+        lent.root(f"cp -a {folder}/. {HOOKS_D}/ && rm -rf {folder}")
+        lent.resume()
         if slurm_conf:
             cluster.restart()
 
 
 def job_id_of(output: str) -> int | None:
     """Return the id of the job in the output of a Slurm command, or None."""
-    found = re.search(r"(?:Submitted batch job|allocation|job|JobId=|JOB=) ?(\d+)", output)
-    return int(found.group(1)) if found else None
+    match = re.search(r"(?:Submitted batch job|allocation|job|JobId=|JOB=) ?(\d+)", output)
+    return int(match.group(1)) if match else None

@@ -21,7 +21,7 @@ def test_no_handlers(site: Site) -> None:
     result = site.check()
     assert result.exit_code == 0, result.output
     assert "no handlers" in result.output
-    assert f"note: {site.etc / 'slurmhooks.toml'}: no file fits {site.hooks}/*.py" in result.output
+    assert f"note: {site.etc / 'slurmhooks.toml'}: no file matches {site.hooks}/*.py" in result.output
 
 
 def test_no_configuration(site: Site) -> None:
@@ -29,14 +29,14 @@ def test_no_configuration(site: Site) -> None:
     (site.etc / "slurmhooks.toml").unlink()
     result = site.check()
     assert result.exit_code == 0, result.output
-    assert result.output.count("slurmhooks.toml: there is none, so it names no hook files") == 1
+    assert result.output.count("slurmhooks.toml: does not exist, so it names no hook files") == 1
 
 
 def test_a_glob_of_a_line_that_fits_nothing(site: Site) -> None:
     """It is named with its line."""
     site.plugstack("required spank_python.so lustre.d/*.py fast")
     pattern = site.etc / "lustre.d" / "*.py"
-    assert f"note: plugstack.conf: lustre.d/*.py fast: no file fits {pattern}" in site.check().output
+    assert f"note: plugstack.conf: lustre.d/*.py fast: no file matches {pattern}" in site.check().output
 
 
 def test_errors_are_no_lack_of_handlers(site: Site) -> None:
@@ -163,7 +163,7 @@ def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int)
     site.file("", "a.py")
     site.plugstack(f"required spank_python.so hooks.d/a.py {' '.join(['x'] * words)}")
     for output in (site.check().output, site.compile().output):
-        assert output.count(f"a line has {words + 1} arguments, and the manifest holds") == told
+        assert output.count(f"a line has {words + 1} arguments, and a manifest supports") == told
 
 
 def test_more_arguments_than_the_stub_reads() -> None:

@@ -109,7 +109,7 @@ def test_folder_without_build_is_refused(run: Run, tmp_path: Path) -> None:
     """A folder that slurmhooks build has not made is told apart."""
     result = run("install", "--from", tmp_path, "--plugin-dir", "/x")
     assert result.exit_code == 1
-    assert "holds no build" in result.stderr
+    assert "contains no build" in result.stderr
 
 
 def test_relative_plugin_folder_is_wrong_use(run: Run, build: Path) -> None:
@@ -135,7 +135,7 @@ def test_scrun_lua_of_a_person_is_left_alone(run: Run, machine: Machine, build: 
     assert result.exit_code == 0
     assert (machine.etc / "scrun.lua").read_text() == "-- mine\n"
     assert str(plugins) in (machine.etc / "scrun.lua.slurmhooks").read_text()
-    assert "is not ours and was left alone" in result.output
+    assert "was not made by this command and is unchanged" in result.output
     assert '[scrun]\n      lua = "scrun.site.lua"' in result.output
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 from slurmhooks.job_submit import model
 from slurmhooks.testing import FakeJob
-from slurmhooks.testing.job_submit import FakeStruct, FakeTable, _bound
+from slurmhooks.testing.job_submit import FakeStruct, FakeTable, bound_to, release_of_view, request_of
 
 
 def view_of(job: FakeJob, hook: str = "job_submit") -> Any:
     """Return what the handlers of a hook get of a request; what was written into it before is applied."""
-    made: Any = _bound(model.Job, job._release)
-    return made(job._request(hook), modify=hook == "job_modify", owner=1000)
+    made: Any = bound_to(model.Job, release_of_view(job))
+    return made(request_of(job, hook), modify=hook == "job_modify", owner=1000)
 
 
 def struct_of(view: Any) -> FakeStruct:
@@ -27,6 +27,6 @@ def raw(view: Any, member: str) -> Any:
     return struct_of(view).raw(member)
 
 
-def table_of(table: FakeTable) -> model.Table:
+def table_of(table: FakeTable) -> model.Table[Any, Any]:
     """Return what handlers get of a table."""
     return model.Table(table._find_one, table._find_all, table._find_some)

@@ -277,7 +277,7 @@ def test_a_folder_moved_away_while_it_is_removed(place: Path, monkeypatch: pytes
             os.rename(tree / moved[0], hold / "moved")
 
     monkeypatch.setattr(os, "unlink", unlink)
-    with pytest.raises(StagingError, match="moved by somebody else meanwhile"):
+    with pytest.raises(StagingError, match="moved by another process meanwhile"):
         remove_tree(tree)
     monkeypatch.undo()
     assert sorted(os.listdir(hold)) == [*names, "moved"]

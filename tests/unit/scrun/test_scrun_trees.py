@@ -307,7 +307,7 @@ def test_copy_file_keeps_what_it_does_not_replace(tmp_path: Path) -> None:
     for same in (one, tmp_path / "same", tmp_path / "folder" / ".." / "one"):
         with pytest.raises(StagingError, match="same file"):
             copy_file(one, same)
-    with pytest.raises(StagingError, match=r"folder'.*a folder, which .*one' does not replace"):
+    with pytest.raises(StagingError, match=r"folder'.*a folder, which is not replaced by the file .*one'"):
         copy_file(one, folder)
     with pytest.raises(StagingError, match=r"fifo'.*not a regular file"):
         copy_file(tmp_path / "fifo", other)

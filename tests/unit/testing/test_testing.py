@@ -10,6 +10,7 @@ import pytest
 
 from slurmhooks.errors import LoadError, StaleHandleError
 from slurmhooks.hook_specs import HOOKS
+from slurmhooks.job_submit.constants import NodeState
 from slurmhooks.log import log
 from slurmhooks.scrun import CommandResult
 from slurmhooks.testing import (
@@ -255,6 +256,42 @@ def handler(job, record, modify_uid, partitions, reservations, jobs):
     for _ in range(2):
         result = run(path, "job_modify", record=record, jobs=fake_jobs(jobs), **tables)  # type: ignore[arg-type]
         assert result.changes == expected
+
+
+def test_all_tables_of_slurmctld(hooks: Callable[[str], Path]) -> None:
+    """Nodes, licenses, QOS and associations are what the test says; what it leaves out is unset, or none."""
+    path = hooks(
+        """
+from slurmhooks import UNLIMITED
+
+@hook.job_submit
+def handler(job, nodes, licenses, qos, associations):
+    node, license, high = nodes["n1"], licenses["matlab"], qos["high"]
+    log.info("%s", [node.cpus, node.partitions, node.reason, node.state, len(nodes)])
+    log.info("%s", [license.total, license.used])
+    log.info("%s", [high.usage_factor, high.limit_factor, high.max_wall_pj is UNLIMITED, high.preempt, high.grp_tres])
+    log.info("%s", [(found.id, found.user) for found in associations.where(account="physics") if found.qos])
+"""
+    )
+    result = run(
+        path,
+        "job_submit",
+        nodes={"n1": {"cpus": 8, "partitions": ["a", "b"], "state": NodeState.NODE_STATE_IDLE}},
+        licenses={"matlab": {"total": 5, "used": 2}},
+        qos={"high": {"usage_factor": 2.5, "max_wall_pj": UNLIMITED, "preempt": ["low"]}},
+        associations=[
+            {"account": "physics", "user": "alice", "qos": ["high"]},
+            {"account": "physics", "user": "bob"},
+            {"account": "maths", "user": "alice", "qos": ["high"]},
+        ],
+    )
+    assert result.accepted, result
+    assert result.log == [
+        "info: [8, ['a', 'b'], None, <NodeState.NODE_STATE_IDLE: 2>, 1]",
+        "info: [5, 2]",
+        "info: [2.5, None, True, ['low'], None]",
+        "info: [(1, 'alice')]",
+    ]
 
 
 def test_an_update_names_no_user(hooks: Callable[[str], Path]) -> None:

@@ -10,7 +10,7 @@ from slurmhooks.cli.commands.try_ import cli_filter, job_submit, record, scrun
 def command() -> None:
     """Run handlers without Slurm, and show what they do.
 
-    Nothing is submitted, no daemon is asked. Exit codes: 0 accepted, 1 a handler refused or failed, 2 wrong use.
+    This command submits nothing and asks no daemon. Exit codes: 0 accepted, 1 a handler refused or failed, 2 wrong use.
     """
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`try priority`, `try controller_prolog`, `try controller_epilog`: run a job through handlers without Slurm."""
+"""`try priority`, `try job_end` and the like: run a job that slurmctld knows through handlers without Slurm."""
 
 import sys
 from pathlib import Path
@@ -44,4 +44,6 @@ COMMANDS = (
     _command("priority", "a waiting job"),
     _command("controller_prolog", "a job that is about to start"),
     _command("controller_epilog", "a job that has ended"),
+    _command("job_start", "a job that has started"),
+    _command("job_end", "a job that has ended"),
 )

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Send a job that asks for GPUs to the partition with the most free GPUs."""
+
+from slurmhooks import hook
+from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
+from slurmhooks.job_submit.strings import Tres
+
+PARTITIONS = ("gpu_small", "gpu_large")
+"""The partitions with GPUs; among equal ones the first is chosen."""
+OUT_OF_SERVICE = NodeStateFlag.NODE_STATE_DRAIN | NodeStateFlag.NODE_STATE_NO_RESPOND | NodeStateFlag.NODE_STATE_MAINT
+
+
+@hook.job_submit
+def most_free_gpus(job, nodes):
+    """Ignore jobs that name a partition or need no GPU."""
+    asked = (job.tres_per_job, job.tres_per_node, job.tres_per_socket, job.tres_per_task)
+    if job.partition is not None or not any(Tres.parse(text)["gres/gpu"] for text in asked):
+        return
+    free = dict.fromkeys(PARTITIONS, 0)
+    for node in nodes.values():
+        if node.state in (NodeState.NODE_STATE_IDLE, NodeState.NODE_STATE_ALLOCATED) and not (
+            node.state_flags & OUT_OF_SERVICE
+        ):
+            gpus = Tres.parse(node.gres)["gres/gpu"] - Tres.parse(node.gres_used)["gres/gpu"]
+            for partition in free.keys() & set(node.partitions):
+                free[partition] += gpus
+    job.partition = max(free, key=free.__getitem__)

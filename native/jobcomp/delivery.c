@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "jobcomp/delivery.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "wire/wire.h"
+
+/* Of all handlers of a record together, in milliseconds; the worker bounds each of them. */
+#define DEADLINE_MS (3600 * 1000)
+/* Between two attempts to have a worker, and between two calls of fdatasync(). */
+#define PAUSE_MS 1000
+#define RETRY_MS 100
+#define STACK_SIZE (256 * 1024)
+
+/* Items of a request, as in slurmhooks/jobcomp/service.py. */
+enum { FOLDER, DETAIL, HANDLER };
+
+struct lane {
+    struct slurmhooks_delivery *delivery;
+    pthread_t thread;
+    bool rung;
+    struct slurmhooks_failure failure; /* of the last delivery; the next one counts it */
+};
+
+struct slurmhooks_delivery {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct slurmhooks_client *client;
+    struct slurmhooks_spool *spool;
+    char *folder;
+    int only; /* locked: no other slurmctld delivers; -1: not yet opened */
+    bool is_only;
+    bool stopping;
+    unsigned started;
+    struct lane lanes[SLURMHOOKS_LANES + 1]; /* the last one forces the spool onto the disk */
+};
+
+/* Wait. IN rung: wake up for a record. RET false: the threads are to end. */
+static bool pause_lane(struct slurmhooks_delivery *delivery, struct lane *lane, unsigned ms, bool rung)
+{
+    struct timespec until;
+    int error = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += ms % 1000 * 1000000L;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&delivery->lock);
+    while (!delivery->stopping && !(rung && lane->rung) && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&delivery->changed, &delivery->lock, &until);
+    lane->rung = false;
+    bool goes_on = !delivery->stopping;
+    pthread_mutex_unlock(&delivery->lock);
+    return goes_on;
+}
+
+/* Whether no other slurmctld delivers: 'scontrol reconfigure' starts one while the present one still runs. */
+static bool is_only(struct slurmhooks_delivery *delivery)
+{
+    char path[PATH_MAX];
+
+    pthread_mutex_lock(&delivery->lock);
+    if (delivery->only < 0) {
+        snprintf(path, sizeof(path), "%s/lock", delivery->folder);
+        delivery->only = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    }
+    if (delivery->only >= 0 && !delivery->is_only)
+        /* A file system without locks has no two slurmctlds either, but for that moment: a record may come twice. */
+        delivery->is_only = !flock(delivery->only, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
+    bool only = delivery->is_only;
+    pthread_mutex_unlock(&delivery->lock);
+    return only;
+}
+
+/* Have a worker make one delivery. RET milliseconds until the next one. */
+static unsigned deliver(struct slurmhooks_delivery *delivery, struct lane *lane)
+{
+    struct slurmhooks_buffer request;
+    struct slurmhooks_header header;
+    void *answer = NULL;
+    size_t size = 0;
+    unsigned wait = PAUSE_MS;
+
+    slurmhooks_begin(&request, SLURMHOOKS_REQUEST);
+    slurmhooks_put_text(&request, FOLDER, delivery->folder);
+    if (*lane->failure.detail) {
+        slurmhooks_put_text(&request, DETAIL, lane->failure.detail);
+        slurmhooks_put_text(&request, HANDLER, lane->failure.handler);
+    }
+    if (!slurmhooks_end(&request, (uint32_t)(lane - delivery->lanes), SLURMHOOKS_LANES, 0))
+        return PAUSE_MS;
+    enum slurmhooks_result result = slurmhooks_client_exchange(
+        delivery->client, request.data, request.size, slurmhooks_client_deadline(delivery->client, DEADLINE_MS), NULL,
+        NULL, &answer, &size, &lane->failure);
+    free(request.data);
+    if (result == SLURMHOOKS_OK && slurmhooks_open(answer, size, SLURMHOOKS_ANSWER, &header))
+        wait = header.first;
+    else if (result == SLURMHOOKS_UNAVAILABLE || delivery->stopping)
+        *lane->failure.detail = '\0';
+    else
+        wait = RETRY_MS; /* the worker says when the record is due again */
+    free(answer);
+    return wait;
+}
+
+static void *run_lane(void *argument)
+{
+    struct lane *lane = argument;
+    struct slurmhooks_delivery *delivery = lane->delivery;
+    unsigned wait = 0;
+
+    while (pause_lane(delivery, lane, wait, true))
+        wait = is_only(delivery) ? deliver(delivery, lane) : PAUSE_MS;
+    return NULL;
+}
+
+static void *run_sync(void *argument)
+{
+    struct lane *lane = argument;
+
+    while (pause_lane(lane->delivery, lane, PAUSE_MS, false))
+        slurmhooks_spool_sync(lane->delivery->spool);
+    return NULL;
+}
+
+static void release(struct slurmhooks_delivery *delivery)
+{
+    pthread_mutex_lock(&delivery->lock);
+    delivery->stopping = true;
+    pthread_cond_broadcast(&delivery->changed);
+    pthread_mutex_unlock(&delivery->lock);
+    slurmhooks_client_interrupt(delivery->client);
+    for (unsigned i = 0; i < delivery->started; i++)
+        pthread_join(delivery->lanes[i].thread, NULL);
+    if (delivery->only >= 0)
+        close(delivery->only);
+    pthread_cond_destroy(&delivery->changed);
+    pthread_mutex_destroy(&delivery->lock);
+    free(delivery->folder);
+    free(delivery);
+}
+
+struct slurmhooks_delivery *slurmhooks_delivery_start(struct slurmhooks_client *client, struct slurmhooks_spool *spool,
+                                                      const char *folder)
+{
+    struct slurmhooks_delivery *delivery = calloc(1, sizeof(*delivery));
+    pthread_condattr_t monotonic;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    int error = 0;
+
+    if (!delivery)
+        return NULL;
+    pthread_mutex_init(&delivery->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&delivery->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    delivery->client = client;
+    delivery->spool = spool;
+    delivery->folder = strdup(folder);
+    delivery->only = -1;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    /* slurmctld's signals are for slurmctld's threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (unsigned i = 0; i <= SLURMHOOKS_LANES && !error; i++) {
+        delivery->lanes[i].delivery = delivery;
+        error = pthread_create(&delivery->lanes[i].thread, &attributes, i < SLURMHOOKS_LANES ? run_lane : run_sync,
+                               &delivery->lanes[i]);
+        delivery->started += !error;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error) {
+        release(delivery);
+        errno = error;
+        return NULL;
+    }
+    return delivery;
+}
+
+void slurmhooks_delivery_ring(struct slurmhooks_delivery *delivery, uint32_t job_id)
+{
+    pthread_mutex_lock(&delivery->lock);
+    delivery->lanes[job_id % SLURMHOOKS_LANES].rung = true;
+    pthread_cond_broadcast(&delivery->changed);
+    pthread_mutex_unlock(&delivery->lock);
+}
+
+void slurmhooks_delivery_stop(struct slurmhooks_delivery *delivery)
+{
+    release(delivery);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * JobCompType=jobcomp/python: records go into the spool, and workers deliver them. No Python in here.
+ *
+ * slurmctld calls with its locks held: nothing here waits for a worker. sacct -c opens the plugin, too, as its user,
+ * for jobcomp_p_get_jobs() alone.
+ */
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurm_version.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jobcomp/delivery.h"
+#include "jobcomp/next.h"
+#include "jobcomp/settings.h"
+#include "jobcomp/spool.h"
+#include "log.h"
+#include "slurmctld/point.h"
+#include "wire/wire.h"
+
+const char plugin_name[] = "Job completion Python plugin (slurmhooks)";
+const char plugin_type[] = "jobcomp/python";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+/* The number of the table of job_record_t. */
+#define RECORD 1
+
+/* Slurm's configuration, as slurmctld and its clients have read it. */
+extern slurm_conf_t slurm_conf;
+
+static struct slurmhooks_point point = {.service = "slurmhooks.jobcomp.service:load", .section = "job_end"};
+static struct slurmhooks_settings settings;
+static struct slurmhooks_next next;
+static struct slurmhooks_spool *spool;
+static struct slurmhooks_delivery *delivery;
+
+/* sacct has none of slurmctld's variables. */
+static bool in_slurmctld(void)
+{
+    return dlsym(RTLD_DEFAULT, "slurmctld_config") != NULL;
+}
+
+/* Where a packed record has its members; a build with public headers has no such table. */
+static const struct slurmhooks_table *record_table(void)
+{
+    return slurmhooks_tables.count > RECORD ? &slurmhooks_tables.table[RECORD] : NULL;
+}
+
+static uint32_t job_id_of(const void *job)
+{
+    const struct slurmhooks_table *table = record_table();
+
+    for (uint32_t i = 0; table && i < table->count; i++)
+        if (!strcmp(table->members[i].name, "job_id"))
+            return (uint32_t)slurmhooks_load(&table->members[i], job);
+    return 0;
+}
+
+/* Pack a record, long texts included: nobody can ask for them later. */
+static void put_record(struct slurmhooks_buffer *message, const void *job)
+{
+    const struct slurmhooks_table *table = record_table();
+    size_t start = message->size + 2 * sizeof(uint32_t);
+
+    if (!table)
+        return;
+    slurmhooks_put_struct(message, RECORD, job);
+    for (uint32_t i = 0; i < table->count && !message->failed; i++) {
+        uint8_t kind = table->members[i].kind;
+        uint64_t slot = ((const uint64_t *)(message->data + start))[i];
+        if ((kind == SLURMHOOKS_TEXT || kind == SLURMHOOKS_TEXTS) && slot == SLURMHOOKS_LEFT_OUT)
+            slurmhooks_put_member(message, RECORD, i, job);
+    }
+}
+
+static void log_line(bool error, const char *line)
+{
+    if (error)
+        log_error("%s", line);
+    else
+        slurm_info("slurmhooks: %s", line);
+}
+
+/* Open the spool, and start its delivery. */
+static bool open_spool(void)
+{
+    const struct slurmhooks_spool_config config = {
+        .folder = settings.spool,
+        .limit = settings.limit,
+        .fsync = settings.fsync,
+        .identity = slurmhooks_tables.identity,
+        .table = slurmhooks_tables_text,
+        .log = log_line,
+    };
+    char why[512];
+
+    if (!spool && !(spool = slurmhooks_spool_open(&config, why, sizeof(why)))) {
+        log_error("the spool of [job_end] cannot be opened: %s", why);
+        return false;
+    }
+    if (!delivery && point.client && !(delivery = slurmhooks_delivery_start(point.client, spool, settings.spool)))
+        log_error("threads are short: records of jobs are kept, but not delivered");
+    return true;
+}
+
+static int keep(uint32_t hook, const void *job)
+{
+    struct slurmhooks_buffer message;
+    uint32_t job_id = job_id_of(job);
+    bool kept = false;
+
+    slurmhooks_begin(&message, SLURMHOOKS_REQUEST);
+    put_record(&message, job);
+    if (!slurmhooks_end(&message, hook, 0, 0)) {
+        log_error("the record of JobId=%u is lost: it is larger than a message can be, or memory is short", job_id);
+        return SLURM_ERROR;
+    }
+    if (open_spool())
+        kept = slurmhooks_spool_append(spool, hook, job_id, message.data, message.size);
+    else
+        log_error("the record of JobId=%u is lost", job_id);
+    free(message.data);
+    if (kept && delivery)
+        slurmhooks_delivery_ring(delivery, job_id);
+    return kept ? SLURM_SUCCESS : SLURM_ERROR;
+}
+
+extern int fini(void)
+{
+    if (delivery)
+        slurmhooks_delivery_stop(delivery);
+    delivery = NULL;
+    slurmhooks_point_stop(&point);
+    if (spool)
+        slurmhooks_spool_close(spool);
+    spool = NULL;
+    slurmhooks_next_close(&next);
+    return SLURM_SUCCESS;
+}
+
+/*
+ * slurmctld starts in any case. Where it is to replace one that runs ('scontrol reconfigure'), it does so only with all
+ * that is configured.
+ */
+extern int init(void)
+{
+    bool sound = slurmhooks_read_settings(&settings, slurm_conf.state_save_location);
+
+    if (*settings.next && slurmhooks_next_open(&next, settings.next, slurm_conf.plugindir))
+        sound = false;
+    if (!in_slurmctld())
+        return sound ? SLURM_SUCCESS : SLURM_ERROR;
+    if (!sound && getenv("SLURMCTLD_RECONF")) {
+        log_error("slurmctld is not reconfigured: [job_end] cannot be followed");
+        fini();
+        return SLURM_ERROR;
+    }
+    if (slurmhooks_point_start(&point)) {
+        fini();
+        return SLURM_ERROR;
+    }
+    open_spool();
+    return SLURM_SUCCESS;
+}
+
+/* Before 23.02 with an argument, JobCompLoc. */
+extern int jobcomp_p_set_location(char *location)
+{
+    return next.set_location ? next.set_location(location) : SLURM_SUCCESS;
+}
+
+static int record(uint32_t hook, void *job, uint32_t event)
+{
+    int (*pass_on)(void *, uint32_t) = hook == SLURMHOOKS_JOB_END ? next.record_end : next.record_start;
+    int rc = keep(hook, job);
+
+    if (pass_on && pass_on(job, event))
+        rc = SLURM_ERROR;
+    return rc;
+}
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+/* The number of the event is for the next plugin: which one it is, the function says. */
+extern int jobcomp_p_record_job_end(void *job, uint32_t event)
+{
+    return record(SLURMHOOKS_JOB_END, job, event);
+}
+
+extern int jobcomp_p_record_job_start(void *job, uint32_t event)
+{
+    return record(SLURMHOOKS_JOB_START, job, event);
+}
+#else
+extern int jobcomp_p_log_record(void *job)
+{
+    return record(SLURMHOOKS_JOB_END, job, 0);
+}
+#endif
+
+extern void *jobcomp_p_get_jobs(void *condition)
+{
+    if (next.get_jobs)
+        return next.get_jobs(condition);
+    slurm_info("jobcomp/python keeps no jobs to be shown; name a plugin that does as [job_end] next");
+    return NULL;
+}

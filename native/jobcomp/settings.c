@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "jobcomp/settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "build_config.h"
+#include "log.h"
+
+/* Seconds that Python may take. */
+#define PATIENCE 30
+/* Of its output. */
+#define TEXT_MAX (8 << 10)
+
+extern char **environ;
+
+/* RET 0 or an errno. OUT output: of the process, errors included. */
+static int start(const char *state_save_location, int *output, pid_t *pid)
+{
+    const char *const command[] = {
+        SLURMHOOKS_PYTHON_EXECUTABLE,
+        "-I",
+        "-X",
+        "slurmhooks_sysconfdir=" SLURMHOOKS_SYSCONFDIR,
+        "-m",
+        "slurmhooks.jobcomp.settings",
+        state_save_location,
+        NULL,
+    };
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC))
+        return errno;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    int error = posix_spawn(pid, command[0], &actions, &attributes, (char *const *)command, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    close(ends[1]);
+    if (error)
+        close(ends[0]);
+    else
+        *output = ends[0];
+    return error;
+}
+
+/* Read all output of the process; whether it ends is told by its last line. */
+static void read_output(int output, char *text)
+{
+    struct pollfd polled = {.fd = output, .events = POLLIN};
+    time_t until = time(NULL) + PATIENCE;
+    size_t size = 0;
+
+    while (size < TEXT_MAX - 1 && time(NULL) < until) {
+        ssize_t more = poll(&polled, 1, 1000) > 0 ? read(output, text + size, TEXT_MAX - 1 - size) : -1;
+        if (!more)
+            break;
+        if (more > 0)
+            size += (size_t)more;
+    }
+    text[size] = '\0';
+}
+
+/* Take one line. RET false: it is none of ours, but an error. OUT end: it is the last one. */
+static bool take(struct slurmhooks_settings *settings, const char *line, bool *end)
+{
+    const char *value = strchr(line, '=');
+    size_t length = value ? (size_t)(value++ - line) : 0;
+
+    if (!strcmp(line, "end"))
+        *end = true;
+    else if (length == 4 && !strncmp(line, "next", 4) && strlen(value) < sizeof(settings->next))
+        strcpy(settings->next, value);
+    else if (length == 5 && !strncmp(line, "spool", 5) && strlen(value) < sizeof(settings->spool))
+        strcpy(settings->spool, value);
+    else if (length == 5 && !strncmp(line, "limit", 5))
+        settings->limit = strtoull(value, NULL, 10);
+    else if (length == 5 && !strncmp(line, "fsync", 5))
+        settings->fsync = (enum slurmhooks_fsync)(*value - '0');
+    else
+        return false;
+    return true;
+}
+
+bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *state_save_location)
+{
+    char *text = malloc(TEXT_MAX), *rest = text, *line;
+    bool end = false, clean = true;
+    int output;
+    pid_t pid;
+
+    *settings = (struct slurmhooks_settings){.limit = UINT64_C(256) << 20, .fsync = SLURMHOOKS_FSYNC_INTERVAL};
+    snprintf(settings->spool, sizeof(settings->spool), "%s/slurmhooks", state_save_location);
+    int error = text ? start(state_save_location, &output, &pid) : ENOMEM;
+    if (error) {
+        log_error("[job_end] cannot be read: %s: %s", SLURMHOOKS_PYTHON_EXECUTABLE, strerror(error));
+        free(text);
+        return false;
+    }
+    read_output(output, text);
+    close(output);
+    kill(pid, SIGKILL);
+    /* slurmctld may have waited for it, or the kernel. */
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    while ((line = strsep(&rest, "\n")))
+        if (*line && !take(settings, line, &end)) {
+            log_error("[job_end] cannot be read: %s", line);
+            clean = false;
+        }
+    free(text);
+    if (!end && clean)
+        log_error("[job_end] cannot be read: %s said nothing", SLURMHOOKS_PYTHON_EXECUTABLE);
+    return end && clean;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "jobcomp/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A segment is closed once it has so many bytes: it can be removed only as a whole. */
+#define SEGMENT_MAX (UINT64_C(4) << 20)
+/* Of the limit, at least so many segments. */
+#define SEGMENTS 8
+/* Most bytes of lost.jsonl: 150,000 lines. */
+#define LOST_MAX ((off_t)16 << 20)
+/* Seconds between two lines of the log on lost records, and between two looks at what the folder holds. */
+#define QUIET 60
+#define LOOK 1
+#define SUFFIX ".spool"
+
+struct slurmhooks_spool {
+    pthread_mutex_t lock;
+    struct slurmhooks_spool_config config;
+    int folder;
+    int segment; /* -1: none could be begun; tried again with each record */
+    int former;  /* the one before, which is still to be forced onto the disk; or -1 */
+    unsigned number;
+    uint64_t size; /* of the segment */
+    uint64_t used; /* of the folder, as of the last look and what was appended since */
+    uint64_t last; /* time of the last frame */
+    int64_t looked;
+    bool dirty;
+
+    /* Lost records: since the start, and those that the log has. */
+    uint64_t lost, told;
+    int64_t told_at;
+};
+
+static int64_t seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+static void say(struct slurmhooks_spool *spool, bool error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void say(struct slurmhooks_spool *spool, bool error, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    spool->config.log(error, line);
+}
+
+/* CRC-32 of IEEE 802.3, as zlib's. */
+static uint32_t checksum(uint32_t sum, const void *data, size_t size)
+{
+    static const uint32_t table[16] = {
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+    };
+    const uint8_t *bytes = data;
+
+    sum = ~sum;
+    for (size_t i = 0; i < size; i++) {
+        sum = table[(sum ^ bytes[i]) & 15] ^ sum >> 4;
+        sum = table[(sum ^ bytes[i] >> 4) & 15] ^ sum >> 4;
+    }
+    return ~sum;
+}
+
+/* RET the number of a segment's name; 0: it is none. */
+static unsigned number_of(const char *name)
+{
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+
+    return strcmp(end, SUFFIX) || number > UINT_MAX ? 0 : (unsigned)number;
+}
+
+/* Add up the sizes of the files in a folder. OUT highest: number of a segment, or NULL. */
+static uint64_t measure(int parent, const char *path, unsigned *highest)
+{
+    int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    struct stat status;
+    uint64_t sum = 0;
+
+    if (!folder) {
+        if (fd >= 0)
+            close(fd);
+        return 0;
+    }
+    while ((entry = readdir(folder))) {
+        if (!fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) && S_ISREG(status.st_mode))
+            sum += (uint64_t)status.st_size;
+        if (highest && number_of(entry->d_name) > *highest)
+            *highest = number_of(entry->d_name);
+    }
+    closedir(folder);
+    return sum;
+}
+
+/* Look how much of the limit is taken; readers remove what was delivered. */
+static void look(struct slurmhooks_spool *spool)
+{
+    spool->used = measure(spool->folder, ".", NULL) + measure(spool->folder, "dead", NULL);
+    spool->looked = seconds();
+}
+
+/* Begin a segment, which nobody else appends to. RET false with errno. */
+static bool begin_segment(struct slurmhooks_spool *spool)
+{
+    unsigned highest = spool->number;
+    struct stat status;
+    char name[32];
+
+    if (spool->former < 0 && spool->dirty && spool->config.fsync == SLURMHOOKS_FSYNC_INTERVAL)
+        spool->former = spool->segment;
+    else if (spool->segment >= 0)
+        close(spool->segment);
+    spool->segment = -1;
+    measure(spool->folder, ".", &highest);
+    for (;;) {
+        snprintf(name, sizeof(name), "%010u" SUFFIX, ++highest);
+        int fd = openat(spool->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+        if (fd < 0 && errno == EEXIST)
+            continue;
+        if (fd < 0)
+            return false;
+        /* A reader that was faster has taken it for one that somebody left, and removed it. */
+        if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &status) || !status.st_nlink) {
+            close(fd);
+            continue;
+        }
+        spool->segment = fd;
+        spool->number = highest;
+        spool->size = 0;
+        if (spool->config.fsync != SLURMHOOKS_FSYNC_NEVER)
+            fsync(spool->folder);
+        return true;
+    }
+}
+
+/* Keep the table beside the messages, whole or not at all. RET false with errno. */
+static bool keep_table(struct slurmhooks_spool *spool)
+{
+    size_t size = strlen(spool->config.table);
+    char name[32], new[48];
+
+    snprintf(name, sizeof(name), "%016" PRIx64 ".table", spool->config.identity);
+    if (!faccessat(spool->folder, name, F_OK, 0))
+        return true;
+    /* While slurmctld is replaced, another one may do the same. */
+    snprintf(new, sizeof(new), "%s.%d", name, (int)getpid());
+    int fd = openat(spool->folder, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    errno = ENOSPC;
+    bool written = write(fd, spool->config.table, size) == (ssize_t)size && !fsync(fd);
+    close(fd);
+    return written && !renameat(spool->folder, new, spool->folder, name) && !fsync(spool->folder);
+}
+
+struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_config *config, char *why, size_t size)
+{
+    struct slurmhooks_spool *spool = calloc(1, sizeof(*spool));
+
+    if (!spool) {
+        snprintf(why, size, "memory is short");
+        return NULL;
+    }
+    pthread_mutex_init(&spool->lock, NULL);
+    spool->config = *config;
+    spool->segment = spool->former = -1;
+    spool->told_at = INT64_MIN / 2;
+    if (mkdir(config->folder, 0700) && errno != EEXIST)
+        spool->folder = -1;
+    else
+        spool->folder = open(config->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (spool->folder < 0 || !keep_table(spool) || !begin_segment(spool)) {
+        snprintf(why, size, "%s: %s", config->folder, strerror(errno));
+        slurmhooks_spool_close(spool);
+        return NULL;
+    }
+    look(spool);
+    return spool;
+}
+
+/* Note a job whose record is not kept, in the little room that is left for that. */
+static void lose(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id, const char *reason)
+{
+    char line[256];
+    struct stat status;
+    int length =
+        snprintf(line, sizeof(line), "{\"job_id\": %u, \"hook\": \"%s\", \"time\": %lld, \"reason\": \"%s\"}\n", job_id,
+                 hook == SLURMHOOKS_JOB_END ? "job_end" : "job_start", (long long)time(NULL), reason);
+    int fd = openat(spool->folder, "lost.jsonl", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    bool noted =
+        fd >= 0 && !fstat(fd, &status) && status.st_size < LOST_MAX && write(fd, line, (size_t)length) == length;
+
+    if (fd >= 0)
+        close(fd);
+    spool->lost++;
+    if (seconds() - spool->told_at < QUIET)
+        return;
+    say(spool, true, "%" PRIu64 " records were not kept, the last one of JobId=%u: %s; %s/lost.jsonl %s",
+        spool->lost - spool->told, job_id, reason, spool->config.folder,
+        noted ? "names the jobs" : "does not name them all");
+    spool->told = spool->lost;
+    spool->told_at = seconds();
+}
+
+/* RET NULL, or why there is no room. */
+static const char *make_room(struct slurmhooks_spool *spool, uint64_t size)
+{
+    uint64_t most = spool->config.limit / SEGMENTS;
+
+    if (spool->used + size > spool->config.limit && seconds() - spool->looked >= LOOK)
+        look(spool);
+    if (spool->used + size > spool->config.limit)
+        return "the spool is full ([job_end] spool_size)";
+    if (spool->segment >= 0 && (!spool->size || spool->size + size <= (most < SEGMENT_MAX ? most : SEGMENT_MAX)))
+        return NULL;
+    return begin_segment(spool) ? NULL : strerror(errno);
+}
+
+/* Write a frame, all of it or nothing. RET NULL, or what went wrong. */
+static const char *write_frame(struct slurmhooks_spool *spool, const struct slurmhooks_frame *frame,
+                               const void *message, size_t padding)
+{
+    static const char zeros[8];
+    struct iovec parts[] = {{(void *)frame, sizeof(*frame)}, {(void *)message, frame->size}, {(void *)zeros, padding}};
+    ssize_t size = (ssize_t)(sizeof(*frame) + frame->size + padding), written;
+
+    do
+        written = writev(spool->segment, parts, 3);
+    while (written < 0 && errno == EINTR);
+    if (written == size && spool->config.fsync == SLURMHOOKS_FSYNC_ALWAYS && fdatasync(spool->segment)) {
+        /* It may be there or not: it is not taken back, and counts as lost. */
+        spool->size += (uint64_t)size;
+        return strerror(errno);
+    }
+    if (written == size) {
+        spool->size += (uint64_t)size;
+        spool->used += (uint64_t)size;
+        spool->dirty = true;
+        return NULL;
+    }
+    const char *reason = strerror(written < 0 ? errno : ENOSPC);
+    if (written > 0 && ftruncate(spool->segment, (off_t)spool->size)) {
+        close(spool->segment);
+        spool->segment = -1;
+    }
+    return reason;
+}
+
+bool slurmhooks_spool_append(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id, const void *message,
+                             size_t size)
+{
+    struct slurmhooks_frame frame = {.magic = {0}, .size = (uint32_t)size, .hook = hook, .job_id = job_id};
+    const size_t after = offsetof(struct slurmhooks_frame, hook), padding = -size % 8;
+    struct timespec now;
+
+    pthread_mutex_lock(&spool->lock);
+    clock_gettime(CLOCK_REALTIME, &now);
+    frame.time = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    if (frame.time <= spool->last)
+        frame.time = spool->last + 1;
+    spool->last = frame.time;
+    memcpy(frame.magic, SLURMHOOKS_FRAME_MAGIC, sizeof(frame.magic));
+    frame.checksum = checksum(0, (const char *)&frame + after, sizeof(frame) - after);
+    frame.checksum = checksum(frame.checksum, message, size);
+
+    const char *reason = make_room(spool, sizeof(frame) + size + padding);
+    if (!reason)
+        reason = write_frame(spool, &frame, message, padding);
+    if (reason)
+        lose(spool, hook, job_id, reason);
+    pthread_mutex_unlock(&spool->lock);
+    return !reason;
+}
+
+void slurmhooks_spool_sync(struct slurmhooks_spool *spool)
+{
+    int fds[2];
+
+    pthread_mutex_lock(&spool->lock);
+    bool wanted = spool->dirty && spool->segment >= 0 && spool->config.fsync == SLURMHOOKS_FSYNC_INTERVAL;
+    fds[0] = wanted ? fcntl(spool->segment, F_DUPFD_CLOEXEC, 0) : -1;
+    fds[1] = spool->former;
+    spool->former = -1;
+    spool->dirty = false;
+    pthread_mutex_unlock(&spool->lock);
+    /* Not with the lock held: slurmctld would wait for the disk. */
+    for (int i = 0; i < 2; i++) {
+        if (fds[i] < 0)
+            continue;
+        if (fdatasync(fds[i]))
+            say(spool, true, "%s: %s", spool->config.folder, strerror(errno));
+        close(fds[i]);
+    }
+}
+
+void slurmhooks_spool_close(struct slurmhooks_spool *spool)
+{
+    if (spool->segment >= 0)
+        close(spool->segment);
+    if (spool->former >= 0)
+        close(spool->former);
+    if (spool->folder >= 0)
+        close(spool->folder);
+    pthread_mutex_destroy(&spool->lock);
+    free(spool);
+}

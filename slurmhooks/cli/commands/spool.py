@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Show records of jobs that wait for their delivery, and dead letters; deliver those again, or discard them."""
+
+import os
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import BaseModel
+
+from slurmhooks import config, site
+from slurmhooks.cli import configuration, output
+from slurmhooks.cli.findings import Finding, Findings, shown
+from slurmhooks.jobcomp.settings import spool_folder
+from slurmhooks.jobcomp.spool import Spool
+
+
+class Letter(BaseModel):
+    """A record that could not be delivered."""
+
+    id: str
+    hook: str = ""
+    job_id: int = 0
+    time: int = 0
+    tries: int = 0
+    reasons: dict[str, str] = {}
+    passed: list[str] = []
+
+
+class Report(BaseModel):
+    """All that spool tells; with --json, the output is this model."""
+
+    folder: Path
+    waiting: int
+    failing: int
+    oldest: float | None
+    dead: list[Letter]
+    lost: list[dict[str, Any]]
+
+
+@click.group("spool", invoke_without_command=True)
+@configuration.sysconfdir_option
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@click.pass_context
+def command(context: click.Context, sysconfdir: Path, as_json: bool) -> None:
+    """Show records of jobs that wait for their delivery, and dead letters; deliver those again, or discard them.
+
+    Run it as root or SlurmUser on the machine of slurmctld. Exit codes: 0 fine, 1 there are dead letters or lost
+    records, 2 wrong use.
+    """
+    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    folder = Path(spool_folder(site.read_config(sysconfdir / config.FILE_NAME).job_end))
+    context.obj = Spool(folder)
+    if context.invoked_subcommand is not None:
+        return
+    if not folder.is_dir():
+        raise Finding(f"{folder}: there is no spool: slurmctld with JobCompType=jobcomp/python makes it")
+    report = look(context.obj)
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+    else:
+        show(report)
+    findings = [f"{len(report.dead)} dead letters: 'slurmhooks spool redeliver' or 'discard'"] if report.dead else []
+    if report.lost:
+        findings.append(
+            f"{len(report.lost)} records were not kept: {folder}/lost.jsonl names the jobs; remove it when done"
+        )
+    if findings:
+        raise Findings(findings)
+
+
+@command.command("redeliver")
+@click.argument("ids", nargs=-1)
+@click.pass_obj
+def redeliver(spool: Spool, ids: tuple[str, ...]) -> None:
+    """Have dead letters delivered again, to the handlers that do not have them; without IDS all."""
+    _each(spool, ids, spool.redeliver)
+
+
+@command.command("discard")
+@click.argument("ids", nargs=-1, required=True)
+@click.pass_obj
+def discard(spool: Spool, ids: tuple[str, ...]) -> None:
+    """Remove dead letters."""
+    _each(spool, ids, spool.discard)
+
+
+def _each(spool: Spool, ids: tuple[str, ...], act: Callable[[str], None]) -> None:
+    known = [letter["id"] for letter in spool.letters()]
+    unknown = [name for name in ids if name not in known]
+    if unknown:
+        raise Findings(f"no dead letter {name}: 'slurmhooks spool' shows them" for name in unknown)
+    for name in ids or known:
+        act(name)
+
+
+def look(spool: Spool) -> Report:
+    """Collect the report; changes nothing but what is over."""
+    spool.refresh()
+    records = list(spool.records())
+    return Report(
+        folder=spool.folder,
+        waiting=len(records),
+        failing=sum(record.tries > 0 for record in records),
+        oldest=min((record.frame.time / 1e9 for record in records), default=None),
+        dead=[Letter.model_validate(letter) for letter in spool.letters()],
+        lost=spool.lost(),
+    )
+
+
+def show(report: Report) -> None:
+    """Print the report."""
+    age = "" if report.oldest is None else f", the oldest for {time.time() - report.oldest:.0f} s"
+    click.echo(shown(f"{report.folder}: {report.waiting} records wait, {report.failing} of them after a failure{age}"))
+    cells = [
+        [
+            letter.id,
+            letter.hook,
+            str(letter.job_id),
+            datetime.fromtimestamp(letter.time).isoformat(sep=" "),
+            str(letter.tries),
+            "; ".join(f"{handler}: {reason}" for handler, reason in letter.reasons.items()),
+        ]
+        for letter in report.dead
+    ]
+    if cells:
+        output.table(("dead letter", "hook", "job", "time", "tries", "why"), cells)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Decides what is delivered when: in order for each job, again after a failure, and at last as a dead letter."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from slurmhooks import dispatch
+from slurmhooks.jobcomp.event import Event
+from slurmhooks.jobcomp.record import view
+from slurmhooks.log import log
+from slurmhooks.wire.message import MessageError, identity_of
+from slurmhooks.wire.tables import TableError
+from slurmhooks.worker.channel import LENIENT
+from slurmhooks.worker.worker import doing
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+
+    from slurmhooks.config import JobEnd
+    from slurmhooks.job_submit.model import Record as View
+    from slurmhooks.jobcomp.spool import Record, Spool
+    from slurmhooks.registry import Handler, Registry
+
+IDLE = 10.0
+"""Seconds until a worker looks at the spool again without being asked to: for what commands have put there."""
+
+
+class Delivery:
+    """Delivers the records of a spool, one at a time."""
+
+    def __init__(self, spool: Spool, registry: Registry, section: JobEnd) -> None:
+        """Take the spool, the handlers and the configuration."""
+        self._spool = spool
+        self._registry = registry
+        self._section = section
+        self._settled: set[int] = set()  # lanes in which no handler of a former process counts as running
+
+    def turn(self, lane: int, lanes: int, failure: str | None) -> float:
+        """Deliver one record, if one is due.
+
+        Args:
+            lane: takes the jobs whose id has this remainder; nobody else delivers them meanwhile.
+            lanes: how many there are.
+            failure: what ended the worker that had the lane before; None: nothing, or slurmctld's end.
+
+        Returns:
+            seconds until the next turn.
+
+        Raises:
+            OSError: the spool cannot be read or written.
+        """
+        self._spool.refresh()
+        if failure is not None or lane not in self._settled:
+            self._settled.add(lane)
+            self._settle(list(self._own(lane, lanes)), failure)
+        record, wait = _next(self._own(lane, lanes), time.time())
+        if record is None:
+            return wait
+        self._deliver(record)
+        return 0.0
+
+    def _own(self, lane: int, lanes: int) -> Iterator[Record]:
+        return (record for record in self._spool.records() if record.frame.job_id % lanes == lane)
+
+    def _settle(self, records: list[Record], failure: str | None) -> None:
+        """Count what ended with its worker as a failure, unless it ended for slurmctld's sake."""
+        for record in records:
+            label, record.begun = record.begun, None
+            handler = next((each for each in self._handlers(record) if each.label == label), None)
+            if handler is not None and failure is not None:
+                log.error("%s: handler %s: %s", _what(record), label, failure)
+                self._fail(record, handler, failure)
+                if not handler.lenient:
+                    self._end(record)
+
+    def _handlers(self, record: Record) -> list[Handler]:
+        """Return the handlers that do not have a record; at last those that have failed, perhaps with their worker."""
+        handlers = [each for each in self._registry.handlers(record.frame.hook) if each.label not in record.passed]
+        return sorted(handlers, key=lambda handler: handler.label in record.reasons)
+
+    def _deliver(self, record: Record) -> None:
+        handlers = self._handlers(record)
+        refused: set[str] = set()
+        if handlers:
+            shown = self._view(record)
+            if isinstance(shown, str):
+                record.reasons["slurmhooks"] = shown
+                self._bury(record)
+                return
+            frame = record.frame
+            event = Event(frame.hook, frame.id, frame.time / 1e9, record.tries + 1)
+            arguments: dict[str, object] = {"record": shown, "event": event}
+            for handler in handlers:
+                self._run(record, handler, arguments, refused)
+        self._end(record, refused)
+
+    def _view(self, record: Record) -> View | str | None:
+        """Return what handlers see of a record, or why it can never be read."""
+        message = record.segment.message(record.frame)
+        try:
+            return view(message, self._spool.tables(identity_of(message)))
+        except (MessageError, TableError, FileNotFoundError) as error:
+            return f"the record cannot be read: {error}"
+
+    def _run(self, record: Record, handler: Handler, arguments: dict[str, object], refused: set[str]) -> None:
+        """Run one handler, and note what comes of it.
+
+        Args:
+            record: what it gets.
+            handler: the handler.
+            arguments: of it.
+            refused: is added to: handlers for which no later attempt would change anything.
+        """
+        timeout = min(handler.timeout or self._section.timeout, self._section.timeout)
+        record.segment.note(record, "begun", handler.label)
+        doing(handler.label, LENIENT if handler.lenient else 0, timeout)
+        try:
+            outcome = dispatch.run((handler,), arguments)
+        finally:
+            doing("")
+        if outcome.passed:
+            record.segment.note(record, "passed", handler.label)
+            return
+        if outcome.error_id is None:
+            log.error("%s: handler %s refuses it: %s", _what(record), handler.label, outcome.text)
+            refused.add(handler.label)
+        self._fail(record, handler, outcome.text or "it failed")
+
+    def _fail(self, record: Record, handler: Handler, reason: str) -> None:
+        """Note that a handler has failed; what a lenient one does not take counts as taken."""
+        what = ("passed",) if handler.lenient else ("failed", reason)
+        record.segment.note(record, what[0], handler.label, *what[1:])
+
+    def _end(self, record: Record, refused: Container[str] = ()) -> None:
+        """End an attempt: all handlers have the record, or some get it again, or never."""
+        left = self._handlers(record)
+        record.tries += bool(left)
+        if not left:
+            record.segment.note(record, "done")
+        elif record.tries >= self._section.tries or all(handler.label in refused for handler in left):
+            self._bury(record)
+        else:
+            wait = min(self._section.backoff * 2.0 ** min(record.tries - 1, 30), self._section.backoff_limit)
+            record.segment.note(record, "retry", record.tries, time.time() + wait)
+
+    def _bury(self, record: Record) -> None:
+        self._spool.bury(record)
+        log.error(
+            "%s is a dead letter now: 'slurmhooks spool' shows it, and can have it delivered again", _what(record)
+        )
+
+
+def _what(record: Record) -> str:
+    return f"{record.frame.hook} record {record.frame.id} of JobId={record.frame.job_id}"
+
+
+def _next(records: Iterable[Record], now: float) -> tuple[Record | None, float]:
+    """Return the first record that is due and not behind another one of its job; and else, how long there is none."""
+    waiting: set[int] = set()
+    wait = IDLE
+    for record in records:
+        job_id = record.frame.job_id
+        if job_id in waiting:
+            continue
+        if record.due <= now:
+            return record, 0.0
+        wait = min(wait, record.due - now)
+        if job_id:  # a build that cannot read it does not know what belongs together
+            waiting.add(job_id)
+    return None, max(wait, 0.001)

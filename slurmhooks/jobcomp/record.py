@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes ``record`` of what the spool has: plain values, which stay when slurmctld has forgotten the job."""
+
+from __future__ import annotations
+
+import pwd
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks import slurm_conf
+from slurmhooks.job_submit.source import Struct, Views
+from slurmhooks.values import text_from_c
+from slurmhooks.wire.message import MessageError, Type, decode
+
+if TYPE_CHECKING:
+    from slurmhooks.job_submit.model import Record
+    from slurmhooks.wire.tables import Tables
+
+_bound: dict[int, Views] = {}
+"""By identity of the tables."""
+HASHES = 10
+"""slurmctld keeps scripts in so many folders, by the last digit of the job id."""
+
+
+def view(message: bytes, tables: Tables) -> Record | None:
+    """Return the record of a message; None: the build that wrote it could not read records.
+
+    Args:
+        message: from the spool.
+        tables: that it was written with.
+
+    Raises:
+        MessageError: it is damaged.
+    """
+    content = decode(message, tables)
+    if content.type != Type.REQUEST:
+        raise MessageError("not a record")
+    if not content.items:
+        return None
+    (tag, value), *members = content.items
+    if tag >= len(tables.tables) or tables.tables[tag].name != "record":
+        raise MessageError("not a record")
+    texts = dict(members)
+
+    def fetch(place: int) -> bytes:
+        try:
+            return texts[place]
+        except KeyError:
+            raise MessageError("a member of the record is missing") from None
+
+    return _views(tables).record(Struct(tables.tables[tag], value, None, fetch))
+
+
+def _views(tables: Tables) -> Views:
+    found = _bound.get(tables.identity)
+    if found is None:
+        found = _bound[tables.identity] = Views(tables, of_record={"script": _script, "user_name": _user_name})
+    return found
+
+
+def _user_name(record: Any) -> str | None:
+    raw: bytes | None = record._struct.raw("user_name")
+    if raw is not None:
+        return text_from_c(raw)
+    try:
+        return pwd.getpwuid(record.user_id).pw_name
+    except KeyError:
+        return None
+
+
+def _script(record: Any) -> str | None:
+    """Return the batch script, as long as slurmctld knows the job: MinJobAge after its end."""
+    folder = slurm_conf.own_value("StateSaveLocation")
+    for job_id in (record.job_id, record.array_job_id):
+        path = Path(folder or "/nonexistent", f"hash.{job_id % HASHES}", f"job.{job_id}", "script")
+        try:
+            return text_from_c(path.read_bytes().rstrip(b"\0"))
+        except OSError:
+            continue
+    return None

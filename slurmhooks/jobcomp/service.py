@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What workers serve for jobcomp: a request asks for one delivery from the spool (native/jobcomp/delivery.c)."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmhooks import site
+from slurmhooks.errors import LoadError
+from slurmhooks.jobcomp.delivery import IDLE, Delivery
+from slurmhooks.jobcomp.spool import HOOKS, Spool
+from slurmhooks.log import log
+from slurmhooks.slurmctld.service import PointService, load_point
+from slurmhooks.wire.message import MessageError, Type, answer, decode, read_text
+
+if TYPE_CHECKING:
+    from slurmhooks.config import JobEnd
+    from slurmhooks.registry import Registry
+    from slurmhooks.watch import Watch
+    from slurmhooks.wire.tables import Tables
+    from slurmhooks.worker.service import Query, Settings
+
+FOLDER, DETAIL, HANDLER = range(3)
+"""Items of a request, as in native/jobcomp/delivery.c."""
+START_SINCE = (25, 5)
+"""The first release that tells of the start of jobs."""
+
+
+class Service(PointService):
+    """Handlers that were loaded from one set of files, and the spool that they get records from."""
+
+    def __init__(self, tables: Tables, registry: Registry, settings: Settings, section: JobEnd) -> None:
+        """Keep the handlers."""
+        super().__init__(tables, registry, settings)
+        self._section = section
+        self._deliveries: dict[str, Delivery] = {}
+
+    def handle(self, request: bytes, query: Query) -> bytes:
+        """Deliver a record, and answer in how many milliseconds there may be another one.
+
+        Raises:
+            MessageError: the request is damaged, or comes from another build.
+        """
+        message = decode(request, self._tables)
+        items = {tag: read_text(value) for tag, value in message.items}
+        folder = items.get(FOLDER)
+        if message.type != Type.REQUEST or not folder or not message.first < message.second:
+            raise MessageError("not a request")
+        name = folder.decode("utf-8", "surrogateescape")
+        delivery = self._deliveries.get(name)
+        if delivery is None:
+            delivery = self._deliveries[name] = Delivery(Spool(Path(name)), self._registry, self._section)
+        detail = items.get(DETAIL)
+        try:
+            wait = delivery.turn(
+                message.first, message.second, None if detail is None else detail.decode("utf-8", "replace")
+            )
+        except OSError as error:
+            log.error("the spool cannot be used, nothing is delivered: %s", error)
+            del self._deliveries[name]  # what it knows may differ from what is written
+            wait = IDLE
+        return answer(self._tables["job"], math.ceil(wait * 1000)).encode(self._tables)
+
+
+def load(watch: Watch) -> Service:
+    """Load what the configuration names; the function that slurmctld's plugin names to the supervisor.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        LoadError: a hook file is, or needs what this build does not have.
+    """
+    tables, registry, settings = load_point(watch, "job_end", HOOKS)
+    running = tuple(map(int, tables.release.split(".")[:2]))
+    if running < START_SINCE:
+        findings = [
+            f"{handler.where}: handler {handler.label}: Slurm calls job_start since 25.05; this is {tables.release}"
+            for handler in registry.handlers("job_start")
+        ]
+        if findings:
+            raise LoadError(findings)
+    return Service(tables, registry, settings, site.read_config(site.config_path()).job_end)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tells C what ``[job_end]`` says; native/jobcomp/settings.c runs this in slurmctld's start, and in ``sacct -c``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from slurmhooks import site, slurm_conf
+from slurmhooks.errors import ConfigError, LoadError
+
+if TYPE_CHECKING:
+    from slurmhooks.config import JobEnd
+
+FSYNC = ("never", "interval", "always")
+"""As enum slurmhooks_fsync in native/jobcomp/spool.h."""
+
+
+def spool_folder(section: JobEnd, state_save_location: str | None = None) -> str:
+    """Return the folder of the spool.
+
+    Args:
+        section: of the configuration.
+        state_save_location: as slurmctld has it; None: read it from slurm.conf.
+    """
+    if section.spool is not None:
+        return section.spool
+    return f"{state_save_location or slurm_conf.own_value('StateSaveLocation') or '/var/spool'}/slurmhooks"
+
+
+def lines(section: JobEnd, state_save_location: str) -> list[str]:
+    """Return what C reads."""
+    return [
+        f"next={section.next or ''}",
+        f"spool={spool_folder(section, state_save_location)}",
+        f"limit={section.spool_size}",
+        f"fsync={FSYNC.index(section.fsync)}",
+        "end",
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Print the settings, or what is wrong with the configuration.
+
+    Args:
+        arguments: StateSaveLocation, as slurmctld has it.
+    """
+    try:
+        section = site.read_config(site.config_path()).job_end
+    except (ConfigError, LoadError) as error:
+        found, code = error.findings, 1
+    else:
+        found, code = lines(section, arguments[0]), 0
+    print("\n".join(found))  # noqa: T201 - C reads it
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

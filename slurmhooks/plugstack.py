@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The arguments of a line of plugstack.conf.
+
+These are ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``.
+"""
+
+from __future__ import annotations
+
+from slurmhooks.errors import LoadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MODE = "init_failure_mode="
+MODES = ("node", "job")
+"""What a failure in slurmstepd is blamed on. Only native/spank/lines.c uses the value."""
+
+
+def split(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
+    """Split the arguments of a line of plugstack.conf.
+
+    Returns:
+        the value of ``config=``, the GLOB (None if there is none), and the arguments for handlers.
+
+    Raises:
+        LoadError: ``init_failure_mode=`` has a value that Slurm does not have.
+    """
+    rest = list(args)
+    config = None
+    while rest and (rest[0].startswith(("config=", MODE)) or rest[0] == "failonerror"):
+        word = rest.pop(0)
+        if word.startswith("config="):
+            config = word.removeprefix("config=")
+        elif word.startswith(MODE) and word.removeprefix(MODE) not in MODES:
+            raise LoadError([f"plugstack.conf: {word}: it can be {' or '.join(MODE + name for name in MODES)}"])
+    return config, rest[0] if rest else None, rest[1:]
+
+
+def fails_on_error(args: Sequence[str]) -> bool:
+    """Tell whether an error in a Lua script fails the callback: the line has ``failonerror`` before the GLOB."""
+    pattern = split(args)[1]
+    return "failonerror" in (args if pattern is None else args[: list(args).index(pattern)])

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""hook.priority, hook.controller_prolog and hook.controller_epilog in a real slurmctld, together with job_submit."""
+
+import re
+
+import pytest
+
+from tests.cluster.conftest import Cluster
+
+CONF = """
+JobSubmitPlugins=python
+PriorityType=priority/multifactor
+PriorityCalcPeriod=1
+PrioritySiteFactorPlugin=site_factor/python
+PrEpPlugins=prep/script,prep/python
+PrologSlurmctld=/etc/slurm/prolog.sh
+"""
+PROLOG = "#!/bin/sh\necho $SLURM_JOB_ID >> /tmp/prolog-script\n"
+PRIORITY = """
+from slurmhooks import hook, log
+
+@hook.priority
+def points(record):
+    if record.name == "bug":
+        return 1 // 0
+    return {base} + len(record.partition)
+
+@hook.job_modify
+def show(job, record):
+    log.user("site factor %s", record.site_factor)
+"""
+PREP = """
+import time
+from slurmhooks import Reject, hook, log
+
+@hook.controller_prolog(timeout=2)
+def starts({arguments}):
+    name = environment["SLURM_JOB_NAME"]
+    {check}
+    log.info("prolog of %s on %s", name, environment["SLURM_JOB_NODELIST"])
+    if name == "no":
+        raise Reject("the licence server is down")
+    if name == "hangs":
+        time.sleep(1000)
+
+@hook.controller_epilog
+def ends(environment):
+    log.info("epilog of %s: %s", environment["SLURM_JOB_NAME"], environment["SLURM_JOB_EXIT_CODE2"])
+"""
+HOOKS_D = "/etc/slurm/hooks.d"
+NOTHING = "site_factor/python does nothing: it was built with Slurm's public headers only"
+
+
+class Site:
+    """A cluster whose slurmctld has all three plugins.
+
+    Attributes:
+        private: whether this release was built with its sources.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Set it up."""
+        self.cluster = cluster
+        self.private = "yes: record" in cluster.root("slurmhooks", "info", check=True).stdout
+        cluster.put(CONF, "/etc/slurm/local.conf")
+        cluster.put(PROLOG, "/etc/slurm/prolog.sh", 0o755)
+        arguments = "record, environment" if self.private else "environment"
+        check = "assert str(record.job_id) == environment['SLURM_JOB_ID']" if self.private else "pass"
+        cluster.put(PREP.format(arguments=arguments, check=check), f"{HOOKS_D}/prep.py")
+        if self.private:
+            cluster.put(PRIORITY.format(base=1000), f"{HOOKS_D}/points.py")
+        cluster.restart()
+        cluster.wait(self.serves, what="workers of all plugins")
+
+    def serves(self) -> bool:
+        """Return whether all plugins have workers."""
+        shown = self.cluster.root("slurmhooks", "info").stdout
+        points = ("job_submit", "prep", "priority") if self.private else ("job_submit", "prep")
+        return all(re.search(rf"slurmctld, {point}: generation 1, .*, workers \d", shown) for point in points)
+
+    def submit(self, name: str, *options: str) -> str:
+        """Submit a job as alice, and return its id."""
+        command = ("sbatch", "--parsable", f"--job-name={name}", *options, "--wrap=true")
+        return self.cluster.user("alice", *command, check=True).stdout.strip()
+
+    def shown(self, job: str, what: str) -> str:
+        """Return a field from scontrol show job."""
+        text = self.cluster.root("scontrol", "show", "job", job, check=True).stdout
+        found = re.search(rf"\b{what}=(.*?)(?= \w+=|$)", text, re.MULTILINE)
+        return found.group(1).strip() if found else ""
+
+
+@pytest.fixture(scope="module")
+def site(cluster: Cluster) -> Site:
+    """The cluster."""
+    return Site(cluster)
+
+
+def test_priority(site: Site) -> None:
+    """A new job gets the handler's number; after a bug only that job has none; changed files take effect for all."""
+    if not site.private:
+        assert NOTHING in site.cluster.log()
+        assert site.submit("any", "--begin=now+1hour")
+        return
+    job, bug = (site.submit(name, "--begin=now+1hour") for name in ("job", "bug"))
+    assert (site.shown(job, "Priority"), site.shown(bug, "Priority")) == ("1005", "1")
+    log = site.cluster.log()
+    assert re.search(r"error \w{8}: priority handler points:points .* raised ZeroDivisionError", log)
+    site.cluster.put(PRIORITY.format(base=-70), f"{HOOKS_D}/points.py")
+    site.cluster.restart()
+    # Only job_modify's record shows a factor before Slurm computes priorities again.
+    update = ("scontrol", "update", f"jobid={job}", "comment=x")
+    site.cluster.wait(lambda: "site factor -65" in site.cluster.user("alice", *update).stderr, what="new site factor")
+
+
+def test_a_prolog_lets_jobs_start(site: Site) -> None:
+    """The script of slurm.conf and the handler run before the job, and the epilog runs after it."""
+    done = site.cluster.user("alice", "srun", "--job-name=yes", "hostname", check=True)
+    assert done.stdout
+    log = site.cluster.log()
+    assert "prolog of yes on n" in log
+    site.cluster.wait(lambda: "epilog of yes: 0:0" in site.cluster.log(), what="epilog")
+    assert site.cluster.root("cat", "/tmp/prolog-script").stdout.split()
+
+
+@pytest.mark.parametrize(("name", "text"), [("no", "the licence server is down"), ("hangs", "did not answer (error ")])
+def test_a_prolog_that_fails(site: Site, name: str, text: str) -> None:
+    """After a refusal srun ends with the text, a batch job is requeued and shows it; others start meanwhile."""
+    batch = site.submit(name)
+    done = site.cluster.user("alice", "srun", f"--job-name={name}", "hostname")
+    assert done.returncode != 0
+    assert "PrologSlurmctld failed, job killed" in done.stderr
+    site.cluster.wait(lambda: site.shown(batch, "Restarts") == "1", what="requeue")
+    if site.private:
+        assert text in done.stderr
+        site.cluster.wait(lambda: text in site.shown(batch, "SystemComment"), what="reason")
+    else:
+        assert text in site.cluster.log()
+    site.cluster.user("alice", "scancel", batch, check=True)
+    assert site.cluster.user("alice", "srun", "--job-name=yes", "true").returncode == 0
+
+
+def test_a_prolog_goes_on_after_a_restart(site: Site) -> None:
+    """If slurmctld ends during a job's prolog, the next slurmctld runs the prolog again before it starts the job."""
+    before = site.cluster.log().count("prolog of hangs")
+    job = site.submit("hangs")
+    site.cluster.wait(lambda: site.cluster.log().count("prolog of hangs") == before + 1, what="prolog")
+    site.cluster.restart()
+    site.cluster.wait(lambda: site.cluster.log().count("prolog of hangs") >= before + 2, what="the same prolog again")
+    site.cluster.user("alice", "scancel", job, check=True)
+
+
+def test_plugins_do_not_delay_each_other(site: Site) -> None:
+    """While a prolog hangs, submissions are answered, because each plugin has its own workers."""
+    job = site.submit("hangs")
+    site.cluster.wait(lambda: site.shown(job, "JobState") == "CONFIGURING", what="prolog")
+    assert site.submit("other", "--begin=now+1hour")
+    assert site.shown(job, "JobState") == "CONFIGURING"
+    site.cluster.user("alice", "scancel", job, check=True)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records for handlers of job start and end on real slurmctlds, also after kills, and for other jobcomp plugins."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cluster.conftest import Cluster
+
+FOLDER = "/var/lib/slurm/delivered"
+HAS_RECORDS = ("22.05", "24.11")
+"""Releases with sources, so that handlers can take the record."""
+TELLS_START = ("26.05",)
+LONG = "long" * 8000
+"""More than is sent unasked to workers of job_submit: a record has all of it."""
+START = """
+import json, os, time
+from slurmhooks import hook
+
+def note(**values):
+    fd = os.open("/var/lib/slurm/delivered/lines", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.write(fd, (json.dumps(values) + "\\n").encode())
+    os.close(fd)
+"""
+WITH_RECORD = """
+kept = []
+
+@hook.job_end
+def end(record, event):
+    kept.append(record)
+    # The values stay: those of the first job, when the last one has ended.
+    note(id=event.id, name=event.name, attempt=event.attempt, job=record.job_id, user=record.user_name,
+         job_name=record.name, state=record.job_state.name, exit=record.exit_code, nodes=record.nodes,
+         tres=record.tres_fmt_alloc_str, partition=record.partition, comment=record.comment, script=record.script,
+         times=[record.submit_time, record.start_time, record.end_time],
+         first=kept[0].name)
+"""
+WITHOUT_RECORD = """
+@hook.job_end
+def end(event):
+    note(id=event.id, name=event.name, attempt=event.attempt)
+
+@hook.job_start
+def start(event):
+    note(id=event.id, name=event.name, attempt=event.attempt)
+"""
+TOML = """
+[hooks]
+paths = ["/etc/slurm/hooks.d/*.py"]
+[job_end]
+next = "filetxt"
+backoff = 0.1
+backoff_limit = 0.5
+tries = 1000
+"""
+CONF = """
+JobCompType=jobcomp/python
+JobCompLoc=/var/log/slurm/jobcomp.log
+"""
+
+
+def shell(cluster: Cluster, script: str) -> str:
+    """Return the output of a script of root."""
+    return str(cluster.root("sh", "-c", script, check=True).stdout).strip()
+
+
+@pytest.fixture(scope="module")
+def site(cluster: Cluster) -> Cluster:
+    """A cluster whose job ends are delivered, and passed to jobcomp/filetxt."""
+    shell(cluster, f"install -d -o slurm {FOLDER}; touch /var/log/slurm/jobcomp.log; chown slurm /var/log/slurm/*")
+    cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
+    cluster.put(CONF, "/etc/slurm/local.conf")
+    cluster.put(START + (WITH_RECORD if has_records(cluster) else WITHOUT_RECORD), "/etc/slurm/hooks.d/ends.py")
+    cluster.restart()
+    return cluster
+
+
+def has_records(cluster: Cluster) -> bool:
+    """Return whether handlers can take the record."""
+    return cluster.release in HAS_RECORDS
+
+
+def delivered(cluster: Cluster, name: str = "job_end") -> list[dict[str, Any]]:
+    """Return the handlers' records of one hook."""
+    lines = shell(cluster, f"cat {FOLDER}/lines 2>/dev/null || true").splitlines()
+    return [line for line in map(json.loads, lines) if line["name"] == name]
+
+
+def ends(cluster: Cluster) -> int:
+    """Return the number of ended jobs in the file of jobcomp/filetxt."""
+    return int(shell(cluster, "grep -c JobId= /var/log/slurm/jobcomp.log || true"))
+
+
+def job(cluster: Cluster, *options: str, wrap: str = "true") -> int:
+    """Submit a job as alice, and return its id."""
+    done = cluster.user("alice", "sbatch", "--parsable", "-o", "/dev/null", *options, f"--wrap={wrap}", check=True)
+    return int(done.stdout)
+
+
+def test_each_end_is_delivered(site: Cluster) -> None:
+    """Each job's end is delivered once, with slurmctld's data of the job; kept records stay valid."""
+    ids = [
+        job(site, "--job-name=first", "--comment=c", wrap="exit 3"),
+        job(site, "--job-name=second", "-n2", f"--comment={LONG}"),
+    ]
+    site.wait(lambda: len(delivered(site)) >= 2, what="delivery")
+    found = delivered(site)
+    assert len({line["id"] for line in found}) == len(found) == 2
+    assert {line["attempt"] for line in found} == {1}
+    if site.release in TELLS_START:
+        site.wait(lambda: len(delivered(site, "job_start")) >= 2, what="delivery of the starts")
+        assert len(delivered(site, "job_start")) == 2
+    if not has_records(site):
+        return
+    first, second = sorted(found, key=lambda line: line["job"])
+    assert [first["job"], second["job"]] == ids
+    assert (first["user"], first["job_name"], first["comment"]) == ("alice", "first", "c")
+    assert (first["state"], first["exit"]) == ("JOB_FAILED", 3 << 8)
+    assert second["state"] == "JOB_COMPLETE"
+    assert "cpu=2" in second["tres"]
+    assert second["nodes"].startswith("n")
+    assert "exit 3" in first["script"]
+    assert second["comment"] == LONG
+    assert first["times"] == sorted(first["times"])
+    assert second["first"] == found[0]["job_name"]
+
+
+def test_other_plugin_gets_each_call(site: Cluster) -> None:
+    """With [job_end] next = "filetxt", filetxt writes its file as without slurmhooks, and sacct -c reads it."""
+    lines = shell(site, "cat /var/log/slurm/jobcomp.log")
+    assert "Name=first" in lines
+    assert "Name=second" in lines
+    # filetxt opens its file for writing even then, so only root and SlurmUser can.
+    shown = site.root("sacct", "-c", "-n", "--format=JobName%20", check=True).stdout.split()
+    assert {"first", "second"} <= set(shown)
+    assert not shell(site, "pgrep -u alice slurmhooks || true")
+
+
+SAVED = "test /var/lib/slurm/slurmctld/job_state -nt /root/submitted && echo yes || true"
+
+
+def test_nothing_is_lost_when_slurmctld_is_killed(site: Cluster) -> None:
+    """Jobs end while slurmctld, its supervisor and workers are killed: each end is finally delivered."""
+    ids = set()
+    for number, victim in enumerate(("slurmctld", "slurmhooks-sup", "slurmctld", "slurmhooks-work")):
+        go = f"/tmp/go{number}"
+        new = {job(site, f"--job-name=killed{number}", wrap=f"until [ -e {go} ]; do sleep 0.1; done") for _ in range(4)}
+        site.wait(lambda: len(running(site)) == 4, what="start of the jobs")
+        # What slurmctld had not saved it would forget itself, and use the ids again.
+        shell(site, "touch /root/submitted; sleep 0.01")
+        site.user("alice", "scontrol", "update", f"jobid={min(new)}", "comment=saved", check=True)
+        site.wait(lambda: shell(site, SAVED), what="that slurmctld saves its state")
+        ids |= new
+        shell(site, f"touch {go}")
+        if victim == "slurmctld":
+            site.wait(lambda: len(running(site)) < 4, what="the first end")
+            shell(site, "kill -9 $(cat /run/slurmctld.pid)")
+            # With slurmd, which tells it soon which jobs are over.
+            site.restart()
+        else:
+            shell(site, f"pkill -9 -xo {victim}")
+        site.wait(lambda: not running(site), 120, "the end of all jobs")
+    site.wait(lambda: not waiting(site), 120, "the delivery of all")
+    if has_records(site):
+        assert ids <= {line["job"] for line in delivered(site)}
+    # slurmctld may report an end twice, if it was killed before it saved that: never less often than to filetxt.
+    assert len({line["id"] for line in delivered(site)}) == ends(site)
+
+
+def running(cluster: Cluster) -> list[str]:
+    """Return the jobs that have not ended, as far as slurmctld answers."""
+    done = cluster.root("squeue", "-h", "-t", "PD,R,CF,CG", "-o", "%i")
+    return ["unknown"] if done.returncode else done.stdout.split()
+
+
+def waiting(cluster: Cluster) -> str:
+    """Return what slurmhooks reports about waiting records; empty if there are none."""
+    shown = json.loads(cluster.root("slurmhooks", "spool", "--json", check=True).stdout)
+    return "" if shown["waiting"] == 0 else str(shown)
+
+
+def test_a_wrong_next_plugin(site: Cluster) -> None:
+    """slurmctld starts without a missing plugin and logs it, but cannot be reconfigured to that state."""
+    site.put(TOML.replace("filetxt", "nosuch"), "/etc/slurm/slurmhooks.toml")
+    site.root("scontrol", "reconfigure")
+    if site.release != "22.05":
+        site.wait(lambda: "slurmctld is not reconfigured: [job_end] cannot be followed" in site.log(), what="refusal")
+        before = ends(site)
+        job(site)
+        site.wait(lambda: ends(site) == before + 1, what="the end of a job, told by the slurmctld that goes on")
+    site.restart()
+    assert 'next = "nosuch"' in site.log()
+    before = len(delivered(site))
+    job(site)
+    site.wait(lambda: len(delivered(site)) == before + 1, what="delivery without the other plugin")

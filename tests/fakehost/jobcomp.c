@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* slurmctld's calls of a jobcomp plugin. */
+#include <slurm/slurm.h>
+#include <slurm/slurm_version.h>
+
+#include <stdint.h>
+#include <string.h>
+
+#include "command.h"
+#include "memory.h"
+#include "output.h"
+#include "plugin.h"
+
+/* What plugins read of slurm.conf. */
+slurm_conf_t slurm_conf;
+/* By this one a plugin knows that slurmctld has opened it, and not sacct. */
+int slurmctld_config;
+
+void command_conf(const struct line *line)
+{
+    char **member = !strcmp(line->words[1], "state_save_location") ? &slurm_conf.state_save_location
+                    : !strcmp(line->words[1], "plugindir")         ? &slurm_conf.plugindir
+                                                                   : NULL;
+
+    if (!member)
+        script_wrong(line, "no such member of slurm_conf");
+    slurm_xfree((void **)member);
+    *member = slurm_xstrdup(line->words[2]);
+}
+
+static void record(const struct line *line, const char *name, uint32_t event)
+{
+    int (*function)(void *, uint32_t) = (int (*)(void *, uint32_t))plugin_function(plugin_of(line), name);
+    /* A record: its layout is slurmctld's secret, and nobody here can read it. */
+    uint64_t job[64] = {0};
+
+    if (!function)
+        script_wrong(line, "the plugin has no such function");
+    int rc = function(job, event);
+    FILE *result = output_begin(line->words[0]);
+    output_rc(result, rc);
+    output_end(result);
+}
+
+void command_job_end(const struct line *line)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+    record(line, "jobcomp_p_record_job_end", 1);
+#else
+    record(line, "jobcomp_p_log_record", 0);
+#endif
+}
+
+void command_set_location(const struct line *line)
+{
+    int (*function)(void) = (int (*)(void))plugin_function(plugin_of(line), "jobcomp_p_set_location");
+    int rc = function();
+    FILE *result = output_begin("set_location");
+
+    output_rc(result, rc);
+    output_end(result);
+}
+
+void command_get_jobs(const struct line *line)
+{
+    void *(*function)(void *) = (void *(*)(void *))plugin_function(plugin_of(line), "jobcomp_p_get_jobs");
+    void *jobs = function((void *)line);
+    FILE *result = output_begin("get_jobs");
+
+    output_number(result, "same", jobs == line);
+    output_number(result, "null", jobs == NULL);
+    output_end(result);
+}

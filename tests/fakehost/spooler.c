@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* In slurmctld's place: appends records to a spool, as standard input says. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jobcomp/spool.h"
+#include "wire/wire.h"
+
+static void print(bool error, const char *line)
+{
+    fprintf(stderr, "%s %s\n", error ? "ERROR" : "INFO", line);
+}
+
+/* Append a message of so many bytes that begins with its text. RET what slurmhooks_spool_append() returned. */
+static bool append(struct slurmhooks_spool *spool, unsigned job_id, size_t size)
+{
+    char *message = calloc(1, size + 16);
+
+    if (!message)
+        abort();
+    int length = snprintf(message, 16, "record %u", job_id);
+    bool kept = slurmhooks_spool_append(spool, SLURMHOOKS_JOB_END, job_id, message, (size_t)length + size);
+    free(message);
+    return kept;
+}
+
+/* spooler FOLDER LIMIT never|interval|always; then lines "JOB_ID SIZE", each answered by "JOB_ID 0|1", or "sync". */
+int main(int argc, char **argv)
+{
+    char why[256], line[64];
+
+    if (argc != 4)
+        return 2;
+    struct slurmhooks_spool_config config = {
+        .folder = argv[1],
+        .limit = strtoull(argv[2], NULL, 10),
+        .fsync = *argv[3] == 'n'   ? SLURMHOOKS_FSYNC_NEVER
+                 : *argv[3] == 'i' ? SLURMHOOKS_FSYNC_INTERVAL
+                                   : SLURMHOOKS_FSYNC_ALWAYS,
+        .identity = slurmhooks_tables.identity,
+        .table = slurmhooks_tables_text,
+        .log = print,
+    };
+    struct slurmhooks_spool *spool = slurmhooks_spool_open(&config, why, sizeof(why));
+    if (!spool) {
+        printf("%s\n", why);
+        return 1;
+    }
+    while (fgets(line, sizeof(line), stdin)) {
+        unsigned job_id;
+        size_t size;
+        if (sscanf(line, "%u %zu", &job_id, &size) == 2)
+            printf("%u %d\n", job_id, append(spool, job_id, size));
+        else
+            slurmhooks_spool_sync(spool);
+        fflush(stdout);
+    }
+    slurmhooks_spool_close(spool);
+    return 0;
+}

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The spool: what C writes, Python reads, whenever either of them is killed."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.jobcomp.spool import Record, Spool, frames
+from tests.native.building import PLAIN
+from tests.native.conftest import built
+
+LIMIT = 1 << 20
+
+
+class Writer:
+    """A process that appends to a spool, as slurmctld does."""
+
+    def __init__(self, folder: Path, limit: int = LIMIT, fsync: str = "never") -> None:
+        """Start it."""
+        host = built(PLAIN).host.with_name("spooler")
+        self.process = subprocess.Popen(
+            [host, folder, str(limit), fsync], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def begin(self, job_id: int, size: int = 100) -> None:
+        """Ask for a record without waiting for it."""
+        assert self.process.stdin
+        self.process.stdin.write(f"{job_id} {size}\n".encode())
+        self.process.stdin.flush()
+
+    def append(self, job_id: int, size: int = 100) -> bool:
+        """Append a record; tell whether it was kept."""
+        self.begin(job_id, size)
+        assert self.process.stdout
+        return self.process.stdout.readline() == f"{job_id} 1\n".encode()
+
+    def end(self) -> str:
+        """End it, and return what it logged."""
+        _, log = self.process.communicate(timeout=60)
+        return log.decode()
+
+    def kill(self) -> list[int]:
+        """Kill it, and return the jobs whose records it had acknowledged until then."""
+        self.process.kill()
+        output, _ = self.process.communicate(timeout=60)
+        return [int(line.split()[0]) for line in output.splitlines() if line.endswith(b" 1")]
+
+
+Start = Callable[..., Writer]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a spool."""
+    return tmp_path / "spool"
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Start]:
+    """Starts writers, and ends them."""
+    writers: list[Writer] = []
+
+    def begin(limit: int = LIMIT, fsync: str = "never") -> Writer:
+        writers.append(Writer(folder, limit, fsync))
+        return writers[-1]
+
+    yield begin
+    for writer in writers:
+        writer.process.kill()
+        writer.process.communicate()
+
+
+def read(folder: Path) -> Spool:
+    """Return the spool as a process that has just started reads it."""
+    spool = Spool(folder)
+    spool.refresh()
+    return spool
+
+
+def jobs(spool: Spool) -> list[int]:
+    """Return the jobs whose records are to be delivered."""
+    return [record.frame.job_id for record in spool.records()]
+
+
+def deliver(spool: Spool, count: int | None = None) -> list[int]:
+    """Take the first records as delivered, or all, and return their jobs."""
+    taken: list[Record] = list(spool.records())[:count]
+    for record in taken:
+        record.segment.note(record, "done")
+    return [record.frame.job_id for record in taken]
+
+
+@pytest.mark.parametrize("fsync", ["never", "interval", "always"])
+def test_records_are_read_as_they_were_written(folder: Path, start: Start, fsync: str) -> None:
+    """A reader finds each record once, in order, with its message; also those that come while it reads."""
+    writer = start(fsync=fsync)
+    spool = read_when_there(folder, writer)
+    assert jobs(spool) == [1]
+    assert writer.append(2, 0)
+    assert writer.append(3, 1000)
+    spool.refresh()
+    assert jobs(spool) == jobs(read(folder)) == [1, 2, 3]
+    for record in spool.records():
+        message = record.segment.message(record.frame)
+        assert message.startswith(b"record %d" % record.frame.job_id)
+        assert abs(record.frame.time - time.time_ns()) < 600 * 10**9
+    assert len({record.frame.id for record in spool.records()}) == 3
+    writer.end()
+
+
+def read_when_there(folder: Path, writer: Writer) -> Spool:
+    """Append a first record, and read the spool."""
+    assert writer.append(1)
+    return read(folder)
+
+
+def test_a_frame_that_was_torn_anywhere_is_none(folder: Path, start: Start) -> None:
+    """Cut off after any byte, a segment has the whole records before that place, and no others."""
+    writer = start()
+    for job_id in (1, 2, 3):
+        assert writer.append(job_id, 40)
+    writer.end()
+    (segment,) = folder.glob("*.spool")
+    data = segment.read_bytes()
+    whole = list(frames(data))
+    assert [frame.job_id for frame in whole] == [1, 2, 3]
+    for size in range(len(data)):
+        expected = [frame for frame in whole if frame.position + 32 + frame.size <= size]
+        assert list(frames(data[:size])) == expected, size
+
+
+def test_damage_ends_with_its_record(folder: Path, start: Start) -> None:
+    """Whatever byte of a segment is damaged, at most the record that has it is lost."""
+    writer = start()
+    for job_id in (1, 2, 3):
+        assert writer.append(job_id, 41)
+    writer.end()
+    (segment,) = folder.glob("*.spool")
+    data = bytearray(segment.read_bytes())
+    whole = list(frames(bytes(data)))
+    for place in range(len(data)):
+        data[place] ^= 0x55
+        found = list(frames(bytes(data)))
+        data[place] ^= 0x55
+        hit = [frame for frame in whole if frame.position <= place < frame.position + 32 + frame.size]
+        assert found == [frame for frame in whole if frame not in hit] or found == whole, place
+
+
+def test_a_new_process_goes_on_behind_a_torn_record(folder: Path, start: Start) -> None:
+    """A record that was cut off with its process keeps nothing that follows from being read."""
+    first = start()
+    assert first.append(1)
+    assert first.append(2)
+    first.kill()
+    (segment,) = folder.glob("*.spool")
+    os.truncate(segment, segment.stat().st_size - 10)
+    second = start()
+    assert second.append(3)
+    spool = read(folder)
+    assert jobs(spool) == [1, 3]
+    deliver(spool)
+    spool.refresh()
+    assert jobs(read(folder)) == []
+    assert not segment.exists()
+    second.end()
+
+
+def test_what_is_delivered_is_removed(folder: Path, start: Start) -> None:
+    """A full segment goes away with its last record; the one that slurmctld appends to stays, whatever is delivered."""
+    writer = start()
+    for job_id in range(1, 301):
+        assert writer.append(job_id, 1000)
+    assert len(list(folder.glob("*.spool"))) == 3
+    spool = read(folder)
+    assert deliver(spool) == list(range(1, 301))
+    spool.refresh()
+    assert len(list(folder.glob("*.spool"))) == 1
+    assert writer.append(301)
+    spool.refresh()
+    assert jobs(spool) == jobs(read(folder)) == [301]
+    writer.end()
+
+
+def test_a_full_spool_keeps_what_it_has(folder: Path, start: Start) -> None:
+    """Without room the newest records are not kept: the log says so, lost.jsonl names the jobs, room is used again."""
+    writer = start(limit=64 << 10)
+    kept = [job_id for job_id in range(1, 201) if writer.append(job_id, 1000)]
+    assert 0 < len(kept) < 200
+    assert kept == list(range(1, len(kept) + 1))
+    spool = read(folder)
+    assert jobs(spool) == kept
+    assert [each["job_id"] for each in spool.lost()] == list(range(len(kept) + 1, 201))
+    deliver(spool)
+    spool.refresh()
+    job_id = 201
+    until = time.monotonic() + 30
+    while not writer.append(job_id, 1000):
+        assert time.monotonic() < until
+        job_id += 1
+        time.sleep(0.05)
+    log = writer.end()
+    assert "records were not kept" in log
+    assert len(log.splitlines()) < 5  # not a line for each
+    assert jobs(read(folder)) == [job_id]
+
+
+def test_a_full_disk_tears_no_record(folder: Path, start: Start) -> None:
+    """A record for which the disk has not enough room is taken back whole, and the next one that fits is kept."""
+    writer = start()
+    assert writer.append(1)
+    (segment,) = folder.glob("*.spool")
+    pid = writer.process.pid
+    # The limit for files stands in for a full disk: the write is cut off there. Its signal must not end the writer.
+    subprocess.run(["prlimit", f"--fsize={segment.stat().st_size + 600}", f"--pid={pid}"], check=True)
+    assert not writer.append(2, 2000)
+    assert writer.append(3, 10)
+    log = writer.end()
+    assert "not kept" in log
+    assert jobs(read(folder)) == [1, 3]
+
+
+def test_two_processes_append_at_once(folder: Path, start: Start) -> None:
+    """While 'scontrol reconfigure' replaces slurmctld both append, and nothing of either is removed under it."""
+    old, new = start(), start()
+    assert old.append(1)
+    assert new.append(2)
+    spool = read(folder)
+    assert sorted(deliver(spool)) == [1, 2]
+    spool.refresh()
+    assert old.append(3)
+    assert new.append(4)
+    spool.refresh()
+    assert sorted(jobs(spool)) == sorted(jobs(read(folder))) == [3, 4]
+    old.end()
+    new.end()
+
+
+def test_state_is_shared(folder: Path, start: Start) -> None:
+    """What one worker has noted every other one knows at its next look: handlers that have the record, tries, when."""
+    writer = start()
+    for job_id in (1, 2, 3):
+        assert writer.append(job_id)
+    one, other = read(folder), read(folder)
+    first, second, _ = one.records()
+    first.segment.note(first, "done")
+    second.segment.note(second, "begun", "a:h")
+    second.segment.note(second, "passed", "a:h")
+    second.segment.note(second, "failed", "b:h", "no network")
+    second.segment.note(second, "retry", 1, 17.5)
+    for spool in (other, read(folder)):
+        spool.refresh()
+        assert jobs(spool) == [2, 3]
+        record = next(spool.records())
+        assert (record.passed, record.tries, record.due, record.begun) == ({"a:h"}, 1, 17.5, None)
+        assert record.reasons == {"b:h": "no network"}
+    writer.end()
+
+
+def test_a_line_of_the_state_that_was_torn_says_nothing(tmp_path: Path, folder: Path, start: Start) -> None:
+    """Cut off after any byte, the state file makes a delivered record at worst one to deliver again."""
+    writer = start()
+    for job_id in (1, 2, 3):
+        assert writer.append(job_id)
+    writer.end()
+    spool = read(folder)
+    records = list(spool.records())
+    for record in records[:2]:
+        record.segment.note(record, "done")
+    del spool
+    (state,) = folder.glob("*.state")
+    text = state.read_bytes()
+    first = text.index(b"\n") + 1
+    for size in range(len(text) + 1):
+        copy = shutil.copytree(folder, tmp_path / str(size))
+        (copy / state.name).write_bytes(text[:size])
+        found = read(copy)
+        expected = [1, 2, 3] if size < first else [2, 3] if size < len(text) else [3]
+        assert jobs(found) == expected, size
+        # The next line is not spoiled by it.
+        last = list(found.records())[-1]
+        last.segment.note(last, "done")
+        assert set(jobs(read(copy))) <= set(expected[:-1]), size
+
+
+def test_dead_letters(folder: Path, start: Start) -> None:
+    """A dead letter says why, is delivered again on demand to the handlers that do not have it, or discarded."""
+    writer = start()
+    for job_id in (1, 2):
+        assert writer.append(job_id)
+    spool = read(folder)
+    record, other = spool.records()
+    message = record.segment.message(record.frame)
+    record.segment.note(record, "passed", "a:h")
+    record.segment.note(record, "failed", "b:h", "no network")
+    record.tries = 3
+    spool.bury(record)
+    spool.bury(other)
+    assert jobs(spool) == jobs(read(folder)) == []
+    letter, second = spool.letters()
+    assert (letter["job_id"], letter["tries"], letter["reasons"]) == (1, 3, {"b:h": "no network"})
+    spool.redeliver(letter["id"])
+    spool.discard(second["id"])
+    assert spool.letters() == []
+    for each in (spool, read(folder)):
+        each.refresh()
+        assert jobs(each) == [1]
+        again = next(each.records())
+        assert again.segment.message(again.frame) == message
+        assert again.frame.id == record.frame.id
+        assert (again.passed, again.tries) == ({"a:h"}, 0)
+    deliver(spool)
+    spool.refresh()
+    assert list(folder.glob("again*")) == []
+    writer.end()
+
+
+def test_a_letter_is_buried_once(folder: Path, start: Start) -> None:
+    """A worker that is killed between writing a dead letter and noting it leaves one letter in the end."""
+    writer = start()
+    assert writer.append(1)
+    writer.end()
+    spool = read(folder)
+    (record,) = spool.records()
+    (folder / "dead").mkdir()
+    (folder / "dead" / f"{record.frame.id}.spool").write_bytes(record.segment.raw(record.frame))
+    assert jobs(read(folder)) == [1]
+    spool.bury(record)
+    assert [letter["id"] for letter in spool.letters()] == [record.frame.id]
+    assert json.loads((folder / "dead" / f"{record.frame.id}.json").read_text())["job_id"] == 1
+
+
+def test_the_spool_keeps_what_it_is_read_by(folder: Path, start: Start) -> None:
+    """The text of the tables lies beside the records: a later build reads them."""
+    writer = start()
+    writer.end()
+    spool = read(folder)
+    (path,) = folder.glob("*.table")
+    tables = spool.tables(int(path.stem, 16))
+    assert f"{tables.identity:016x}" == path.stem
+    assert tables.text == path.read_text()
+
+
+def test_kills_lose_nothing(folder: Path, start: Start) -> None:
+    """Killed at any moment, a writer leaves every record that it has acknowledged, and readers damage none."""
+    rng = random.Random(17)
+    acknowledged: list[int] = []
+    delivered: list[int] = []
+    job_id = 0
+    spool: Spool | None = None
+    for _ in range(60):
+        writer = start(limit=64 << 20)
+        for _ in range(rng.randrange(1, 40)):
+            job_id += 1
+            writer.begin(job_id, rng.randrange(2000))
+        if rng.random() < 0.5:
+            time.sleep(rng.random() * 0.004)  # any moment: the test asserts nothing about it
+        acknowledged += writer.kill()
+        spool = read(folder) if spool is None or rng.random() < 0.3 else spool
+        spool.refresh()
+        delivered += deliver(spool, rng.randrange(60))
+        spool.refresh()
+    delivered += deliver(read(folder))
+    assert len(delivered) == len(set(delivered))
+    assert set(acknowledged) <= set(delivered)
+
+
+def test_an_unusable_folder_is_named(tmp_path: Path) -> None:
+    """A spool that cannot be opened says which folder, and why."""
+    (tmp_path / "file").write_text("")
+    writer = Writer(tmp_path / "file")
+    output, _ = writer.process.communicate(timeout=60)
+    assert writer.process.returncode == 1
+    assert str(tmp_path / "file").encode() in output

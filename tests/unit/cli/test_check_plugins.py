@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What check says of plugins of slurmctld that are not loaded, or have no job records."""
+
+import pytest
+
+from slurmhooks.cli import build_record
+from tests.unit.cli.conftest import Site
+
+RATE = "@hook.priority\ndef rate(record): return 1\n"
+PROLOG = "@hook.controller_prolog\ndef starts(environment): pass\n"
+
+
+@pytest.fixture
+def lines(site: Site) -> list[str]:
+    """Have all plugins in place, and return the lines of slurm.conf for job_submit."""
+    for name in ("site_factor_python.so", "prep_python.so"):
+        (site.plugins / name).touch()
+    return [f"PluginDir={site.plugins}", "JobSubmitPlugins=python"]
+
+
+@pytest.mark.parametrize(
+    ("hooks", "more", "needed"),
+    [
+        (RATE, (), "PrioritySiteFactorPlugin=site_factor/python"),
+        (RATE, ("PrioritySiteFactorPlugin=site_factor/none",), "PrioritySiteFactorPlugin=site_factor/python"),
+        (RATE, ("PrioritySiteFactorPlugin=site_factor/python",), None),
+        (RATE, ("PrioritySiteFactorPlugin=python", "PriorityType=priority/basic"), "PriorityType=priority/multifactor"),
+        (PROLOG, (), "PrEpPlugins=prep/script,prep/python"),
+        (PROLOG, ("PrEpPlugins=other",), "PrEpPlugins=other,prep/python"),
+        (PROLOG, ("PrEpPlugins=script,python",), None),
+        ("", (), None),
+    ],
+)
+def test_a_line_that_slurm_conf_lacks(
+    site: Site, lines: list[str], hooks: str, more: tuple[str, ...], needed: str | None
+) -> None:
+    """A plugin that slurmctld does not load never calls its handlers; what stands in the line already stays."""
+    site.file(hooks)
+    site.conf(*lines, *more)
+    found = site.found()
+    assert [line.rpartition("it needs the line ")[2] for line in found] == ([] if needed is None else [needed])
+
+
+def test_a_plugin_that_is_not_installed(site: Site, lines: list[str]) -> None:
+    """An older installation lacks the file."""
+    site.file(PROLOG)
+    site.conf(*lines, "PrEpPlugins=prep/python")
+    (site.plugins / "prep_python.so").unlink()
+    (finding,) = site.found()
+    assert finding.startswith(f"{site.plugins}/prep_python.so: not there, so Slurm never calls handler a:starts of ")
+
+
+def test_records_need_sources(site: Site, lines: list[str]) -> None:
+    """With public headers a handler may take the environment of a prolog, and no record."""
+    record = build_record.BuildRecord.load(site.plugins)
+    assert record is not None
+    record.model_copy(update={"tiers": build_record.Tiers(private=False)}).save(site.plugins)
+    site.conf(*lines, "PrioritySiteFactorPlugin=site_factor/python", "PrEpPlugins=prep/python")
+    site.file(RATE + PROLOG)
+    (finding,) = site.found()
+    assert ": handler a:rate takes record: the installed plugin was built with Slurm's public headers only" in finding

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``slurmhooks spool``: what it shows, and what it does with dead letters."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from slurmhooks.cli import main
+from tests.unit.jobcomp.spools import SpoolFolder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpoolFolder:
+    """A site's spool, where slurm.conf has it."""
+    monkeypatch.setenv("SLURM_CONF", "")
+    (tmp_path / "slurm.conf").write_text(f"StateSaveLocation={tmp_path}\n")
+    return SpoolFolder(tmp_path / "slurmhooks")
+
+
+def call(folder: SpoolFolder, *arguments: str) -> Result:
+    """Run the command for a spool."""
+    return CliRunner().invoke(main, ["spool", "--sysconfdir", str(folder.path.parent), *arguments])
+
+
+def test_without_a_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says which plugin would make one."""
+    monkeypatch.setenv("SLURM_CONF", "")
+    done = CliRunner().invoke(main, ["spool", "--sysconfdir", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "JobCompType=jobcomp/python" in done.output
+
+
+def test_what_waits(folder: SpoolFolder) -> None:
+    """It counts the records that wait, and those that have failed."""
+    folder.append(7)
+    folder.append(8)
+    spool = folder.read()
+    first = next(spool.records())
+    first.segment.note(first, "retry", 1, 0.0)
+    done = call(folder, "--json")
+    assert done.exit_code == 0
+    shown = json.loads(done.output)
+    assert (shown["waiting"], shown["failing"], shown["dead"], shown["lost"]) == (2, 1, [], [])
+    assert "2 records wait, 1 of them after a failure, the oldest for" in call(folder).output
+
+
+def test_dead_letters(folder: SpoolFolder) -> None:
+    """It shows each with its reason, has those that are named delivered again, and discards those that are named."""
+    for job_id in (7, 8, 9):
+        folder.append(job_id)
+    spool = folder.read()
+    for record in list(spool.records()):
+        record.reasons["site:handler"] = "no network"
+        spool.bury(record)
+    done = call(folder)
+    assert done.exit_code == 1
+    assert "site:handler: no network" in done.output
+    assert "3 dead letters" in done.output
+    first, second, third = (letter["id"] for letter in spool.letters())
+    assert "no dead letter 1.2" in call(folder, "discard", first, "1.2").output
+    assert len(spool.letters()) == 3
+    assert call(folder, "discard", first).exit_code == 0
+    assert call(folder, "redeliver", second).exit_code == 0
+    assert [letter["id"] for letter in spool.letters()] == [third]
+    assert call(folder, "redeliver").exit_code == 0
+    assert [record.frame.job_id for record in folder.read().records()] == [8, 9]
+    assert call(folder).exit_code == 0
+
+
+def test_lost_records(folder: SpoolFolder) -> None:
+    """Records that were not kept are a finding, as long as the file that names them is there."""
+    folder.append(7)
+    (folder.path / "lost.jsonl").write_text('{"job_id": 5, "hook": "job_end", "time": 1, "reason": "full"}\n{"job')
+    done = call(folder)
+    assert done.exit_code == 1
+    assert "1 records were not kept" in done.output

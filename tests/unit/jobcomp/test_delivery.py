@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is delivered when, to whom, and how often."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks import Reject, slurm_conf
+from slurmhooks.config import JobEnd
+from slurmhooks.hook_specs import HOOKS
+from slurmhooks.jobcomp.delivery import IDLE, Delivery
+from slurmhooks.jobcomp.event import Event
+from slurmhooks.registry import Handler, Registry
+from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.message import Message, Type
+from tests.unit.jobcomp.spools import FIRST, SpoolFolder
+
+KILLED = "worker 17 ended before it answered in site:flaky"
+
+
+class Clock:
+    """The time, which only a test lets pass."""
+
+    now = 1_000_000.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that stands still."""
+    made = Clock()
+    monkeypatch.setattr(time, "time", lambda: made.now)
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> SpoolFolder:
+    """An empty spool."""
+    return SpoolFolder(tmp_path / "spool")
+
+
+def handler(
+    function: Callable[..., None], label: str = "site:handler", *, hook: str = "job_end", lenient: bool = False
+) -> Handler:
+    """Return a handler that takes record and event."""
+    return Handler(function, ("record", "event"), HOOKS[hook], 50, lenient, (), label, "site.py", 1)
+
+
+class Taker:
+    """A handler that keeps what it gets, and does what a test tells it."""
+
+    def __init__(self) -> None:
+        """Take everything."""
+        self.events: list[Event] = []
+        self.records: list[Any] = []
+        self.does: Callable[[Any, Event], None] = lambda record, event: None
+
+    def __call__(self, record: Any, event: Event) -> None:
+        """Take a record."""
+        self.events.append(event)
+        self.records.append(record)
+        self.does(record, event)
+
+    @property
+    def jobs(self) -> list[int]:
+        """The jobs whose records it got."""
+        return [record.job_id for record in self.records]
+
+
+def delivery(folder: SpoolFolder, *handlers: Handler, **settings: Any) -> Delivery:
+    """Return what a worker that has just started has."""
+    return Delivery(folder.read(), Registry(handlers, ()), JobEnd(**settings))
+
+
+def all_turns(made: Delivery, failure: str | None = None) -> float:
+    """Deliver all that is due; return how long nothing else is."""
+    for _ in range(100):
+        wait = made.turn(0, 1, failure)
+        failure = None
+        if wait:
+            return wait
+    raise AssertionError("it never ends")
+
+
+def fail(record: Any, event: Event) -> None:
+    """Fail as a handler without a network."""
+    raise ConnectionError("no network")
+
+
+def test_what_handlers_get(folder: SpoolFolder, clock: Clock) -> None:
+    """A record with the job's fields, and an event with name, id, time and attempt; the record stays."""
+    taker = Taker()
+    folder.append(7, name="first", exit_code=256, tres_fmt_alloc_str="cpu=2", user_name="alice")
+    folder.append(8, hook="job_start", name="second")
+    made = delivery(folder, handler(taker), handler(taker, hook="job_start"))
+    assert all_turns(made) == IDLE
+    first, second = taker.events
+    assert (first.name, first.id, first.time, first.attempt) == (
+        "job_end",
+        f"7.{(FIRST + 1) * 10**9}",
+        FIRST + 1,
+        1,
+    )
+    assert second.name == "job_start"
+    one, two = taker.records
+    assert (one.name, one.exit_code, one.tres_fmt_alloc_str, one.user_name) == ("first", 256, "cpu=2", "alice")
+    assert two.name == "second"
+    assert list(folder.read().records()) == []
+
+
+def test_records_of_other_builds(folder: SpoolFolder, clock: Clock) -> None:
+    """Records that an earlier build wrote, for an earlier release, are read by the tables that lie beside them."""
+    taker = Taker()
+    folder.append(1, release="22.05", name="old")
+    folder.append(2, release="26.05", name="new")
+    all_turns(delivery(folder, handler(taker)))
+    assert [record.name for record in taker.records] == ["old", "new"]
+    with pytest.raises(AttributeError, match=r"exists since Slurm 24\.11; this is 22\.05"):
+        taker.records[0].sluid  # noqa: B018 - it raises
+
+
+def test_without_private_headers_there_is_no_record(folder: SpoolFolder, clock: Clock) -> None:
+    """A build that cannot read records has handlers of the event, one after the other."""
+    events: list[Event] = []
+    tables = tables_of("26.05")
+    folder.append(0, message=Message(Type.REQUEST).encode(tables))
+    folder.append(0, release="26.05")  # writes the tables
+    made = Handler(events.append, ("event",), HOOKS["job_end"], 50, False, (), "site:handler", "site.py", 1)
+    all_turns(delivery(folder, made))
+    assert len(events) == 2
+
+
+def test_order_of_one_job(folder: SpoolFolder, clock: Clock) -> None:
+    """Later records of a job wait for its first one; those of other jobs do not."""
+    taker = Taker()
+    for job_id in (1, 2, 1, 3):
+        folder.append(job_id)
+    taker.does = lambda record, event: fail(record, event) if len(taker.events) == 1 else None
+    made = delivery(folder, handler(taker), backoff=5.0)
+    assert all_turns(made) == pytest.approx(5.0)
+    assert taker.jobs == [1, 2, 3]
+    clock.now += 5.0
+    assert all_turns(made) == IDLE
+    assert taker.jobs == [1, 2, 3, 1, 1]
+    assert [event.attempt for event in taker.events] == [1, 1, 1, 2, 1]
+
+
+def test_lanes(folder: SpoolFolder, clock: Clock) -> None:
+    """A lane delivers the jobs with its remainder alone, whichever worker serves it."""
+    taker = Taker()
+    for job_id in range(8):
+        folder.append(job_id)
+    workers = [delivery(folder, handler(taker)) for _ in range(2)]
+    for turn in range(6):
+        workers[turn % 2].turn(1, 4, None)
+    assert taker.jobs == [1, 5]
+    for turn in range(12):
+        workers[turn % 2].turn(turn % 4, 4, None)
+    assert sorted(taker.jobs) == list(range(8))
+
+
+def test_pauses_double(folder: SpoolFolder, clock: Clock) -> None:
+    """The pause before each attempt is twice the one before, up to a limit; after the last attempt it is dead."""
+    taker = Taker()
+    taker.does = fail
+    folder.append(1)
+    made = delivery(folder, handler(taker), backoff=1.0, backoff_limit=3.0, tries=4)
+    waits = []
+    for _ in range(3):
+        waits.append(all_turns(made))
+        clock.now += waits[-1]
+    assert all_turns(made) == IDLE
+    assert waits == pytest.approx([1.0, 2.0, 3.0])
+    assert [event.attempt for event in taker.events] == [1, 2, 3, 4]
+    (letter,) = folder.read().letters()
+    assert (letter["job_id"], letter["tries"], list(letter["reasons"])) == (1, 4, ["site:handler"])
+
+
+def test_attempts_are_counted_across_processes(folder: SpoolFolder, clock: Clock) -> None:
+    """A worker that has just started goes on where the last one was, pause and handlers included."""
+    steady, shaky = Taker(), Taker()
+    shaky.does = fail
+    folder.append(1)
+    handlers = (handler(shaky, "site:shaky"), handler(steady, "site:steady"))
+    assert all_turns(delivery(folder, *handlers, backoff=4.0)) == pytest.approx(4.0)
+    assert all_turns(delivery(folder, *handlers, backoff=4.0)) == pytest.approx(4.0)
+    clock.now += 4.0
+    all_turns(delivery(folder, *handlers, backoff=4.0))
+    assert [event.attempt for event in shaky.events] == [1, 2]
+    assert [event.attempt for event in steady.events] == [1]
+
+
+@pytest.mark.parametrize(("failure", "tries"), [(KILLED, 1), (None, 0)])
+def test_a_worker_that_ends(folder: SpoolFolder, clock: Clock, failure: str | None, tries: int) -> None:
+    """What ends the worker counts as a failure of the handler; the end of slurmctld does not."""
+    taker = Taker()
+    folder.append(1)
+    spool = folder.read()
+    (record,) = spool.records()
+    record.segment.note(record, "begun", "site:flaky")  # and then it was killed
+    made = delivery(folder, handler(taker, "site:flaky"), backoff=1.0)
+    wait = all_turns(made, failure)
+    assert (len(taker.events), wait) == ((0, pytest.approx(1.0)) if tries else (1, IDLE))
+    clock.now += 1.0
+    all_turns(made)
+    assert [event.attempt for event in taker.events] == [1 + tries]
+
+
+def test_one_that_ends_its_worker_runs_last(folder: SpoolFolder, clock: Clock) -> None:
+    """After a crash the other handlers get the record first: the one that crashes may crash again."""
+    steady, flaky = Taker(), Taker()
+    folder.append(1)
+    (record,) = folder.read().records()
+    record.segment.note(record, "begun", "site:flaky")
+    handlers = (handler(flaky, "site:flaky"), handler(steady, "site:steady"))
+    made = delivery(folder, *handlers, backoff=1.0)
+    all_turns(made, KILLED)
+    clock.now += 1.0
+    before: list[int] = []
+    flaky.does = lambda record, event: before.append(len(steady.events))
+    all_turns(made)
+    assert before == [1]
+
+
+def test_refused(folder: SpoolFolder, clock: Clock) -> None:
+    """Reject makes a dead letter at once, and the other handlers have the record."""
+    steady, picky = Taker(), Taker()
+
+    def refuse(record: Any, event: Event) -> None:
+        raise Reject("not ours")
+
+    picky.does = refuse
+    folder.append(1)
+    all_turns(delivery(folder, handler(picky, "site:picky"), handler(steady, "site:steady")))
+    (letter,) = folder.read().letters()
+    assert letter["reasons"] == {"site:picky": "not ours"}
+    assert letter["passed"] == ["site:steady"]
+    assert len(picky.events) == len(steady.events) == 1
+
+
+def test_lenient_handlers(folder: SpoolFolder, clock: Clock) -> None:
+    """on_error="ignore": a bug, or the end of the worker, is logged once and the record counts as taken."""
+    taker = Taker()
+    taker.does = fail
+    folder.append(1)
+    folder.append(2)
+    (first, _) = folder.read().records()
+    first.segment.note(first, "begun", "site:flaky")
+    assert all_turns(delivery(folder, handler(taker, "site:flaky", lenient=True)), KILLED) == IDLE
+    assert taker.jobs == [2]
+    assert folder.read().letters() == []
+
+
+def test_without_handlers_nothing_waits(folder: SpoolFolder, clock: Clock) -> None:
+    """Records that no handler takes are over."""
+    folder.append(1)
+    assert all_turns(delivery(folder)) == IDLE
+    assert list(folder.read().records()) == []
+
+
+def test_what_cannot_be_read_is_a_dead_letter(folder: SpoolFolder, clock: Clock) -> None:
+    """A record whose tables are gone holds up nothing; its letter says why."""
+    taker = Taker()
+    folder.append(1, release="22.05")
+    folder.append(2)
+    (folder.path / f"{tables_of('22.05').identity:016x}.table").unlink()
+    all_turns(delivery(folder, handler(taker)))
+    assert taker.jobs == [2]
+    (letter,) = folder.read().letters()
+    assert "cannot be read" in letter["reasons"]["slurmhooks"]
+
+
+def test_script(folder: SpoolFolder, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """record.script is what slurmctld keeps of the job, as long as it does; of an array, the array's."""
+    monkeypatch.setattr(slurm_conf, "own_value", lambda key: str(tmp_path))
+    scripts: list[str | None] = []
+    taker = Taker()
+    taker.does = lambda record, event: scripts.append(record.script)
+    place = tmp_path / "hash.2" / "job.12"
+    place.mkdir(parents=True)
+    (place / "script").write_bytes(b"#!/bin/sh\n\0")
+    for job_id, array in ((12, 0), (13, 12), (14, 0)):
+        folder.append(job_id, array_job_id=array)
+    all_turns(delivery(folder, handler(taker)))
+    assert scripts == ["#!/bin/sh\n", "#!/bin/sh\n", None]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What C is told of ``[job_end]``."""
+
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.config import JobEnd
+from slurmhooks.jobcomp import settings
+
+
+def test_lines() -> None:
+    """Every setting is a line that C knows, and the last one says that nothing is missing."""
+    assert settings.lines(JobEnd(), "/state") == [
+        "next=",
+        "spool=/state/slurmhooks",
+        f"limit={256 << 20}",
+        "fsync=1",
+        "end",
+    ]
+    given = JobEnd(next="filetxt", spool="/fast/spool", spool_size="1GiB", fsync="always")  # type: ignore[arg-type]
+    assert settings.lines(given, "/state") == [
+        "next=filetxt",
+        "spool=/fast/spool",
+        f"limit={1 << 30}",
+        "fsync=2",
+        "end",
+    ]
+
+
+def test_a_wrong_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each finding is a line, and none says that this is all."""
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    (tmp_path / "slurmhooks.toml").write_text('[job_end]\nnext = "../x"\nspool = "here"\ntries = 0\n')
+    assert settings.main(["/state"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[1] for line in lines] == ["job_end.tries", "job_end.next", "job_end.spool"]
+
+
+@pytest.mark.parametrize("key", ["next", "spool"])
+def test_nothing_can_be_put_into_other_lines(key: str) -> None:
+    """A value with a line feed is refused: C would read two settings."""
+    with pytest.raises(ValueError, match=key):
+        JobEnd.model_validate({key: "/a\nlimit=1"})

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from slurmhooks.job_submit import times
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, VERBOSE, log
 from slurmhooks.lua.conversions import as_string, number
 from slurmhooks.lua.runtime import Integer, LuaRaise, to_text
@@ -74,6 +73,8 @@ def time_str2mins(raw: bytes | None) -> int:
     text = raw.decode("latin-1")
     if text.upper() in ("-1", "INFINITE", "UNLIMITED"):
         return -1
+    from slurmhooks.job_submit import times  # imports re, which no launch of cli_filter is to pay for
+
     seconds = times.seconds(text)
     return -2 if seconds is None else int((seconds + 59) / 60)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 LUA = Path(__file__).parent / "lua" / "cli_filter.lua"
+EXAMPLE = Path(__file__).parents[2] / "contrib" / "examples" / "early_limits.py"
 HAVE_LUA = '[hooks]\npaths = ["hooks.d/*.py"]\n[cli_filter]\nlua = "cli_filter.lua"\n'
 SAY = """
 import json
@@ -83,6 +84,18 @@ def broken(options):
     options.environment["HALF"] = "done"
     1 / 0
 """
+SHARED = """
+import sys
+from slurmhooks import hook, log
+
+@hook.spank.init(contexts="local")
+def first(spank):
+    sys.seen_by_spank = True
+
+@hook.cli_filter.pre_submit(contexts="srun")
+def second():
+    log.user(f"SHARED {getattr(sys, 'seen_by_spank', False)}")
+"""
 ELSEWHERE = """
 from slurmhooks import hook
 
@@ -104,7 +117,7 @@ def lent(cluster: "Cluster") -> Iterator[Site]:
 def configure(lent: Site, plugin: str) -> None:
     """Have one plugin for cli_filter."""
     scron = "" if lent.release == "22.05" else "ScronParameters=enable\n"
-    lent.cluster.put(f"CliFilterPlugins={plugin}\n{scron}", "/etc/slurm/local.conf")
+    lent.cluster.put(f"JobSubmitPlugins=python\nCliFilterPlugins={plugin}\n{scron}", "/etc/slurm/local.conf")
     lent.cluster.restart()
 
 
@@ -278,4 +291,28 @@ def test_the_options_of_stand_ins(lent: Site) -> None:
         shown = re.search(r"NAMES (\w+) (.*)", lent.shell(command).stdout)
         assert shown is not None
         assert set(shown[2].split()) - set(NAMES[shown[1]]) == set()
+    lent.root("scancel -u alice")
+
+
+def test_one_interpreter_for_spank_and_filters(lent: Site) -> None:
+    """In one srun, handlers of both points run in the same Python."""
+    lent.hooks(filter=SHARED)
+    assert "SHARED True" in lent.shell("srun -Q true").stdout
+
+
+def test_one_rule_at_two_places(lent: Site) -> None:
+    """The example's function refuses in the command, and in slurmctld for a user who avoids the command's filters."""
+    lent.hooks(limits=EXAMPLE.read_text())
+    text = "partition debug takes at most 60 minutes: lower --time"
+    command = "sbatch -H -p debug -t 61 --wrap true"
+    done = lent.shell(command)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (1, text)
+    lent.root(
+        "cd /etc/slurm; grep -vi '^include' slurm.conf > /opt/own.conf; grep -vi clifilter local.conf >> /opt/own.conf"
+    )
+    done = lent.shell(command, SLURM_CONF="/opt/own.conf")
+    assert done.returncode == 1
+    assert f"sbatch: error: {text}" in done.stdout
+    done = lent.shell("sbatch -H -p debug --wrap true")
+    assert lent.job(int(done.stdout.split()[-1]))["TimeLimit"] == "01:00:00", done.stdout
     lent.root("scancel -u alice")

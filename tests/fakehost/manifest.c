@@ -42,8 +42,10 @@ static void show_line(const struct manifest_line *line)
 
     for (int i = 0; i < line->argc; i++)
         output_text(result, "argv", line->argv[i]);
-    if (line->argc < 0)
+    if (line->argc < 0) {
+        output_number(result, "point", line->argc);
         output_text(result, "script", line->script);
+    }
     for (int i = 0; i < CALLBACK_COUNT; i++)
         output_number(result, "calls", line->calls[i]);
     for (int i = 0; i < line->option_count; i++) {

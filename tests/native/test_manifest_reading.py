@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from slurmhooks import manifest, spank
+from slurmhooks import cli_filter, manifest, spank
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.loader import Source
 from slurmhooks.option import Option
@@ -18,7 +18,12 @@ from slurmhooks.registry import Registry
 from tests.native.building import ROOT
 from tests.native.hosting import Host, Result, Value
 
-CALLBACKS = re.findall(r"X\((\w+)\)", (ROOT / "native" / "manifest" / "manifest.h").read_text())
+HEADER = (ROOT / "native" / "manifest" / "manifest.h").read_text()
+CALLBACKS, FILTERS = (
+    re.findall(r"X\((\w+)\)", block) for block in re.findall(r"#define SLURMHOOKS_\w+S\(X\)((?:.*\\\n)+.*)", HEADER)
+)
+POINTS: dict[str, Value] = {"scrun": -1, "cli_filter": -2}
+"""As enum manifest_point numbers them."""
 MOST_WORDS = 64
 MOST_OPTIONS = 256
 BATCH = 40
@@ -93,19 +98,21 @@ class Reader:
             for name in ("arginfo", "usage", "has_arg", "contexts", "checked"):
                 self.lines[-1][name] = []
             return True
-        if what == "scrun":
-            self.lines.append({"scrun": [None]})
+        if what in POINTS:
+            self.lines.append({"point": [POINTS[what]], "script": [None], "calls": [0] * len(CALLBACKS)})
             return not rest
         if not self.lines:
             return False
-        scrun = self.lines[-1].get("scrun")
-        if scrun is not None:
-            if what == "script" and len(rest) == 1 and scrun == [None]:
-                self.lines[-1]["scrun"] = list(rest)
+        point = self.lines[-1].get("point")
+        if point == [POINTS["scrun"]]:
+            if what == "script" and len(rest) == 1 and self.lines[-1]["script"] == [None]:
+                self.lines[-1]["script"] = list(rest)
                 return True
             return what in ("source", "module", "log")
         if what == "call":
-            return self._call(rest)
+            return self._call(rest, FILTERS if point else CALLBACKS)
+        if point:
+            return what in ("source", "module", "lua", "log")
         if what == "option":
             return self._option(rest)
         return what in ("source", "module", "lua", "log")
@@ -120,13 +127,13 @@ class Reader:
             return False
         return rest[0].lstrip("0") == ROOT_FOLDER and int(rest[3]) == int(entries(start, end))
 
-    def _call(self, rest: list[str]) -> bool:
-        if len(rest) != 2 or rest[0] not in CALLBACKS or not number(rest[1], 63):
+    def _call(self, rest: list[str], names: list[str]) -> bool:
+        if len(rest) != 2 or rest[0] not in names or not number(rest[1], 63):
             return False
         calls = self.lines[-1]["calls"]
-        before = calls[CALLBACKS.index(rest[0])]
+        before = calls[names.index(rest[0])]
         assert isinstance(before, int)
-        calls[CALLBACKS.index(rest[0])] = before | int(rest[1])
+        calls[names.index(rest[0])] = before | int(rest[1])
         return True
 
     def _option(self, rest: list[str]) -> bool:
@@ -158,8 +165,11 @@ def read(host: Host, texts: list[bytes]) -> Iterator[tuple[bool, Lines]]:
         valid, lines = result["valid"] == 1, []
         while (result := next(results, None)) is not None and result.command == "manifest_line":
             names = ("argv", "calls", "option", "arginfo", "usage", "has_arg", "contexts", "checked")
-            scrun = "script" in result.values
-            lines.append({"scrun": [result["script"]]} if scrun else {name: result.lists[name] for name in names})
+            if "point" in result.values:
+                point, script = [result["point"]], [result["script"]]
+                lines.append({"point": point, "script": script, "calls": result.lists["calls"]})
+            else:
+                lines.append({name: result.lists[name] for name in names})
         yield valid, lines[::-1]
 
 
@@ -195,7 +205,8 @@ RIGHT = st.one_of(
         *(st.integers(0, 2), st.integers(0, 63), st.integers(0, 1), WORDS.filter(bool), WORDS, WORDS),
     ),
     st.builds(lambda kind, word: row(kind, word), st.sampled_from(["source", "module", "lua", "log", "script"]), WORDS),
-    st.just(b"scrun"),
+    st.sampled_from([b"scrun", b"cli_filter"]),
+    st.builds(lambda name, bits: row("call", name, str(bits)), st.sampled_from(FILTERS), st.integers(0, 63)),
     st.sampled_from([b"", b"# a remark", b"absent /no/such/file"]),
     st.builds(
         lambda start, end: row("glob", ROOT_FOLDER, "1", "0", entries(start, end), "/", start, end),
@@ -234,6 +245,8 @@ def texts(version: int) -> st.SearchStrategy[list[bytes]]:
 def test_all_callbacks_are_known() -> None:
     """C and Python give callbacks the same numbers, and the hooks have their names."""
     assert tuple(CALLBACKS) == spank.CALLBACKS
+    assert tuple(FILTERS) == cli_filter.CALLS
+    assert [f"cli_filter.{name}" for name in FILTERS] == [name for name in HOOKS if name.startswith("cli_filter.")]
     assert sorted(CALLBACKS) == sorted(name.removeprefix("spank.") for name in HOOKS if name.startswith("spank."))
 
 

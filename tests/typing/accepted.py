@@ -13,6 +13,7 @@ from slurmhooks.testing import FakeContainer, FakeJob, FakeRecord, FakeSpank, Re
 from slurmhooks.values import Unlimited
 
 if TYPE_CHECKING:
+    from slurmhooks.cli_filter.model import Options
     from slurmhooks.job_submit.model import (
         Association,
         Environment,
@@ -125,6 +126,35 @@ def ended(record: Record, event: Event) -> None:
 @hook.spank.slurmd_exit
 def everywhere(spank: Spank) -> None:
     """Serve all of SPANK."""
+
+
+@hook.cli_filter.setup_defaults
+@hook.cli_filter.pre_submit(contexts=["sbatch", "srun"], on_error="ignore")
+def filters(options: Options) -> None:
+    """Read and set options, as text and as values."""
+    text: str | None = options["time"]
+    minutes: int | Unlimited | None = options.time_limit
+    account: str | None = options.account
+    plugins: Mapping[str, Mapping[str, str | None]] = options.spank
+    options["comment"] = text or f"{minutes} {account} {plugins} {options.command} {options.argv} {options.script}"
+    options.num_tasks = 3
+    options.time_limit = UNLIMITED
+    options.account = None
+    options.environment["A"] = "1"
+    del options["time"]
+
+
+@hook.cli_filter.pre_submit(contexts="salloc")
+@hook.job_submit
+def at_both_places(job: Job | Options) -> None:
+    """Serve both."""
+    if job.account is None and job.time_limit is not None:
+        job.time_limit = 60
+
+
+@hook.cli_filter.post_submit
+def after(offset: int, job_id: int, step_id: int | None) -> None:
+    """Serve what follows a submission."""
 
 
 @hook.scrun.stage_in

@@ -14,6 +14,7 @@ from slurmhooks import Reject, hook, log
 from slurmhooks.testing import FakeContainer, FakeJob, FakeSpank, run
 
 if TYPE_CHECKING:
+    from slurmhooks.cli_filter.model import Options
     from slurmhooks.job_submit.model import Association, Job, Node, Record, Table
     from slurmhooks.scrun import Container
     from slurmhooks.spank.model import Spank
@@ -48,6 +49,23 @@ async def waits(job: Job) -> None:
 def yields(job: Job) -> Iterator[None]:
     """Never run."""
     yield
+
+
+# Options of commands.
+
+
+@hook.cli_filter.pre_submit
+def wrong_values(options: Options) -> None:
+    """Set what options do not take."""
+    options["time"] = 60  # type: ignore[assignment]
+    options.time_limit = "1:00"  # type: ignore[assignment]
+    options.accnt = "x"  # type: ignore[attr-defined]
+    options.command = 5  # type: ignore[assignment]
+
+
+@hook.cli_filter.pre_submit(contexts="sstat")  # type: ignore[arg-type]
+def elsewhere(options: Options) -> None:
+    """Run in a command that has no filters."""
 
 
 # Decorators.

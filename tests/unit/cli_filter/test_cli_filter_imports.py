@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a command with a handler imports, counted in an isolated interpreter as C starts it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from slurmhooks.lua import finding
+from tests.unit.test_imports import BOTH, MAY_BE_IMPORTED_FOR_SCRIPTS, ROOT
+
+MAY_BE_IMPORTED = BOTH | {
+    "slurmhooks.embedded",
+    "slurmhooks.cli_filter",
+    "slurmhooks.cli_filter.entry",
+    "slurmhooks.cli_filter.fields",
+    "slurmhooks.cli_filter.model",
+    "slurmhooks.view",
+    "_collections_abc",  # options are a Mapping
+    "_slurmhooks_cli_filter",
+}
+OF_SCRIPTS = {
+    "slurmhooks.lua.cli_filter",
+    "slurmhooks.lua.slurm_table",
+}
+
+HOOKS = """
+from slurmhooks import hook, log
+
+@hook.cli_filter.setup_defaults
+@hook.cli_filter.pre_submit
+def filter(options):
+    options.comment = options.command
+    options.time_limit = 60
+    options.environment["A"] = "1"
+    log.info("ran")
+
+@hook.cli_filter.post_submit
+def after(job_id):
+    log.info(f"job {job_id}")
+"""
+SCRIPT = """
+function slurm_cli_setup_defaults(options) options.comment = options.type return slurm.SUCCESS end
+function slurm_cli_pre_submit(options) slurm.log_info("ran") return slurm.SUCCESS end
+function slurm_cli_post_submit(offset, job) slurm.log_info("job %d", job) return slurm.SUCCESS end
+"""
+COMMAND = """
+import sys
+
+before = set(sys.modules)
+
+
+class Native:
+    RELEASE = (24, 11)
+    __file__ = "/plugins/slurmhooks/_slurmhooks_cli_filter.so"
+
+    def __init__(self):
+        self.values, self.env, self.logged = {}, {}, []
+
+    def get(self, options, name): return self.values.get(name)
+    def is_set(self, options, name): return name in self.values
+    def names(self, options): return ["time", "comment"]
+    def spank(self): return {}
+    def set_variable(self, name, value): self.env[name] = value
+    def log(self, level, text): self.logged.append(text.decode())
+
+    def assign(self, options, name, value, early):
+        self.values[name] = value.decode()
+        return True
+
+
+sys.modules["_slurmhooks_cli_filter"] = native = Native()
+sys.path.append(sys.argv[1])
+from slurmhooks.cli_filter import entry
+
+answers = [entry.call(which, 1, 1 if which < 2 else 0, 0, 0, 7, 0xFFFFFFFE, 1) for which in (0, 1, 2)]
+print(answers, native.values, native.env, native.logged)
+print(*(set(sys.modules) - before))
+"""
+
+
+def launch(tmp_path: Path, *rows: str) -> tuple[str, set[str]]:
+    """Call the three functions of sbatch with a manifest; return what was said, and what was imported."""
+    (tmp_path / "slurmhooks.manifest").write_text(
+        "\n".join(["slurmhooks-manifest 2 0x180b05", "cli_filter", *rows, "end", ""])
+    )
+    script = tmp_path / "command.py"
+    script.write_text(COMMAND)
+    command = [sys.executable, "-I", "-S", str(script), str(ROOT)]
+    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    said, imported = done.stdout.splitlines()
+    return said, {name for name in imported.split() if not name.startswith("_cython_")}
+
+
+def test_a_command_whose_handlers_import_nothing(tmp_path: Path) -> None:
+    """With a manifest it imports no more than it must: no TOML, no typing, no re."""
+    path = tmp_path / "hooks.py"
+    path.write_text(HOOKS)
+    said, imported = launch(tmp_path, f"source {path}")
+    assert said == (
+        "[(0, None, 0), (0, None, 0), (0, None, 0)] {b'comment': 'sbatch', b'time': '60'} {b'A': b'1'}"
+        " ['slurmhooks: ran', 'slurmhooks: ran', 'slurmhooks: job 7']"
+    )
+    assert imported - MAY_BE_IMPORTED == set()
+
+
+def test_a_command_with_a_script(tmp_path: Path) -> None:
+    """A Lua script takes lupa and what speaks to it, and no constants unless it asks for one."""
+    path = tmp_path / "cli_filter.lua"
+    path.write_text(SCRIPT)
+    words = " ".join(finding.find("5.4").words).replace("%", "%25")
+    said, imported = launch(tmp_path, f"source {path}", f"lua {words}")
+    assert said == ("[(0, None, 0), (0, None, 0), (0, None, 0)] {b'comment': 'sbatch'} {} ['lua: ran', 'lua: job 7']")
+    assert imported - MAY_BE_IMPORTED - MAY_BE_IMPORTED_FOR_SCRIPTS - OF_SCRIPTS == set()

@@ -223,8 +223,10 @@ static int start(void)
         return SLURM_SUCCESS;
     int rc = slurmhooks_point_start(&point);
     stopping = false;
-    while (!rc && thread_count < THREADS && !pthread_create(&threads[thread_count], NULL, run, NULL))
+    while (!rc && thread_count < THREADS && slurmhooks_point_thread(&threads[thread_count], run))
         thread_count++;
+    if (!rc && !thread_count)
+        log_error("prep: no thread can be started: jobs start and end without hooks");
     return rc;
 }
 

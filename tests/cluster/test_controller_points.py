@@ -161,3 +161,12 @@ def test_plugins_do_not_delay_each_other(site: Site) -> None:
     assert site.submit("other", "--begin=now+1hour")
     assert site.shown(job, "JobState") == "CONFIGURING"
     site.cluster.user("alice", "scancel", job, check=True)
+
+
+def test_reconfigure(site: Site) -> None:
+    """After scontrol reconfigure, which starts another slurmctld in recent releases, all plugins serve."""
+    site.cluster.root("scontrol", "reconfigure", check=True)
+    site.cluster.wait(site.serves, what="workers of all plugins")
+    before = site.cluster.log().count("prolog of yes on n")
+    assert site.cluster.user("alice", "srun", "--job-name=yes", "true").returncode == 0
+    assert site.cluster.log().count("prolog of yes on n") == before + 1

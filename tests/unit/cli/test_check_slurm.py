@@ -213,7 +213,7 @@ def test_filters_of_commands(site: Site) -> None:
     assert site.found() == [
         f"{site.etc}/slurm.conf: Slurm never calls handler a:limit of hook.cli_filter: it needs the line"
         " CliFilterPlugins=python",
-        f"{site.plugins}/cli_filter_python.so: not there, so Slurm never calls handler a:limit of hook.cli_filter:"
+        f"{site.plugins}/cli_filter_python.so: missing, so Slurm never calls handler a:limit of hook.cli_filter:"
         " run 'slurmhooks install' again",
     ]
     site.conf(f"PluginDir={site.plugins}", "CliFilterPlugins=lua,python")

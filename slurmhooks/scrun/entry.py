@@ -90,7 +90,7 @@ def _bytes(text: str | None) -> bytes | None:
 
 
 def _event(name: str, address: int, known: bool) -> Answer:
-    return embedded.told(dispatch.guarded(f"scrun {name}", lambda: _run(name, address, known), FAILED))
+    return dispatch.answer(f"scrun {name}", lambda: _run(name, address, known), FAILED)
 
 
 def _run(name: str, address: int, known: bool) -> Answer:

@@ -103,7 +103,7 @@ def hooks_page() -> str:
     return page(
         "# Hooks\n",
         f"A handler takes any subset of a hook's arguments, by their names.\n{on_error}\n",
-        "## job_submit and scrun\n",
+        "## slurmctld's plugins and scrun\n",
         table(("decorator", "Slurm's function", "arguments", "`on_error`"), map(_hook, plain)),
         "## cli_filter\n",
         f"`contexts=` chooses among the commands: {code(COMMANDS)}.\n",
@@ -363,7 +363,7 @@ def _sentence(text: str) -> str:
 
 def _type(annotation: Any) -> str:
     words = {tuple[str, ...]: "list of texts", bool: "true or false", int: "number", float: "number", str: "text"}
-    words[int | None] = "number or text"
+    words |= {int | None: "number or text", str | None: "text"}
     return words.get(annotation) or "one of " + code(annotation.__args__)
 
 
@@ -455,6 +455,8 @@ def python_page() -> str:
         "## slurmhooks.cli_filter\n",
         "`options`; its properties stand in [](options.md).\n",
         _rst("autoclass:: slurmhooks.cli_filter.model.Options\n   :members: given, argv, script, spank"),
+        "## slurmhooks.jobcomp\n",
+        _rst("autoclass:: slurmhooks.jobcomp.event.Event"),
         "## slurmhooks.scrun\n",
         _rst("automodule:: slurmhooks.scrun", *_members("slurmhooks.scrun", *sorted(scrun.__all__))),
     )

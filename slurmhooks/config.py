@@ -99,16 +99,16 @@ class JobSubmit(Workers):
     )
 
 
-def _plugin_name(value: str) -> str:
+def _plugin_name(value: str | None) -> str | None:
     """Return the name of a jobcomp plugin."""
-    if not value.isascii() or not value.isidentifier():
+    if value is not None and (not value.isascii() or not value.isidentifier()):
         raise ValueError("must be the name of a jobcomp plugin such as filetxt")
     return value
 
 
-def _absolute(value: str) -> str:
+def _absolute(value: str | None) -> str | None:
     """Return the absolute path of a folder."""
-    if not value.startswith("/") or not value.isprintable():
+    if value is not None and not (value.startswith("/") and value.isprintable()):
         raise ValueError("must be an absolute path")
     return value
 
@@ -129,11 +129,11 @@ class JobEnd(Workers):
         default=5.0, ge=0.01, le=3600.0, description="seconds before the second attempt; twice as many before each next"
     )
     backoff_limit: float = Field(default=3600.0, ge=0.01, le=86400.0, description="most seconds between two attempts")
-    next: Annotated[str, AfterValidator(_plugin_name)] | None = Field(
+    next: Annotated[str | None, AfterValidator(_plugin_name)] = Field(
         default=None,
         description='another jobcomp plugin that gets every call, too, as in "filetxt"; read when slurmctld starts',
     )
-    spool: Annotated[str, AfterValidator(_absolute)] | None = Field(
+    spool: Annotated[str | None, AfterValidator(_absolute)] = Field(
         default=None,
         description="folder for records that wait; by default slurmhooks in StateSaveLocation;"
         " read when slurmctld starts",

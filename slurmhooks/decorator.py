@@ -157,12 +157,11 @@ class Decorator:
             order: handlers with a lower order run first; with the same order, in file order, then in definition order.
             on_error: the effect of a bug in the handler: "reject" (default) or "accept" for job_submit and job_modify,
                 "fail" (default) or "ignore" for all others.
-            contexts: for SPANK, any of "local", "remote", "allocator", "slurmd", "job_script"; for
-                cli_filter, any of "salloc", "sbatch", "srun", "scrontab"; by default, all in which Slurm makes the
-                call.
-            timeout: job_submit and job_modify only: seconds that the handler may take. ``[job_submit] timeout`` limits
-                all handlers together in any case. A handler that exceeds its limit is killed with its worker process,
-                which counts as a bug in it.
+            contexts: for SPANK, any of "local", "remote", "allocator", "slurmd", "job_script"; for cli_filter, any of
+                "salloc", "sbatch", "srun", "scrontab"; by default, all in which Slurm makes the call.
+            timeout: hooks of slurmctld only, such as job_submit: seconds that the handler may take. ``timeout`` of the
+                configuration limits all handlers of a hook together in any case. A handler that exceeds its limit is
+                killed with its worker process, which counts as a bug in it.
 
         Raises:
             TypeError: an argument has the wrong type. (Invalid values are reported when the file is loaded, all at

@@ -45,7 +45,7 @@ class PriorityHook(Decorator):
     __slots__ = ()
 
     def __init__(self) -> None:
-        """Make the decorator."""
+        """Create the decorator."""
         super().__init__("priority")
 
     if TYPE_CHECKING:

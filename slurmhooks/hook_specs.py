@@ -23,11 +23,6 @@ class HookSpec:
 
     __slots__ = ("arguments", "contexts", "function", "name", "on_error")
 
-    @property
-    def has_timeout(self) -> bool:
-        """Whether a handler may have its own time limit: only worker processes can be killed."""
-        return "." not in self.name
-
     def __init__(
         self,
         name: str,
@@ -42,6 +37,11 @@ class HookSpec:
         self.arguments = arguments
         self.on_error = on_error
         self.contexts = contexts
+
+    @property
+    def has_timeout(self) -> bool:
+        """Whether a handler may have its own time limit: only worker processes can be killed."""
+        return "." not in self.name
 
 
 _SUBMIT = ("reject", "accept")

@@ -87,7 +87,7 @@ def problems(path: Path | None = None) -> list[str]:
         _, files = of_config(path)
     except (ConfigError, LoadError) as error:
         return error.findings
-    return [reason for reason in map(loader.unfit, loader.names(files)) if reason is not None]
+    return [reason for reason in map(loader.unfit, loader.files_of(files)) if reason is not None]
 
 
 def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
@@ -239,7 +239,7 @@ def watched(path: Path, config: Config, sources: Iterable[Source] = ()) -> list[
         config: its content.
         sources: its sources; the files of packages are known only after they are imported.
     """
-    return list(dict.fromkeys([str(path), *loader.names(sources), *module_files(config.hooks.modules)]))
+    return list(dict.fromkeys([str(path), *loader.files_of(sources), *module_files(config.hooks.modules)]))
 
 
 def module_files(packages: Iterable[str]) -> list[str]:

@@ -20,6 +20,8 @@
 
 /* Jobs per message, so that packing it and applying its answer hold the locks for less than a millisecond. */
 #define BATCH 500
+/* Jobs per message while it is not known which members handlers read: the worker asks for the record of each. */
+#define FIRST_BATCH 10
 /* How many seconds before they are used all values are calculated; at most half of the period. */
 #define AHEAD 10
 /* How often, in milliseconds, the thread checks whether slurmctld ends while it waits for the first worker. */
@@ -43,6 +45,7 @@ static struct timespec due; /* when to calculate all values; 0: after they have 
 /* The members of jobs that batches have: job_id, and those that handlers read, as workers have answered. */
 static uint32_t members[MOST_MEMBERS];
 static uint32_t member_count;
+static bool members_known; /* the last batch needed no others */
 
 /* Jobs whose values are calculated by one message. */
 struct batch {
@@ -167,6 +170,7 @@ static bool calculate(struct batch *batch, const char *whom)
     else
         apply_batch(batch, values);
     if (!wrong && used && !batch->job) {
+        members_known = used_count == member_count;
         memcpy(members, used, used_count * sizeof(*members));
         member_count = used_count;
     }
@@ -234,10 +238,10 @@ static void calculate_all(void)
         error("slurmhooks: priority: memory is short: all jobs keep the site factor that they have");
         return;
     }
-    for (uint32_t start = 0; start < jobs.count && !is_stopping(); start += BATCH) {
-        uint32_t left = jobs.count - start;
-        batch = (struct batch){
-            .event = {.unasked = true}, .job_ids = jobs.ids + start, .count = left < BATCH ? left : BATCH};
+    for (uint32_t start = 0; start < jobs.count && !is_stopping(); start += batch.count) {
+        uint32_t left = jobs.count - start, most = members_known ? BATCH : FIRST_BATCH;
+        batch =
+            (struct batch){.event = {.unasked = true}, .job_ids = jobs.ids + start, .count = left < most ? left : most};
         snprintf(whom, sizeof(whom), "%u jobs from JobId=%u on", left, jobs.ids[start]);
         if (!calculate(&batch, whom))
             break; /* one report is enough */

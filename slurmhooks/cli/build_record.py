@@ -109,16 +109,16 @@ def files_of(folder: Path) -> set[str]:
 
 def misfits(record: BuildRecord) -> list[str]:
     """Return why a build does not work on this machine, one line each."""
-    found = [
+    findings = [
         f"the plugins are built for Slurm {record.slurm}, {program} is {version}: slurmhooks build again"
         for program, version in slurm.installed_versions()
         if str(version) != record.slurm
     ]
     other = other_version(record)
-    found += [] if other is None else [other]
+    findings += [] if other is None else [other]
     if not Path(record.python.libpython).exists():
-        found.append(f"{record.python.libpython} is not there any more: slurmhooks build again")
-    return found
+        findings.append(f"{record.python.libpython} is not there any more: slurmhooks build again")
+    return findings
 
 
 def plugins_of(record: BuildRecord) -> list[str]:

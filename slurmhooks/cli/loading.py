@@ -117,7 +117,7 @@ class Loaded:
 
             sources = [*job_submit.sources(read, path), *sources]
         if os.getuid() == 0:
-            left = not_roots([str(path), *loader.names(sources)])
+            left = not_roots([str(path), *loader.files_of(sources)])
             self.disabled += left
             if left:
                 return
@@ -167,7 +167,7 @@ class Loaded:
         if read is not None:
             self._watch_config(path, read, sources)
             files = _files(path, read, sources)
-        self.line_files.append([*files, *((name, "r") for name in loader.names(sources))])
+        self.line_files.append([*files, *((name, "r") for name in loader.files_of(sources))])
         self.watched += [handler.path for handler in registry.all_handlers()]
         limits = () if read is None else _log_words(read)
         self.lines.append(Line(args, sources, rest, registry, words, limits))

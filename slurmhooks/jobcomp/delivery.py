@@ -55,7 +55,7 @@ class Delivery:
         if failure is not None or lane not in self._settled:
             self._settled.add(lane)
             self._settle(list(self._own(lane, lanes)), failure)
-        record, wait = _next(self._own(lane, lanes), time.time())
+        record, wait = _next(self._own(lane, lanes), time.time(), self._section.backoff_limit)
         if record is None:
             return wait
         self._deliver(record)
@@ -156,7 +156,7 @@ def _what(record: Record) -> str:
     return f"{record.frame.hook} record {record.frame.id} of JobId={record.frame.job_id}"
 
 
-def _next(records: Iterable[Record], now: float) -> tuple[Record | None, float]:
+def _next(records: Iterable[Record], now: float, longest: float) -> tuple[Record | None, float]:
     """Return the first record that is due and not behind another one of its job; and else, how long there is none."""
     waiting: set[int] = set()
     wait = IDLE
@@ -164,7 +164,8 @@ def _next(records: Iterable[Record], now: float) -> tuple[Record | None, float]:
         job_id = record.frame.job_id
         if job_id in waiting:
             continue
-        if record.due <= now:
+        # No pause is longer: then the clock was set back.
+        if record.due <= now or record.due > now + longest:
             return record, 0.0
         wait = min(wait, record.due - now)
         if job_id:  # a build that cannot read it does not know what belongs together

@@ -73,9 +73,9 @@ def copy_opened_file(
         raise StagingError(f"{shown[1]!r}: a folder, which is not replaced by the file {shown[0]!r}") from error
 
 
-def _is(name: str, parent: int, known: Identity) -> bool:
+def _is(name: str, parent: int, expected: Identity) -> bool:
     try:
-        return folders.identity(os.stat(name, dir_fd=parent, follow_symlinks=False)) == known
+        return folders.identity(os.stat(name, dir_fd=parent, follow_symlinks=False)) == expected
     except FileNotFoundError:
         return False
 

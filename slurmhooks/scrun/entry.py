@@ -47,24 +47,24 @@ def _caller(address: int) -> Ask:
     return ask
 
 
-def stage_in(address: int, known: int) -> Answer:
+def stage_in(address: int, has_manifest: int) -> Answer:
     """Run the handlers of slurm_scrun_stage_in().
 
     Args:
         address: address of the container.
-        known: whether there is a hook manifest.
+        has_manifest: there is a hook manifest.
     """
-    return _event("stage_in", address, bool(known))
+    return _event("stage_in", address, bool(has_manifest))
 
 
-def stage_out(address: int, known: int) -> Answer:
+def stage_out(address: int, has_manifest: int) -> Answer:
     """Run the handlers of slurm_scrun_stage_out().
 
     Args:
         address: address of the container.
-        known: whether there is a hook manifest.
+        has_manifest: there is a hook manifest.
     """
-    return _event("stage_out", address, bool(known))
+    return _event("stage_out", address, bool(has_manifest))
 
 
 def script() -> Answer:
@@ -89,12 +89,12 @@ def _bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
-def _event(name: str, address: int, known: bool) -> Answer:
-    return dispatch.answer(f"scrun {name}", lambda: _run(name, address, known), FAILED)
+def _event(name: str, address: int, has_manifest: bool) -> Answer:
+    return dispatch.answer(f"scrun {name}", lambda: _run(name, address, has_manifest), FAILED)
 
 
-def _run(name: str, address: int, known: bool) -> Answer:
-    registry = _load(known)
+def _run(name: str, address: int, has_manifest: bool) -> Answer:
+    registry = _load(has_manifest)
     if registry is None:
         return FAILED, None, 0
     handlers = registry.handlers(f"scrun.{name}")
@@ -133,13 +133,13 @@ def _report_leftovers(values: dict[str, str]) -> None:
         log.user(f"slurmhooks: stage_out of container {name} failed; the data in {bundle!r} was not staged out")
 
 
-def _load(known: bool) -> Registry | None:
+def _load(has_manifest: bool) -> Registry | None:
     """Load the hooks at the first call; return None if that fails, and log the findings.
 
     Args:
-        known: whether there is a hook manifest, which names the files.
+        has_manifest: there is a hook manifest, which names the files.
     """
     global _registry
     if _registry is None:
-        _registry = embedded.load("scrun", known)
+        _registry = embedded.load("scrun", has_manifest)
     return _registry

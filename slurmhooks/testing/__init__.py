@@ -17,9 +17,8 @@ A handler is a plain function, so a test may also import the file and call the h
 """
 
 from slurmhooks.testing.cli_filter import FakeOptions
-from slurmhooks.testing.job_submit import (
-    FakeJob,
-    FakeRecord,
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord
+from slurmhooks.testing.job_tables import (
     FakeTable,
     fake_associations,
     fake_jobs,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.job_submit import model
-from slurmhooks.job_submit.binding import bind, conditions_of
-from slurmhooks.job_submit.fields import COUNTERS, KEYS
+from slurmhooks.job_submit.binding import bind
+from slurmhooks.job_submit.fields import COUNTERS
 from slurmhooks.job_submit.flag_rows import Bit, Enumerated
 from slurmhooks.job_submit.model import VIEWS
 from slurmhooks.job_submit.number_rows import Plain, Real, Time
@@ -33,9 +33,8 @@ from slurmhooks.values import NO_VAL, text_to_c
 from slurmhooks.wire.message import pack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from slurmhooks.job_submit.rows import Condition
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Table
 
@@ -105,7 +104,7 @@ class FakeJob(model.Job):
         """Set the fields; see the class."""
         super().__init__(new_struct(type(self)))
         self._set(_given=frozenset(fields))
-        _fill(self, {"user_id": 1000, "group_id": 1000, **fields})
+        fill(self, {"user_id": 1000, "group_id": 1000, **fields})
 
 
 def request_of(job: FakeJob, hook: str) -> FakeStruct:
@@ -169,136 +168,7 @@ class FakeRecord(model.Record):
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
         """Set the fields; see the class."""
         super().__init__(new_struct(type(self)))
-        _fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
-
-
-class FakeTable(model.Table[Any, Any]):
-    """A table of slurmctld without slurmctld, such as ``partitions``; the functions below make them."""
-
-    __slots__ = ("_kind", "structs")
-
-    def __init__(self, kind: type[model.View], structs: Mapping[Any, Any]) -> None:
-        """Make a table of structs.
-
-        Args:
-            kind: class of the views, bound to a release.
-            structs: the structs by key: a name or a job id.
-        """
-        self._kind = kind
-        self.structs = structs
-        super().__init__(self._find_one, self._find_all, self._find_some)
-
-    def _find_one(self, key: Any) -> model.View | None:
-        if isinstance(key, str) and key.isdecimal() and _table_of(self._kind) in KEYS:
-            key = int(key)
-        return self._kind(self.structs[key]) if key in self.structs else None
-
-    def _find_some(self, fields: dict[str, Any]) -> list[model.View]:
-        view: Any = self._kind
-        conditions = conditions_of(view, tables_of(view._release)[_table_of(self._kind)], fields)
-        return [self._kind(struct) for struct in self.structs.values() if fulfils(struct, conditions)]
-
-    def _find_all(self) -> dict[Any, model.View]:
-        return {key: self._kind(struct) for key, struct in self.structs.items()}
-
-    def packed(self, key: Any, conditions: Mapping[str, Condition] = {}) -> list[bytes]:
-        """Return structs as slurmctld sends them: that of a key, or without a key all that fulfil conditions."""
-        if key is None:
-            return [struct.data for struct in self.structs.values() if fulfils(struct, conditions)]
-        return [self.structs[key].data] if key in self.structs else []
-
-
-def fake_partitions(partitions: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``partitions``.
-
-    Args:
-        partitions: the fields of each partition, by its name: ``{"debug": {"max_time": 60}}``.
-        release: release of Slurm; decides which fields exist.
-    """
-    return _table(model.Partition, partitions, release)
-
-
-def fake_reservations(reservations: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``reservations``.
-
-    Args:
-        reservations: the fields of each reservation, by its name.
-        release: release of Slurm; decides which fields exist.
-    """
-    return _table(model.Reservation, reservations, release)
-
-
-def fake_jobs(jobs: Iterable[FakeRecord], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``jobs``.
-
-    Args:
-        jobs: the records, with different ``job_id``.
-        release: release of Slurm; decides which fields exist.
-    """
-    return FakeTable(bound_to(model.Record, release), {job.job_id: job._struct for job in jobs})
-
-
-def fake_nodes(nodes: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``nodes``.
-
-    Args:
-        nodes: the fields of each node, by its name: ``{"n1": {"cpus": 64, "partitions": ["debug"]}}``.
-        release: release of Slurm; decides which fields exist.
-    """
-    return _table(model.Node, nodes, release)
-
-
-def fake_licenses(licenses: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``licenses``.
-
-    Args:
-        licenses: the fields of each license, by its name.
-        release: release of Slurm; decides which fields exist.
-    """
-    return _table(model.License, licenses, release)
-
-
-def fake_qos(qos: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``qos``.
-
-    Args:
-        qos: the fields of each QOS, by its name.
-        release: release of Slurm; decides which fields exist.
-    """
-    return _table(model.Qos, qos, release)
-
-
-def fake_associations(associations: Iterable[Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Make a table ``associations``.
-
-    Args:
-        associations: the fields of each association; without an ``id`` they are numbered from 1.
-        release: release of Slurm; decides which fields exist.
-    """
-    numbered = [{"id": number, **fields} for number, fields in enumerate(associations, 1)]
-    return _table(model.Association, {fields["id"]: fields for fields in numbered}, release)
-
-
-MAKERS: dict[str, Callable[..., FakeTable]] = {
-    "partitions": fake_partitions,
-    "reservations": fake_reservations,
-    "jobs": fake_jobs,
-    "nodes": fake_nodes,
-    "licenses": fake_licenses,
-    "qos": fake_qos,
-    "associations": fake_associations,
-}
-"""The functions that make the tables, by the names of handlers' arguments."""
-
-
-def _table(kind: type[model.View], records: Mapping[Any, Mapping[str, object]], release: str) -> FakeTable:
-    bound = bound_to(kind, release)
-    field = KEYS.get(_table_of(bound), "name")
-    structs = {}
-    for key, fields in records.items():
-        structs[key] = new_struct(bound)
-        _fill(bound(structs[key]), {field: key, **fields})
-    return FakeTable(bound, structs)
+        fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
 
 
 _classes: dict[tuple[object, str], Any] = {}
@@ -338,21 +208,12 @@ def _reader_of(name: str) -> Callable[[Any], Any]:
 
 def new_struct(kind: type[model.View]) -> FakeStruct:
     """Return a struct for a class of views, in which all members are unset."""
-    return FakeStruct(tables_of(kind._release)[_table_of(kind)], kind)
+    return FakeStruct(tables_of(kind._release)[table_name(kind)], kind)
 
 
-def _table_of(kind: type[model.View]) -> str:
-    """Return the name of a class of views in messages."""
+def table_name(kind: type[model.View]) -> str:
+    """Return the name in messages of the struct of a class of views."""
     return next(name for name, view_class in VIEWS.items() if issubclass(kind, view_class))
-
-
-def fulfils(struct: FakeStruct, conditions: Mapping[str, Condition]) -> bool:
-    """Tell whether a struct fulfils conditions, as native/slurmctld/queries.c does."""
-    for member, condition in conditions.items():
-        raw: Any = struct.raw(member)
-        if raw != condition if isinstance(condition, bytes) else ((raw or 0) & condition[1]) != condition[0]:
-            return False
-    return True
 
 
 def _unset(row: Field[Any]) -> Raw:
@@ -368,7 +229,7 @@ def _unset(row: Field[Any]) -> Raw:
     return NO_VAL[row.bits or 32]
 
 
-def _fill(view: model.View, fields: Mapping[str, object]) -> None:
+def fill(view: model.View, fields: Mapping[str, object]) -> None:
     """Set fields of a stand-in, read-only ones, too."""
     struct, fields_by_name = view._struct, rows(type(view))
     assert isinstance(struct, FakeStruct)

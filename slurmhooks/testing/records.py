@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slurmhooks.registry import Registry
-    from slurmhooks.testing.job_submit import FakeTable
+    from slurmhooks.testing.job_tables import FakeTable
     from slurmhooks.wire.tables import Tables
 
 HOOKS = (*priority.HOOKS, *prep.HOOKS)

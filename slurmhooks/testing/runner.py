@@ -21,7 +21,8 @@ from slurmhooks.testing import scrun as scrun_side
 from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.cli_filter import FakeOptions
-from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable, fields_of
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of
+from slurmhooks.testing.job_tables import FakeTable
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.slurmctld import submit
 from slurmhooks.testing.spank import FakeSpank

@@ -9,16 +9,8 @@ from slurmhooks.dispatch import Outcome
 from slurmhooks.job_submit.fields import LISTS
 from slurmhooks.job_submit.service import HOOKS, Service
 from slurmhooks.job_submit.source import Facts, Views
-from slurmhooks.testing.job_submit import (
-    MAKERS,
-    FakeJob,
-    FakeRecord,
-    FakeTable,
-    fields_of,
-    release_of_view,
-    request_of,
-    struct_of,
-)
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view, request_of, struct_of
+from slurmhooks.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_number, read_text
 from slurmhooks.worker.service import Settings

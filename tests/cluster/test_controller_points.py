@@ -27,7 +27,7 @@ def points(record):
 
 @hook.job_modify
 def show(job, record):
-    log.user("site factor %s", record.site_factor)
+    log.info("site factor %s", record.site_factor)
 """
 PREP = """
 import time
@@ -108,9 +108,13 @@ def test_priority(site: Site) -> None:
     assert re.search(r"error \w{8}: priority handler points:points .* raised ZeroDivisionError", log)
     site.cluster.put(PRIORITY.format(base=-70), f"{HOOKS_D}/points.py")
     site.cluster.restart()
+
     # Only job_modify's record shows a factor before Slurm computes priorities again.
-    update = ("scontrol", "update", f"jobid={job}", "comment=x")
-    site.cluster.wait(lambda: "site factor -65" in site.cluster.user("alice", *update).stderr, what="new site factor")
+    def is_new() -> bool:
+        site.cluster.user("alice", "scontrol", "update", f"jobid={job}", "comment=x", check=True)
+        return "site factor -65" in site.cluster.log()
+
+    site.cluster.wait(is_new, what="new site factor")
 
 
 def test_a_prolog_lets_jobs_start(site: Site) -> None:

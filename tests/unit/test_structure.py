@@ -148,6 +148,19 @@ def test_c_calls_entry_modules_only() -> None:
     assert called == ENTRIES
 
 
+def test_no_private_names_are_imported() -> None:
+    """What begins with an underscore is used in its own module only."""
+    wrong = [
+        f"{name} imports {statement.module}.{alias.name}"
+        for name, path in modules().items()
+        for statement in statements(parsed(path))
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("slurmhooks")
+        for alias in statement.names
+        if alias.name.startswith("_") and not alias.name.startswith("__")
+    ]
+    assert wrong == []
+
+
 def test_slurmctld_runs_no_python() -> None:
     """The plugins of slurmctld do not use the C API of CPython."""
     folders = ("slurmctld", "job_submit", "jobcomp", "site_factor", "prep", "wire")

@@ -44,27 +44,27 @@ def always(field: str, value: Any) -> Setter:
     return value_of(field, lambda _: value)
 
 
-def names_of(field: str, known: Mapping[str, Any]) -> Setter:
+def names_of(field: str, values: Mapping[str, Any]) -> Setter:
     """Return a setter that combines flags, given by names with commas between."""
 
     def set_field(fields: Fields, text: str) -> None:
         flags = 0
         for word in text.split(","):
-            if word.strip().upper() not in known:
-                raise SbatchError(f"{word!r} is none of {', '.join(sorted(known))}")
-            flags |= int(known[word.strip().upper()])
+            if word.strip().upper() not in values:
+                raise SbatchError(f"{word!r} is none of {', '.join(sorted(values))}")
+            flags |= int(values[word.strip().upper()])
         fields[field] = flags
 
     return set_field
 
 
-def one_of(field: str, known: Mapping[str, Any]) -> Setter:
+def one_of(field: str, values: Mapping[str, Any]) -> Setter:
     """Return a setter that stores the value of one of several words."""
 
     def set_field(fields: Fields, text: str) -> None:
-        if text.lower() not in known:
-            raise SbatchError(f"{text!r} is none of {', '.join(sorted(word for word in known if word))}")
-        fields[field] = known[text.lower()]
+        if text.lower() not in values:
+            raise SbatchError(f"{text!r} is none of {', '.join(sorted(word for word in values if word))}")
+        fields[field] = values[text.lower()]
 
     return set_field
 

@@ -17,7 +17,7 @@ Call = Callable[..., Result]
 
 
 def test_no_handlers(site: Site) -> None:
-    """A site without handlers is told so, and what it may have meant otherwise."""
+    """A site without handlers gets a note on globs that match no file."""
     result = site.check()
     assert result.exit_code == 0, result.output
     assert "no handlers" in result.output
@@ -25,7 +25,7 @@ def test_no_handlers(site: Site) -> None:
 
 
 def test_no_configuration(site: Site) -> None:
-    """A slurmhooks.toml that is not there is a note, once."""
+    """A missing slurmhooks.toml is noted once."""
     (site.etc / "slurmhooks.toml").unlink()
     result = site.check()
     assert result.exit_code == 0, result.output
@@ -100,7 +100,7 @@ def test_a_required_handler_is_missing(site: Site) -> None:
 
 @pytest.mark.parametrize("callback", COSTLY_CALLBACKS)
 def test_a_callback_that_the_plugin_leaves_out(site: Site, callback: str) -> None:
-    """After a handler is added whose callback costs, check says what to run, and after that it is content."""
+    """A new handler of a costly callback is a finding until compile has run."""
     site.compile()
     path = site.file(f"@hook.spank.{callback}\ndef late(spank): pass\n")
     result = site.check()
@@ -159,7 +159,7 @@ def test_files_that_users_cannot_read(site: Site) -> None:
 
 @pytest.mark.parametrize(("words", "told"), [(62, 0), (63, 1)])
 def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int) -> None:
-    """The stub ignores a manifest with such a line, so both commands say why Python starts everywhere."""
+    """A line with too many arguments for a manifest is noted by check and compile."""
     site.file("", "a.py")
     site.plugstack(f"required spank_python.so hooks.d/a.py {' '.join(['x'] * words)}")
     for output in (site.check().output, site.compile().output):
@@ -208,7 +208,7 @@ def test_a_file_without_a_handler(site: Site) -> None:
 
 
 def test_nothing_in_the_output_acts_on_a_terminal(site: Site) -> None:
-    """Names of files may hold anything, and rich's marks mean nothing in them."""
+    """Names of files may contain anything, and rich does not interpret them."""
     site.file(SUBMIT, "a[red]\x1b[2J\n.py")
     result = site.check()
     assert result.exit_code == 0, result.output
@@ -243,7 +243,7 @@ def test_hook_files_alone(tmp_path: Path, run: Call, monkeypatch: pytest.MonkeyP
 
 
 def test_json(site: Site) -> None:
-    """A program reads the same as a person: handlers, options, notes, the manifest, and the findings."""
+    """The JSON output has everything that people see."""
     site.file(SUBMIT + 'hook.spank.option("x", "X", usage="what")\n')
     report = json.loads(site.check("--json").stdout)
     assert [row["handler"] for row in report["handlers"]] == ["a:submit"]

@@ -178,6 +178,18 @@ def test_pauses_double(folder: SpoolFolder, clock: Clock) -> None:
     assert (letter["job_id"], letter["tries"], list(letter["reasons"])) == (1, 4, ["site:handler"])
 
 
+def test_a_clock_that_is_set_back(folder: SpoolFolder, clock: Clock) -> None:
+    """No record waits longer than the longest pause."""
+    taker = Taker()
+    taker.does = lambda record, event: fail(record, event) if len(taker.events) == 1 else None
+    folder.append(1)
+    made = delivery(folder, handler(taker), backoff=1.0, backoff_limit=3.0)
+    all_turns(made)
+    clock.now -= 86400.0
+    assert all_turns(made) == IDLE
+    assert len(taker.events) == 2
+
+
 def test_attempts_are_counted_across_processes(folder: SpoolFolder, clock: Clock) -> None:
     """A worker that has just started goes on where the last one was, pause and handlers included."""
     steady, shaky = Taker(), Taker()

@@ -13,7 +13,8 @@ from slurmhooks.errors import LoadError, Reject, StaleHandleError
 from slurmhooks.log import ERROR, INFO
 from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_submit import Options
-from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord
+from slurmhooks.testing.job_tables import fake_jobs, fake_partitions, fake_reservations
 
 END = "function slurm_job_modify() return slurm.SUCCESS end\nreturn slurm.SUCCESS\n"
 Load = Callable[..., "Loaded"]

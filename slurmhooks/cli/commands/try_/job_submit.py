@@ -19,7 +19,8 @@ from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
 from slurmhooks.cli.findings import shown
 from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run, sbatch
-from slurmhooks.testing.job_submit import MAKERS, RELEASE, FakeTable, missing_fields
+from slurmhooks.testing.job_submit import RELEASE, missing_fields
+from slurmhooks.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.values import UNLIMITED
 
 ENVIRONMENTS = ("environment", "spank_job_env")
@@ -133,8 +134,8 @@ class Request:
         return result, {name: _pair(before, name, value) for name, value in result.changes.items()}
 
     def _job(self) -> FakeJob:
-        made: FakeJob = self._fake(FakeJob, self.fields)
-        return made
+        job: FakeJob = self._fake(FakeJob, self.fields)
+        return job
 
     def _table(self, name: str, values: Any) -> FakeTable:
         if name not in MAKERS:

@@ -52,7 +52,7 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
             trusted.guard(slurm_conf.slurm_user())
         read, sources = site.of_config(path)
         sources = [*(_lua(read, path) if scripts else ()), *sources]
-        if os.getuid() == 0 and (refused := loading.not_roots([str(path), *loader.names(sources)])):
+        if os.getuid() == 0 and (refused := loading.not_roots([str(path), *loader.files_of(sources)])):
             raise Findings(refused)
         return loader.load(sources)
     except (ConfigError, LoadError) as error:

@@ -178,6 +178,14 @@ def guarded(
         return bug(what, error, failed)
 
 
+def answer(what: str, function: Callable[[], tuple[int, bytes | None, int]], failed: int) -> tuple[int, None, int]:
+    """Run the body of an entry point as :func:`guarded` does, and show its text to the user: Slurm itself does not."""
+    code, text, _ = guarded(what, function, failed)
+    if text is not None:
+        log.user(text.decode())
+    return code, None, 0
+
+
 def bug(what: str, error: BaseException, failed: int) -> tuple[int, bytes, int]:
     """Return the result of an entry point whose body raised: the failure, and a line for the user."""
     return failed, report_bug(what, error)[0].encode(), 0

@@ -53,13 +53,6 @@ def attach(native: Native, user: int) -> None:
     log.attach(sink, to_user, record)
 
 
-def told(answer: Answer) -> Answer:
-    """Show the user the text of an answer, which Slurm does not."""
-    if answer[1] is not None:
-        log.user(answer[1].decode())
-    return answer[0], None, 0
-
-
 def load(point: str, known: bool, read: Callable[[str, Sequence[str]], list[Handler]] | None = None) -> Registry | None:
     """Load the handlers of a plugin point that has no line of plugstack.conf; None if that fails, with all in the log.
 

@@ -32,7 +32,7 @@ def end(record, event):
     # The values stay: those of the first job, when the last one has ended.
     note(id=event.id, name=event.name, attempt=event.attempt, job=record.job_id, user=record.user_name,
          job_name=record.name, state=record.job_state.name, exit=record.exit_code, nodes=record.nodes,
-         tres=record.tres_fmt_alloc_str, partition=record.partition, comment=record.comment, script=record.script,
+         tres=record.tres_fmt_alloc_str, partition=record.partition, comment=record.comment, script=record.script, line=record.submit_line,
          times=[record.submit_time, record.start_time, record.end_time],
          first=kept[0].name)
 """
@@ -102,7 +102,7 @@ def test_each_end_is_delivered(site: Cluster) -> None:
     """Each job's end comes once, with what slurmctld knew of the job; what a handler keeps of it stays."""
     ids = [
         job(site, "--job-name=first", "--comment=c", wrap="exit 3"),
-        job(site, "--job-name=second", "-n2", f"--comment={LONG}"),
+        job(site, "--job-name=second", "-n2", wrap=f"true {LONG}"),
     ]
     site.wait(lambda: len(delivered(site)) >= 2, what="delivery")
     found = delivered(site)
@@ -121,7 +121,7 @@ def test_each_end_is_delivered(site: Cluster) -> None:
     assert "cpu=2" in second["tres"]
     assert second["nodes"].startswith("n")
     assert "exit 3" in first["script"]
-    assert second["comment"] == LONG
+    assert LONG in second["line"]
     assert first["times"] == sorted(first["times"])
     assert second["first"] == found[0]["job_name"]
 

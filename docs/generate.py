@@ -14,11 +14,13 @@ from typing import Any
 import click
 
 from slurmhooks import cli, config, scrun, testing
-from slurmhooks.hook_specs import CONTEXTS, HOOKS, HookSpec
+from slurmhooks.cli_filter.fields import FIELDS
+from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS, HookSpec
 from slurmhooks.job_submit import constants, fields, flag_rows, model, number_rows, rows, strings
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank import model as spank_model
+from slurmhooks.testing.option_names import NAMES
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 
@@ -58,6 +60,7 @@ def pages() -> dict[str, str]:
         "hooks": hooks_page(),
         "spank-items": spank_page(),
         "spank-releases": spank_releases_page(),
+        "options": options_page(),
         "job-fields": fields_page(),
         "constants": constants_page(),
         "configuration": configuration_page(),
@@ -94,13 +97,17 @@ def page(*parts: str) -> str:
 def hooks_page() -> str:
     """Return the page of all hooks."""
     plain = [spec for spec in HOOKS.values() if not spec.contexts]
-    spank = [spec for spec in HOOKS.values() if spec.contexts]
+    spank = [spec for spec in HOOKS.values() if spec.name.startswith("spank.")]
+    filters = [spec for spec in HOOKS.values() if spec.name.startswith("cli_filter.")]
     on_error = "The first value of `on_error` is the default."
     return page(
         "# Hooks\n",
         f"A handler takes any subset of a hook's arguments, by their names.\n{on_error}\n",
         "## slurmctld's plugins and scrun\n",
         table(("decorator", "Slurm's function", "arguments", "`on_error`"), map(_hook, plain)),
+        "## cli_filter\n",
+        f"`contexts=` chooses among the commands: {code(COMMANDS)}.\n",
+        table(("decorator", "Slurm's function", "arguments", "`on_error`"), map(_hook, filters)),
         "## SPANK\n",
         "Each takes the argument `spank`, and `contexts=` to choose among the contexts in the table.\n",
         table(
@@ -126,6 +133,33 @@ def _hook(spec: HookSpec) -> list[str]:
         code(spec.arguments, "none"),
         " or ".join(f'`"{word}"`' for word in spec.on_error),
     ]
+
+
+# cli_filter
+
+
+def options_page() -> str:
+    """Return the page of what a cli_filter handler can read and write."""
+    everywhere = sorted(set.intersection(*(set(names) for names in NAMES.values())))
+    return page(
+        "# Options of commands\n",
+        "## Properties of `options`\n",
+        "They have the names of job_submit's `job`; `None` is an option that is not given.\n",
+        table(
+            ("name", "type", "unit", "option", "what"),
+            ([f"`{it.name}`", f"`{it.kind}`", it.unit, f"`--{it.option}`", it.text] for it in FIELDS.values()),
+        ),
+        "## Long options\n",
+        '`options["name"]` reads and sets any option of the command, as text.\n'
+        "Which options exist depends on the release of Slurm; these are those of 22.05, 24.11 and 26.05.\n",
+        table(
+            ("command", "options"),
+            [
+                ["all", code(everywhere)],
+                *([f"also {name}", code(it for it in own if it not in everywhere)] for name, own in NAMES.items()),
+            ],
+        ),
+    )
 
 
 # SPANK
@@ -418,6 +452,9 @@ def python_page() -> str:
         _rst(
             "automodule:: slurmhooks.job_submit.strings", *_members("slurmhooks.job_submit.strings", *strings.__all__)
         ),
+        "## slurmhooks.cli_filter\n",
+        "`options`; its properties stand in [](options.md).\n",
+        _rst("autoclass:: slurmhooks.cli_filter.model.Options\n   :members: given, argv, script, spank"),
         "## slurmhooks.jobcomp\n",
         _rst("autoclass:: slurmhooks.jobcomp.event.Event"),
         "## slurmhooks.scrun\n",

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 ENCODINGS = ("encodings", "encodings.aliases", "encodings.utf_8")
 """Modules that CPython imports when it starts; it has frozen the others itself."""
-FOLDERS = (".", "spank", "scrun", "lua")
+FOLDERS = (".", "spank", "cli_filter", "scrun", "lua")
 """The packages of slurmhooks that an embedded interpreter imports."""
 WITHOUT_DOCSTRINGS = 2
 """For ``compile()``: without docstrings and assertions."""

@@ -195,6 +195,14 @@ class Scrun(Section):
     )
 
 
+class CliFilter(Section):
+    """``[cli_filter]``: for sbatch, salloc, srun and scrontab."""
+
+    lua: str | None = Field(
+        default=None, min_length=1, description="a cli_filter.lua to run beside the hook files; relative to this file"
+    )
+
+
 class Lua(Section):
     """``[lua]``: for Lua scripts."""
 
@@ -226,6 +234,7 @@ class Config(Section):
     priority: Priority = Priority()
     prep: Prep = Prep()
     spank: Spank = Spank()
+    cli_filter: CliFilter = CliFilter()
     scrun: Scrun = Scrun()
     lua: Lua = Lua()
     log: Log = Log()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Handler = TypeVar("Handler", bound="Callable[..., None]")
     OnError = Literal["reject", "accept", "fail", "ignore"]
-    Context = Literal["local", "remote", "allocator", "slurmd", "job_script"]
+    Context = Literal["local", "remote", "allocator", "slurmd", "job_script", "salloc", "sbatch", "srun", "scrontab"]
 
 MARKS = "__slurmhooks__"
 """Name of the function attribute that holds the marks."""
@@ -159,9 +159,9 @@ class Decorator:
                 "fail" (default) or "ignore" for SPANK and scrun.
             contexts: SPANK only: any of "local", "remote", "allocator", "slurmd", "job_script"; by default, all in
                 which Slurm makes the call.
-            timeout: job_submit and job_modify only: seconds that the handler may take. ``[job_submit] timeout`` limits
-                all handlers together in any case. A handler that exceeds its limit is killed with its worker process,
-                which counts as a bug in it.
+            timeout: hooks of slurmctld only, such as job_submit: seconds that the handler may take. ``timeout`` of the
+                configuration limits all handlers of a hook together in any case. A handler that exceeds its limit is
+                killed with its worker process, which counts as a bug in it.
 
         Raises:
             TypeError: an argument has the wrong type. (Invalid values are reported when the file is loaded, all at

@@ -45,7 +45,7 @@ class PriorityHook(Decorator):
     __slots__ = ()
 
     def __init__(self) -> None:
-        """Make the decorator."""
+        """Create the decorator."""
         super().__init__("priority")
 
     if TYPE_CHECKING:
@@ -179,6 +179,22 @@ class SpankHooks:
         return option
 
 
+class CliFilterHooks:
+    """``hook.cli_filter``: what sbatch, salloc, srun and scrontab call before and after a submission."""
+
+    def __init__(self) -> None:
+        """Make the decorators."""
+        self.setup_defaults = Decorator("cli_filter.setup_defaults")
+        self.pre_submit = Decorator("cli_filter.pre_submit")
+        self.post_submit = Decorator("cli_filter.post_submit")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            """Explain a hook that does not exist."""
+            raise _unknown(self, name, "hook.cli_filter")
+
+
 class ScrunHooks:
     """``hook.scrun``: the staging functions of scrun.lua(5)."""
 
@@ -207,6 +223,7 @@ class Hooks:
         self.controller_prolog = Decorator("controller_prolog")
         self.controller_epilog = Decorator("controller_epilog")
         self.spank = SpankHooks()
+        self.cli_filter = CliFilterHooks()
         self.scrun = ScrunHooks()
 
     if not TYPE_CHECKING:

@@ -6,6 +6,9 @@ from __future__ import annotations
 CONTEXTS = ("local", "remote", "allocator", "slurmd", "job_script")
 """The results of spank_context(), by Slurm's names; Slurm's number is the index + 1."""
 
+COMMANDS = ("salloc", "sbatch", "srun", "scrontab")
+"""The contexts of cli_filter: the commands, in the order of native/cli_filter/cli_filter_python.c."""
+
 
 class HookSpec:
     """One documented function of Slurm for which handlers can be written.
@@ -14,16 +17,11 @@ class HookSpec:
         name: its name below ``hook``.
         function: Slurm's function.
         arguments: the names of the arguments; a handler takes any subset.
-        contexts: for SPANK, the contexts in which Slurm calls the function.
+        contexts: for SPANK and cli_filter, the contexts in which Slurm calls the function.
         on_error: the values of ``on_error``: the first is the default, the second lets the request pass.
     """
 
     __slots__ = ("arguments", "contexts", "function", "name", "on_error")
-
-    @property
-    def has_timeout(self) -> bool:
-        """Whether a handler may have its own time limit: only worker processes can be killed."""
-        return "." not in self.name
 
     def __init__(
         self,
@@ -39,6 +37,11 @@ class HookSpec:
         self.arguments = arguments
         self.on_error = on_error
         self.contexts = contexts
+
+    @property
+    def has_timeout(self) -> bool:
+        """Whether a handler may have its own time limit: only worker processes can be killed."""
+        return "." not in self.name
 
 
 _SUBMIT = ("reject", "accept")
@@ -73,6 +76,11 @@ HOOKS = {
         HookSpec("spank.exit", "slurm_spank_exit()", ("spank",), _FAIL, _STEP),
         HookSpec("spank.job_epilog", "slurm_spank_job_epilog()", ("spank",), _FAIL, ("job_script",)),
         HookSpec("spank.slurmd_exit", "slurm_spank_slurmd_exit()", ("spank",), _FAIL, ("slurmd",)),
+        HookSpec("cli_filter.setup_defaults", "cli_filter_p_setup_defaults()", ("options", "early"), _FAIL, COMMANDS),
+        HookSpec("cli_filter.pre_submit", "cli_filter_p_pre_submit()", ("options", "offset", "job"), _FAIL, COMMANDS),
+        HookSpec(
+            "cli_filter.post_submit", "cli_filter_p_post_submit()", ("offset", "job_id", "step_id"), _FAIL, COMMANDS
+        ),
         HookSpec("scrun.stage_in", "slurm_scrun_stage_in()", ("container",), _FAIL),
         HookSpec("scrun.stage_out", "slurm_scrun_stage_out()", ("container",), _FAIL),
     )

@@ -88,7 +88,7 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
     return [Source(path=path, name=name) for path, name in files.items()]
 
 
-def names(sources: Iterable[Source]) -> list[str]:
+def files_of(sources: Iterable[Source]) -> list[str]:
     """Return the paths of those sources that are files."""
     return [source.path for source in sources if source.path is not None]
 

@@ -13,10 +13,11 @@ blanks; ``%XX`` represents a special character::
     module NAME                             an installed module to load
     lua VERSION MODULE FILE PATH CPATH      the Lua library for its scripts, see slurmhooks.lua.library
     log LEVEL LIMIT                         as [log] of the configuration
-    call CALLBACK CONTEXTS                  has handlers; bit n of CONTEXTS is spank_context_t n
+    call FUNCTION CONTEXTS                  has handlers; bit n of CONTEXTS is spank_context_t n
     option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
     scrun                                   the next records (source, module, log) are for scrun
     script PATH                             the site's own scrun.lua
+    cli_filter                              likewise, with lua and call; bit n of CONTEXTS is number n of COMMANDS
     end
 
 Device numbers are not recorded: overlays, Btrfs and NFS, common root file systems of nodes, get new ones at each mount.
@@ -25,7 +26,7 @@ Device numbers are not recorded: overlays, Btrfs and NFS, common root file syste
 from __future__ import annotations
 
 from slurmhooks import trusted
-from slurmhooks.hook_specs import CONTEXTS
+from slurmhooks.hook_specs import COMMANDS, CONTEXTS
 from slurmhooks.loader import Source
 from slurmhooks.log import LEVELS, log
 from slurmhooks.paths import has_magic, identity, matches, plain_glob
@@ -87,22 +88,40 @@ class Line:
         self.log = tuple(log)
 
 
-class Scrun:
-    """What scrun needs from the configuration.
+POINTS = ("scrun", "cli_filter")
+"""The plugin points that take their hook files from slurmhooks.toml alone, by their names in the manifest."""
+
+
+class Point:
+    """What one of :data:`POINTS` needs from the configuration.
 
     Attributes:
+        name: of the point.
         sources: the hook files and modules.
         log: level and limit, as words.
-        script: the path of the site's own scrun.lua, or None.
+        script: for scrun, the path of the site's own scrun.lua, or None.
+        registry: the handlers; None for scrun, whose stub calls Python for each function.
+        lua: the Lua library for its scripts, as words; empty if it has none.
     """
 
-    __slots__ = ("log", "script", "sources")
+    __slots__ = ("log", "lua", "name", "registry", "script", "sources")
 
-    def __init__(self, sources: Sequence[Source], log: Sequence[str], script: str | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        sources: Sequence[Source],
+        log: Sequence[str],
+        script: str | None = None,
+        registry: Registry | None = None,
+        lua: Sequence[str] = (),
+    ) -> None:
         """Store the arguments; see the class."""
+        self.name = name
         self.sources = list(sources)
         self.log = tuple(log)
         self.script = script
+        self.registry = registry
+        self.lua = tuple(lua)
 
 
 def default_path() -> str:
@@ -117,7 +136,7 @@ def render(
     watched: Iterable[str],
     slurm_version: int,
     patterns: Iterable[str] = (),
-    scrun: Scrun | None = None,
+    points: Iterable[Point] = (),
 ) -> str:
     """Return the text of a manifest.
 
@@ -126,7 +145,7 @@ def render(
         watched: the files and folders whose change makes the manifest invalid.
         slurm_version: SLURM_VERSION_NUMBER of the installed plugin.
         patterns: absolute names and globs of hook files; the manifest is invalid once they match other files.
-        scrun: None if scrun is to read the configuration.
+        points: a plugin point that is not among them reads the configuration.
     """
     rows = [f"slurmhooks-manifest {FORMAT} {slurm_version:#x}", "# made by 'slurmhooks compile'; safe to delete"]
     rows += list(dict.fromkeys([*map(_watch, sorted(set(watched))), *map(_pattern, sorted(set(patterns)))]))
@@ -135,11 +154,13 @@ def render(
         rows += _sources(line.sources)
         rows += [_row("lua", *line.lua)] if line.lua else []
         rows += [_row("log", *line.log)] if line.log else []
-        rows += [_row("call", name, str(contexts)) for name, contexts in calls(line.registry).items()]
+        rows += _calls(line.registry, "spank")
         rows += [_option(option) for option in line.registry.options]
-    if scrun is not None:
-        rows += ["scrun", *_sources(scrun.sources), _row("log", *scrun.log)]
-        rows += [_row("script", scrun.script)] if scrun.script is not None else []
+    for point in points:
+        rows += [point.name, *_sources(point.sources), _row("log", *point.log)]
+        rows += [_row("script", point.script)] if point.script is not None else []
+        rows += [_row("lua", *point.lua)] if point.lua else []
+        rows += _calls(point.registry, point.name) if point.registry is not None else []
     return "\n".join([*rows, "end", ""])
 
 
@@ -147,12 +168,16 @@ def _sources(sources: Iterable[Source]) -> list[str]:
     return [_row("source", source.path) if source.path else _row("module", source.module or "") for source in sources]
 
 
-def calls(registry: Registry) -> dict[str, int]:
-    """Return the SPANK callbacks that have handlers, each with their contexts as bits."""
+def _calls(registry: Registry, point: str) -> list[str]:
+    return [_row("call", name, str(contexts)) for name, contexts in calls(registry, point).items()]
+
+
+def calls(registry: Registry, point: str = "spank") -> dict[str, int]:
+    """Return the functions of a plugin point that have handlers, each with their contexts as bits."""
     contexts: dict[str, int] = {}
     for handler in registry.all_handlers():
-        point, _, name = handler.spec.name.partition(".")
-        if point == "spank":
+        of, _, name = handler.spec.name.partition(".")
+        if of == point:
             contexts[name] = contexts.get(name, 0) | _bits(handler.contexts)
     return contexts
 
@@ -184,12 +209,13 @@ def never_called(registry: Registry, missing: Iterable[str]) -> list[str]:
     ]
 
 
-def read(args: Sequence[str] | None, path: str | None = None) -> list[list[str]] | None:
-    """Return the records of a line; None if the manifest does not have it.
+def read(args: Sequence[str], path: str | None = None, point: str | None = None) -> list[list[str]] | None:
+    """Return the records of a line or of a plugin point; None if the manifest does not have it.
 
     Args:
-        args: the arguments of the line of plugstack.conf; None for the records of scrun.
+        args: the arguments of the line of plugstack.conf.
         path: path of the manifest; by default the one beside slurm.conf.
+        point: one of :data:`POINTS`, in place of a line.
 
     Raises:
         LoadError: another user could have written the manifest, after C has read it.
@@ -202,8 +228,8 @@ def read(args: Sequence[str] | None, path: str | None = None) -> list[list[str]]
     inside = False
     for row in rows:
         words = [_decode(word) for word in row.split(" ")]
-        if words[0] in ("line", "scrun"):
-            inside = words == ["scrun"] if args is None else words == ["line", *args]
+        if words[0] == "line" or words[0] in POINTS:
+            inside = words == ([point] if point is not None else ["line", *args])
             if inside:
                 records = records or []
         elif inside and records is not None:
@@ -215,7 +241,7 @@ def sources(rows: Sequence[Sequence[str]]) -> list[Source]:
     """Return the sources that the manifest names, and apply its ``log`` record.
 
     Args:
-        rows: the records of a line or of scrun, see :func:`read`.
+        rows: the records of a line or of a plugin point, see :func:`read`.
     """
     for words in rows:
         if words[0] == "log" and len(words) == 3 and words[1] in LEVELS:
@@ -303,8 +329,8 @@ def _option(option: Option) -> str:
 
 
 def _bits(contexts: Iterable[str]) -> int:
-    """Return contexts as bits. Slurm numbers them from 1."""
-    return sum(1 << (CONTEXTS.index(context) + 1) for context in contexts)
+    """Return contexts as bits. Slurm numbers those of SPANK from 1."""
+    return sum(1 << (COMMANDS.index(name) if name in COMMANDS else CONTEXTS.index(name) + 1) for name in contexts)
 
 
 def _row(*words: str) -> str:

@@ -27,6 +27,7 @@ _PLAIN: dict[str, dict[str, type]] = {
     "job_submit": {"reload": bool, "lua": str},
     "spank": {},
     "scrun": {"lua": str},
+    "cli_filter": {"lua": str},
     "log": {"level": str},
 }
 """Keys whose values the model of the configuration accepts if they have this type and are not empty."""
@@ -86,7 +87,7 @@ def problems(path: Path | None = None) -> list[str]:
         _, files = of_config(path)
     except (ConfigError, LoadError) as error:
         return error.findings
-    return [reason for reason in map(loader.unfit, loader.names(files)) if reason is not None]
+    return [reason for reason in map(loader.unfit, loader.files_of(files)) if reason is not None]
 
 
 def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
@@ -118,8 +119,11 @@ def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
     return named, config.hooks.require
 
 
-def scrun_script() -> str | None:
-    """Return the path of the site's own scrun.lua; None if the configuration names none.
+def script_of(point: str) -> str | None:
+    """Return the path of the site's own Lua script for a plugin point; None if the configuration names none.
+
+    Args:
+        point: ``scrun`` or ``cli_filter``: the table of the configuration.
 
     Raises:
         ConfigError: the configuration is invalid, or another user could have written it.
@@ -127,7 +131,7 @@ def scrun_script() -> str | None:
     path = f"{slurm_conf.directory()}/{_CONFIG}"
     _refuse_hidden(path)
     tables = _plain(path)
-    name = read_config(config_path()).scrun.lua if tables is None else tables.get("scrun", {}).get("lua")
+    name = getattr(read_config(config_path()), point).lua if tables is None else tables.get(point, {}).get("lua")
     return None if name is None else name if name.startswith("/") else f"{slurm_conf.directory()}/{name}"
 
 
@@ -235,7 +239,7 @@ def watched(path: Path, config: Config, sources: Iterable[Source] = ()) -> list[
         config: its content.
         sources: its sources; the files of packages are known only after they are imported.
     """
-    return list(dict.fromkeys([str(path), *loader.names(sources), *module_files(config.hooks.modules)]))
+    return list(dict.fromkeys([str(path), *loader.files_of(sources), *module_files(config.hooks.modules)]))
 
 
 def module_files(packages: Iterable[str]) -> list[str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Send a JSON object for each job that has ended to a web service, such as a billing system.
 
-JobCompType=jobcomp/python: slurmctld does not wait. A record is sent again until the service has taken it; by the
-idempotency key the service recognizes one that it has.
+With JobCompType=jobcomp/python slurmctld does not wait. A record is sent again until the service accepts it; the
+idempotency key lets the service recognize repeated records.
 """
 
 import json
@@ -18,13 +18,13 @@ TIMES = ("submit_time", "start_time", "end_time")
 
 @hook.job_end(timeout=30)
 def report(record, event):
-    """Tell the service what the job was and what it used."""
+    """Send the job and its usage to the service."""
     job = {name: getattr(record, name) for name in (*FIELDS, *TIMES)} | {"state": record.job_state.name}
     headers = {"Content-Type": "application/json", "Idempotency-Key": event.id}
     request = urllib.request.Request(SERVICE, json.dumps(job).encode(), headers)
     try:
         urllib.request.urlopen(request, timeout=10).close()
     except urllib.error.HTTPError as error:
-        if error.code in (400, 422):  # no later attempt would change that
+        if error.code in (400, 422):  # a later attempt would fail too
             raise Reject(f"the service refuses the record: {error.reason}") from error
-        raise  # sent again, as after any other failure
+        raise  # sent again, like after any other failure

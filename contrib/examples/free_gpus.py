@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Send a job that asks for GPUs to the partition with the most free ones."""
+"""Send a job that asks for GPUs to the partition with the most free GPUs."""
 
 from slurmhooks import hook
 from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
 from slurmhooks.job_submit.strings import Tres
 
 PARTITIONS = ("gpu_small", "gpu_large")
-"""Those with GPUs; of equal ones the first counts."""
+"""The partitions with GPUs; among equal ones the first is chosen."""
 OUT_OF_SERVICE = NodeStateFlag.NODE_STATE_DRAIN | NodeStateFlag.NODE_STATE_NO_RESPOND | NodeStateFlag.NODE_STATE_MAINT
 
 
 @hook.job_submit
 def most_free_gpus(job, nodes):
-    """Leave jobs alone that name a partition or need no GPU."""
+    """Ignore jobs that name a partition or need no GPU."""
     asked = (job.tres_per_job, job.tres_per_node, job.tres_per_socket, job.tres_per_task)
     if job.partition is not None or not any(Tres.parse(text)["gres/gpu"] for text in asked):
         return

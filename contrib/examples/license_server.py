@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Start jobs with licences only while the licence server answers, and note when they end.
+"""Start jobs with licences only while the licence server answers, and log their end.
 
-PrEpPlugins=prep/script,prep/python: slurmctld starts a job when these handlers have passed. They may take their time.
+With PrEpPlugins=prep/script,prep/python, slurmctld starts a job after these handlers have passed. They may be slow.
 """
 
 import socket
@@ -14,7 +14,7 @@ PATIENCE = 5.0
 
 @hook.controller_prolog(timeout=20)
 def licenses_can_be_had(record):
-    """Refuse to start a job whose licences cannot be had."""
+    """Refuse to start a job with licences while the licence server does not answer."""
     if not record.licenses:
         return
     try:
@@ -27,6 +27,6 @@ def licenses_can_be_had(record):
 
 @hook.controller_epilog(on_error="ignore")
 def note_the_end(record):
-    """Log what a job gave back."""
+    """Log the licences that a job has returned."""
     if record.licenses:
         log.info("job gave its licences back", job=record.job_id, licenses=record.licenses)

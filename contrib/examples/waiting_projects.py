@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Raise the priority of jobs whose deadline comes close, and of projects that others wait for.
+"""Raise the priority of jobs close to their deadline, and of urgent projects.
 
-PrioritySiteFactorPlugin=site_factor/python: slurmctld adds what handlers return to a job's priority.
+With PrioritySiteFactorPlugin=site_factor/python, slurmctld adds the returned numbers to a job's priority.
 """
 
 import time
@@ -9,7 +9,7 @@ import time
 from slurmhooks import hook
 
 URGENT = {"weather": 5000, "beamline": 2000}
-"""Points of a project."""
+"""The points of each project."""
 DAY = 86400
 
 

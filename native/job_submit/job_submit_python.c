@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* JobSubmitPlugins=python: slurmctld's calls, answered by worker processes. No Python in here. */
+/* The plugin of JobSubmitPlugins=python: lets worker processes answer slurmctld's calls. Without Python. */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "slurmctld/queries.h"
 #include "log.h"
 #include "slurmctld/point.h"
+#include "slurmctld/queries.h"
 #include "wire/wire.h"
 
 const char plugin_name[] = "Job submit Python plugin (slurmhooks)";
 const char plugin_type[] = "job_submit/python";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-/* What slurmctld gets when no handler has answered: the request is refused. */
+/* The return code for slurmctld if no handler has answered: the request is refused. */
 #define FAILED SLURM_ERROR
-/* The number of the table of job_record_t. */
+/* The table of job_record_t, see STRUCTS in native/generate/tables.py. */
 #define RECORD 1
 
 /* Slurm's allocator: slurmctld frees err_msg with it. */
@@ -28,7 +28,7 @@ extern void slurm_xfree(void **item);
 
 static struct slurmhooks_point point = {.service = "slurmhooks.job_submit.service:load", .section = "job_submit"};
 
-/* Add a message for the user to those of the plugins before us. */
+/* Append a message for the user to those of earlier plugins. */
 static void append_message(char **err_msg, const char *text)
 {
     if (!err_msg || !text)
@@ -49,14 +49,14 @@ static void append_message(char **err_msg, const char *text)
     free(joined);
 }
 
-/* Hand a text over to the user; 22.05's job_modify has no err_msg: what the user does not see, the log has. */
+/* Give a text to the user; or to the log, if err_msg is NULL, as 22.05's job_modify() has none. */
 static void tell(char **err_msg, const char *text)
 {
     append_message(err_msg, text);
     while (text && !err_msg) {
         const char *end = strchrnul(text, '\n');
 
-        /* Line by line: nothing that a user wrote may look like a line of Slurm's. */
+        /* Line by line, so that a text of a user cannot look like another line of Slurm's log. */
         log_error("not shown to the user by this release of Slurm: %.*s", (int)(end - text), text);
         text = *end ? end + 1 : NULL;
     }
@@ -67,6 +67,7 @@ static void tell_user(void *context, const char *text)
     tell(((struct slurmhooks_event *)context)->err_msg, text);
 }
 
+/* Append the structs of a request. IN context: the event. */
 static void pack(void *context, struct slurmhooks_buffer *request)
 {
     const struct slurmhooks_event *event = context;
@@ -76,6 +77,7 @@ static void pack(void *context, struct slurmhooks_buffer *request)
         slurmhooks_put_struct(request, RECORD, event->record);
 }
 
+/* Apply an answer to the request. RET the return code for slurmctld. */
 static int apply(const struct slurmhooks_call *call, const void *answer, size_t size)
 {
     const struct slurmhooks_event *event = call->context;
@@ -92,6 +94,7 @@ static int apply(const struct slurmhooks_call *call, const void *answer, size_t 
     return verdict.code;
 }
 
+/* Let the handlers answer an event. RET the return code for slurmctld. */
 static int run(struct slurmhooks_event *event)
 {
     char whom[32];

@@ -15,21 +15,21 @@
 
 #include "wire/wire.h"
 
-/* Of all handlers of a record together, in milliseconds; the worker bounds each of them. */
+/* The time limit of all handlers of a record together, in milliseconds. Workers limit each handler. */
 #define DEADLINE_MS (3600 * 1000)
-/* Between two attempts to have a worker, and between two calls of fdatasync(). */
+/* The time between two attempts to get a worker, and between two calls of fdatasync(). */
 #define PAUSE_MS 1000
 #define RETRY_MS 100
 #define STACK_SIZE (256 * 1024)
 
-/* Items of a request, as in slurmhooks/jobcomp/service.py. */
+/* Tags of items in a request. slurmhooks/jobcomp/service.py has the same. */
 enum { FOLDER, DETAIL, HANDLER };
 
 struct lane {
     struct slurmhooks_delivery *delivery;
     pthread_t thread;
     bool rung;
-    struct slurmhooks_failure failure; /* of the last delivery; the next one counts it */
+    struct slurmhooks_failure failure; /* of the last delivery; the next request reports it */
 };
 
 struct slurmhooks_delivery {
@@ -38,14 +38,14 @@ struct slurmhooks_delivery {
     struct slurmhooks_client *client;
     struct slurmhooks_spool *spool;
     char *folder;
-    int only; /* locked: no other slurmctld delivers; -1: not yet opened */
+    int only; /* a locked file, so that no other slurmctld delivers; -1: not open yet */
     bool is_only;
     bool stopping;
     unsigned started;
-    struct lane lanes[SLURMHOOKS_LANES + 1]; /* the last one forces the spool onto the disk */
+    struct lane lanes[SLURMHOOKS_LANES + 1]; /* the last one calls slurmhooks_spool_sync() */
 };
 
-/* Wait. IN rung: wake up for a record. RET false: the threads are to end. */
+/* Wait. IN rung: wake up for a record. RET false if the threads must end. */
 static bool pause_lane(struct slurmhooks_delivery *delivery, struct lane *lane, unsigned ms, bool rung)
 {
     struct timespec until;
@@ -67,7 +67,7 @@ static bool pause_lane(struct slurmhooks_delivery *delivery, struct lane *lane, 
     return goes_on;
 }
 
-/* Whether no other slurmctld delivers: 'scontrol reconfigure' starts one while the present one still runs. */
+/* RET whether no other slurmctld delivers: 'scontrol reconfigure' starts a new one before the old one ends. */
 static bool is_only(struct slurmhooks_delivery *delivery)
 {
     char path[PATH_MAX];
@@ -78,14 +78,14 @@ static bool is_only(struct slurmhooks_delivery *delivery)
         delivery->only = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     }
     if (delivery->only >= 0 && !delivery->is_only)
-        /* A file system without locks has no two slurmctlds either, but for that moment: a record may come twice. */
+        /* On a file system without locks, both may deliver a record for that moment. */
         delivery->is_only = !flock(delivery->only, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
     bool only = delivery->is_only;
     pthread_mutex_unlock(&delivery->lock);
     return only;
 }
 
-/* Have a worker make one delivery. RET milliseconds until the next one. */
+/* Let a worker deliver one record. RET the milliseconds until the next delivery. */
 static unsigned deliver(struct slurmhooks_delivery *delivery, struct lane *lane)
 {
     struct slurmhooks_buffer request;
@@ -111,7 +111,7 @@ static unsigned deliver(struct slurmhooks_delivery *delivery, struct lane *lane)
     else if (result == SLURMHOOKS_UNAVAILABLE || delivery->stopping)
         *lane->failure.detail = '\0';
     else
-        wait = RETRY_MS; /* the worker says when the record is due again */
+        wait = RETRY_MS; /* a worker then decides when to try again */
     free(answer);
     return wait;
 }
@@ -175,7 +175,7 @@ struct slurmhooks_delivery *slurmhooks_delivery_start(struct slurmhooks_client *
     delivery->only = -1;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    /* slurmctld's signals are for slurmctld's threads. */
+    /* The new threads must not receive signals: slurmctld's threads handle them. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (unsigned i = 0; i <= SLURMHOOKS_LANES && !error; i++) {

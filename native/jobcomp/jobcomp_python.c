@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * JobCompType=jobcomp/python: records go into the spool, and workers deliver them. No Python in here.
+ * The plugin of JobCompType=jobcomp/python: puts records into the spool, from which workers deliver them. Without
+ * Python.
  *
- * slurmctld calls with its locks held: nothing here waits for a worker. sacct -c opens the plugin, too, as its user,
- * for jobcomp_p_get_jobs() alone.
+ * slurmctld calls it while it holds its locks, so that nothing here waits for a worker. sacct -c also loads the plugin,
+ * as its user, and calls only jobcomp_p_get_jobs().
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -26,10 +27,10 @@ const char plugin_name[] = "Job completion Python plugin (slurmhooks)";
 const char plugin_type[] = "jobcomp/python";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-/* The number of the table of job_record_t. */
+/* The table of job_record_t, see STRUCTS in native/generate/tables.py. */
 #define RECORD 1
 
-/* Slurm's configuration, as slurmctld and its clients have read it. */
+/* Slurm's configuration in this process. */
 extern slurm_conf_t slurm_conf;
 
 static struct slurmhooks_point point = {.service = "slurmhooks.jobcomp.service:load", .section = "job_end"};
@@ -38,13 +39,13 @@ static struct slurmhooks_next next;
 static struct slurmhooks_spool *spool;
 static struct slurmhooks_delivery *delivery;
 
-/* sacct has none of slurmctld's variables. */
+/* sacct does not have slurmctld's variables. */
 static bool in_slurmctld(void)
 {
     return dlsym(RTLD_DEFAULT, "slurmctld_config") != NULL;
 }
 
-/* Where a packed record has its members; a build with public headers has no such table. */
+/* The places of members in a packed record. A build with public headers has no table of records. */
 static const struct slurmhooks_table *record_table(void)
 {
     return slurmhooks_tables.count > RECORD ? &slurmhooks_tables.table[RECORD] : NULL;
@@ -60,7 +61,7 @@ static uint32_t job_id_of(const void *job)
     return 0;
 }
 
-/* Pack a record, long texts included: nobody can ask for them later. */
+/* Pack a record with long texts, since workers cannot ask for them later. */
 static void put_record(struct slurmhooks_buffer *message, const void *job)
 {
     const struct slurmhooks_table *table = record_table();
@@ -103,7 +104,7 @@ static bool open_spool(void)
         return false;
     }
     if (!delivery && point.client && !(delivery = slurmhooks_delivery_start(point.client, spool, settings.spool)))
-        log_error("threads are short: records of jobs are kept, but not delivered");
+        log_error("no threads can be started: records of jobs are kept, but not delivered");
     return true;
 }
 
@@ -143,8 +144,8 @@ extern int fini(void)
 }
 
 /*
- * slurmctld starts in any case. Where it is to replace one that runs ('scontrol reconfigure'), it does so only with all
- * that is configured.
+ * slurmctld starts even if something cannot be started. But if 'scontrol reconfigure' has started it, it replaces the
+ * old one only if all that is configured works.
  */
 extern int init(void)
 {
@@ -155,7 +156,7 @@ extern int init(void)
     if (!in_slurmctld())
         return sound ? SLURM_SUCCESS : SLURM_ERROR;
     if (!sound && getenv("SLURMCTLD_RECONF")) {
-        log_error("slurmctld is not reconfigured: [job_end] cannot be followed");
+        log_error("slurmctld is not reconfigured: [job_end] of slurmhooks.toml, or what it names, cannot be used");
         fini();
         return SLURM_ERROR;
     }
@@ -167,7 +168,7 @@ extern int init(void)
     return SLURM_SUCCESS;
 }
 
-/* Before 23.02 with an argument, JobCompLoc. */
+/* Before 23.02 it has an argument, JobCompLoc. */
 extern int jobcomp_p_set_location(char *location)
 {
     return next.set_location ? next.set_location(location) : SLURM_SUCCESS;
@@ -184,7 +185,7 @@ static int record(uint32_t hook, void *job, uint32_t event)
 }
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
-/* The number of the event is for the next plugin: which one it is, the function says. */
+/* The event is for the next plugin; here the name of the function tells it. */
 extern int jobcomp_p_record_job_end(void *job, uint32_t event)
 {
     return record(SLURMHOOKS_JOB_END, job, event);
@@ -205,6 +206,6 @@ extern void *jobcomp_p_get_jobs(void *condition)
 {
     if (next.get_jobs)
         return next.get_jobs(condition);
-    slurm_info("jobcomp/python keeps no jobs to be shown; name a plugin that does as [job_end] next");
+    slurm_info("jobcomp/python cannot show jobs: set [job_end] next to a plugin that can");
     return NULL;
 }

@@ -15,7 +15,7 @@
 #include "log.h"
 #include "manifest/trusted.h"
 
-/* RET the library, or NULL. OUT path: of the last attempt, why: what was wrong with it. */
+/* Load the library. RET it, or NULL. OUT path: the last one that was tried; why: what was wrong with it, if NULL. */
 static void *open_library(const char *name, const char *folders, char *path, char *why, size_t size)
 {
     void *handle = NULL;
@@ -24,13 +24,13 @@ static void *open_library(const char *name, const char *folders, char *path, cha
     for (const char *folder = folders; folder && *folder && !handle; folder = strchrnul(folder, ':')) {
         folder += *folder == ':';
         snprintf(path, PATH_MAX, "%.*s/jobcomp_%s.so", (int)strcspn(folder, ":"), folder, name);
-        snprintf(why, size, "there is no such file in PluginDir");
+        snprintf(why, size, "the file does not exist in PluginDir");
         int fd = trusted_open(path, why, size);
         if (fd < 0 && errno == ENOENT)
             continue;
         if (fd < 0)
             return NULL;
-        /* What was judged, whatever its name has come to meanwhile. */
+        /* The file that was checked, even if its name refers to another one by now. */
         snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
         handle = dlopen(link, RTLD_LAZY);
         if (!handle)
@@ -40,14 +40,14 @@ static void *open_library(const char *name, const char *folders, char *path, cha
     return handle;
 }
 
-/* As Slurm's own loader does. RET NULL, or what is wrong. */
+/* Check the library as Slurm does. RET NULL, or what is wrong. */
 static const char *verify(void *handle, const char *name)
 {
     const char *type = dlsym(handle, "plugin_type");
     const uint32_t *version = dlsym(handle, "plugin_version");
 
     if (!type || !version || strncmp(type, "jobcomp/", 8) || strcmp(type + 8, name))
-        return "it is no jobcomp plugin of that name";
+        return "it is not a jobcomp plugin of that name";
     return (*version & 0xffffff) == (SLURM_VERSION_NUMBER & 0xffffff) ? NULL : "it is of another release of Slurm";
 }
 
@@ -78,12 +78,12 @@ int slurmhooks_next_open(struct slurmhooks_next *next, const char *name, const c
     next->record_end = (int (*)(void *, uint32_t))dlsym(next->handle, "jobcomp_p_record_job_end");
     next->record_start = (int (*)(void *, uint32_t))dlsym(next->handle, "jobcomp_p_record_job_start");
     if (!next->record_start)
-        return fail(next, name, path, "it has not all functions of a jobcomp plugin");
+        return fail(next, name, path, "it lacks a function of a jobcomp plugin");
 #else
     next->record_end = (int (*)(void *, uint32_t))dlsym(next->handle, "jobcomp_p_log_record");
 #endif
     if (!next->set_location || !next->get_jobs || !next->record_end)
-        return fail(next, name, path, "it has not all functions of a jobcomp plugin");
+        return fail(next, name, path, "it lacks a function of a jobcomp plugin");
     if (init && init())
         return fail(next, name, path, "its init() failed");
     return SLURM_SUCCESS;

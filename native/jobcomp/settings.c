@@ -16,14 +16,14 @@
 #include "build_config.h"
 #include "log.h"
 
-/* Seconds that Python may take. */
+/* The longest time for Python, in seconds. */
 #define PATIENCE 30
-/* Of its output. */
+/* The largest size of its output, in bytes. */
 #define TEXT_MAX (8 << 10)
 
 extern char **environ;
 
-/* RET 0 or an errno. OUT output: of the process, errors included. */
+/* Start the process. OUT output: a pipe from its standard output and error. RET 0 or an errno. */
 static int start(const char *state_save_location, int *output, pid_t *pid)
 {
     const char *const command[] = {
@@ -62,7 +62,7 @@ static int start(const char *state_save_location, int *output, pid_t *pid)
     return error;
 }
 
-/* Read all output of the process; whether it ends is told by its last line. */
+/* Read all output of the process. Its last line shows whether it is complete. */
 static void read_output(int output, char *text)
 {
     struct pollfd polled = {.fd = output, .events = POLLIN};
@@ -79,7 +79,7 @@ static void read_output(int output, char *text)
     text[size] = '\0';
 }
 
-/* Take one line. RET false: it is none of ours, but an error. OUT end: it is the last one. */
+/* Read one line. OUT end: set by the last line. RET false if it is not a setting, but an error message. */
 static bool take(struct slurmhooks_settings *settings, const char *line, bool *end)
 {
     const char *value = strchr(line, '=');
@@ -118,7 +118,7 @@ bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *
     read_output(output, text);
     close(output);
     kill(pid, SIGKILL);
-    /* slurmctld may have waited for it, or the kernel. */
+    /* Fails if slurmctld has waited for it, or ignores SIGCHLD. */
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
     while ((line = strsep(&rest, "\n")))
@@ -128,6 +128,6 @@ bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *
         }
     free(text);
     if (!end && clean)
-        log_error("[job_end] cannot be read: %s said nothing", SLURMHOOKS_PYTHON_EXECUTABLE);
+        log_error("[job_end] cannot be read: %s has printed nothing", SLURMHOOKS_PYTHON_EXECUTABLE);
     return end && clean;
 }

@@ -17,13 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A segment is closed once it has so many bytes: it can be removed only as a whole. */
+/* A segment of so many bytes is closed. Readers remove whole segments. */
 #define SEGMENT_MAX (UINT64_C(4) << 20)
-/* Of the limit, at least so many segments. */
+/* The limit is at least so many segments. */
 #define SEGMENTS 8
-/* Most bytes of lost.jsonl: 150,000 lines. */
+/* The largest size of lost.jsonl in bytes: 150,000 lines. */
 #define LOST_MAX ((off_t)16 << 20)
-/* Seconds between two lines of the log on lost records, and between two looks at what the folder holds. */
+/* Seconds between two log lines about lost records, and between two measurements of the folder. */
 #define QUIET 60
 #define LOOK 1
 #define SUFFIX ".spool"
@@ -32,16 +32,16 @@ struct slurmhooks_spool {
     pthread_mutex_t lock;
     struct slurmhooks_spool_config config;
     int folder;
-    int segment; /* -1: none could be begun; tried again with each record */
-    int former;  /* the one before, which is still to be forced onto the disk; or -1 */
+    int segment; /* -1: could not be created; each record tries again */
+    int former;  /* the previous one, which must still be forced onto the disk; or -1 */
     unsigned number;
     uint64_t size; /* of the segment */
-    uint64_t used; /* of the folder, as of the last look and what was appended since */
-    uint64_t last; /* time of the last frame */
+    uint64_t used; /* size of the folder at the last measurement, and of what was appended since */
+    uint64_t last; /* the time of the last frame */
     int64_t looked;
     bool dirty;
 
-    /* Lost records: since the start, and those that the log has. */
+    /* How many records were lost since the start, and how many of them were logged. */
     uint64_t lost, told;
     int64_t told_at;
 };
@@ -68,7 +68,7 @@ static void say(struct slurmhooks_spool *spool, bool error, const char *format, 
     spool->config.log(error, line);
 }
 
-/* CRC-32 of IEEE 802.3, as zlib's. */
+/* CRC-32 of IEEE 802.3, as in zlib. */
 static uint32_t checksum(uint32_t sum, const void *data, size_t size)
 {
     static const uint32_t table[16] = {
@@ -85,7 +85,7 @@ static uint32_t checksum(uint32_t sum, const void *data, size_t size)
     return ~sum;
 }
 
-/* RET the number of a segment's name; 0: it is none. */
+/* RET the number in the name of a segment; 0 if it is another file. */
 static unsigned number_of(const char *name)
 {
     char *end;
@@ -94,7 +94,7 @@ static unsigned number_of(const char *name)
     return strcmp(end, SUFFIX) || number > UINT_MAX ? 0 : (unsigned)number;
 }
 
-/* Add up the sizes of the files in a folder. OUT highest: number of a segment, or NULL. */
+/* RET the sum of the sizes of all files in a folder. OUT highest: the highest number of a segment; may be NULL. */
 static uint64_t measure(int parent, const char *path, unsigned *highest)
 {
     int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -118,14 +118,14 @@ static uint64_t measure(int parent, const char *path, unsigned *highest)
     return sum;
 }
 
-/* Look how much of the limit is taken; readers remove what was delivered. */
+/* Measure the folder: readers remove records that were delivered. */
 static void look(struct slurmhooks_spool *spool)
 {
     spool->used = measure(spool->folder, ".", NULL) + measure(spool->folder, "dead", NULL);
     spool->looked = seconds();
 }
 
-/* Begin a segment, which nobody else appends to. RET false with errno. */
+/* Create a segment, and lock it. RET false with errno. */
 static bool begin_segment(struct slurmhooks_spool *spool)
 {
     unsigned highest = spool->number;
@@ -145,7 +145,7 @@ static bool begin_segment(struct slurmhooks_spool *spool)
             continue;
         if (fd < 0)
             return false;
-        /* A reader that was faster has taken it for one that somebody left, and removed it. */
+        /* A reader has removed it before it was locked: it looked like a segment of a process that had ended. */
         if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &status) || !status.st_nlink) {
             close(fd);
             continue;
@@ -159,7 +159,7 @@ static bool begin_segment(struct slurmhooks_spool *spool)
     }
 }
 
-/* Keep the table beside the messages, whole or not at all. RET false with errno. */
+/* Write the tables into the folder, atomically. RET false with errno. */
 static bool keep_table(struct slurmhooks_spool *spool)
 {
     size_t size = strlen(spool->config.table);
@@ -168,7 +168,7 @@ static bool keep_table(struct slurmhooks_spool *spool)
     snprintf(name, sizeof(name), "%016" PRIx64 ".table", spool->config.identity);
     if (!faccessat(spool->folder, name, F_OK, 0))
         return true;
-    /* While slurmctld is replaced, another one may do the same. */
+    /* Another slurmctld may do the same, while 'scontrol reconfigure' replaces the old one. */
     snprintf(new, sizeof(new), "%s.%d", name, (int)getpid());
     int fd = openat(spool->folder, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -204,7 +204,7 @@ struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_con
     return spool;
 }
 
-/* Note a job whose record is not kept, in the little room that is left for that. */
+/* Count a lost record, and add its job to lost.jsonl, which may be written even if the spool is full. */
 static void lose(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id, const char *reason)
 {
     char line[256];
@@ -228,7 +228,7 @@ static void lose(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id,
     spool->told_at = seconds();
 }
 
-/* RET NULL, or why there is no room. */
+/* Make room for a frame. RET NULL, or why there is none. */
 static const char *make_room(struct slurmhooks_spool *spool, uint64_t size)
 {
     uint64_t most = spool->config.limit / SEGMENTS;
@@ -242,7 +242,7 @@ static const char *make_room(struct slurmhooks_spool *spool, uint64_t size)
     return begin_segment(spool) ? NULL : strerror(errno);
 }
 
-/* Write a frame, all of it or nothing. RET NULL, or what went wrong. */
+/* Append a frame, completely or not at all. RET NULL, or what went wrong. */
 static const char *write_frame(struct slurmhooks_spool *spool, const struct slurmhooks_frame *frame,
                                const void *message, size_t padding)
 {
@@ -254,7 +254,7 @@ static const char *write_frame(struct slurmhooks_spool *spool, const struct slur
         written = writev(spool->segment, parts, 3);
     while (written < 0 && errno == EINTR);
     if (written == size && spool->config.fsync == SLURMHOOKS_FSYNC_ALWAYS && fdatasync(spool->segment)) {
-        /* It may be there or not: it is not taken back, and counts as lost. */
+        /* Whether it is on the disk is unknown: it is not removed, and counts as lost. */
         spool->size += (uint64_t)size;
         return strerror(errno);
     }
@@ -309,12 +309,12 @@ void slurmhooks_spool_sync(struct slurmhooks_spool *spool)
     spool->former = -1;
     spool->dirty = false;
     pthread_mutex_unlock(&spool->lock);
-    /* Not with the lock held: slurmctld would wait for the disk. */
+    /* Without the lock: slurmctld would wait for the disk. */
     for (int i = 0; i < 2; i++) {
         if (fds[i] < 0)
             continue;
         if (fdatasync(fds[i]))
-            say(spool, true, "%s: %s", spool->config.folder, strerror(errno));
+            say(spool, true, "cannot force records onto the disk: %s: %s", spool->config.folder, strerror(errno));
         close(fds[i]);
     }
 }

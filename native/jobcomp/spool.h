@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The spool: records that wait on disk until workers have delivered them; slurmhooks/jobcomp/spool.py reads it. No
- * Python, no Slurm.
+ * Writes the spool: records that wait on disk until workers have delivered them. slurmhooks/jobcomp/spool.py reads it.
+ * Without Python and Slurm.
  *
- * A folder holds segments, NUMBER.spool. A process appends to a segment of its own, which it keeps locked, and begins a
- * new one when that is large enough. A segment is a sequence of frames, each a header and a message (wire/wire.h), at
- * multiples of 8. Nothing is repaired here: readers find a frame that was not written completely by its checksum.
+ * The folder has segments, NUMBER.spool. A process appends to a segment of its own, which it has locked, and begins a
+ * new one when it is large enough. A segment is a sequence of frames, which begin at multiples of 8 bytes. A frame is a
+ * header and a message (wire/wire.h). Readers find incomplete frames by their checksums.
  */
 #ifndef SLURMHOOKS_SPOOL_H
 #define SLURMHOOKS_SPOOL_H
@@ -16,11 +16,11 @@
 
 struct slurmhooks_frame {
     char magic[4];
-    uint32_t size;     /* of the message, without what fills it up to a multiple of 8 */
-    uint32_t checksum; /* CRC-32 of the rest of this header and of the message */
+    uint32_t size;     /* of the message, without its padding to a multiple of 8 */
+    uint32_t checksum; /* CRC-32 of the rest of the header and the message */
     uint32_t hook;     /* SLURMHOOKS_JOB_END, SLURMHOOKS_JOB_START */
-    uint64_t time;     /* nanoseconds since 1970, unique in a process */
-    uint32_t job_id;   /* 0: this build cannot read it */
+    uint64_t time;     /* nanoseconds since 1970; different in each frame of a process */
+    uint32_t job_id;   /* 0 if this build cannot read it */
     uint32_t reserved;
 };
 
@@ -28,37 +28,37 @@ struct slurmhooks_frame {
 
 enum { SLURMHOOKS_JOB_END, SLURMHOOKS_JOB_START };
 
-/* When what was appended is forced onto the disk; it survives the end of any process in any case. */
+/* When appended records are forced onto the disk. They survive the end of a process in any case. */
 enum slurmhooks_fsync {
-    SLURMHOOKS_FSYNC_NEVER,    /* when the kernel likes */
-    SLURMHOOKS_FSYNC_INTERVAL, /* when somebody calls slurmhooks_spool_sync() */
+    SLURMHOOKS_FSYNC_NEVER,    /* when the kernel decides */
+    SLURMHOOKS_FSYNC_INTERVAL, /* by slurmhooks_spool_sync() */
     SLURMHOOKS_FSYNC_ALWAYS,   /* before slurmhooks_spool_append() returns */
 };
 
 struct slurmhooks_spool_config {
-    const char *folder; /* made if it does not exist; its parent must */
-    uint64_t limit;     /* bytes of the folder, dead letters included */
+    const char *folder; /* is created, but not its parent */
+    uint64_t limit;     /* the largest size of the folder in bytes, with dead letters */
     enum slurmhooks_fsync fsync;
-    uint64_t identity; /* of the table */
-    const char *table; /* the text by which messages are read (wire_tables.c); kept beside them */
-    /* One line for the log. IN error: else it is for information. */
+    uint64_t identity; /* of the tables */
+    const char *table; /* the tables as text (wire_tables.c), which is kept beside the messages */
+    /* Log one line. IN error: at level error, else at level info. */
     void (*log)(bool error, const char *line);
 };
 
 struct slurmhooks_spool;
 
-/* Open the folder and begin a segment. RET NULL: OUT why, at most size bytes. */
+/* Open the folder and begin a segment. RET NULL if that fails. OUT why: the reason then; size bytes. */
 struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_config *config, char *why, size_t size);
 
 /*
  * Append a record. Any number of threads may call this at the same time.
  *
- * RET false: the spool is full or cannot be written. That is logged, and the job noted in lost.jsonl.
+ * RET false if the spool is full or cannot be written: the loss is logged, and the job is added to lost.jsonl
  */
 bool slurmhooks_spool_append(struct slurmhooks_spool *spool, uint32_t hook, uint32_t job_id, const void *message,
                              size_t size);
 
-/* Force what was appended onto the disk, if anything was and the policy asks for it. */
+/* Force new records onto the disk, if the policy is INTERVAL. */
 void slurmhooks_spool_sync(struct slurmhooks_spool *spool);
 
 void slurmhooks_spool_close(struct slurmhooks_spool *spool);

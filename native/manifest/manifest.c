@@ -105,11 +105,11 @@ const struct manifest_line *manifest_find(int argc, char *argv[], const char **w
     return NULL;
 }
 
-const struct manifest_line *manifest_find_scrun(const char **why)
+const struct manifest_line *manifest_find_point(enum manifest_point point, const char **why)
 {
     struct manifest_line *line = lines_of_machine(why);
 
-    while (line && line->argc != MANIFEST_SCRUN)
+    while (line && line->argc != point)
         line = line->next;
     return line;
 }

@@ -28,6 +28,15 @@
 #define SLURMHOOKS_ENUMERATOR(name) CALLBACK_##name,
 enum callback { SLURMHOOKS_CALLBACKS(SLURMHOOKS_ENUMERATOR) CALLBACK_COUNT };
 
+/* The functions of a cli_filter plugin, the same for them. */
+#define SLURMHOOKS_FILTERS(X) \
+    X(setup_defaults)         \
+    X(pre_submit)             \
+    X(post_submit)
+
+#define SLURMHOOKS_FILTER_ENUMERATOR(name) FILTER_##name,
+enum filter { SLURMHOOKS_FILTERS(SLURMHOOKS_FILTER_ENUMERATOR) FILTER_COUNT };
+
 /* Per line of plugstack.conf. The number by which Slurm knows an option names the line as well (spank/lines.h). */
 #define MOST_OPTIONS 256
 
@@ -41,12 +50,12 @@ struct manifest_option {
     int checked;       /* Python must check the value when it is given */
 };
 
-/* The argc of scrun, which has no line in plugstack.conf. */
-#define MANIFEST_SCRUN (-1)
+/* The argc of plugin points that have no line in plugstack.conf. */
+enum manifest_point { MANIFEST_SCRUN = -1, MANIFEST_CLI_FILTER = -2 };
 
-/* What the manifest records for one line of plugstack.conf, or for scrun. Never freed. */
+/* What the manifest records for one line of plugstack.conf, or for another plugin point. Never freed. */
 struct manifest_line {
-    unsigned calls[CALLBACK_COUNT]; /* bit n: there is a handler in spank_context_t n */
+    unsigned calls[CALLBACK_COUNT]; /* bit n: there is a handler in spank_context_t n, or for command n of cli_filter */
     struct manifest_option *options;
     int option_count;
     char *script; /* for scrun: the site's own scrun.lua, or NULL */
@@ -63,7 +72,7 @@ struct manifest_line {
  */
 const struct manifest_line *manifest_find(int argc, char *argv[], const char **why);
 
-/* Find what the manifest of this machine records for scrun. OUT and RET as for manifest_find(). */
-const struct manifest_line *manifest_find_scrun(const char **why);
+/* Find what the manifest of this machine records for another plugin point. OUT and RET as for manifest_find(). */
+const struct manifest_line *manifest_find_point(enum manifest_point point, const char **why);
 
 #endif

@@ -9,26 +9,41 @@
 #include "manifest/inputs.h"
 #include "manifest/record.h"
 
-/* RET the callback of that name, or -1. */
-static int callback_of(const char *name)
+/* RET the index of a name, or -1. */
+static int index_of(const char *name, const char *const *names, int count)
 {
-#define NAME(name) #name,
-    static const char *const names[] = {SLURMHOOKS_CALLBACKS(NAME)};
-
-    for (int i = 0; i < CALLBACK_COUNT; i++)
+    for (int i = 0; i < count; i++)
         if (!strcmp(name, names[i]))
             return i;
     return -1;
 }
 
-/* scrun: the records that follow belong to scrun. RET the new head of the list, or NULL on error. */
-static struct manifest_line *add_scrun(const struct record *record, struct manifest_line *next)
+/* RET the index in manifest_line.calls of a function that Slurm calls, or -1: the plugin point has no such function. */
+static int call_of(const struct manifest_line *line, const char *name)
+{
+#define NAME(name) #name,
+    static const char *const callbacks[] = {SLURMHOOKS_CALLBACKS(NAME)};
+    static const char *const filters[] = {SLURMHOOKS_FILTERS(NAME)};
+
+    if (line->argc == MANIFEST_CLI_FILTER)
+        return index_of(name, filters, FILTER_COUNT);
+    return line->argc < 0 ? -1 : index_of(name, callbacks, CALLBACK_COUNT);
+}
+
+/* RET the plugin point that a record names, or 0. */
+static int point_of(const char *kind)
+{
+    return !strcmp(kind, "scrun") ? MANIFEST_SCRUN : !strcmp(kind, "cli_filter") ? MANIFEST_CLI_FILTER : 0;
+}
+
+/* POINT: the records that follow belong to that plugin point. RET the new head of the list, or NULL on error. */
+static struct manifest_line *add_point(const struct record *record, struct manifest_line *next)
 {
     struct manifest_line *line = record->count == 1 ? calloc(1, sizeof(*line)) : NULL;
 
     if (!line)
         return NULL;
-    line->argc = MANIFEST_SCRUN;
+    line->argc = point_of(record->words[0]);
     line->next = next;
     return line;
 }
@@ -42,7 +57,7 @@ static int set_script(const struct record *record, struct manifest_line *line)
     return 0;
 }
 
-/* line ARGS...: the records that follow belong to a line of plugstack.conf. RET as add_scrun(). */
+/* line ARGS...: the records that follow belong to a line of plugstack.conf. RET as add_point(). */
 static struct manifest_line *add_line(const struct record *record, struct manifest_line *next)
 {
     struct manifest_line *line = calloc(1, sizeof(*line) + (size_t)record->count * sizeof(*line->argv));
@@ -56,17 +71,17 @@ static struct manifest_line *add_line(const struct record *record, struct manife
     return line;
 }
 
-/* call CALLBACK CONTEXTS: there is a handler. RET 0 or -1. */
+/* call FUNCTION CONTEXTS: there is a handler. RET 0 or -1. */
 static int add_call(const struct record *record, struct manifest_line *line)
 {
     uint64_t contexts;
 
     if (record->count != 3 || record_number(record->words[2], 63, &contexts))
         return -1;
-    int callback = callback_of(record->words[1]);
-    if (callback < 0)
+    int call = call_of(line, record->words[1]);
+    if (call < 0)
         return -1;
-    line->calls[callback] |= (unsigned)contexts;
+    line->calls[call] |= (unsigned)contexts;
     return 0;
 }
 
@@ -115,8 +130,8 @@ static int read_record(const struct record *record, struct manifest_line **lines
         return input_absent(record);
     if (!strcmp(kind, "glob"))
         return input_glob(record);
-    if (!strcmp(kind, "line") || !strcmp(kind, "scrun")) {
-        struct manifest_line *head = *kind == 'l' ? add_line(record, *lines) : add_scrun(record, *lines);
+    if (!strcmp(kind, "line") || point_of(kind)) {
+        struct manifest_line *head = point_of(kind) ? add_point(record, *lines) : add_line(record, *lines);
         if (!head)
             return -1;
         *lines = head;
@@ -125,9 +140,9 @@ static int read_record(const struct record *record, struct manifest_line **lines
     if (!*lines)
         return -1;
     int scrun = (*lines)->argc == MANIFEST_SCRUN;
-    if (!scrun && !strcmp(kind, "call"))
+    if (!strcmp(kind, "call"))
         return add_call(record, *lines);
-    if (!scrun && !strcmp(kind, "option"))
+    if ((*lines)->argc >= 0 && !strcmp(kind, "option"))
         return add_option(record, *lines);
     if (scrun && !strcmp(kind, "script"))
         return set_script(record, *lines);

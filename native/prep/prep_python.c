@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * PrEpPlugins=prep/script,prep/python: handlers run in slurmctld's name when a job starts and ends. No Python in here.
+ * The plugin of PrEpPlugins=prep/script,prep/python: runs handlers in slurmctld when a job starts and ends. Without
+ * Python.
  *
- * slurmctld calls under its write locks and goes on; a thread asks a worker, and tells slurmctld through its callback.
- * slurmd loads the plugin, too, and gets nothing from it: SPANK's job_prolog and job_epilog are for nodes.
+ * slurmctld calls it under its write locks and does not wait. A thread sends the event to a worker, and calls slurmctld
+ * back. slurmd also loads the plugin, but it does nothing there: nodes have SPANK's job_prolog and job_epilog.
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -23,31 +24,32 @@ const char plugin_name[] = "PrEp Python plugin (slurmhooks)";
 const char plugin_type[] = "prep/python";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-/* Events that are handled at the same time, as far as there are workers; others wait in order. */
+/* How many events are handled at the same time, if there are so many workers. Others wait in order. */
 #define THREADS 16
 /* The wait status of a script that ends with exit code 1. */
 #define FAILED (1 << 8)
-/* The number of the table of job_record_t. */
+/* The table of job_record_t, see STRUCTS in native/generate/tables.py. */
 #define RECORD 1
 
-/* The same in all releases (src/interfaces/prep.h). */
+/* As in src/interfaces/prep.h of all releases. */
 struct callbacks {
     void (*prolog)(int rc, uint32_t job_id, bool timed_out);
     void (*epilog)(int rc, uint32_t job_id, bool timed_out);
 };
 enum { REGISTER_CALLBACKS, PROLOG, EPILOG, PROLOG_SLURMCTLD, EPILOG_SLURMCTLD };
 
-/* Of slurmctld: the environment of PrologSlurmctld and EpilogSlurmctld. The caller frees the array with xfree. */
+/* A function of slurmctld: the environment of PrologSlurmctld and EpilogSlurmctld. The caller frees it with xfree. */
 extern char **job_common_env_vars(void *job_record, bool is_complete);
 extern void slurm_xfree(void **item);
 
+/* An event that waits or is handled. */
 struct job {
     struct job *next;
     struct slurmhooks_event event;
     uint32_t id;
     bool epilog;
-    char *text;                       /* what the user sees of a failure, or NULL */
-    struct slurmhooks_buffer structs; /* what was packed under slurmctld's locks */
+    char *text;                       /* why it failed, for the user; or NULL */
+    struct slurmhooks_buffer structs; /* packed under slurmctld's locks */
 };
 
 static struct slurmhooks_point point = {.service = "slurmhooks.prep.service:load", .section = "prep"};
@@ -55,7 +57,7 @@ static struct callbacks callbacks;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-/* Under the mutex. */
+/* Protected by the mutex. */
 static bool stopping;
 static struct job *first, **last = &first;
 
@@ -71,7 +73,7 @@ static void free_job(struct job *job)
     free(job);
 }
 
-/* Append the items that were packed when slurmctld called. */
+/* Append the items that were packed when slurmctld called the plugin. IN context: the job. */
 static void pack(void *context, struct slurmhooks_buffer *request)
 {
     const struct job *job = context;
@@ -95,7 +97,7 @@ static void keep_text(void *context, const char *text)
     job->text = text ? strdup(text) : NULL;
 }
 
-/* RET the wait status for slurmctld */
+/* Let the handlers answer an event. RET the wait status for slurmctld. */
 static int handle(struct job *job)
 {
     char whom[32];
@@ -127,7 +129,7 @@ static int handle(struct job *job)
     return failed ? FAILED : 0;
 }
 
-/* Tell slurmctld how a handler ended. One that slurmctld's own end interrupted runs again in the next slurmctld. */
+/* Tell slurmctld how an event ended. An event that the end of slurmctld interrupts runs again in the next one. */
 static void finish(const struct job *job, int status)
 {
     pthread_mutex_lock(&mutex);
@@ -143,6 +145,7 @@ static void finish(const struct job *job, int status)
         slurmhooks_keep_reason(job->id, job->text);
 }
 
+/* Wait for an event. RET NULL if the threads must end. */
 static struct job *next_job(void)
 {
     pthread_mutex_lock(&mutex);
@@ -167,7 +170,7 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* Pack what handlers see, and free the variables. */
+/* Pack the job's record and the variables, and free the variables. RET false if memory is short. */
 static bool pack_event(struct job *job, void *record, char **variables)
 {
     slurmhooks_begin(&job->structs, SLURMHOOKS_REQUEST);
@@ -192,13 +195,13 @@ static bool pack_event(struct job *job, void *record, char **variables)
     return slurmhooks_end(&job->structs, 0, 0, 0) && complete;
 }
 
-/* Hand an event to the threads. RET whether slurmctld is to wait for a callback. */
+/* Give an event to the threads. RET whether slurmctld must wait for a callback. */
 static bool begin(void *record, bool epilog)
 {
     struct job *job = thread_count ? calloc(1, sizeof(*job)) : NULL;
 
     if (!job || !pack_event(job, record, job_common_env_vars(record, epilog))) {
-        log_error("a %s did not run: there is no memory, or no thread",
+        log_error("a %s did not run: memory is short, or there are no threads",
                   epilog ? "controller_epilog" : "controller_prolog");
         free_job(job);
         return false;
@@ -213,7 +216,7 @@ static bool begin(void *record, bool epilog)
     return true;
 }
 
-/* slurmd has no PrologSlurmctld: only slurmctld starts workers. RET for init() */
+/* Start workers and threads, in slurmctld only. RET the return code of init(). */
 static int start(void)
 {
     if (thread_count)
@@ -227,7 +230,7 @@ static int start(void)
 
 extern int init(void)
 {
-    /* A slurmctld that reconfigures itself can only be kept from it here, and only slurmctld has this variable. */
+    /* Only init() can stop a slurmctld that 'scontrol reconfigure' has started, and only it has this variable. */
     return getenv("SLURMCTLD_RECONF") ? start() : SLURM_SUCCESS;
 }
 
@@ -251,7 +254,7 @@ extern int fini(void)
     return SLURM_SUCCESS;
 }
 
-/* Only slurmctld calls this. */
+/* Called by slurmctld only. */
 extern void prep_p_register_callbacks(const struct callbacks *given)
 {
     callbacks = *given;

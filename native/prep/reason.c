@@ -12,7 +12,7 @@
 
 #include "slurmctld/weak.h"
 
-/* It is in another header in each release, and returned a number in 22.05. */
+/* Its header differs between releases, and in 22.05 its return type. */
 extern void srun_user_message(job_record_t *job, char *text);
 
 static const slurmctld_lock_t LOCKS = {.job = WRITE_LOCK, .node = READ_LOCK};

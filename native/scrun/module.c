@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
+#include "python/module.h"
 #include "scrun/container.h"
 #include "scrun/job.h"
 
@@ -27,14 +27,6 @@ static struct slurmhooks_container *container_at(PyObject *address)
     return container;
 }
 
-/* Decode a text as text_from_c() of slurmhooks/values.py does. RET new, None for NULL; or NULL with an exception. */
-static PyObject *text(const char *value)
-{
-    if (!value)
-        Py_RETURN_NONE;
-    return PyUnicode_DecodeUTF8(value, (Py_ssize_t)strlen(value), "surrogateescape");
-}
-
 static PyObject *values(PyObject *self, PyObject *address)
 {
     const struct slurmhooks_container *container = container_at(address);
@@ -42,11 +34,12 @@ static PyObject *values(PyObject *self, PyObject *address)
     (void)self;
     if (!container)
         return NULL;
-    return Py_BuildValue("{sNsNsNsNsNsNsNsIsIsI}", "id", text(container->id), "bundle", text(container->bundle),
-                         "orig_bundle", text(container->orig_bundle), "root_path", text(container->root_path),
-                         "orig_root_path", text(container->orig_root_path), "spool_dir", text(container->spool_dir),
-                         "config_file", text(container->config_file), "job_id", (unsigned)container->job_id, "user_id",
-                         (unsigned)container->user_id, "group_id", (unsigned)container->group_id);
+    return Py_BuildValue("{sNsNsNsNsNsNsNsIsIsI}", "id", slurmhooks_text(container->id), "bundle",
+                         slurmhooks_text(container->bundle), "orig_bundle", slurmhooks_text(container->orig_bundle),
+                         "root_path", slurmhooks_text(container->root_path), "orig_root_path",
+                         slurmhooks_text(container->orig_root_path), "spool_dir", slurmhooks_text(container->spool_dir),
+                         "config_file", slurmhooks_text(container->config_file), "job_id", (unsigned)container->job_id,
+                         "user_id", (unsigned)container->user_id, "group_id", (unsigned)container->group_id);
 }
 
 static PyObject *job_env(PyObject *self, PyObject *address)
@@ -56,7 +49,7 @@ static PyObject *job_env(PyObject *self, PyObject *address)
 
     (void)self;
     for (const char **entry = py_list ? container->job_env : NULL; entry && *entry; entry++) {
-        PyObject *py_entry = text(*entry);
+        PyObject *py_entry = slurmhooks_text(*entry);
         if (!py_entry || PyList_Append(py_list, py_entry)) {
             Py_XDECREF(py_entry);
             Py_CLEAR(py_list);
@@ -108,38 +101,13 @@ static PyObject *job_ended(PyObject *self, PyObject *job_id)
     Py_END_ALLOW_THREADS return PyBool_FromLong(over);
 }
 
-static PyObject *log_line(PyObject *self, PyObject *arguments)
-{
-    const char *line;
-    Py_ssize_t length; /* "y#" accepts NUL bytes, at which Slurm ends the line */
-    int level;
-
-    (void)self;
-    if (!PyArg_ParseTuple(arguments, "iy#", &level, &line, &length))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS slurmhooks_log(level, line);
-    Py_END_ALLOW_THREADS Py_RETURN_NONE;
-}
-
-static PyObject *syslog_line(PyObject *self, PyObject *line)
-{
-    const char *bytes = PyBytes_AsString(line);
-
-    (void)self;
-    if (!bytes)
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS slurmhooks_syslog(bytes);
-    Py_END_ALLOW_THREADS Py_RETURN_NONE;
-}
-
 static PyMethodDef methods[] = {
     {"values", values, METH_O, "Return the texts and numbers of a container, by name."},
     {"job_env", job_env, METH_O, "Return the entries of the job's environment; none in stage_out."},
     {"cancelled", cancelled, METH_O, "Tell whether scrun has called stage_out while stage_in runs."},
     {"ask", ask, METH_VARARGS, "Call a function of scrun; return whether it failed, its status and output."},
     {"job_is_over", job_ended, METH_O, "Tell whether a job has ended."},
-    {"log", log_line, METH_VARARGS, "Write a line to Slurm's log."},
-    {"syslog", syslog_line, METH_O, "Write a line to the system's log."},
+    LOG_METHODS,
     {NULL, NULL, 0, NULL},
 };
 

@@ -236,7 +236,7 @@ __attribute__((visibility("default"))) int slurmhooks_scrun_script(lua_State *L)
     static struct slurmhooks_entry entry = {"slurmhooks.scrun.entry", "script", NULL};
     struct slurmhooks_answer answer;
     const char *why;
-    const struct manifest_line *line = manifest_find_scrun(&why);
+    const struct manifest_line *line = manifest_find_point(MANIFEST_SCRUN, &why);
 
     lua_settop(L, 0);
     in_manifest = line != NULL;

@@ -18,16 +18,18 @@
 #include "slurmctld/point.h"
 #include "slurmctld/queries.h"
 
-/* Jobs of one message: its packing and its answer hold the locks for less than a millisecond. */
+/* Jobs per message, so that packing it and applying its answer hold the locks for less than a millisecond. */
 #define BATCH 500
-/* How many seconds before their use all values are calculated; at most half of the period. */
+/* Jobs per message while it is not known which members handlers read: the worker asks for the record of each. */
+#define FIRST_BATCH 10
+/* How many seconds before they are used all values are calculated; at most half of the period. */
 #define AHEAD 10
-/* How long to wait for the first worker, in milliseconds, before the thread looks whether slurmctld ends. */
+/* How often, in milliseconds, the thread checks whether slurmctld ends while it waits for the first worker. */
 #define WORKER_MS 200
-/* The number of the table of job_record_t, and the most members that it may have. */
+/* The table of job_record_t (STRUCTS in native/generate/tables.py), and the most members that it may have. */
 #define RECORD 1
 #define MOST_MEMBERS 512
-/* Tags of an answer. */
+/* Tags of items in an answer. */
 enum { VALUES, USED_MEMBERS };
 
 static struct slurmhooks_point point = {.service = "slurmhooks.priority.service:load", .section = "priority"};
@@ -36,21 +38,22 @@ static pthread_t thread;
 static bool running;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
-/* Under the mutex. */
+/* Protected by the mutex. */
 static bool stopping;
-static struct timespec due; /* when all values are to be calculated; 0: not again before they are used */
+static struct timespec due; /* when to calculate all values; 0: after they have been used */
 
-/* The members that handlers read, as workers have said, and job_id; no others are sent of the jobs of a batch. */
+/* The members of jobs that batches have: job_id, and those that handlers read, as workers have answered. */
 static uint32_t members[MOST_MEMBERS];
 static uint32_t member_count;
+static bool members_known; /* the last batch needed no others */
 
-/* Jobs whose values are wanted. */
+/* Jobs whose values are calculated by one message. */
 struct batch {
     struct slurmhooks_event event;
-    job_record_t *job; /* the only one, whose lock is held; NULL: those with these ids */
+    job_record_t *job; /* the only job, whose lock is held; NULL: the jobs with these ids */
     const uint32_t *job_ids;
     uint32_t count;
-    uint32_t packed[BATCH]; /* the ids of those that were packed, in order */
+    uint32_t packed[BATCH]; /* the ids of the jobs that were packed, in order */
     uint32_t packed_count;
 };
 
@@ -89,7 +92,7 @@ static bool answer_batch(void *context, const void *question, size_t length, voi
                                                                                  answer, answer_length);
 }
 
-/* RET NULL, or what is wrong with an answer. OUT values: one for each job; used, used_count: members */
+/* Read an answer. OUT values: one per job; used, used_count: the members that handlers read. RET NULL, or its fault. */
 static const char *read_answer(const void *answer, size_t size, uint32_t count, const uint32_t **values,
                                const uint32_t **used, uint32_t *used_count)
 {
@@ -99,7 +102,7 @@ static const char *read_answer(const void *answer, size_t size, uint32_t count, 
 
     *values = *used = NULL;
     if (!slurmhooks_open(answer, size, SLURMHOOKS_ANSWER, &header))
-        return "it is no answer of this build of slurmhooks";
+        return "it is not an answer of this build of slurmhooks";
     while (slurmhooks_next(answer, size, &position, &item)) {
         if (item.tag == VALUES && item.size == count * sizeof(**values)) {
             *values = (const uint32_t *)item.value;
@@ -107,7 +110,7 @@ static const char *read_answer(const void *answer, size_t size, uint32_t count, 
             *used = (const uint32_t *)item.value;
             *used_count = item.size / sizeof(**used);
         } else {
-            return "it has an item that makes no sense";
+            return "it has an invalid item";
         }
     }
     for (uint32_t i = 0; *used && i < *used_count; i++)
@@ -116,7 +119,7 @@ static const char *read_answer(const void *answer, size_t size, uint32_t count, 
     return position == size && *values ? NULL : "it ends within an item, or has no values";
 }
 
-/* Give a job its value. IN value: NO_VAL: it keeps the one that it has. */
+/* Set the value of a job. IN value: NO_VAL: it keeps its own. */
 static void apply(job_record_t *job, uint32_t value)
 {
     if (value == NO_VAL || value == job->site_factor)
@@ -142,7 +145,7 @@ static void apply_batch(const struct batch *batch, const uint32_t *values)
     unlock_slurmctld(locks);
 }
 
-/* Have a worker calculate the values of a batch, and apply them. RET false: it failed, which was reported. */
+/* Let a worker calculate the values of a batch, and apply them. RET false if it failed, which has been reported. */
 static bool calculate(struct batch *batch, const char *whom)
 {
     const struct slurmhooks_call call = {
@@ -167,6 +170,7 @@ static bool calculate(struct batch *batch, const char *whom)
     else
         apply_batch(batch, values);
     if (!wrong && used && !batch->job) {
+        members_known = used_count == member_count;
         memcpy(members, used, used_count * sizeof(*members));
         member_count = used_count;
     }
@@ -179,7 +183,7 @@ void slurmhooks_calculate_one(void *job_record)
     char whom[32], reason[SLURMHOOKS_DETAIL_MAX];
     struct batch batch = {.job = job_record, .event = {.record = job_record, .unasked = true}};
 
-    /* While there are no workers, as after a start, nobody waits: the thread calculates the value later. */
+    /* Without workers, as after a start, the job does not wait: the thread calculates its value later. */
     if (!point.client || !slurmhooks_client_wait(point.client, 1, reason))
         return;
     snprintf(whom, sizeof(whom), "JobId=%u", batch.job->job_id);
@@ -201,7 +205,7 @@ static int add_waiting(void *object, void *argument)
     return 0;
 }
 
-/* The ids of all waiting jobs. RET false: memory is short. */
+/* OUT jobs: the ids of all waiting jobs. RET false if memory is short. */
 static bool list_waiting(struct waiting_jobs *jobs)
 {
     const slurmctld_lock_t locks = {.job = READ_LOCK};
@@ -219,9 +223,9 @@ static bool list_waiting(struct waiting_jobs *jobs)
 static bool is_stopping(void)
 {
     pthread_mutex_lock(&mutex);
-    bool stops = stopping;
+    bool ends = stopping;
     pthread_mutex_unlock(&mutex);
-    return stops;
+    return ends;
 }
 
 static void calculate_all(void)
@@ -231,13 +235,13 @@ static void calculate_all(void)
     char whom[64];
 
     if (!list_waiting(&jobs)) {
-        error("slurmhooks: priority: there is no memory: all jobs keep the site factor that they have");
+        error("slurmhooks: priority: memory is short: all jobs keep the site factor that they have");
         return;
     }
-    for (uint32_t start = 0; start < jobs.count && !is_stopping(); start += BATCH) {
-        uint32_t left = jobs.count - start;
-        batch = (struct batch){
-            .event = {.unasked = true}, .job_ids = jobs.ids + start, .count = left < BATCH ? left : BATCH};
+    for (uint32_t start = 0; start < jobs.count && !is_stopping(); start += batch.count) {
+        uint32_t left = jobs.count - start, most = members_known ? BATCH : FIRST_BATCH;
+        batch =
+            (struct batch){.event = {.unasked = true}, .job_ids = jobs.ids + start, .count = left < most ? left : most};
         snprintf(whom, sizeof(whom), "%u jobs from JobId=%u on", left, jobs.ids[start]);
         if (!calculate(&batch, whom))
             break; /* one report is enough */
@@ -245,7 +249,7 @@ static void calculate_all(void)
     free(jobs.ids);
 }
 
-/* Wait until all values are due. RET false: slurmctld ends. */
+/* Wait until all values are due. RET false if slurmctld ends. */
 static bool wait_until_due(void)
 {
     struct timespec now;
@@ -261,9 +265,9 @@ static bool wait_until_due(void)
             pthread_cond_wait(&changed, &mutex);
     }
     due.tv_sec = 0;
-    bool goes_on = !stopping;
+    bool continues = !stopping;
     pthread_mutex_unlock(&mutex);
-    return goes_on;
+    return continues;
 }
 
 static void *run(void *unused)
@@ -271,8 +275,7 @@ static void *run(void *unused)
     char reason[SLURMHOOKS_DETAIL_MAX];
 
     (void)unused;
-    /* What a slurmctld before this one, or other hook files, have calculated is replaced as soon as that is possible.
-     */
+    /* Replace the values of the previous slurmctld, or of other hook files, as soon as possible. */
     while (!is_stopping() && !slurmhooks_client_wait(point.client, WORKER_MS, reason))
         nanosleep(&(struct timespec){.tv_nsec = WORKER_MS * 1000000L}, NULL);
     do

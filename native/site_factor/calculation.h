@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When site factors are calculated, and how many at once.
+ * Calculates site factors: that of a new job at once, those of all jobs in batches, ahead of time.
  *
- * Slurm asks for the value of a job when it is submitted, and before it computes all priorities, each
- * PriorityCalcPeriod. Both happen under its write lock of jobs. For one job a worker is asked meanwhile. For all of
- * them that would take too long: a thread calculates them shortly before they are needed, and takes the locks only
- * while it packs a batch of jobs and while it applies an answer.
+ * Slurm asks for the value of a job when it is submitted, and for all values before it computes priorities, once per
+ * PriorityCalcPeriod. It holds its write lock of jobs both times. For one job a worker is asked meanwhile. For all jobs
+ * that would take too long: a thread calculates their values shortly before they are needed, and takes locks only while
+ * it packs a batch of jobs, and while it applies an answer.
  */
 #ifndef SLURMHOOKS_CALCULATION_H
 #define SLURMHOOKS_CALCULATION_H
 
-/* RET for init(), see slurmhooks_point_start(). */
+/* Start workers and thread. RET the return code of init(), see slurmhooks_point_start(). */
 int slurmhooks_calculation_start(void);
+
+/* Stop both. */
 void slurmhooks_calculation_stop(void);
 
-/* Calculate the value of a job. IN job_record: slurmctld's write lock is held. */
+/* Calculate the value of a job. slurmctld holds its write lock of jobs. */
 void slurmhooks_calculate_one(void *job_record);
 
-/* Note that Slurm uses the values now, so that they are calculated again before the next time. */
+/* Tell that Slurm uses all values now: they are calculated again shortly before the next time. */
 void slurmhooks_calculation_used(void);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* PrioritySiteFactorPlugin=site_factor/python: handlers say what the site adds to a job's priority. No Python in here.
- */
+/* The plugin of PrioritySiteFactorPlugin=site_factor/python: handlers calculate site factors. Without Python. */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
@@ -25,13 +24,13 @@ extern int fini(void)
     return SLURM_SUCCESS;
 }
 
-/* slurmctld holds its write lock of jobs: a job is new, or starts over. */
+/* A job is new, or is requeued. slurmctld holds its write lock of jobs. */
 extern void site_factor_p_set(void *job_record)
 {
     slurmhooks_calculate_one(job_record);
 }
 
-/* slurmctld holds its write lock of jobs, and computes all priorities next: nothing is waited for here. */
+/* slurmctld computes all priorities now. It holds its write lock of jobs, so that nothing may wait here. */
 extern void site_factor_p_update(void)
 {
     slurmhooks_calculation_used();
@@ -39,7 +38,7 @@ extern void site_factor_p_update(void)
 
 #else
 
-/* Without Slurm's sources nothing is known of job_record_t: all jobs keep their values, and slurmctld starts. */
+/* Without Slurm's sources job_record_t is unknown: all jobs keep their values, and slurmctld starts. */
 extern int init(void)
 {
     log_error(

@@ -12,9 +12,9 @@
 #include "build_config.h"
 #include "log.h"
 
-/* Handlers that one request can leave out. */
+/* How many handlers can be left out of one request. */
 #define MOST_LEFT_OUT 16
-/* How long a slurmctld that reconfigures itself waits for the hooks to load, in milliseconds. */
+/* How long a slurmctld that was started by 'scontrol reconfigure' waits for the hooks to load, in milliseconds. */
 #define RECONFIGURE_MS 30000
 
 static void log_line(enum slurmhooks_level level, const char *line)
@@ -23,10 +23,12 @@ static void log_line(enum slurmhooks_level level, const char *line)
 }
 
 /*
- * From 23.11 on 'scontrol reconfigure' starts another slurmctld, and the present one goes on if that one fails. The
- * present one has handlers in force: it is replaced only by one whose hooks load.
+ * RET whether this slurmctld must end since its hooks do not load.
+ *
+ * From 23.11 on 'scontrol reconfigure' starts a new slurmctld, and the old one continues if that fails. The old one has
+ * handlers in service, so it is replaced only by one whose hooks load.
  */
-static bool reconfigures_to_nothing(struct slurmhooks_point *point)
+static bool must_not_replace(struct slurmhooks_point *point)
 {
     char reason[SLURMHOOKS_DETAIL_MAX];
 
@@ -62,7 +64,7 @@ int slurmhooks_point_start(struct slurmhooks_point *point)
     point->client = slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line});
     if (!point->client)
         log_error("the workers of [%s] cannot be started: its hooks do not run", point->section);
-    return reconfigures_to_nothing(point) ? SLURM_ERROR : SLURM_SUCCESS;
+    return must_not_replace(point) ? SLURM_ERROR : SLURM_SUCCESS;
 }
 
 void slurmhooks_point_stop(struct slurmhooks_point *point)
@@ -87,12 +89,13 @@ void slurmhooks_point_report(const struct slurmhooks_call *call, const char *wha
 }
 
 /*
- * Decide on a request that ended a worker, or that none has taken.
+ * Decide about a request that no worker got, or whose worker has ended.
  *
- * A handler whose on_error is lenient is left out, and the others run again. Where it has taken all the time that there
- * was, they cannot: the request passes only if no handler may refuse it for a bug.
+ * If the handler that ended the worker is lenient, it is left out, and the others run again. If no time is left for
+ * them, the request passes only if all handlers are lenient.
  *
- * RET whether the request is to be sent again. OUT end: how it ends if not.
+ * OUT end  how the request ends, if false is returned
+ * RET whether to send the request again
  */
 static bool settle(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
                    enum slurmhooks_result result, const struct slurmhooks_failure *failure, bool in_time,
@@ -113,7 +116,7 @@ static bool settle(const struct slurmhooks_point *point, const struct slurmhooks
     return false;
 }
 
-/* IN left_out, count: handlers that are not to run. RET false: the request is too large, or memory is short. */
+/* Pack a request. IN left_out, count: handlers that must not run. RET false if it is too large or memory is short. */
 static bool pack(const struct slurmhooks_call *call, char (*left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count,
                  struct slurmhooks_buffer *request)
 {
@@ -124,7 +127,8 @@ static bool pack(const struct slurmhooks_call *call, char (*left_out)[SLURMHOOKS
     return slurmhooks_end(request, call->first, call->second, call->third);
 }
 
-/* Note that a handler is not to run again. On the heap: what a thread of slurmctld once used of its stack stays. */
+/* Add a handler to those that must not run. The list is on the heap, since memory of stacks that was used once stays in
+ * use in each of slurmctld's threads. RET false if memory is short. */
 static bool leave_out(char (**left_out)[SLURMHOOKS_HANDLER_MAX], unsigned count, const char *handler)
 {
     char (*longer)[SLURMHOOKS_HANDLER_MAX] = realloc(*left_out, (count + 1) * sizeof(*longer));
@@ -152,7 +156,7 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
 
         if (!pack(call, left_out, count, &request)) {
             slurmhooks_point_report(call, call->failed,
-                                    "the request is larger than a message can be, or there is no memory");
+                                    "the request is larger than a message can be, or memory is short");
             break;
         }
         if (client)
@@ -166,7 +170,7 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
         bool in_time = count < MOST_LEFT_OUT && client && slurmhooks_client_left(deadline) > 0;
         again = settle(point, call, result, &failure, in_time, &end);
         if (again && !leave_out(&left_out, count, failure.handler)) {
-            slurmhooks_point_report(call, call->failed, "there is no memory");
+            slurmhooks_point_report(call, call->failed, "memory is short");
             end = SLURMHOOKS_FAILED;
             break;
         }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the plugins of slurmctld share: each has workers of its own, which its requests go to. No Python in here.
+ * Starts the workers of a plugin of slurmctld, and sends requests to them. Without Python.
  *
- * Every plugin links a copy of this file, so that a slow handler of one cannot delay the requests of another.
+ * Each plugin links its own copy and has its own workers, so that a slow handler of one does not delay requests of
+ * another.
  */
 #ifndef SLURMHOOKS_POINT_H
 #define SLURMHOOKS_POINT_H
@@ -14,57 +15,59 @@
 #include "wire/client.h"
 #include "wire/wire.h"
 
-/* Size of a buffer for the line that a user sees of a failure. */
+/* Size of a buffer for the line that tells a user about a failure. */
 #define SLURMHOOKS_LINE_MAX 160
 
-/* One plugin, and its workers. */
+/* A plugin and its workers. */
 struct slurmhooks_point {
-    const char *service;              /* module:function of Python that loads the handlers */
+    const char *service;              /* MODULE:FUNCTION in Python that loads the handlers */
     const char *section;              /* of slurmhooks.toml, for messages */
-    struct slurmhooks_client *client; /* NULL: the workers could not be started, or were stopped */
+    struct slurmhooks_client *client; /* NULL: no workers could be started, or they were stopped */
 };
 
-/* One request. */
+/* A request. */
 struct slurmhooks_call {
     const char *hook;                                               /* its name, for messages */
-    const char *whom;                                               /* whose request: "user 1000" or "JobId=17" */
-    const char *failed;                                             /* what a failure means: "refused" */
+    const char *whom;                                               /* whose request it is: "user 1000" or "JobId=17" */
+    const char *failed;                                             /* what a failure means for it: "refused" */
     uint32_t first, second, third;                                  /* see struct slurmhooks_header */
     unsigned ms;                                                    /* time limit; 0: that of the section */
-    void (*pack)(void *context, struct slurmhooks_buffer *request); /* adds the structs */
-    void (*tell)(void *context, const char *text);                  /* hands a line to the user; NULL: there is none */
-    slurmhooks_query query;                                         /* or NULL */
-    void *context;                                                  /* of these three */
+    void (*pack)(void *context, struct slurmhooks_buffer *request); /* appends the structs */
+    void (*tell)(void *context, const char *text);                  /* gives a line to the user; NULL: no user waits */
+    slurmhooks_query query;                                         /* may be NULL */
+    void *context;                                                  /* of these three functions */
 };
 
 /* How a request ends. */
 enum slurmhooks_end {
     SLURMHOOKS_ANSWERED,
-    SLURMHOOKS_PASSED, /* there is no answer, and on_error or on_unavailable let the request pass; that was reported */
-    SLURMHOOKS_FAILED, /* there is no answer; that was reported */
+    SLURMHOOKS_PASSED, /* no answer, but on_error or on_unavailable lets the request pass; has been reported */
+    SLURMHOOKS_FAILED, /* no answer; has been reported */
 };
 
 /*
- * Start the workers of a plugin; for its init().
+ * Start the workers of a plugin, in its init().
  *
- * slurmctld starts whether or not that works: requests fail as long as there are no workers.
- * RET SLURM_SUCCESS, or SLURM_ERROR: 'scontrol reconfigure' started this slurmctld, and the hooks do not load.
+ * If that fails, slurmctld starts all the same, and requests fail as long as there are no workers.
+ *
+ * RET SLURM_SUCCESS; SLURM_ERROR if 'scontrol reconfigure' started this slurmctld and the hooks do not load
  */
 int slurmhooks_point_start(struct slurmhooks_point *point);
 
-/* End the workers. No call may run, or begin, in another thread. */
+/* Stop the workers. No other thread may be in, or begin, slurmhooks_point_call(). */
 void slurmhooks_point_stop(struct slurmhooks_point *point);
 
 /*
- * Have the handlers answer a request. Any number of threads may call this at the same time.
+ * Let the handlers answer a request. Any number of threads may call this at the same time.
  *
- * A handler with a lenient on_error that ends its worker is left out, and the others run again.
- * OUT answer, size: with SLURMHOOKS_ANSWERED, a message; the caller frees it.
+ * If a handler with a lenient on_error ends its worker, the others run again without it.
+ *
+ * OUT answer, size  with SLURMHOOKS_ANSWERED: the message, freed by the caller
  */
 enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
                                           void **answer, size_t *size);
 
-/* Report a failure: a line with an id for the user, the reason for the log. IN what: it means. */
+/* Report a failure: a line with an id for the user, the reason for the log. IN what: what the failure means */
 void slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason);
 
 #endif

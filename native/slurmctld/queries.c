@@ -53,6 +53,7 @@ uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
 
 static const slurmctld_lock_t READ_LOCKS = {.conf = READ_LOCK, .job = READ_LOCK, .node = READ_LOCK, .part = READ_LOCK};
 
+/* Take the locks that slurmhooks_answer_query() needs, and find the record of the event's job. */
 static void lock(struct slurmhooks_event *event)
 {
     lock_slurmctld(READ_LOCKS);
@@ -173,7 +174,7 @@ bool slurmhooks_answer_query(void *context, const void *data, size_t size, void 
 bool slurmhooks_answer_with_locks(void *context, const void *data, size_t size, void **answer, size_t *answer_length)
 {
     lock(context);
-    bool made_sense = slurmhooks_answer_query(context, data, size, answer, answer_length);
+    bool valid = slurmhooks_answer_query(context, data, size, answer, answer_length);
     unlock(context);
-    return made_sense;
+    return valid;
 }

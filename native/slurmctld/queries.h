@@ -7,16 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One call of a plugin: what questions may be about. */
+/* A call of a plugin, about which handlers ask questions. */
 struct slurmhooks_event {
     void *job_desc;
     void *record; /* the job_record_t of an update, in a build with Slurm's sources; else NULL */
     bool modify;
     uint32_t uid;    /* the user who submits or changes the job */
     uint32_t owner;  /* the owner of the job */
-    char **err_msg;  /* what the user sees; NULL: this release does not show it */
-    bool unasked;    /* slurmctld calls by itself: all partitions are seen, not those that a user may name */
-    uint32_t job_id; /* of slurmhooks_answer_with_locks(): the job whose record it finds; 0: none */
+    char **err_msg;  /* the messages for the user; NULL: this release shows none */
+    bool unasked;    /* no user has caused the call: handlers see all partitions, not only those of a user */
+    uint32_t job_id; /* for slurmhooks_answer_with_locks(): the job whose record it finds; 0: none */
 };
 
 /* RET the owner of a job. A build without Slurm's sources cannot read the record, and returns the sender. */
@@ -29,7 +29,7 @@ uint32_t slurmhooks_record_owner(const void *record, uint32_t sender);
  */
 bool slurmhooks_answer_query(void *context, const void *question, size_t length, void **answer, size_t *answer_length);
 
-/* Answer a question in a thread that holds none of slurmctld's locks: they are taken for it. */
+/* As slurmhooks_answer_query(), for a thread that does not hold slurmctld's locks: takes them for the question. */
 bool slurmhooks_answer_with_locks(void *context, const void *question, size_t length, void **answer,
                                   size_t *answer_length);
 

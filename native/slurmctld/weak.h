@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Variables of slurmctld's that slurmd lacks. slurmd loads prep_python.so, too: functions are looked up when they are
- * called, but variables when the library is opened, and a missing one must not keep slurmd from starting.
+ * Makes variables of slurmctld weak symbols. slurmd, which also loads prep_python.so, does not have them. Functions are
+ * looked up when they are called, but variables when the library is loaded: without this, slurmd could not load it.
  */
 #ifndef SLURMHOOKS_WEAK_H
 #define SLURMHOOKS_WEAK_H

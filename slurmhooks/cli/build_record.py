@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The C side: where its sources are, the tools that build it, what a build made."""
+"""The record of a build: which Slurm and Python the plugins are for, and which files belong to them."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from slurmhooks.cli import slurm
 from slurmhooks.cli.findings import Finding
 
 CORE = "slurmhooks/libslurmhooks_core.so"
-"""Holds the interpreter and the modules of slurmhooks that launches import, below the PluginDir."""
+"""The core library, relative to the PluginDir: the interpreter, and the modules that launches import."""
 TEMPLATE = "scrun.lua.in"
-"""What `slurmhooks install` makes scrun.lua from; not a plugin."""
+"""The template of scrun.lua, which is no plugin."""
 
 
 class PythonFacts(BaseModel):
-    """The Python a build is for."""
+    """The Python that a build embeds."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -27,7 +27,11 @@ class PythonFacts(BaseModel):
 
 
 class Tiers(BaseModel):
-    """What a build can do beyond the public headers."""
+    """What a build supports beyond the public headers.
+
+    Attributes:
+        private: job records, partitions and reservations.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,7 +39,18 @@ class Tiers(BaseModel):
 
 
 class BuildRecord(BaseModel):
-    """The file build.json beside the core library; without a date, so that equal builds are equal."""
+    """The file build.json beside the core library.
+
+    It has no date, so that the same build twice gives the same file.
+
+    Attributes:
+        slurmhooks: version of slurmhooks.
+        slurm: release of Slurm.
+        python: the Python to embed.
+        lua: version of the Lua that scrun is linked to; None: without the plugin for scrun.
+        tiers: what the build supports.
+        files: all files, relative to the output folder.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -48,15 +63,15 @@ class BuildRecord(BaseModel):
 
     @classmethod
     def path_in(cls, folder: Path) -> Path:
-        """Return where the record is, in a build's output or in the plugin folder."""
+        """Return the path of the record in a build's output folder or in the PluginDir."""
         return folder / "slurmhooks" / "build.json"
 
     @classmethod
     def load(cls, folder: Path) -> "BuildRecord | None":
-        """Read the record of a folder, None if there is none.
+        """Read the record in a folder; None if there is no record.
 
         Raises:
-            Finding: there is one that cannot be understood.
+            Finding: the record is damaged.
         """
         path = cls.path_in(folder)
         try:
@@ -64,17 +79,17 @@ class BuildRecord(BaseModel):
         except FileNotFoundError:
             return None
         except (OSError, ValidationError) as error:
-            raise Finding(f"{path} is no record of a build: {str(error).splitlines()[0]}; build again") from error
+            raise Finding(f"{path} is not a valid build record: {str(error).splitlines()[0]}; build again") from error
 
     def save(self, folder: Path) -> None:
-        """Write the record, unless it is there already as it should be."""
+        """Write the record, unless the file has this content already."""
         path, text = self.path_in(folder), self.model_dump_json(indent=2) + "\n"
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 
 
 def other_version(record: BuildRecord) -> str | None:
-    """Return a finding if a build holds another version of slurmhooks than this command."""
+    """Return a finding if a build is of another version of slurmhooks than this command; else None."""
     if record.slurmhooks == __version__:
         return None
     return (
@@ -84,7 +99,7 @@ def other_version(record: BuildRecord) -> str | None:
 
 
 def files_of(folder: Path) -> set[str]:
-    """Return the files that a folder has from us, none if its record cannot be read: it is about to be replaced."""
+    """Return the files of the build in a folder; none if its record is damaged, as the next build replaces it."""
     try:
         record = BuildRecord.load(folder)
     except Finding:
@@ -93,19 +108,19 @@ def files_of(folder: Path) -> set[str]:
 
 
 def misfits(record: BuildRecord) -> list[str]:
-    """Return why a build would not work on this machine, one line each."""
-    found = [
+    """Return why a build does not work on this machine, one line each."""
+    findings = [
         f"the plugins are built for Slurm {record.slurm}, {program} is {version}: slurmhooks build again"
         for program, version in slurm.installed_versions()
         if str(version) != record.slurm
     ]
     other = other_version(record)
-    found += [] if other is None else [other]
+    findings += [] if other is None else [other]
     if not Path(record.python.libpython).exists():
-        found.append(f"{record.python.libpython} is not there any more: slurmhooks build again")
-    return found
+        findings.append(f"{record.python.libpython} is not there any more: slurmhooks build again")
+    return findings
 
 
 def plugins_of(record: BuildRecord) -> list[str]:
-    """Return those files of a build that belong in the plugin folder."""
+    """Return those files of a build that belong in the PluginDir."""
     return [name for name in record.files if name != TEMPLATE]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `slurmhooks compile` writes: the manifest, and which variant of the SPANK plugin is in place."""
+"""What `slurmhooks compile` makes: the manifest, and the choice of a variant of the SPANK plugin."""
 
 import os
 from pathlib import Path
@@ -16,13 +16,13 @@ def text_of(loaded: loading.Loaded, record: build_record.BuildRecord, folder: Pa
     """Return the text of the manifest.
 
     Args:
-        loaded: what the daemons would load.
-        record: of the installed build.
+        loaded: the hooks of the site.
+        record: the record of the installed build.
         folder: the PluginDir.
     """
-    # Another build may read hook files in another way.
+    # Another build may treat the same hook files differently.
     watched = [*loaded.watched, str(folder / build_record.CORE)]
-    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.scrun)
+    return manifest.render(loaded.lines, watched, slurm_number(record.slurm), loaded.patterns, loaded.points)
 
 
 def slurm_number(version: str) -> int:
@@ -32,14 +32,14 @@ def slurm_number(version: str) -> int:
 
 
 def choose_variant(folder: Path, name: str) -> str:
-    """Put a variant of the plugin in place, in one step.
+    """Link spank_python.so to a variant, atomically.
 
     Args:
         folder: the PluginDir.
         name: one of :data:`slurmhooks.manifest.VARIANTS`.
 
     Returns:
-        what it exports, for the user.
+        what the variant exports, for the user.
 
     Raises:
         Finding: the variant is not installed.
@@ -61,22 +61,22 @@ def choose_variant(folder: Path, name: str) -> str:
 
 
 def variant_of(plugin: Path) -> str:
-    """Return the name of the variant that 'slurmhooks compile' has put in place, "" if it has not.
+    """Return the name of the variant that 'slurmhooks compile' has chosen; "" if it has not chosen one.
 
     Args:
-        plugin: spank_python.so in the PluginDir.
+        plugin: path of spank_python.so.
     """
     return plugin.resolve().stem.partition("-")[2] if plugin.is_symlink() else ""
 
 
 def manifest_state(loaded: loading.Loaded, sysconfdir: Path, record: build_record.BuildRecord, folder: Path) -> str:
-    """Return one line on the manifest: whether it is what compile would write now."""
+    """Return one line for the user: whether the manifest is what 'slurmhooks compile' would write now."""
     path = sysconfdir / manifest.FILE_NAME
-    now = text_of(loaded, record, folder)
+    expected = text_of(loaded, record, folder)
     try:
-        there = path.read_text(encoding="utf-8", errors="surrogateescape")
+        present = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return f"{path}: none, so Python starts in every process; run 'slurmhooks compile'"
-    if manifest.without_times(there) != manifest.without_times(now):
+    if manifest.without_times(present) != manifest.without_times(expected):
         return f"{path}: stale, so Python starts in every process; run 'slurmhooks compile'"
     return f"{path}: up to date"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a site's configuration says about the plugins, and what it still has to say."""
+"""What Slurm's configuration says about the plugins, and which lines it lacks."""
 
 import glob
 import os
@@ -19,19 +19,26 @@ sysconfdir_option = click.option(
     type=click.Path(path_type=Path),
     default="/etc/slurm",
     show_default=True,
-    # What is written is read by processes that run in other folders.
+    # Paths in files that we write are read by processes with other working directories.
     callback=lambda context, option, value: Path(os.path.abspath(value)),
     help="Where slurm.conf and slurmhooks.toml are.",
 )
 
 SPANK_LINE = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)", re.IGNORECASE)
 
-# A PluginDir that names our folder alone would take all other plugins away from Slurm.
 UNKNOWN = "SLURM'S_OWN_PLUGIN_FOLDER"
+"""Placeholder in a proposed PluginDir: with our folder alone Slurm would find no other plugin."""
 
 
 class Setting(BaseModel):
-    """One line that a configuration file needs."""
+    """A line that a configuration file needs.
+
+    Attributes:
+        file: the configuration file, as the daemons see it.
+        line: the line, as it is or as it should be.
+        present: the file has it.
+        why: what it is for.
+    """
 
     file: Path
     line: str
@@ -40,45 +47,46 @@ class Setting(BaseModel):
 
 
 def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list[Setting]:
-    """Return the lines that Slurm needs to use the plugins, and whether each is there.
+    """Return the lines that Slurm needs to use the plugins.
 
     Args:
         sysconfdir: where slurm.conf is, as the daemons see it.
         plugin_dir: where the plugins are, as the daemons see it.
-        root: where all of that is now, if a package is being made.
+        root: the root of the package that is being made; else /.
     """
     conf = below(root, sysconfdir / "slurm.conf")
-    found = []
+    needed = []
 
     value = slurm_conf.value(str(conf), "PluginDir")
-    # Without a PluginDir Slurm takes the folder it was built with, which can only be guessed here.
+    # Without PluginDir Slurm uses the folder that it was built with, which we can only guess.
     own = slurm.usual_plugin_dirs(root)
     folders = value.split(":") if value else [str(own[0]) if own else UNKNOWN]
     if value or plugin_dir not in own:
         present = str(plugin_dir) in folders
         line = "PluginDir=" + ":".join(folders if present else [*folders, str(plugin_dir)])
-        found.append(Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why="Slurm finds the plugins"))
+        needed.append(
+            Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why="Slurm finds the plugins")
+        )
 
-    plugins = [
-        name.strip() for name in (slurm_conf.value(str(conf), "JobSubmitPlugins") or "").split(",") if name.strip()
-    ]
-    present = any(name.removeprefix("job_submit/") == "python" for name in plugins)
-    line = "JobSubmitPlugins=" + ",".join(plugins if present else [*plugins, "python"])
-    found.append(Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why="hook.job_submit"))
+    for point, key in (("job_submit", "JobSubmitPlugins"), ("cli_filter", "CliFilterPlugins")):
+        plugins = [name.strip() for name in (slurm_conf.value(str(conf), key) or "").split(",") if name.strip()]
+        present = any(name.removeprefix(f"{point}/") == "python" for name in plugins)
+        line = f"{key}=" + ",".join(plugins if present else [*plugins, "python"])
+        needed.append(Setting(file=sysconfdir / "slurm.conf", line=line, present=present, why=f"hook.{point}"))
 
     plugstack = _plugstack(sysconfdir, root)
     lines = _spank_lines(plugstack, root)
     line = lines[0].strip() if lines else "required spank_python.so"
-    found.append(Setting(file=plugstack, line=line, present=bool(lines), why="hook.spank"))
+    needed.append(Setting(file=plugstack, line=line, present=bool(lines), why="hook.spank"))
 
     toml = sysconfdir / "slurmhooks.toml"
     line = f'[hooks]\npaths = ["{sysconfdir}/hooks.d/*.py"]'
-    found.append(Setting(file=toml, line=line, present=below(root, toml).exists(), why="which hook files there are"))
-    return found
+    needed.append(Setting(file=toml, line=line, present=below(root, toml).exists(), why="names the hook files"))
+    return needed
 
 
 def plugstack_arguments(sysconfdir: Path, root: Path = Path("/")) -> list[tuple[str, ...]]:
-    """Return the arguments of each line of plugstack.conf that names the plugin."""
+    """Return the arguments of each line of plugstack.conf that loads the plugin."""
     return [tuple(line.split("#")[0].split()[2:]) for line in _spank_lines(_plugstack(sysconfdir, root), root)]
 
 
@@ -92,7 +100,7 @@ def _spank_lines(plugstack: Path, root: Path) -> list[str]:
 
 
 def below(root: Path, path: Path) -> Path:
-    """Return where an absolute path is while a package is being made in ``root``."""
+    """Return the place of an absolute path in the package that is being made in ``root``."""
     return root / path.relative_to("/") if path.is_absolute() else path
 
 
@@ -104,35 +112,38 @@ def _plugstack_lines(path: Path, root: Path) -> Iterator[str]:
     for line in text.splitlines():
         include = re.match(r"\s*include\s+(\S+)", line, re.IGNORECASE)
         if include:
-            name = Path(include.group(1))
-            pattern = below(root, name) if name.is_absolute() else path.parent / name
-            for found in sorted(glob.glob(str(pattern))):
-                yield from _plugstack_lines(Path(found), root)
+            included = Path(include.group(1))
+            pattern = below(root, included) if included.is_absolute() else path.parent / included
+            for name in sorted(glob.glob(str(pattern))):
+                yield from _plugstack_lines(Path(name), root)
         else:
             yield line
 
 
 def installed_in(sysconfdir: Path) -> Path | None:
-    """Return the folder of slurm.conf's PluginDir that holds the plugins, None if none does."""
+    """Return the folder of slurm.conf's PluginDir that has our plugins; None if none has."""
     value = slurm_conf.value(str(sysconfdir / "slurm.conf"), "PluginDir") or ""
     folders = [Path(folder) for folder in value.split(":") if folder] + slurm.usual_plugin_dirs()
     return next((folder for folder in folders if build_record.BuildRecord.path_in(folder).exists()), None)
 
 
 def find_plugin_dir(sysconfdir: Path, root: Path = Path("/")) -> Path | None:
-    """Return the first existing folder of slurm.conf's PluginDir, None if it names none."""
+    """Return the first folder of slurm.conf's PluginDir that exists; None if none does."""
     value = slurm_conf.value(str(below(root, sysconfdir / "slurm.conf")), "PluginDir") or ""
     folders = [Path(folder) for folder in value.split(":") if folder]
     return next((folder for folder in folders if below(root, folder).is_dir()), None)
 
 
 def writable_by_others(paths: list[str]) -> list[str]:
-    """Return what somebody other than root may change of some folders and archives or above, each with the repair."""
+    """Return which of some folders and archives users other than root may change, each with the remedy.
+
+    A folder above that others may write to counts, too.
+    """
     trusted.guard()
-    found = []
+    findings = []
     for path in paths:
         try:
             trusted.check(path)
         except LoadError as error:
-            found += error.findings
-    return found
+            findings += error.findings
+    return findings

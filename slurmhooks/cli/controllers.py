@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a running slurmctld has in force, which is not always what the files say."""
+"""The hooks in force in the slurmctld processes of this machine, which may differ from the files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from slurmhooks import slurm_conf
 from slurmhooks.worker import requests
 
 PATIENCE = 5.0
-"""Seconds that a supervisor has to answer: it never waits for anything itself."""
+"""Seconds to wait for a supervisor, which answers at once unless it is stopped."""
 
 
 class Fault(BaseModel):
-    """Why the files as they are now are not in force."""
+    """Why the present hook files are not in force."""
 
     since: datetime
     findings: list[str]
@@ -28,9 +28,11 @@ class Running(BaseModel):
 
     Attributes:
         point: the plugin point, such as job_submit.
-        generation: its number; None: no hooks are in force.
-        handlers: hook, label and file of each.
-        fault: None if the files as they are now are in force.
+        supervisor: process id.
+        generation: number of the generation in force; None: no hooks are in force.
+        workers: process ids.
+        handlers: hook, label and file of each handler in force.
+        fault: why the present files are not in force; None: they are.
     """
 
     point: str
@@ -42,13 +44,13 @@ class Running(BaseModel):
 
 
 def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
-    """Ask each slurmctld of this machine that has a configuration what it has in force.
+    """Ask the slurmctld processes of this machine which hooks they have in force.
 
     Args:
-        sysconfdir: where slurm.conf is.
+        sysconfdir: where slurm.conf is; a slurmctld with another configuration is not asked.
 
     Returns:
-        the answers, and lines that say why there are none.
+        the answers, and notes on missing answers.
     """
     if not requests.names(str(sysconfdir)):
         return [], [f"{sysconfdir}: no slurmctld with a plugin of slurmhooks runs on this machine"]
@@ -58,27 +60,29 @@ def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
         if "supervisor" in answer:
             running.append(Running.model_validate(answer))
         else:
-            notes += [f"what slurmctld has in force is not known: {finding}" for finding in answer["findings"]]
+            notes += [f"the hooks in force in slurmctld are unknown: {finding}" for finding in answer["findings"]]
     return running, notes
 
 
 def lines(running: list[Running]) -> list[str]:
-    """Return what is in force, one line for each process and handler."""
-    found = []
+    """Return the hooks in force, one line for each slurmctld and each handler."""
+    text = []
     for each in running:
         workers = ", ".join(map(str, each.workers)) or "none"
         processes = f"generation {each.generation}, supervisor {each.supervisor}, workers {workers}"
-        found.append(f"slurmctld, {each.point}: {processes}")
-        found += [f"in force: {hook} handler {label} ({file})" for hook, label, file in each.handlers]
-    return found
+        text.append(f"slurmctld, {each.point}: {processes}")
+        text += [f"in force: {hook} handler {label} ({file})" for hook, label, file in each.handlers]
+    return text
 
 
 def findings(running: list[Running]) -> list[str]:
-    """Return why the files as they are now are not in force."""
-    found = []
+    """Return why the present files are not in force, one line for each reason."""
+    reasons = []
     for each in running:
         if each.fault is not None:
             since = each.fault.since.astimezone().strftime("%Y-%m-%d %H:%M:%S")
             state = "no hooks are in force" if each.generation is None else "keeps the hooks from before in force"
-            found += [f"slurmctld, {each.point}, since {since}: {state}: {finding}" for finding in each.fault.findings]
-    return found
+            reasons += [
+                f"slurmctld, {each.point}, since {since}: {state}: {finding}" for finding in each.fault.findings
+            ]
+    return reasons

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What there is to know about a Python before Slurm's processes can hold it."""
+"""Find out whether a Python can be embedded in Slurm's processes."""
 
 import json
 import shutil
@@ -13,7 +13,20 @@ FACTS = Path(__file__).with_name("python_facts.py")
 
 
 class Python(BaseModel):
-    """The Python that the plugins are to embed."""
+    """A Python that the plugins could embed.
+
+    Attributes:
+        executable: path of the program.
+        version: such as 3.11.2.
+        libpython: path of the shared library; None if there is none.
+        include: folder of Python's C headers.
+        has_headers: the headers are installed.
+        paths: ``sys.path`` of an isolated start.
+        cffi: version; None if it cannot be imported.
+        cffi_backend: version of its compiled part; likewise.
+        slurmhooks: version; likewise.
+        free_threaded: a build without the GIL.
+    """
 
     executable: str
     version: str
@@ -28,62 +41,62 @@ class Python(BaseModel):
 
     @property
     def short_version(self) -> str:
-        """Return the version without its third part, as in names of packages."""
+        """Return the version without its third part, as distributions name packages."""
         return ".".join(self.version.split(".")[:2])
 
 
 def inspect(executable: str) -> Python | str:
-    """Ask a Python about itself; return why not if it does not answer."""
+    """Return the facts about a Python, or a line that says why it does not answer."""
     try:
-        done = subprocess.run([executable, "-I", FACTS], capture_output=True, text=True, check=False)
+        process = subprocess.run([executable, "-I", FACTS], capture_output=True, text=True, check=False)
     except OSError as error:
         return f"{executable} does not run: {error.strerror}"
-    if done.returncode:
-        return f"{executable} does not answer: {(done.stderr.strip() or 'no output').splitlines()[-1]}"
+    if process.returncode:
+        return f"{executable} does not answer: {(process.stderr.strip() or 'no output').splitlines()[-1]}"
     try:
-        answer: dict[str, Any] = json.loads(done.stdout)
+        answer: dict[str, Any] = json.loads(process.stdout)
     except json.JSONDecodeError:
         return f"{executable} does not answer: not a Python"
     return Python(executable=executable, **answer)
 
 
 def shortcomings(python: Python, own_version: str) -> list[str]:
-    """Return what keeps a Python from being embedded, one line each with the remedy."""
+    """Return why a Python cannot be embedded, one line each with the remedy."""
     name, short = python.executable, python.short_version
-    found = []
+    findings = []
     if tuple(map(int, short.split("."))) < (3, 11):
-        found.append(f"{name} is {python.version}: slurmhooks needs 3.11 or later, name one with --python")
-        return found
+        findings.append(f"{name} is {python.version}: slurmhooks needs 3.11 or later, name one with --python")
+        return findings
     if python.free_threaded:
-        found.append(f"{name} is a free-threaded build, which is not supported: name another with --python")
+        findings.append(f"{name} is a free-threaded build, which is not supported: name another with --python")
     if python.libpython is None:
-        found.append(
+        findings.append(
             f"{name} has no shared libpython: install libpython{short} (Debian), python3-libs (Fedora), "
             "or a Python configured with --enable-shared"
         )
     if not python.has_headers:
-        found.append(
+        findings.append(
             f"{python.include}/Python.h is missing: install python{short}-dev (Debian), python3-devel (Fedora), "
             "Python's C headers"
         )
     if python.slurmhooks is None:
-        found.append(f"{name} cannot import slurmhooks: {name} -m pip install slurmhooks=={own_version}")
+        findings.append(f"{name} cannot import slurmhooks: {name} -m pip install slurmhooks=={own_version}")
     elif python.slurmhooks != own_version:
-        found.append(
+        findings.append(
             f"{name} has slurmhooks {python.slurmhooks}, this command is {own_version}: "
             f"{name} -m pip install slurmhooks=={own_version}"
         )
     if python.cffi is None or python.cffi_backend is None:
-        found.append(f"{name} cannot import cffi: install python3-cffi (Debian), or {name} -m pip install cffi")
+        findings.append(f"{name} cannot import cffi: install python3-cffi (Debian), or {name} -m pip install cffi")
     elif python.cffi != python.cffi_backend:
-        found.append(
+        findings.append(
             f"{name} has cffi {python.cffi} but _cffi_backend {python.cffi_backend}: "
             f"{name} -m pip install --force-reinstall cffi"
         )
-    return found
+    return findings
 
 
 def resolve(executable: str) -> str:
-    """Return the absolute path of a Python, without following links: a virtual environment's is one."""
-    found = shutil.which(executable)
-    return str(Path(found).absolute()) if found else executable
+    """Return the absolute path of a Python, without following links: that of a virtual environment is a link."""
+    path = shutil.which(executable)
+    return str(Path(path).absolute()) if path else executable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files that other processes have open while they are replaced."""
+"""Replace files that other processes may have open."""
 
 import os
 import tempfile
@@ -7,15 +7,15 @@ from pathlib import Path
 
 
 def replace(target: Path, content: bytes, mode: int) -> None:
-    """Put a file in place in one step: a process that has the old one open or mapped keeps it whole.
+    """Replace a file atomically; processes that have the old file open or mapped keep it.
 
     Args:
-        target: the file; its folder is made if it is missing.
-        content: of the file.
-        mode: its permissions, whatever the umask is.
+        target: the file; a missing folder is created.
+        content: the new content.
+        mode: the new permissions, regardless of the umask.
 
     Raises:
-        OSError: it cannot be written; what was there stays.
+        OSError: the file cannot be written; the old file is unchanged.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a verb has to say when things are not as they should be."""
+"""Findings: the errors that commands report."""
 
 from collections.abc import Iterable
 from typing import IO, Any
@@ -10,22 +10,25 @@ from slurmhooks.log import visible
 
 
 def shown(text: str) -> str:
-    """Return a text for the terminal: names of files, and what handlers say, may hold anything."""
+    """Return a text with terminal control characters escaped; line feeds and tabs stay.
+
+    File names and messages of handlers may contain anything.
+    """
     return visible(text, "\n\t")
 
 
 class Findings(click.ClickException):
-    """One or more findings, each one line that says what is wrong and what to do about it."""
+    """One or more findings, one line each: what is wrong, and what to do about it."""
 
     exit_code = 1
 
     def __init__(self, findings: Iterable[str]) -> None:
-        """Keep all findings, so that the user meets them at once and not one a run."""
+        """Collect all findings, so that the user sees them in one run."""
         self.findings = list(findings)
         super().__init__("\n".join(self.findings))
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Write each finding to stderr, on a line of its own."""
+        """Write each finding to standard error, on a line of its own."""
         for finding in self.findings:
             click.echo(f"{click.style('error:', fg='red', bold=True)} {shown(finding)}", file=file, err=file is None)
 
@@ -34,5 +37,5 @@ class Finding(Findings):
     """A single finding."""
 
     def __init__(self, finding: str) -> None:
-        """Keep the one line."""
+        """Report one line."""
         super().__init__([finding])

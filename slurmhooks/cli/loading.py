@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Load hook files as the daemons would, for check and compile."""
+"""Load hook files as the daemons would, for `check` and `compile`."""
 
 import glob
 import os
@@ -7,38 +7,42 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
 from slurmhooks.cli import configuration
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.manifest import Line, Scrun
+from slurmhooks.manifest import Line, Point
 from slurmhooks.paths import has_magic, matches
 from slurmhooks.registry import Registry
 from slurmhooks.spank.options import Names, too_many
 
+if TYPE_CHECKING:
+    from slurmhooks.lua.library import Lua
+
 
 class Loaded:
-    """All that the daemons of a site would load.
+    """Everything that the daemons of a site would load.
 
     Attributes:
-        registry: the handlers that the configuration names, for job_submit and scrun.
-        lines: the lines of plugstack.conf, for SPANK.
-        scrun: what scrun takes from the configuration; None if that is wrong.
-        config_files: what must be read for the handlers of the configuration: names, each with the access, r for a
-            file and rx for a folder that is listed.
-        line_files: the same for each of the lines.
-        findings: what is wrong, each thing once.
-        notes: what may be meant as it is, and may not.
+        registry: the handlers of the files that slurmhooks.toml names, for all points but SPANK.
+        lines: the lines of plugstack.conf with their handlers, for SPANK.
+        points: the parts of the configuration that scrun and cli_filter need; none if the configuration is invalid.
+        config_files: paths that must be readable for the handlers of slurmhooks.toml, each with the access: r for a
+            file, rx for a folder that is listed.
+        line_files: the same for each item of ``lines``.
+        findings: errors, each once.
+        notes: what may be a mistake.
         watched: the files that the handlers depend on.
-        patterns: the names and globs that hook files were found by.
-        disabled: what is left out, each with the reason: Lua scripts, wherever they fail as here, and files that root
-            must not run.
+        patterns: the names and globs of hook files.
+        disabled: what is not loaded, with the reason: Lua scripts that fail to load here, and files that root must
+            not run.
     """
 
     def __init__(self) -> None:
         self.registry = Registry((), ())
         self.lines: list[Line] = []
-        self.scrun: Scrun | None = None
+        self.points: list[Point] = []
         self.config_files: list[tuple[str, str]] = []
         self.line_files: list[list[tuple[str, str]]] = []
         self.findings: list[str] = []
@@ -48,19 +52,21 @@ class Loaded:
         self.disabled: list[str] = []
 
     def load(self, sysconfdir: Path) -> None:
-        """Load everything that the configuration below ``sysconfdir`` names."""
+        """Load everything that the configuration in ``sysconfdir`` names.
+
+        Changes SLURM_CONF in the environment of this process.
+        """
         sys.dont_write_bytecode = True
         os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
         path = site.config_path()
         user = slurm_conf.slurm_user()
         if os.getuid() in (0, user):
-            # slurmctld also takes what is SlurmUser's, slurmd and slurmstepd take only what is root's.
+            # slurmctld also loads files of SlurmUser; slurmd and slurmstepd load only those of root.
             trusted.guard(user)
         self._guard(partial(self._load_config, path))
         if os.getuid() == 0:
             trusted.guard(user)
-            own = None if self.scrun is None else self.scrun.script
-            for script in (str(path.with_name("scrun.lua")), own):
+            for script in (str(path.with_name("scrun.lua")), *(point.script for point in self.points)):
                 if script is not None and os.path.lexists(script):
                     self._guard(partial(trusted.check, script))
             trusted.guard()
@@ -71,7 +77,7 @@ class Loaded:
         self.notes = list(dict.fromkeys(self.notes))
 
     def load_files(self, paths: Iterable[Path]) -> None:
-        """Load hook files alone, and those in folders; the owner and the rights of files do not matter then."""
+        """Load hook files, and those in folders, without a configuration; owners and modes are not checked."""
         sys.dont_write_bytecode = True
         patterns = []
         for path in map(os.path.abspath, paths):
@@ -80,7 +86,7 @@ class Loaded:
             elif matches(f"{glob.escape(path)}/*.py"):
                 patterns.append(f"{glob.escape(path)}/*.py")
             else:
-                self.findings.append(f"{path}: no hook files (*.py) in it")
+                self.findings.append(f"{path}: contains no hook files (*.py)")
         self._guard(partial(self._load_alone, patterns))
 
     def _load_alone(self, patterns: list[str]) -> None:
@@ -97,35 +103,45 @@ class Loaded:
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
-        self.scrun = Scrun(sources, _log_words(read), script)
+        self.points = [Point("scrun", sources, _log_words(read), script)]
+        filters = Point("cli_filter", sources, _log_words(read))
+        if read.cli_filter.lua is not None:
+            from slurmhooks.lua import cli_filter
+
+            made = cli_filter.source(os.path.join(path.parent, read.cli_filter.lua), read.lua.version)
+            filters.sources = [made, *filters.sources]
+            filters.lua = self._lua(made.path).words
+            sources = [made, *sources]
         if read.job_submit.lua is not None:
             from slurmhooks.lua import job_submit
 
             sources = [*job_submit.sources(read, path), *sources]
         if os.getuid() == 0:
-            left = not_roots([str(path), *loader.names(sources)])
+            left = not_roots([str(path), *loader.files_of(sources)])
             self.disabled += left
             if left:
                 return
         self.registry = loader.load(sources, read.hooks.require)
+        filters.registry = self.registry
+        self.points.append(filters)
         self.notes += self.registry.notes
         self._watch_config(path, read, sources)
         self.config_files = _files(path, read, sources)
 
     def _read_config(self, path: Path) -> tuple[config.Config, list[loader.Source]]:
         if not path.exists():
-            self.notes.append(f"{path}: there is none, so it names no hook files")
+            self.notes.append(f"{path}: does not exist, so it names no hook files")
         return site.of_config(path)
 
     def _watch_config(self, path: Path, read: config.Config, sources: list[loader.Source]) -> None:
-        """Watch what a configuration names, its globs by patterns; packages are imported by now."""
+        """Watch what a configuration names, globs as patterns; call it when packages have been imported."""
         patterns = site.patterns_of(path, read)
         self._watch(str(path), patterns)
         self.watched += site.watched(path, read, sources)
 
     def _watch(self, where: str, patterns: list[str]) -> None:
         self.patterns += patterns
-        self.notes += [f"{where}: no file fits {pattern}" for pattern in patterns if not matches(pattern)]
+        self.notes += [f"{where}: no file matches {pattern}" for pattern in patterns if not matches(pattern)]
 
     def _load_line(self, args: tuple[str, ...], path: Path) -> None:
         name, pattern, rest = plugstack.split(args)
@@ -137,7 +153,7 @@ class Loaded:
             files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
             self._watch(f"plugstack.conf: {' '.join(args)}", [os.path.join(slurm_conf.directory(), pattern)])
             self.watched += [source.path for source in sources if source.path is not None]
-            # A toml that appears or changes does not matter to a line that names its files.
+            # slurmhooks.toml does not matter to a line that names its files.
         else:
             path = path if name is None else Path(slurm_conf.directory(), name)
             read, sources = self._read_config(path)
@@ -151,7 +167,7 @@ class Loaded:
         if read is not None:
             self._watch_config(path, read, sources)
             files = _files(path, read, sources)
-        self.line_files.append([*files, *((name, "r") for name in loader.names(sources))])
+        self.line_files.append([*files, *((name, "r") for name in loader.files_of(sources))])
         self.watched += [handler.path for handler in registry.all_handlers()]
         limits = () if read is None else _log_words(read)
         self.lines.append(Line(args, sources, rest, registry, words, limits))
@@ -159,40 +175,54 @@ class Loaded:
     def _add_scripts(
         self, registry: Registry, scripts: list[loader.Source], args: tuple[str, ...]
     ) -> tuple[tuple[str, ...], Registry]:
-        """Return the words of the Lua and the handlers of a line with its scripts; those that fail are findings."""
-        from slurmhooks.lua import finding, library
+        """Return the Lua library as words of the manifest, and the registry with the handlers of Lua scripts.
+
+        Scripts that fail to load are added to ``disabled``.
+        """
         from slurmhooks.lua import spank as lua
 
-        self.watched.append(str(site.config_path()))
-        try:
-            found = finding.find(site.lua_version())
-        except library.NoLuaError as error:
-            raise LoadError([f"{scripts[0].path}: {error}"]) from error
-        self.watched.append(found.file)
+        found = self._lua(scripts[0].path)
         extended = lua.extend(registry, scripts, plugstack.fails_on_error(args), found, self.disabled.append)
         return found.words, extended
 
+    def _lua(self, script: str | None) -> "Lua":
+        """Return the Lua that a script runs on, and watch what it depends on.
+
+        Raises:
+            LoadError: there is none.
+        """
+        from slurmhooks.lua import finding, library
+
+        self.watched.append(str(site.config_path()))
+        try:
+            lua_library = finding.find(site.lua_version())
+        except library.NoLuaError as error:
+            raise LoadError([f"{script}: {error}"]) from error
+        self.watched.append(lua_library.file)
+        return lua_library
+
     def all_registries(self) -> list[Registry]:
-        """Return the handlers of the configuration and of each line."""
+        """Return the registries of the configuration and of each line."""
         return [self.registry, *(line.registry for line in self.lines)]
 
 
 def _log_words(read: config.Config) -> tuple[str, str]:
-    """Return level and limit of the log, as words of the manifest."""
+    """Return level and limit of the log as words of the manifest."""
     return read.log.level, str(read.log.limit)
 
 
 def not_roots(names: list[str]) -> list[str]:
-    """Return the files that slurmctld may run, but root not: SlurmUser could have written them.
+    """Return a finding for each file that slurmctld may load and root must not: SlurmUser could have written it.
 
-    From now on this process trusts only what is root's.
+    Afterwards this process loads only files of root.
     """
     user = slurm_conf.slurm_user()
     trusted.guard(user)
     allowed = [name for name in names if not _is_exposed(name)]
     trusted.guard()
     return [
-        f"{name}: SlurmUser (user id {user}) could have written it, so root does not run it: call this as SlurmUser"
+        f"{name}: SlurmUser (user id {user}) could have written it, so root does not run it:"
+        " run this command as SlurmUser"
         for name in allowed
         if _is_exposed(name)
     ]
@@ -207,7 +237,7 @@ def _is_exposed(name: str) -> bool:
 
 
 def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> list[tuple[str, str]]:
-    """Return what must be read for a configuration; see :attr:`Loaded.config_files`."""
+    """Return the paths that must be readable for a configuration; see :attr:`Loaded.config_files`."""
     return [
         *((name, "r") for name in site.watched(path, read, sources)),
         *((folder, "rx") for folder in site.folders(path, read)),
@@ -215,7 +245,7 @@ def _files(path: Path, read: config.Config, sources: list[loader.Source]) -> lis
 
 
 def option_findings(lines: list[Line]) -> list[str]:
-    """Return why Slurm could not tell the options of all lines of plugstack.conf apart."""
+    """Return the options of plugstack.conf that Slurm could not tell apart, and lines with too many options."""
     names = Names()
     options = [option for line in lines for option in line.registry.options if not option.scripted]
     findings = [finding for finding in map(names.clash, options) if finding is not None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Print titled lines and tables, and make values fit for JSON."""
+"""Print lists and tables; convert values for JSON."""
 
 import sys
 from collections.abc import Sequence
@@ -11,10 +11,11 @@ from slurmhooks.cli.findings import shown
 from slurmhooks.log import visible
 
 WIDTH = 200
+"""Columns of a table that does not go to a terminal."""
 
 
 def show(title: str, lines: Sequence[str]) -> None:
-    """Print lines under a title, nothing if there are none."""
+    """Print lines under a title; nothing if there are no lines."""
     if lines:
         click.echo(f"{title}:")
         for line in lines:
@@ -23,21 +24,21 @@ def show(title: str, lines: Sequence[str]) -> None:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table."""
+    """Print a table; cells may contain anything."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, pad_edge=False, header_style="bold")
+    grid = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        made.add_column(column, overflow="fold")
+        grid.add_column(column, overflow="fold")
     for row in rows:
-        made.add_row(*(Text(visible(cell)) for cell in row))
-    Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH).print(made)
+        grid.add_row(*(Text(visible(cell)) for cell in row))
+    Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH).print(grid)
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can hold of a field's value."""
+    """Return a field's value as JSON can represent it: flags as numbers, other objects as text."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Progress of long steps: a spinner on a terminal, plain lines elsewhere."""
+"""Progress messages: a spinner on a terminal, plain lines elsewhere."""
 
 import subprocess
 import time
@@ -14,11 +14,17 @@ from slurmhooks.cli.findings import Finding, shown
 
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 TAIL = 30
+"""Lines of output that are shown when a program fails."""
 
 
 @contextmanager
 def step(title: str, hint: str = "") -> Iterator[None]:
-    """Show that a step runs, with a hint how long it may last, and when it is done how long it took."""
+    """Show that a step is running, and its duration at the end.
+
+    Args:
+        title: what is done.
+        hint: how long it may take.
+    """
     start = time.monotonic()
     running = f"{title} ({hint}) ..." if hint else f"{title} ..."
     if console.is_terminal:
@@ -31,7 +37,7 @@ def step(title: str, hint: str = "") -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """Show one line."""
+    """Print one line to standard error."""
     console.print(shown(text), markup=False)
 
 
@@ -44,10 +50,18 @@ def run_logged(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a command with its output in a log file, or also on stderr if verbose.
+    """Run a program and append its output to a log file.
+
+    Args:
+        command: the program and its arguments.
+        log: the log file.
+        failure: first words of the finding if the program fails.
+        verbose: also copy the output to standard error.
+        cwd: the working directory.
+        env: the environment.
 
     Raises:
-        Finding: it failed; with the end of its output.
+        Finding: the program failed; the last lines of its output have been printed.
     """
     output: list[str] = []
     with log.open("a", encoding="utf-8", errors="replace") as file:
@@ -75,4 +89,4 @@ def run_logged(
     if process.returncode:
         if not verbose:
             console.out("".join(output[-TAIL:]), end="", highlight=False)
-        raise Finding(f"{failure} (exit code {process.returncode}); all of its output is in {log}")
+        raise Finding(f"{failure} (exit code {process.returncode}); its whole output is in {log}")

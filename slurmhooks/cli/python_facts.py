@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Print as JSON what the Python that runs this file is like.
+"""Print facts about the Python that runs this file, as JSON.
 
-Run by itself, isolated, in the Python that is to be embedded: that one may be old, and may lack all packages.
+It runs as a script (``python -I``) in the Python to embed, which may be old and may lack slurmhooks.
 """
 
 import importlib
@@ -12,12 +12,12 @@ import sysconfig
 
 
 def config(name: str) -> str:
-    """Return a variable of this Python's own build, or an empty string."""
+    """Return a variable of this Python's build; "" if it is unset."""
     return str(sysconfig.get_config_var(name) or "")
 
 
 def libpython() -> "str | None":
-    """Return the path of the shared libpython, None if there is none."""
+    """Return the path of the shared libpython; None if there is none."""
     libdir = config("LIBDIR")
     folders = [os.path.join(libdir, config("MULTIARCH")), libdir, config("LIBPL"), os.path.join(sys.base_prefix, "lib")]
     for name in (config("INSTSONAME"), config("LDLIBRARY")):
@@ -29,7 +29,7 @@ def libpython() -> "str | None":
 
 
 def version_of(module: str) -> "str | None":
-    """Return the version of a module, None if it cannot be imported."""
+    """Return the version of a module; None if it cannot be imported."""
     try:
         return str(importlib.import_module(module).__version__)
     except ImportError:
@@ -37,9 +37,9 @@ def version_of(module: str) -> "str | None":
 
 
 def main() -> None:
-    """Print the answers."""
+    """Print the facts."""
     include = sysconfig.get_path("include")
-    answers = {
+    facts = {
         "version": ".".join(map(str, sys.version_info[:3])),
         "libpython": libpython(),
         "include": include,
@@ -50,7 +50,7 @@ def main() -> None:
         "slurmhooks": version_of("slurmhooks._version"),
         "free_threaded": bool(config("Py_GIL_DISABLED")),
     }
-    json.dump(answers, sys.stdout)
+    json.dump(facts, sys.stdout)
 
 
 if __name__ == "__main__":

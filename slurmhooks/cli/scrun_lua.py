@@ -1,29 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The scrun.lua that loads the plugin."""
+"""Write the scrun.lua that loads the plugin."""
 
 from pathlib import Path
 
 from slurmhooks.cli import configuration, files
 
-# Tells a scrun.lua that may be replaced from one that a person wrote.
 MARK = "Made by 'slurmhooks install'"
+"""A scrun.lua with this text may be replaced; another one was written by a person."""
 OWN_SCRIPT = "scrun.site.lua"
+"""The name proposed for the site's own script."""
 
 
 def render(template: Path, plugin_dir: Path, sysconfdir: Path, destdir: Path) -> str:
-    """Write scrun.lua, or beside it if a person wrote the one that is there; return what was done."""
+    """Write scrun.lua, or scrun.lua.slurmhooks if there is a scrun.lua that a person wrote.
+
+    Args:
+        template: scrun.lua.in of the build.
+        plugin_dir: the PluginDir, as the daemons see it.
+        sysconfdir: where slurm.conf is, as the daemons see it.
+        destdir: root of the package that is being made; else /.
+
+    Returns:
+        what was done, for the user.
+    """
     folder = configuration.below(destdir, sysconfdir)
     target = folder / "scrun.lua"
     content = template.read_text().replace("@PLUGIN_DIR@", str(plugin_dir)).encode()
     if target.exists() and target.read_bytes() == content:
-        return f"{target}: there"
+        return f"{target}: unchanged"
     if not target.exists() or MARK in target.read_text(errors="replace"):
         files.replace(target, content, 0o644)
         return f"{target}: written"
     other = folder / "scrun.lua.slurmhooks"
     files.replace(other, content, 0o644)
+    moves = f"mv {target} {folder / OWN_SCRIPT}; mv {other} {target}"
     return (
-        f"{target} is not ours and was left alone. Handlers of scrun need {other} in its place; it runs the site's own"
-        f" script too: mv {target} {folder / OWN_SCRIPT}; mv {other} {target}; and in {folder / 'slurmhooks.toml'}:\n"
+        f"{target} was not made by this command and is unchanged. Handlers of scrun need {other} in its place; it runs"
+        f" the site's own script, too: {moves}; and in {folder / 'slurmhooks.toml'}:\n"
         f'      [scrun]\n      lua = "{OWN_SCRIPT}"'
     )

@@ -14,10 +14,10 @@ MESON_NEEDED = (1, 1)
 
 
 def native_sources() -> Path:
-    """Return the folder with meson.build, in an installed package or in a checkout.
+    """Return the folder of the C sources, in an installed package or in a checkout.
 
     Raises:
-        Finding: there is none.
+        Finding: there are no C sources.
     """
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "_native", package.parent / "native"):
@@ -27,51 +27,55 @@ def native_sources() -> Path:
 
 
 def meson_command() -> list[str] | None:
-    """Return how to call meson, this environment's own before the system's."""
+    """Return the command of meson, preferably of this virtual environment; None if there is no meson."""
     if importlib.util.find_spec("mesonbuild"):
         return [sys.executable, "-m", "mesonbuild.mesonmain"]
-    found = shutil.which("meson")
-    return [found] if found else None
+    path = shutil.which("meson")
+    return [path] if path else None
 
 
 def tool_path() -> str:
-    """Return a PATH on which this environment's ninja comes first, whether or not it is activated."""
+    """Return a PATH that begins with this virtual environment, which need not be activated."""
     return os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 
 def missing_tools() -> list[str]:
-    """Return what is missing of compiler and build tools, one line each with the remedy."""
-    found = []
+    """Return which of compiler and build tools are missing, one line each with the remedy."""
+    findings = []
     compiler = os.environ.get("CC", "").split() or ["cc"]
     if not shutil.which(compiler[0]):
-        found.append(f"no C compiler ({compiler[0]}): install gcc and libc6-dev (Debian), gcc and glibc-devel (Fedora)")
+        findings.append(
+            f"no C compiler ({compiler[0]}): install gcc and libc6-dev (Debian), gcc and glibc-devel (Fedora)"
+        )
     elif not _compiles(compiler):
-        found.append("the C compiler finds no <stdio.h>: install libc6-dev (Debian), glibc-devel (Fedora)")
+        findings.append("the C compiler finds no <stdio.h>: install libc6-dev (Debian), glibc-devel (Fedora)")
     remedy = "install {0} (Debian), {1} (Fedora), or pip install 'slurmhooks[build]'"
     command = meson_command()
     if not command:
-        found.append(f"no meson: {remedy.format('meson', 'meson')}")
+        findings.append(f"no meson: {remedy.format('meson', 'meson')}")
     else:
-        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
-        version = done.stdout.strip()
+        process = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+        version = process.stdout.strip()
         if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < MESON_NEEDED:
             needed = ".".join(map(str, MESON_NEEDED))
-            found.append(
+            findings.append(
                 f"meson is {version or 'broken'}, {needed} or later is needed: pip install 'slurmhooks[build]'"
             )
     if not any(shutil.which(name, path=tool_path()) for name in ("ninja", "ninja-build", "samu")):
-        found.append(f"no ninja: {remedy.format('ninja-build', 'ninja-build')}")
-    return found
+        findings.append(f"no ninja: {remedy.format('ninja-build', 'ninja-build')}")
+    return findings
 
 
 def _compiles(compiler: list[str]) -> bool:
     source = "#include <stdio.h>\n"
-    done = subprocess.run([*compiler, "-E", "-x", "c", "-"], input=source, capture_output=True, text=True, check=False)
-    return done.returncode == 0
+    process = subprocess.run(
+        [*compiler, "-E", "-x", "c", "-"], input=source, capture_output=True, text=True, check=False
+    )
+    return process.returncode == 0
 
 
 def has_lua_headers(version: str) -> bool:
-    """Tell whether the headers of that Lua are where meson will find them."""
+    """Tell whether meson will find the headers of a version of Lua."""
     short = version.replace(".", "")
     pkg_config = shutil.which("pkg-config")
     names = (f"lua{version}", f"lua-{version}", f"lua{short}")
@@ -83,11 +87,11 @@ def has_lua_headers(version: str) -> bool:
 
 
 def lua_remedy(version: str) -> str:
-    """Return the line that says what to do about missing Lua headers."""
+    """Return a finding for missing headers of Lua, with the remedy."""
     debian = "liblua5.1-0-dev" if version == "5.1" else f"liblua{version}-dev"
     if not shutil.which("pkg-config"):
         debian += " and pkgconf"
     return (
         f"the headers of Lua {version}, which scrun is linked to, are missing: install {debian} (Debian), "
-        f"compat-lua-devel or lua-devel of {version} (Fedora), or go without scrun: --lua none"
+        f"compat-lua-devel or lua-devel of {version} (Fedora), or build without the plugin for scrun: --lua none"
     )

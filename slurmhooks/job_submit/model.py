@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a job_submit handler sees."""
+"""The views that handlers of job_submit and job_modify get."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
@@ -19,6 +19,7 @@ from slurmhooks.job_submit.fields import (
     ReservationFields,
 )
 from slurmhooks.job_submit.rows import Computed, Field
+from slurmhooks.job_submit.table import Table
 from slurmhooks.slurmctld import NEEDS_SOURCES
 from slurmhooks.values import text_to_c
 from slurmhooks.view import nearest, stale
@@ -41,12 +42,16 @@ if TYPE_CHECKING:
     from slurmhooks.job_submit.source import Struct
 
 
-class _View:
-    """A view of one struct of Slurm's; see binding.py.
+class View:
+    """A view of one of Slurm's structs; binding.py makes the class for a release.
+
+    Public names are fields. So everything else begins with an underscore, even what other modules of slurmhooks use.
 
     Attributes:
-        _struct: what slurmctld sent.
+        _struct: the struct that slurmctld sent.
         _writes: staged raw values by member.
+        _missing: fields that this release lacks.
+        _release: the release of Slurm.
     """
 
     __slots__ = ("_struct", "_writes")
@@ -58,26 +63,26 @@ class _View:
     _release: ClassVar[str] = ""
 
     def __init__(self, struct: Struct) -> None:
-        """View a struct, without writes."""
+        """View a struct."""
         self._set(_struct=struct, _writes={})
 
     def _set(self, **values: object) -> None:
-        """Set attributes of the view itself: an assignment would be one to a field."""
+        """Set attributes of the view itself, as an assignment would set a field."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        """Explain an attribute that does not exist, or a view that is over."""
+        """Raise an error that explains: the attribute does not exist, or the call has ended."""
         return self._explain(name)
 
     def _explain(self, name: str) -> Any:
-        """Raise what there is to say of an attribute that does not exist."""
-        if name in _View.__slots__:
+        """Raise an error that explains why an attribute does not exist."""
+        if name in View.__slots__:
             raise stale(self)
         what = type(self).__name__.lower()
         row = self._missing.get(name)
         if isinstance(row, Computed) and row.private:
-            raise AttributeError(f"{what}.{name} is what only slurmctld knows: {NEEDS_SOURCES}")
+            raise AttributeError(f"only slurmctld knows {what}.{name}: {NEEDS_SOURCES}")
         if row is not None:
             span = [f"{word} Slurm {end}" for word, end in (("since", row.since), ("until", row.until)) if end]
             exists = " ".join(span) or "in other builds of Slurm"
@@ -85,21 +90,21 @@ class _View:
         raise AttributeError(f"{what} has no {name!r}{nearest(name, self._names())}")
 
     def _assign(self, name: str, value: object) -> None:
-        """Take an assignment to what is no writable row; binding.bind makes __setattr__."""
+        """Handle an assignment to a name that is no writable field; binding.bind makes ``__setattr__``."""
         self._living()
         if name not in self._missing and hasattr(type(self), name):
             raise AttributeError(f"{type(self).__name__.lower()}.{name} is read-only")
         self._explain(name)
 
     def _living(self) -> None:
-        self._struct  # noqa: B018 - raises if the call is over
+        self._struct  # noqa: B018 - raises if the call has ended
 
     def __dir__(self) -> list[str]:
-        """Return the fields."""
+        """Return the names of the fields."""
         return sorted(self._names())
 
     def __repr__(self) -> str:
-        """Return the class, and the name of what it views."""
+        """Show the class, and the name of the object."""
         try:
             return f"<{type(self).__name__} {self.name!r}>"
         except (AttributeError, StaleHandleError):  # a representation must not raise
@@ -111,23 +116,23 @@ class _View:
         return [name for name in dir(cls) if not name.startswith("_") and name not in hidden]
 
     def close(self) -> None:
-        """Refuse every later use; for dispatch."""
-        for name in _View.__slots__:
+        """Make every later use raise StaleHandleError; for dispatch."""
+        for name in View.__slots__:
             object.__delattr__(self, name)
 
 
-class Job(JobFields, _View):
-    """``job``: the request that slurmctld is about to take; what handlers write is applied once all have passed.
+class Job(JobFields, View):
+    """``job``: a request, before slurmctld accepts it. Writes of handlers are applied when all handlers have passed.
 
     Attributes:
-        environment: the job's environment, a mapping that may be changed. Only batch jobs send theirs: for srun and
-            salloc, and in updates, it is empty and cannot be changed.
-        spank_job_env: the job control environment that SPANK plugins made, likewise, but of every submission.
-        argv: the script's name and arguments, a list that may be changed.
-        _argv: the staged words, or None.
-        _mappings: the two environments, once they were asked for.
-        _modify: it is an update.
-        _owner: whose job it is, where the request does not say.
+        environment: the environment of the job, a mutable mapping. Only requests of batch jobs have it: for srun and
+            salloc, and in updates, it is empty and read-only.
+        spank_job_env: the job control environment of SPANK plugins, a mutable mapping; in updates empty and read-only.
+        argv: the script's name and arguments, a mutable list.
+        _argv: the staged words; None: not written.
+        _mappings: the two environments, after their first use.
+        _modify: the request is an update.
+        _owner: user id of the job's owner, if the request does not have it.
     """
 
     __slots__ = ("_argv", "_mappings", "_modify", "_owner")
@@ -138,13 +143,13 @@ class Job(JobFields, _View):
     _owner: int | None
 
     def __init__(self, struct: Struct, *, modify: bool = False, owner: int | None = None) -> None:
-        """View a request, without writes."""
+        """View a request."""
         super().__init__(struct)
         self._set(_argv=None, _mappings={}, _modify=modify, _owner=owner)
 
     @property
     def environment(self) -> Environment:
-        """The job's environment."""
+        """The environment of the job."""
         return self._mapping("environment")
 
     @environment.setter
@@ -153,7 +158,7 @@ class Job(JobFields, _View):
 
     @property
     def spank_job_env(self) -> Environment:
-        """The job control environment, as prolog and epilog see it with ``SPANK_`` before each name."""
+        """The job control environment; prolog and epilog see it with the prefix ``SPANK_``."""
         return self._mapping("spank_job_env")
 
     @spank_job_env.setter
@@ -168,13 +173,13 @@ class Job(JobFields, _View):
 
     def _mapping(self, member: str) -> Environment:
         struct = self._struct
-        found = self._mappings.get(member)
-        if found is None:
-            found = self._mappings[member] = Environment(struct, member, self._frozen(member))
-        return found
+        mapping = self._mappings.get(member)
+        if mapping is None:
+            mapping = self._mappings[member] = Environment(struct, member, self._frozen(member))
+        return mapping
 
     def _frozen(self, member: str) -> str | None:
-        """Return why an environment cannot be changed, or None."""
+        """Return why an environment is read-only; None: it is not."""
         if self._modify:
             return OF_AN_UPDATE
         if member == "environment" and not self._is_set("script"):
@@ -182,7 +187,7 @@ class Job(JobFields, _View):
         return None
 
     def _is_set(self, member: str) -> bool:
-        """Tell whether a text is set, however long, without asking for it."""
+        """Return whether a text is set, without asking slurmctld for a long one."""
         return self._writes[member] is not None if member in self._writes else self._struct.is_set(member)
 
     @property
@@ -209,12 +214,12 @@ class Job(JobFields, _View):
             super()._assign(name, value)
 
     def savepoint(self) -> object:
-        """Return the writes so far; for dispatch."""
+        """Return the staged writes; for dispatch."""
         mappings = {name: mapping.savepoint() for name, mapping in self._mappings.items()}
         return dict(self._writes), self._argv, mappings
 
     def rollback(self, savepoint: object) -> None:
-        """Forget the writes since a savepoint; for dispatch."""
+        """Drop the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
         writes, argv, mappings = savepoint
         self._set(_writes=writes, _argv=argv)
@@ -222,10 +227,10 @@ class Job(JobFields, _View):
             mapping.rollback(mappings.get(name, {}))
 
     def commit(self) -> None:
-        """Apply the writes; for dispatch. Values were checked when they were written: nothing here refuses one."""
+        """Apply the staged writes; for dispatch. They were checked at assignment, so this cannot fail."""
         written = self._struct.written
         for member, raw in self._writes.items():
-            # "" in a request means nothing; in an update it clears, as scontrol's own requests do.
+            # In a submission "" means unset; in an update it clears the field, as in scontrol's requests.
             written[member] = None if raw == b"" and not self._modify else raw
         if self._argv is not None:
             written["argv"] = self._argv
@@ -233,49 +238,55 @@ class Job(JobFields, _View):
             mapping.commit()
 
     def close(self) -> None:
-        """Refuse every later use; for dispatch."""
+        """Make every later use raise StaleHandleError; for dispatch."""
         for mapping in self._mappings.values():
             mapping.close()
         super().close()
 
 
-class Record(RecordFields, _View):
+def owner_of(job: Job) -> int | None:
+    """Return the user id of a job's owner; ``user_id`` of an update is the sender or unset."""
+    owner: int | None = job.user_id if job._owner is None else job._owner
+    return owner
+
+
+class Record(RecordFields, View):
     """``record``: the job as slurmctld knows it; read-only."""
 
     __slots__ = ()
 
 
-class Partition(PartitionFields, _View):
-    """A partition that the user may use; read-only."""
+class Partition(PartitionFields, View):
+    """A partition; read-only."""
 
     __slots__ = ()
 
 
-class Reservation(ReservationFields, _View):
+class Reservation(ReservationFields, View):
     """A reservation; read-only."""
 
     __slots__ = ()
 
 
-class Node(NodeFields, _View):
+class Node(NodeFields, View):
     """A node; read-only."""
 
     __slots__ = ()
 
 
-class License(LicenseFields, _View):
+class License(LicenseFields, View):
     """A license; read-only."""
 
     __slots__ = ()
 
 
-class Qos(QosFields, _View):
+class Qos(QosFields, View):
     """A QOS; read-only."""
 
     __slots__ = ()
 
 
-class Association(AssociationFields, _View):
+class Association(AssociationFields, View):
     """An account, or a user with an account; read-only."""
 
     __slots__ = ()
@@ -288,7 +299,7 @@ class Association(AssociationFields, _View):
             return "<Association>"
 
 
-VIEWS: dict[str, type[_View]] = {
+VIEWS: dict[str, type[View]] = {
     "job": Job,
     "record": Record,
     "partition": Partition,
@@ -299,101 +310,3 @@ VIEWS: dict[str, type[_View]] = {
     "association": Association,
 }
 """What handlers see, by the names of the tables."""
-
-
-Key = TypeVar("Key")
-Row = TypeVar("Row", covariant=True)
-
-
-class Table(Mapping[Key, Row]):
-    """A read-only mapping of slurmctld's records, which looks nothing up before it is asked."""
-
-    __slots__ = ("_alive", "_all", "_find", "_made", "_select")
-
-    def __init__(
-        self,
-        find: Callable[[Any], _View | None],
-        everything: Callable[[], dict[Any, _View]],
-        select: Callable[[dict[str, Any]], list[Any]],
-    ) -> None:
-        """Take the three ways to look records up: by key, all, and by the values of fields."""
-        self._find = find
-        self._all = everything
-        self._select = select
-        self._made: list[_View] = []
-        self._alive = True
-
-    def __getitem__(self, key: Any) -> Row:
-        """Return a record; KeyError if there is none."""
-        found: Row | None = self.get(key)
-        if found is None:
-            raise KeyError(key)
-        return found
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """Return a record, or the default if there is none."""
-        if not self._alive:
-            raise stale(self)
-        found = self._find(key)
-        if found is None:
-            return default
-        self._made.append(found)
-        return found
-
-    def __contains__(self, key: object) -> bool:
-        """Tell whether there is a record."""
-        return self.get(key) is not None
-
-    def __iter__(self) -> Iterator[Key]:
-        """Return the keys."""
-        self._living()
-        return iter(self._everything())
-
-    def __len__(self) -> int:
-        """Return how many records there are."""
-        self._living()
-        return len(self._everything())
-
-    def items(self) -> ItemsView[Key, Row]:
-        """Return keys and records, looked up once."""
-        self._living()
-        return self._everything().items()
-
-    def values(self) -> ValuesView[Row]:
-        """Return the records, looked up once."""
-        self._living()
-        return self._everything().values()
-
-    def where(self, **fields: Any) -> list[Row]:
-        """Return the records whose fields have these values; slurmctld sends no others.
-
-        ``jobs.where(partition="debug", job_state=JobState.JOB_PENDING)``; at most eight fields.
-
-        Raises:
-            AttributeError: there is no such field.
-            TypeError: records cannot be chosen by this field, or not by this value; likewise ValueError.
-        """
-        self._living()
-        found = self._select(fields)
-        self._made += found
-        return found
-
-    def of_user(self, user_id: int) -> list[Row]:
-        """Return the jobs, or the associations, of a user: ``where(user_id=user_id)``."""
-        return self.where(user_id=user_id)
-
-    def _everything(self) -> dict[Any, Any]:
-        found = self._all()
-        self._made += found.values()
-        return found
-
-    def _living(self) -> None:
-        if not self._alive:
-            raise stale(self)
-
-    def close(self) -> None:
-        """Refuse every later use, also of the records that came from here."""
-        self._alive = False
-        for view in self._made:
-            view.close()
-        self._made = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What slurmctld knows that belongs to no job: for handlers, while they run."""
+"""Ask slurmctld for data that belongs to no job; only while a handler of job_submit or job_modify runs."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ def cluster_name() -> str:
     """Return ClusterName of slurm.conf.
 
     Raises:
-        NotImplementedError: this build has only Slurm's public headers, or this is no worker of slurmctld's.
+        NotImplementedError: the plugin was built with Slurm's public headers only, or no handler runs in a worker.
     """
     return _asking("the name of the cluster").text(Fact.CLUSTER_NAME, 0) or ""
 
 
 def qos_priority(name: str) -> int | None:
-    """Return the priority of a QOS, or None if there is no such QOS or no accounting.
+    """Return the priority of a QOS; None if the QOS does not exist or accounting is off.
 
     Raises:
-        NotImplementedError: this build has only Slurm's public headers, or this is no worker of slurmctld's.
+        NotImplementedError: the plugin was built with Slurm's public headers only, or no handler runs in a worker.
     """
     return _asking("the priority of a QOS").number(Fact.QOS_PRIORITY, text_to_c("name", name))
 
 
 def _asking(what: str) -> Asking:
-    """Return what asks slurmctld."""
+    """Return the connection to the slurmctld that waits for the handler."""
     asking = source.current
     if asking is None:
-        raise NotImplementedError(f"{what} is what only slurmctld knows, and no request of it is handled here")
+        raise NotImplementedError(f"only slurmctld knows {what}, and no handler of job_submit or job_modify runs here")
     if "record" not in asking.tables:
-        raise NotImplementedError(f"{what} is what only slurmctld knows: {NEEDS_SOURCES}")
+        raise NotImplementedError(f"only slurmctld knows {what}: {NEEDS_SOURCES}")
     return asking

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.binding import bind, conditions_of
 from slurmhooks.job_submit.fields import KEYS, LISTS
-from slurmhooks.job_submit.users import Users, owner_of
+from slurmhooks.job_submit.users import Users
 from slurmhooks.values import NO_VAL, text_from_c, text_to_c
 from slurmhooks.wire.message import (
     Fact,
@@ -151,7 +151,7 @@ class Facts(Users):
     """What slurmctld knows of users, as job_submit/lua asks for it; only in a build with Slurm's sources."""
 
     def _association(self, fact: Fact, job: Any) -> str | None:
-        user_id = owner_of(job)
+        user_id = model.owner_of(job)
         if user_id is None:
             return None
         texts = [None if text is None else text_to_c("text", text) for text in (job.account, job.partition)]
@@ -160,13 +160,13 @@ class Facts(Users):
 
     def user_name(self, job: Any) -> str | None:
         """Return the user's name, which recent releases of Slurm send along."""
-        user_id = owner_of(job)
+        user_id = model.owner_of(job)
         found: str | None = None if user_id is None else job._struct.asking.text(Fact.USER_NAME, user_id)
         return found
 
     def default_account(self, job: Any) -> str | None:
         """Return the account that the user is charged to when none is named."""
-        user_id = owner_of(job)
+        user_id = model.owner_of(job)
         found: str | None = None if user_id is None else job._struct.asking.text(Fact.DEFAULT_ACCOUNT, user_id)
         return found
 

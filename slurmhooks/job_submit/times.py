@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads time limits as Slurm does (parse_time.c)."""
+"""Parse time limits as Slurm does (parse_time.c)."""
 
 from __future__ import annotations
 
 import re
 
 TOO_LONG = re.compile(r"\d{19}")
-"""More digits than Slurm's integers have; converting many takes quadratic time."""
+"""A number with more digits than 64 bits hold; the conversion of long numbers takes quadratic time."""
 
 
 def seconds(text: str) -> int | None:
-    """Return the seconds of a time, None if Slurm takes the text for none, or a number has more than 18 digits.
+    """Return a time in seconds; None if the text is no time for Slurm, or a number has more than 18 digits.
 
-    Slurm counts groups of digits, and checks little of where they stand.
+    Slurm counts groups of digits, and hardly checks their positions. So do we: Lua scripts rely on it.
     """
     if not _is_timespec(text) or TOO_LONG.search(text):
         return None
     if "-" in text:
         days, hours, minutes, rest = (*_scan(text, "-::"), 0, 0, 0, 0)[:4]
         return days * 86400 + hours * 3600 + minutes * 60 + rest
-    found = _scan(text, "::")
-    first, second, third = (*found, 0, 0, 0)[:3]
-    return first * 3600 + second * 60 + third if len(found) == 3 else first * 60 + second
+    numbers = _scan(text, "::")
+    first, second, third = (*numbers, 0, 0, 0)[:3]
+    return first * 3600 + second * 60 + third if len(numbers) == 3 else first * 60 + second
 
 
 def _is_timespec(text: str) -> bool:
@@ -43,8 +43,8 @@ def _is_timespec(text: str) -> bool:
 
 
 def _scan(text: str, signs: str) -> list[int]:
-    """Return the numbers that sscanf finds, with these signs between them."""
-    found = []
+    """Return the numbers that sscanf reads, with these characters between them."""
+    numbers = []
     at = 0
     for sign in (*signs, None):
         end = at + (text[at : at + 1] == "-")
@@ -52,8 +52,8 @@ def _scan(text: str, signs: str) -> list[int]:
             end += 1
         if not text[at:end].strip("-"):
             break
-        found.append(int(text[at:end]))
+        numbers.append(int(text[at:end]))
         if sign is None or text[end : end + 1] != sign:
             break
         at = end + 1
-    return found
+    return numbers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the name service knows of the user of a request."""
+"""Look up the user of a request in the name service."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ import os
 import pwd
 from typing import Any
 
-
-def owner_of(job: Any) -> int | None:
-    """Return whose job a request is about; the user of an update is who sent it, or nobody."""
-    found: int | None = job.user_id if job._owner is None else job._owner
-    return found
+from slurmhooks.job_submit.model import owner_of
 
 
 class Users:
-    """What the name service knows of the user of a request.
+    """Computed fields of ``job`` that come from the name service.
 
-    It is asked on use, and may have to ask a server: slurmctld holds its locks for so long.
+    Each is looked up when a handler reads it. A look-up may ask a server, and slurmctld holds its locks meanwhile.
     """
 
     def user_name(self, job: Any) -> str | None:
-        """Return the user's name, or None if there is no such user."""
+        """Return the name of the user; None if the user does not exist."""
         user_id = owner_of(job)
         try:
             return None if user_id is None else pwd.getpwuid(user_id).pw_name
@@ -30,23 +26,23 @@ class Users:
             return None
 
     def group_name(self, job: Any) -> str | None:
-        """Return the name of the job's group, or None if there is no such group."""
+        """Return the name of the job's group; None if the group does not exist."""
         try:
             return None if job.group_id is None else grp.getgrgid(job.group_id).gr_name
         except KeyError:
             return None
 
     def groups(self, job: Any) -> dict[str, int]:
-        """Return the user's groups by name; one without a name under its number."""
+        """Return the ids of the user's groups by their names; a group without a name has its number as name."""
         name = self.user_name(job)
         if name is None:
             return {}
-        found = {}
+        ids = {}
         user_id = owner_of(job)
         assert user_id is not None
         for number in os.getgrouplist(name, pwd.getpwuid(user_id).pw_gid):
             try:
-                found[grp.getgrgid(number).gr_name] = number
+                ids[grp.getgrgid(number).gr_name] = number
             except KeyError:
-                found[str(number)] = number
-        return found
+                ids[str(number)] = number
+        return ids

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 ENTRIES = {
     "slurm_job_submit": ("job_desc", "part_list", "uid"),
     "slurm_job_modify": ("job_desc", "job_rec", "part_list", "uid"),
+    "slurm_cli_setup_defaults": ("options",),
+    "slurm_cli_pre_submit": ("options", "offset"),
+    "slurm_cli_post_submit": ("offset", "job_id", "step_id"),
     "slurm_scrun_stage_in": (
         "id", "bundle", "spool_dir", "config_file", "job_id", "user_id", "group_id", "job_env",
     ),

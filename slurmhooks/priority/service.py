@@ -57,6 +57,7 @@ class Service(PointService):
         self._views = Views(tables) if views is None else views
         self._selections: dict[tuple[int, ...], tuple[Table, type[Record]]] = {}
         self._used: set[int] = set()
+        self._fetched: dict[int, Record] = {}
         self.failure: Outcome | None = None
 
     def handle(self, request: bytes, query: Query) -> bytes:
@@ -78,8 +79,9 @@ class Service(PointService):
         try:
             values = self._values(views, tables, left_out)
         finally:
-            for view in views:
+            for view in [*views, *self._fetched.values()]:
                 view.close()
+            self._fetched.clear()
             for table in tables.values():
                 table.close()
         answer = [(VALUES, array("I", values).tobytes())]
@@ -119,10 +121,12 @@ class Service(PointService):
         asking, job_id = view._struct.asking, view.job_id
         assert asking is not None
         assert job_id is not None
-        whole = asking.row("record", job_id)
-        if whole is None:
-            raise StaleHandleError(f"the job of record.{name} has ended")
-        value = getattr(self._views.record(whole), name)
+        if job_id not in self._fetched:
+            whole = asking.row("record", job_id)
+            if whole is None:
+                raise StaleHandleError(f"the job of record.{name} has ended")
+            self._fetched[job_id] = self._views.record(whole)
+        value = getattr(self._fetched[job_id], name)
         table, row = self._tables["record"], rows(RecordFields)[name]
         if not isinstance(row, Computed):
             member = row.member(release_of(self._tables.release), table.places)

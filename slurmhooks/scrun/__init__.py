@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The scrun plugin point: staging of OCI containers, in the anchor process of scrun.
+"""The plugin point scrun: staging of OCI containers, in the anchor process of scrun.
 
-What a hook file imports from here are building blocks; each works alone, and imports what it needs when it is first
-used.
+Hook files import building blocks from here. Each can be used alone, and is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ __all__ = [
     "use_user_namespace",
 ]
 
-_HOMES = {
+_MODULES = {
     "binds": ("Bind", "copy_binds", "inside", "return_binds"),
     "commands": ("CommandResult",),
     "errors": ("BundleError", "CancelledError", "StagingError"),
@@ -63,12 +62,12 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a building block when it is asked for: a container that needs none pays for none."""
+    """Import a building block at its first use, as imports delay the start of a container."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    home = next((home for home, names in _HOMES.items() if name in names), "configs")
-    found: object = getattr(importlib.import_module(f"{__name__}.{home}"), name)
-    globals()[name] = found
-    return found
+    module = next((module for module, names in _MODULES.items() if name in names), "configs")
+    block: object = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    globals()[name] = block
+    return block

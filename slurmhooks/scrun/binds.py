@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Copies in place of bind mounts, for nodes that do not have the files of the machine where scrun runs."""
+"""Replace bind mounts by copies, for nodes that do not have the files of the machine of scrun."""
 
 from __future__ import annotations
 
@@ -23,44 +23,46 @@ if TYPE_CHECKING:
     from slurmhooks.scrun.oci import Config, Mount
 
 KERNEL_TREES = ("/proc", "/sys")
+"""Folders of the host whose bind mounts stay by default."""
 MAX_LINKS = 40
+"""Symbolic links in a path before it counts as a loop, as in Linux."""
 
 
 class Bind:
-    """A bind mount that was turned into a copy.
+    """A bind mount that was replaced by a copy.
 
     Attributes:
-        source: the file or folder of the host.
+        source: the file or folder on the host.
         destination: its path in the container.
-        read_only: the container was not to write to it.
+        read_only: the mount was read-only.
     """
 
     __slots__ = ("destination", "read_only", "source")
 
     def __init__(self, source: str, destination: str, read_only: bool) -> None:
-        """Keep the three."""
+        """Set all attributes."""
         self.source = source
         self.destination = destination
         self.read_only = read_only
 
 
 def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREES) -> list[Bind]:
-    """Copy what bind mounts show into the root file system, and remove the mounts.
+    """Copy the sources of bind mounts into the root file system, and remove the mounts from the configuration.
 
-    For nodes that do not have the files of the machine where scrun runs. Mounts of devices and sockets stay as they
-    are, and so does what lies in ``keep``. A symbolic link as source stands for what it leads to, as for a mount.
+    For nodes that do not have the files of the machine of scrun. Bind mounts of devices and sockets stay, and so do
+    those of sources in ``keep``. If a source is a symbolic link, its target is copied, as a mount would show it.
 
     Args:
-        config: is changed.
-        rootfs: the staged root file system, into which is copied; no link in it leads out of it.
+        config: the configuration to change.
+        rootfs: path of the staged root file system; links in it cannot lead the copy out of it.
         keep: folders of the host whose bind mounts stay.
 
     Returns:
-        what was copied; see :func:`return_binds`.
+        the copied mounts, for :func:`return_binds`.
 
     Raises:
-        StagingError: a source is missing or cannot be copied, or one of source and destination is a folder.
-        TypeError: ``keep`` is one text.
+        StagingError: a source is missing or cannot be copied, or only one of source and destination is a folder.
+        TypeError: ``keep`` is a str.
     """
     binds: list[Bind] = []
     kept: list[Mount] = []
@@ -85,7 +87,7 @@ def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREE
 def _copy_in(source: str, rootfs: str, destination: str, folder: bool) -> None:
     parts = _resolved(rootfs, destination)
     target = os.path.join(rootfs, *parts)
-    log.debug("copying what a bind mount shows", source=source, target=target)
+    log.debug("copying the source of a bind mount", source=source, target=target)
     if not parts:
         raise StagingError(f"bind mount of {source!r}: {destination!r} is the container's whole root file system")
     with opened(open_top(rootfs)) as root:
@@ -102,18 +104,17 @@ def _copy_in(source: str, rootfs: str, destination: str, folder: bool) -> None:
 
 
 def return_binds(binds: Iterable[Bind], rootfs: str) -> None:
-    """Copy what the container changed or added in its copies of bind mounts back to where they came from.
+    """Copy files that the container changed or added in copied bind mounts back to the sources.
 
-    Nothing is deleted there, and read-only ones are left out. A folder of the host that the container replaced by
-    something else stays, and so does a file that it replaced by a folder. Where the source is a symbolic link, what it
-    leads to is written.
+    Nothing is deleted on the host, and read-only mounts are skipped. A folder of the host is not replaced by a file,
+    nor a file by a folder. If a source is a symbolic link, its target is written.
 
     Args:
-        binds: as :func:`copy_binds` returned them.
-        rootfs: the root file system that they were copied into; no link in it leads out of it.
+        binds: the result of :func:`copy_binds`.
+        rootfs: path of the root file system with the copies; links in it cannot lead out of it.
 
     Raises:
-        StagingError: something could not be copied; the text names it, and both paths if one of them is a folder.
+        StagingError: a file could not be copied; the text names it, and both paths if only one of them is a folder.
     """
     for bind in binds:
         if not bind.read_only:
@@ -141,7 +142,7 @@ def _copy_back(bind: Bind, rootfs: str) -> None:
                 with opened(contents.open_file(parts[-1], parent)) as reading:
                     _copy_file_back(reading, copied, host)
     except FileNotFoundError:
-        return  # the container has removed it
+        return  # the container removed it
     except OSError as error:
         raise explained(error, copied) from error
 
@@ -168,23 +169,23 @@ def _below(path: str, folders: Iterable[str]) -> bool:
 
 
 def inside(rootfs: str, path: str) -> str:
-    """Return where a path of the container lies on the host.
+    """Return the path on the host of a path in the container.
 
-    Symbolic links are followed as the container would follow them, so the result never leaves the root file system.
-    What does not exist yet is taken as it is.
+    Symbolic links are followed as the container would follow them, so the result is always below the root file system.
+    Components that do not exist yet stay as they are.
 
     Args:
-        rootfs: the root file system.
-        path: seen from inside; relative ones start at its root.
+        rootfs: path of the root file system.
+        path: path in the container; a relative path starts at its root.
 
     Raises:
-        StagingError: the links go round in circles.
+        StagingError: the links form a loop.
     """
     return os.path.join(rootfs, *_resolved(rootfs, path))
 
 
 def _resolved(rootfs: str, path: str) -> list[str]:
-    """Return the components of a path of the container after all links; to be opened without following any."""
+    """Return the components of a path in the container, with all links resolved."""
     done: list[str] = []
     todo = _parts(path)
     links = 0

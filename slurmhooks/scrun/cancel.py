@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether the staging at hand is still wanted."""
+"""Find out whether the container was cancelled during staging."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ASK_SECONDS = 2.0
-"""How often a slow question is asked at most."""
+"""Minimum seconds between two slow checks."""
 
-_asked: Callable[[], bool] | None = None
-_asked_slowly: Callable[[], bool] | None = None
+_check_quickly: Callable[[], bool] | None = None
+_check_slowly: Callable[[], bool] | None = None
 _next = 0.0
-_found = False
+_cancelled = False
 
 
-def attach(asked: Callable[[], bool] | None, slowly: Callable[[], bool] | None = None) -> None:
-    """Say how to find out; for the entry point and for tests.
+def attach(quickly: Callable[[], bool] | None, slowly: Callable[[], bool] | None = None) -> None:
+    """Set the functions that check; for the entry point and the testing kit.
 
     Args:
-        asked: costs nothing.
-        slowly: asks another process, and so is called every two seconds at most, beginning after two.
+        quickly: a check that costs nothing; None: never cancelled.
+        slowly: a check that asks another process; called at most every two seconds, first after two seconds.
     """
-    global _asked, _asked_slowly, _next, _found
-    _asked, _asked_slowly = asked, slowly
+    global _check_quickly, _check_slowly, _next, _cancelled
+    _check_quickly, _check_slowly = quickly, slowly
     _next = time.monotonic() + ASK_SECONDS
-    _found = False
+    _cancelled = False
 
 
 def requested() -> bool:
-    """Tell whether the container is not wanted any more: its job was cancelled or timed out, or it was deleted.
+    """Return whether the container was cancelled: its job was cancelled or timed out, or the container was deleted.
 
-    scrun calls no handler then before stage_in returns, so a handler that takes long asks from time to time.
+    scrun waits for ``stage_in`` in any case, so a handler that takes long should ask from time to time, as
     :func:`~slurmhooks.scrun.copy_tree` and ``allocator_command`` do. May be called from any thread.
     """
-    global _next, _found
-    if not _found and _asked is not None:
-        _found = _asked()
+    global _next, _cancelled
+    if not _cancelled and _check_quickly is not None:
+        _cancelled = _check_quickly()
     now = time.monotonic()
-    if not _found and _asked_slowly is not None and now >= _next:
+    if not _cancelled and _check_slowly is not None and now >= _next:
         _next = now + ASK_SECONDS
-        _found = _asked_slowly()
-    return _found
+        _cancelled = _check_slowly()
+    return _cancelled
 
 
 def check() -> None:
-    """Raise if :func:`requested`.
+    """Raise an error if the container was cancelled.
 
     Raises:
-        CancelledError: the container is not wanted any more.
+        CancelledError: the container was cancelled.
     """
     if requested():
         from slurmhooks.scrun.errors import CancelledError

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs a command where scrun runs, as ``slurm.allocator_command`` of scrun.lua does, without its faults.
+"""Run a command on the machine of scrun, like ``slurm.allocator_command`` of scrun.lua but without its bugs.
 
-scrun's own function (24.11 to 26.05, lua.c:_lua_allocator_command) reports 0 for a command that died of a signal, ends
-the output at a NUL byte, and in stage_out races with scrun's reaper of children (anchor.c:_catch_sigchld), which leaves
-it with a status that it never read. So the status here comes through a pipe from the shell that ran the command.
+scrun's own function (24.11 to 26.05, lua.c:_lua_allocator_command) returns 0 for a command that was killed by a signal,
+cuts the output at a NUL byte, and in stage_out may lose the status: scrun's handler of SIGCHLD reaps all children
+(anchor.c:_catch_sigchld). So here the shell that runs the command writes the status to a pipe.
 """
 
 from __future__ import annotations
@@ -25,48 +25,50 @@ SHELL = "/bin/sh"
 STATUS_FD = 3
 ERROR_FD = 4
 WRAPPER = f'(exec "$0" -c "$1" 2>&{ERROR_FD} {ERROR_FD}>&- {STATUS_FD}>&-)\necho $? >&{STATUS_FD}'
-"""Runs the command, then writes its status; 128 + N for death by signal N, which this shell says on a muted stderr."""
+"""Runs the command and writes its status, 128 + N for signal N. Messages of this shell itself go to /dev/null."""
 LOOK_SECONDS = 0.1
+"""Seconds between two checks whether the container was cancelled."""
 KILL_SECONDS = 2.0
+"""Seconds between SIGTERM and SIGKILL."""
 
 
 class CommandResult:
-    """What a command came to.
+    """The result of a command.
 
     Attributes:
-        status: its exit code; 128 + N if signal N ended it.
-        output: its standard output and standard error, as one text. Bytes that are not UTF-8 are surrogates.
+        status: the exit code; 128 + N if signal N killed the command.
+        output: standard output and standard error as one text. Bytes that are not UTF-8 are surrogates.
     """
 
     __slots__ = ("output", "status")
 
     def __init__(self, status: int, output: str) -> None:
-        """Keep both."""
+        """Set both attributes."""
         self.status = status
         self.output = output
 
     def __repr__(self) -> str:
-        """Return both."""
+        """Show both attributes."""
         return f"CommandResult(status={self.status}, output={self.output!r})"
 
 
 def run(command: bytes, environment: Mapping[bytes, bytes], cancelled: Callable[[], bool]) -> tuple[int, bytes]:
     """Run a shell command in its own process group, and wait for it.
 
-    Standard input is empty; standard output and error are one stream, read to its end, so that a process which the
-    command left in the background is waited for as well, as scrun does.
+    Standard input is empty. Standard output and error are one stream, which is read to its end: as in scrun, processes
+    that the command left in the background are waited for, too.
 
     Args:
-        command: for ``/bin/sh -c``.
-        environment: all of it.
-        cancelled: asked from time to time; true kills the process group.
+        command: the text for ``/bin/sh -c``.
+        environment: the whole environment.
+        cancelled: called from time to time; if it returns true, the process group is killed.
 
     Returns:
         status and output.
 
     Raises:
-        CancelledError: see ``cancelled``.
-        SlurmhooksError: it could not be started, or somebody killed the shell.
+        CancelledError: ``cancelled`` returned true.
+        SlurmhooksError: the shell could not be started, or was killed.
     """
     out_read, out_write = os.pipe()
     status_read, status_write = os.pipe()
@@ -85,16 +87,16 @@ def run(command: bytes, environment: Mapping[bytes, bytes], cancelled: Callable[
         os.close(out_read)
         os.close(status_read)
         with contextlib.suppress(OSError):
-            os.killpg(pid, signal.SIGKILL)  # what the command left behind
+            os.killpg(pid, signal.SIGKILL)  # processes that the command left behind
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)  # scrun may have reaped it first
     if not status.strip().isdigit():
-        raise SlurmhooksError("the shell was killed before it could say how the command ended")
+        raise SlurmhooksError("the shell was killed before it reported the status of the command")
     return int(status), output
 
 
 def _spawn(command: bytes, environment: Mapping[bytes, bytes], out: int, status: int) -> int:
-    # Pipes of Python are closed on exec, and the numbers 0 to 3 may be any of them: move them up first.
+    # Python's pipes are closed on exec and may have the numbers 0 to 4, so duplicate them to higher numbers first.
     moved: list[int] = []
     try:
         for number in (out, status):
@@ -122,27 +124,27 @@ def _spawn(command: bytes, environment: Mapping[bytes, bytes], out: int, status:
 
 
 def _read_both(out: int, status: int, pid: int, cancelled: Callable[[], bool]) -> tuple[bytes, bytes]:
-    found = {out: bytearray(), status: bytearray()}
+    data = {out: bytearray(), status: bytearray()}
     poll = select.poll()
-    for number in found:
+    for number in data:
         poll.register(number, select.POLLIN)
-    left = set(found)
-    while left:
+    open_ends = set(data)
+    while open_ends:
         for number, _ in poll.poll(LOOK_SECONDS * 1000):
             chunk = os.read(number, 1 << 16)
             if chunk:
-                found[number] += chunk
+                data[number] += chunk
             else:
                 poll.unregister(number)
-                left.discard(number)
+                open_ends.discard(number)
         if cancelled():
-            _end(pid, status if status in left else None)
+            _terminate(pid, status if status in open_ends else None)
             raise CancelledError
-    return bytes(found[out]), bytes(found[status])
+    return bytes(data[out]), bytes(data[status])
 
 
-def _end(pid: int, status: int | None) -> None:
-    """Ask the process group to end, and end it."""
+def _terminate(pid: int, status: int | None) -> None:
+    """Terminate the process group, and kill it if it has not ended in time."""
     with contextlib.suppress(OSError):
         os.killpg(pid, signal.SIGTERM)
         if status is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Turns a container engine's configuration into one that a rootless runtime accepts on a job's nodes.
+"""Adapt the configuration of a container engine to rootless runtimes on the nodes of a job.
 
 Each function changes the configuration in place and can be used alone.
 """
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from slurmhooks.scrun.oci import Config
 
 OCI_VERSION = "1.0.0"
-"""The oldest version of the specification, which every runtime takes."""
+"""The oldest version of the specification, which every runtime accepts."""
 
 
 def rootless(config: Config, *, user_id: int, group_id: int) -> None:
-    """Do all that the functions below do, but for bind mounts and the environment.
+    """Apply all functions of this module except :func:`merge_environment`.
 
     Args:
-        config: is changed.
+        config: the configuration to change.
         user_id: ``container.user_id``.
         group_id: ``container.group_id``.
     """
@@ -37,15 +37,15 @@ def rootless(config: Config, *, user_id: int, group_id: int) -> None:
 
 
 def use_user_namespace(config: Config, *, user_id: int, group_id: int) -> None:
-    """Run the container in a user namespace of its own, in which its user is the job's.
+    """Run the container in its own user namespace, which maps its user to that of the job.
 
-    The map has one line: the uid and gid that the configuration names, 0 by default, are the job's user and group.
-    Additional groups are removed, as such a map cannot hold them.
+    The uid and gid of the configuration, by default 0, become the job's user and group. Additional groups are removed,
+    as the maps have only one id.
 
     Args:
-        config: is changed.
-        user_id: of the job.
-        group_id: of the job.
+        config: the configuration to change.
+        user_id: user id of the job.
+        group_id: group id of the job.
     """
     from slurmhooks.scrun.oci import IDMapping, Linux, Namespace
 
@@ -62,7 +62,7 @@ def use_user_namespace(config: Config, *, user_id: int, group_id: int) -> None:
 
 
 def drop_mount_owners(config: Config) -> None:
-    """Remove ``uid=`` and ``gid=`` from the options of all mounts: the user namespace does not know these ids."""
+    """Remove ``uid=`` and ``gid=`` from the options of all mounts: these ids do not exist in the user namespace."""
     for mount in config.mounts:
         kept = [option for option in mount.options if not option.startswith(("uid=", "gid="))]
         if kept != mount.options:
@@ -73,7 +73,7 @@ def drop_hooks(config: Config, *moments: str) -> None:
     """Remove programs that the runtime would run on the host, such as those that set up an engine's network.
 
     Args:
-        config: is changed.
+        config: the configuration to change.
         moments: keys of ``hooks``; by default only ``prestart``.
     """
     for moment in moments or ("prestart",):
@@ -82,13 +82,13 @@ def drop_hooks(config: Config, *moments: str) -> None:
 
 
 def drop_rlimits(config: Config) -> None:
-    """Remove ``process.rlimits``: only root may raise limits, and the job has Slurm's."""
+    """Remove ``process.rlimits``: only root may raise limits, and Slurm sets those of the job."""
     if config.process is not None:
         del config.process.rlimits
 
 
 def drop_cgroup(config: Config) -> None:
-    """Remove ``linux.cgroupsPath``: the job has Slurm's cgroup."""
+    """Remove ``linux.cgroupsPath``: the job is in a cgroup of Slurm."""
     if config.linux is not None:
         config.linux.cgroupsPath = None
 
@@ -96,16 +96,16 @@ def drop_cgroup(config: Config) -> None:
 def merge_environment(
     config: Config, environment: Mapping[str, str], *, only: Iterable[str] = ("*",), keep: Iterable[str] = ()
 ) -> None:
-    """Add variables to the container's environment; those that it has already are replaced.
+    """Add variables to the container's environment; existing ones are replaced.
 
     Args:
-        config: is changed.
-        environment: for instance ``container.job_env``.
-        only: patterns of names to take, such as ``["SLURM_*"]``.
-        keep: patterns of names that are left as the configuration has them if it has them.
+        config: the configuration to change.
+        environment: the variables, for instance ``container.job_env``.
+        only: patterns of the names to add, such as ``["SLURM_*"]``.
+        keep: patterns of names whose existing variables are not replaced.
 
     Raises:
-        TypeError: ``only`` or ``keep`` is one text.
+        TypeError: ``only`` or ``keep`` is a str.
     """
     only, keep = several("only", only), several("keep", keep)
     if config.process is None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Copies what an open file holds, and what belongs to it: owner, mode, times, extended attributes.
+"""Copy the content and the properties of an open file: owner, mode, times, extended attributes.
 
-Content is copied inside the kernel (copy_file_range), which shares the blocks with the original where the file system
-can (reflink: XFS, Btrfs) and moves them without passing them through this process where it cannot.
+The kernel copies the content (copy_file_range): it shares blocks with the original if the file system can (reflinks of
+XFS and Btrfs), and otherwise copies them without passing them through this process.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CHUNK = 64 << 20
-"""Bytes copied between two looks at whether the copy is still wanted."""
+"""Bytes copied between two checks whether the copy was cancelled."""
 BY_HAND = 1 << 20
+"""Bytes copied at a time without copy_file_range."""
 
 NO_RANGE_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
 NO_XATTR = {errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.ENODATA, errno.EINVAL, errno.ENOSYS}
 NOT_OURS = {errno.EPERM, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
-"""What a user may not do, and what a file system without such a thing answers."""
+"""Errors of operations that this user is not permitted, or that the file system does not support."""
 
 
 def open_file(name: str, parent: int | None = None) -> int:
     """Open a regular file for reading.
 
     Args:
-        name: below ``parent`` one component, which is no symbolic link; otherwise a path.
-        parent: descriptor of a folder.
+        name: a path; with ``parent`` a single component, which must not be a symbolic link.
+        parent: descriptor of the folder, or None.
     """
-    # Without O_NONBLOCK a FIFO would wait for a writer.
+    # Without O_NONBLOCK, opening a FIFO waits for a writer.
     follow = os.O_NOFOLLOW if parent is not None else 0
     file = os.open(name, os.O_RDONLY | os.O_NONBLOCK | follow, dir_fd=parent)
     if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -43,17 +44,17 @@ def open_file(name: str, parent: int | None = None) -> int:
 
 
 def make_copy(reading: int, name: str, parent: int, *, between: Callable[[int], None], chunk: int = CHUNK) -> None:
-    """Make a new file with all that an open one has.
+    """Make a new file with the content and properties of an open file.
 
     Args:
-        reading: the file to copy.
-        name: the new file's name; FileExistsError if there is something.
-        parent: descriptor of the folder that is to hold it.
-        between: called after each chunk but the last, with its size.
+        reading: descriptor of the file to copy.
+        name: name of the new file; FileExistsError if the name exists.
+        parent: descriptor of the folder of the new file.
+        between: called after each chunk except the last, with its size.
         chunk: bytes to copy at a time.
     """
     status = os.fstat(reading)
-    # Nobody else can read it before it has its owner.
+    # Other users must not read the file before it has its owner and mode.
     writing = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=parent)
     try:
         _copy_content(reading, writing, status, chunk, between)
@@ -63,19 +64,19 @@ def make_copy(reading: int, name: str, parent: int, *, between: Callable[[int], 
 
 
 def copy_properties(source: int | None, target: int | str, status: os.stat_result) -> None:
-    """Give a new file or folder what belongs to another one.
+    """Copy owner, mode, times and extended attributes to a new file or folder.
 
-    As with ``cp -a``, the setuid, setgid and sticky bits are kept only with owner and group: a copy of somebody else's
-    program must not run as the one who copied it.
+    As with ``cp -a``, the setuid, setgid and sticky bits are kept only if owner and group are: a copy of another user's
+    setuid program must not run as the user who copied it.
 
     Args:
-        source: descriptor of the original, for extended attributes; None for what has none.
-        target: descriptor of the copy, or a path that leads to it through no symbolic link of a tree.
-        status: of the original.
+        source: descriptor of the original, for its extended attributes; None: do not copy them.
+        target: descriptor of the copy, or a path to it that has no symbolic link of a tree.
+        status: status of the original.
     """
-    mode = kept_mode(status, _give(target, status))
+    mode = kept_mode(status, _change_owner(target, status))
     if source is not None:
-        # Before the mode: it may take away the permission to write them.
+        # Before the mode, which may forbid to write them.
         _copy_attributes(source, target)
     if not stat.S_ISLNK(status.st_mode):
         os.chmod(target, mode)
@@ -83,17 +84,17 @@ def copy_properties(source: int | None, target: int | str, status: os.stat_resul
 
 
 def kept_mode(status: os.stat_result, same_owner: bool) -> int:
-    """Return the permissions that a copy gets."""
+    """Return the permissions of a copy."""
     return stat.S_IMODE(status.st_mode) if same_owner else status.st_mode & 0o777
 
 
 def same_owner(one: os.stat_result, other: os.stat_result) -> bool:
-    """Tell whether owner and group are the same."""
+    """Return whether owner and group are the same."""
     return (one.st_uid, one.st_gid) == (other.st_uid, other.st_gid)
 
 
-def _give(target: int | str, status: os.stat_result) -> bool:
-    """Give a new file to the owner and group of the original, or tell that this user may not."""
+def _change_owner(target: int | str, status: os.stat_result) -> bool:
+    """Give a new file the owner and group of the original; return whether this user may."""
     if same_owner(os.stat(target), status):
         return True
     try:
@@ -104,7 +105,7 @@ def _give(target: int | str, status: os.stat_result) -> bool:
     else:
         return True
     with contextlib.suppress(OSError):
-        os.chown(target, -1, status.st_gid)  # one of this user's groups?
+        os.chown(target, -1, status.st_gid)  # permitted if it is a group of this user
     return False
 
 
@@ -140,10 +141,10 @@ def _copy_range(reading: int, writing: int, start: int, end: int, chunk: int, be
                     raise
                 in_kernel = False
         if not done:
-            # Some file systems (procfs, FUSE ones) answer 0 where there is content.
+            # On some file systems (procfs, FUSE) copy_file_range copies 0 bytes although there is content.
             done = _copy_by_hand(reading, writing, position, min(wanted, BY_HAND))
         if not done:
-            return  # it has become shorter
+            return  # the file has become shorter
         position += done
         if position < end:
             between(done)
@@ -167,7 +168,7 @@ def _data_ranges(file: int, size: int) -> list[tuple[int, int]]:
             end = os.lseek(file, start, os.SEEK_HOLE)
         except OSError as error:
             if error.errno == errno.ENXIO:
-                return ranges  # a hole to the end
+                return ranges  # the rest is a hole
             return [*ranges, (position, size)]
         ranges.append((start, end))
         position = end

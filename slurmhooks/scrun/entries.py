@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Copies one entry of a folder: a file, symbolic link, FIFO, socket or device."""
+"""Copy one entry of a folder: a file, symbolic link, FIFO, socket or device."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP}
 
 
 def copy_file(source: Path, target: Path, *, cancelled: Callable[[], bool] | None = None) -> None:
-    """Copy one regular file to a new name, or over another file or symbolic link, as :func:`copy_tree` would.
+    """Copy one regular file, with the properties that :func:`copy_tree` copies.
 
-    What has the target's name stays until the copy is complete.
+    An existing target is replaced when the copy is complete.
 
     Args:
-        source: a regular file; a symbolic link to one is followed.
-        target: a symbolic link is replaced, not followed; a folder is not replaced.
+        source: path of a regular file; a symbolic link to one is followed.
+        target: path of the copy; an existing file or symbolic link is replaced, a folder is not.
         cancelled: see :func:`copy_tree`.
 
     Raises:
-        StagingError: it could not be copied, both are the same file, or the target is a folder; the text names it.
+        StagingError: the file could not be copied, both paths are the same file, or the target is a folder.
         CancelledError: see :func:`copy_tree`.
     """
     shown, path = os.fsdecode(source), os.fsdecode(target)
@@ -55,9 +55,9 @@ def copy_opened_file(
 
     Args:
         reading: descriptor of the file.
-        name: of the copy.
-        parent: descriptor of the folder that is to hold it.
-        shown: paths of both, for messages.
+        name: name of the copy.
+        parent: descriptor of the folder of the copy.
+        shown: paths of the file and the copy, for messages.
         cancelled: see :func:`copy_file`.
     """
 
@@ -70,27 +70,27 @@ def copy_opened_file(
     try:
         removal.replace(name, parent, lambda new: contents.make_copy(reading, new, parent, between=check))
     except IsADirectoryError as error:
-        raise StagingError(f"{shown[1]!r}: a folder, which the file {shown[0]!r} does not replace") from error
+        raise StagingError(f"{shown[1]!r}: a folder, which is not replaced by the file {shown[0]!r}") from error
 
 
-def _is(name: str, parent: int, known: Identity) -> bool:
+def _is(name: str, parent: int, expected: Identity) -> bool:
     try:
-        return folders.identity(os.stat(name, dir_fd=parent, follow_symlinks=False)) == known
+        return folders.identity(os.stat(name, dir_fd=parent, follow_symlinks=False)) == expected
     except FileNotFoundError:
         return False
 
 
 class Place:
-    """A folder of the source and its copy, with descriptors of its own: the walk may have left it already.
+    """A folder of the source and its copy, with own descriptors, as the walk may have left the folder.
 
     Attributes:
-        path: relative to the tops.
+        path: path relative to the top folders.
         source: descriptor of the folder.
         target: descriptor of its copy.
     """
 
     def __init__(self, folder: Folder) -> None:
-        """Keep a folder of a walk open."""
+        """Duplicate the descriptors of a folder of a walk."""
         self.path = folder.path
         self.source, self.target = (os.dup(fd) for fd in folder.fds)
 
@@ -101,27 +101,27 @@ class Place:
 
 
 class _Twin:
-    """The first of the names that a file of the source has."""
+    """The first copied name of a file with several names."""
 
     def __init__(self) -> None:
         self.done = threading.Event()
         self.place: tuple[str, str] | None = None
-        """The folder and the name of the copy; None if it was not copied."""
+        """The folder and the name of the copy; None: the file was not copied."""
 
 
 class Copier:
-    """Copies entries of two trees, in any thread; see copy_tree for what it keeps.
+    """Copies entries of a tree, from several threads; see copy_tree for the properties that it copies.
 
     Attributes:
-        top: descriptor of the upper folder of the target.
+        top: descriptor of the top folder of the target.
         hard_links, update, displace, skip_unreadable: see copy_tree.
         chunk: bytes to copy at a time.
-        between: called after each chunk of a file but the last.
-        skipped: paths of what was left out.
+        between: called after each chunk of a file except the last.
+        skipped: paths of entries that were not copied.
     """
 
     def __init__(self, source: str, target: str, between: Callable[[int], None]) -> None:
-        """Take the paths of both tops, for messages."""
+        """Make a copier; the paths of both top folders are for messages."""
         self.source = source
         self.target = target
         self.between = between
@@ -139,15 +139,15 @@ class Copier:
         """Copy an entry.
 
         Args:
-            place: where it is.
-            name: its name.
-            status: of the entry.
+            place: the folder of the entry.
+            name: name of the entry.
+            status: status of the entry.
 
         Returns:
-            True if it was copied, False if it is unchanged, None if it was left out.
+            True: copied; False: unchanged; None: skipped.
 
         Raises:
-            StagingError: it could not be copied; the text names it.
+            StagingError: the entry could not be copied; the text names it.
         """
         target = os.path.join(self.target, place.path, name)
         try:
@@ -159,12 +159,12 @@ class Copier:
             raise explained(error, target) from error
 
     def unreadable(self, path: str, name: str, error: OSError) -> None:
-        """Raise for what this user may not read, or leave it out."""
+        """Skip an entry that this user may not read, or raise StagingError."""
         if not self.skip_unreadable:
             raise explained(error, os.path.join(self.source, path, name)) from error
-        self._leave_out(path, name, "not readable")
+        self._skip(path, name, "not readable")
 
-    def _leave_out(self, path: str, name: str, reason: str) -> None:
+    def _skip(self, path: str, name: str, reason: str) -> None:
         shown = os.path.join(self.source, path, name)
         self.skipped.append(shown)
         log.verbose("not copied, %s: %r", reason, shown)
@@ -185,7 +185,7 @@ class Copier:
         except OSError as error:
             if goal is not None or error.errno not in contents.NOT_OURS:
                 raise
-            self._leave_out(place.path, name, "a device")
+            self._skip(place.path, name, "a device")
             return None
         return True
 
@@ -222,7 +222,7 @@ class Copier:
         return True
 
     def _copy_twin(self, place: Place, name: str, status: os.stat_result) -> bool | None:
-        """Copy a file with several names once, and link the copy to its other names."""
+        """Copy a file with several names once, and make hard links for its other names."""
         with self._lock:
             twin = self._twins.get(folders.identity(status))
             if twin is None:
@@ -234,7 +234,7 @@ class Copier:
             finally:
                 first.done.set()
             return done
-        twin.done.wait()  # another thread is copying it just now
+        twin.done.wait()  # another thread is copying it
         if twin.place is not None:
             path, other = twin.place
             with folders.opened(folders.open_below(self.top, filter(None, path.split("/")))) as folder:
@@ -262,5 +262,5 @@ def _make_other(name: str, parent: int, status: os.stat_result, goal: str | None
         os.mknod(name, stat.S_IFMT(status.st_mode) | 0o600, status.st_rdev, dir_fd=parent)
     with folders.opened(os.open(name, folders.HANDLE, dir_fd=parent)) as handle:
         if stat.S_IFMT(os.fstat(handle).st_mode) != stat.S_IFMT(status.st_mode):
-            raise OSError(errno.ESTALE, "replaced by somebody else meanwhile")
+            raise OSError(errno.ESTALE, "replaced by another process meanwhile")
         contents.copy_properties(None, folders.handle_path(handle), status)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All that native/scrun may call, in scrun's anchor process, as the user who called scrun.
+"""The functions that native/scrun calls, in scrun's anchor process, as the user of scrun.
 
-The staging functions take the address of a ``struct slurmhooks_container``, and whether there is a hook manifest; they
-answer (return code for scrun, None, 0).
+The staging functions take the address of a ``struct slurmhooks_container``, and whether there is a hook manifest. They
+return (return code for scrun, None, 0).
 """
 
 from __future__ import annotations
@@ -11,52 +11,32 @@ import posix
 
 import _slurmhooks_scrun as native
 
-from slurmhooks import dispatch, loader, site, trusted
+from slurmhooks import dispatch, embedded, site, trusted
 from slurmhooks.errors import ConfigError, LoadError, Reject, SlurmhooksError
-from slurmhooks.log import ERROR, VERBOSE, log
+from slurmhooks.log import ERROR, log
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.model import Container
 from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmhooks.loader import Source
+    from slurmhooks.embedded import Answer
     from slurmhooks.registry import Registry
     from slurmhooks.scrun.model import Ask
 
-    Answer = tuple[int, bytes | None, int]
-
 FAILED = -1
-"""SLURM_ERROR: scrun cancels the container's job."""
+"""SLURM_ERROR, after which scrun cancels the job of the container."""
 
 _registry: Registry | None = None
 _job_env: dict[str, str] = {}
-"""The anchor serves one container: what scrun told in stage_in holds for stage_out, where it does not tell it."""
+"""The job's environment, which scrun passes only to stage_in; the anchor process serves one container."""
 
 
-def _sink(level: int, text: str) -> None:
-    native.log(level, text.encode())
+embedded.attach(native, ERROR)  # scrun has no channel of its own to the user: errors reach the terminal
 
 
-def _user(text: str) -> None:
-    """scrun has no channel of its own to the user: at level error its lines reach the terminal."""
-    for line in text.split("\n"):
-        native.log(ERROR, line.encode())
-
-
-def _record(text: str) -> None:
-    """Keep tracebacks from the user's terminal, scrun's only log unless it is told another: syslog has them too."""
-    _sink(VERBOSE, text)
-    native.syslog(text.encode())
-
-
-log.attach(_sink, _user, _record)
-
-
-def _asking(address: int) -> Ask:
-    """Return what calls scrun's functions, through the Lua state of the container at an address."""
+def _caller(address: int) -> Ask:
+    """Return a function that calls functions of scrun, through the Lua state of a container."""
 
     def ask(function: str, argument: bytes) -> tuple[int, bytes]:
         failed, status, output = native.ask(address, function, argument)
@@ -67,38 +47,38 @@ def _asking(address: int) -> Ask:
     return ask
 
 
-def stage_in(address: int, known: int) -> Answer:
+def stage_in(address: int, has_manifest: int) -> Answer:
     """Run the handlers of slurm_scrun_stage_in().
 
     Args:
-        address: see the module.
-        known: see the module.
+        address: address of the container.
+        has_manifest: there is a hook manifest.
     """
-    return _event("stage_in", address, bool(known))
+    return _event("stage_in", address, bool(has_manifest))
 
 
-def stage_out(address: int, known: int) -> Answer:
+def stage_out(address: int, has_manifest: int) -> Answer:
     """Run the handlers of slurm_scrun_stage_out().
 
     Args:
-        address: see the module.
-        known: see the module.
+        address: address of the container.
+        has_manifest: there is a hook manifest.
     """
-    return _event("stage_out", address, bool(known))
+    return _event("stage_out", address, bool(has_manifest))
 
 
 def script() -> Answer:
-    """Find the site's own scrun.lua in the configuration, in scrun itself, for a machine without a hook manifest.
+    """Find the site's own scrun.lua in the configuration, for a machine without a hook manifest. Runs in scrun itself.
 
     Returns:
-        0 and the path, or None if there is none; or a failure, and one line for the user.
+        (0, path or None, 0), or (failure, text for the user, 0).
     """
 
     def body() -> Answer:
         if posix.getuid() == 0:
             trusted.guard()
         try:
-            return 0, _bytes(site.scrun_script()), 0
+            return 0, _bytes(site.script_of("scrun")), 0
         except (ConfigError, LoadError) as error:
             return FAILED, _bytes("\n".join(error.findings)), 0
 
@@ -109,32 +89,29 @@ def _bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
-def _event(name: str, address: int, known: bool) -> Answer:
-    answer = dispatch.guarded(f"scrun {name}", lambda: _run(name, address, known), FAILED)
-    if answer[1] is not None:
-        log.user(answer[1].decode())
-    return answer[0], None, 0
+def _event(name: str, address: int, has_manifest: bool) -> Answer:
+    return embedded.told(dispatch.guarded(f"scrun {name}", lambda: _run(name, address, has_manifest), FAILED))
 
 
-def _run(name: str, address: int, known: bool) -> Answer:
-    registry = _load(known)
+def _run(name: str, address: int, has_manifest: bool) -> Answer:
+    registry = _load(has_manifest)
     if registry is None:
         return FAILED, None, 0
     handlers = registry.handlers(f"scrun.{name}")
     values = native.values(address)
     pairs = (entry.partition("=") for entry in native.job_env(address))
-    _job_env.update({name: value for name, found, value in pairs if found})
+    _job_env.update({name: value for name, equals, value in pairs if equals})
     if not handlers:
         return 0, None, 0
     if values["orig_bundle"] is None:
         values["orig_bundle"] = values["bundle"]
-    container = Container(dict(values), _job_env, _asking(address))
-    if name == "stage_in":  # stage_out is what is left to do for a job that is over
+    container = Container(dict(values), _job_env, _caller(address))
+    if name == "stage_in":  # stage_out runs although the job is over
         cancel.attach(lambda: native.cancelled(address), lambda: native.job_is_over(values["job_id"]))
     try:
         outcome = dispatch.run(handlers, {"container": container}, container)
         passed, text = outcome.passed, outcome.text
-    except Reject as error:  # a StagingError, of what was to be told to scrun
+    except Reject as error:  # a StagingError while the writes are passed to scrun
         passed, text = False, error.text
     finally:
         cancel.attach(None)
@@ -143,43 +120,26 @@ def _run(name: str, address: int, known: bool) -> Answer:
     if text:
         log.user(text)
     if name == "stage_out":
-        _say_what_stays(values)
+        _report_leftovers(values)
     return FAILED, None, 0
 
 
-def _say_what_stays(values: dict[str, str]) -> None:
-    """scrun goes on after a failed stage_out, and says so only at level debug: name the data that is left."""
+def _report_leftovers(values: dict[str, str]) -> None:
+    """Tell the user which data a failed stage_out leaves, as scrun reports the failure only at level debug."""
     name, bundle = values["id"], values["bundle"]
     if bundle == values["orig_bundle"]:
         log.user(f"slurmhooks: stage_out of container {name} failed")
     else:
-        log.user(f"slurmhooks: stage_out of container {name} failed; what it left in {bundle!r} was not staged out")
+        log.user(f"slurmhooks: stage_out of container {name} failed; the data in {bundle!r} was not staged out")
 
 
-def _load(known: bool) -> Registry | None:
-    """Load the hooks at the first staging; None if that fails, with everything in the log.
+def _load(has_manifest: bool) -> Registry | None:
+    """Load the hooks at the first call; return None if that fails, and log the findings.
 
     Args:
-        known: the manifest says what to load.
+        has_manifest: there is a hook manifest, which names the files.
     """
     global _registry
     if _registry is None:
-        if posix.getuid() == 0:
-            trusted.guard()
-        try:
-            _registry = loader.load(*_sources(known))
-        except (ConfigError, LoadError) as error:
-            log.user(dispatch.report_findings(error.findings))
+        _registry = embedded.load("scrun", has_manifest)
     return _registry
-
-
-def _sources(known: bool) -> tuple[list[Source], Sequence[str]]:
-    """Return what to load, and the handlers that are required; see :func:`_load`."""
-    if known:
-        from slurmhooks import manifest
-
-        rows = manifest.read(None)
-        if rows is not None:
-            # 'slurmhooks compile' writes no manifest that lacks a required handler.
-            return manifest.sources(rows), ()
-    return site.sources()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What can go wrong with a bundle or a copy: refusals, for the user of scrun reads them and can act on them."""
+"""The errors of staging. All are refusals: the user of scrun reads the text."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from slurmhooks.errors import Reject, SlurmhooksError
 
 
 class StagingError(SlurmhooksError, Reject):
-    """Something could not be staged: no space, no right, a file that is not there.
+    """Staging failed: no space, no permission, a missing file.
 
-    A handler that lets it pass refuses the container with its text.
+    A handler that does not catch it refuses the container with its text.
     """
 
 
 class BundleError(StagingError):
-    """The bundle's config.json is missing or wrong; the text names the file and the place in it."""
+    """The config.json of a bundle is missing or invalid; the text names the file and the places in it."""
 
 
 class CancelledError(StagingError):
-    """The container was cancelled while it was staged: its job ended, or it was deleted."""
+    """The container was cancelled during staging: its job ended, or the container was deleted."""
 
     def __init__(self) -> None:
-        """Say so; see the class."""
+        """Set the text."""
         super().__init__("staging was cancelled: the container's job has ended")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Opens folders and walks through them by descriptor: no link and no rename leads out of a tree.
+"""Open folders and walk through them by descriptor, so that no link and no rename leads out of a tree.
 
-Others may change the tree meanwhile. So a folder is opened below the descriptor of its parent, by one name and never
-through a symbolic link, and the path that leads to the tree is resolved only once.
+Other processes may change the tree at the same time. So each folder is opened by one name relative to the descriptor of
+its parent, never through a symbolic link, and the path of the tree is resolved only once.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     Identity = tuple[int, int]
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
-"""For ``.`` and ``..``, which are never links."""
+"""To open ``.`` and ``..``, which are never links."""
 HANDLE = os.O_PATH | os.O_NOFOLLOW
-"""For what is only named, looked at, or changed through :func:`handle_path`: opening it needs no permission."""
+"""To open an entry without any permission on it, for its status or :func:`handle_path`."""
 
 
 def explained(error: OSError, path: str) -> StagingError:
-    """Return a refusal that says what is wrong with a path."""
+    """Return a refusal that names a path and the reason of an error."""
     reason = "not a folder" if error.errno == errno.ENOTDIR else error.strerror
     return StagingError(f"{path!r}: {reason or error}")
 
 
 def identity(status: os.stat_result) -> Identity:
-    """Return what tells a file or folder from all others."""
+    """Return device and inode, which identify a file or folder."""
     return status.st_dev, status.st_ino
 
 
 def handle_path(handle: int) -> str:
-    """Return a path to what a descriptor stands for, even if that is a symbolic link: for calls without ``dir_fd``."""
+    """Return a path to the entry of a descriptor, even a symbolic link, for calls without ``dir_fd``."""
     return f"/proc/self/fd/{handle}"
 
 
@@ -53,12 +53,12 @@ def opened(descriptor: int) -> Iterator[int]:
 
 
 def open_folder(name: str, parent: int, *, writable: bool = False) -> int:
-    """Open a folder below another one; a symbolic link is no folder.
+    """Open a folder in another one; fails for a symbolic link.
 
     Args:
-        name: one component.
-        parent: descriptor of the folder that holds it.
-        writable: give its owner all permissions first, if this user may.
+        name: a single component.
+        parent: descriptor of the parent.
+        writable: first give the owner of the folder all permissions, if this user may.
     """
     with opened(os.open(name, HANDLE | os.O_DIRECTORY, dir_fd=parent)) as handle:
         mode = stat.S_IMODE(os.fstat(handle).st_mode)
@@ -69,12 +69,12 @@ def open_folder(name: str, parent: int, *, writable: bool = False) -> int:
 
 
 def open_below(top: int, names: Iterable[str], *, make: bool = False) -> int:
-    """Open a folder some levels below another one, through no symbolic link.
+    """Open a folder several levels below another one, without following symbolic links.
 
     Args:
         top: descriptor of the upper folder.
-        names: the components.
-        make: make what does not exist.
+        names: the components of the path.
+        make: create missing folders.
     """
     folder = os.dup(top)
     try:
@@ -93,7 +93,7 @@ def open_below(top: int, names: Iterable[str], *, make: bool = False) -> int:
 
 @contextlib.contextmanager
 def parent_of(path: str) -> Iterator[tuple[int, str]]:
-    """Open the folder that holds a path, through the links on the way to it, and yield it with the last component."""
+    """Open the parent folder of a path, following links, and yield its descriptor and the last component."""
     head, name = os.path.split(path)
     if name in ("", ".", ".."):
         raise StagingError(f"{path!r}: the last component must be the name of a file or folder")
@@ -102,30 +102,30 @@ def parent_of(path: str) -> Iterator[tuple[int, str]]:
 
 
 def scan(folder: int) -> list[os.DirEntry[str]]:
-    """Return the entries of an open folder; they can be asked for their status as long as it is open."""
+    """Return the entries of an open folder; their status is available as long as the folder is open."""
     with os.scandir(folder) as entries:
         return list(entries)
 
 
 def is_folder(name: str, parent: int) -> bool:
-    """Tell whether a name is that of a folder, not of a link to one."""
+    """Return whether an entry is a folder, not a link to one."""
     return stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
 
 
 class Folder:
-    """A folder on the way down one tree, or the same folder of several trees.
+    """A folder on the path of a walk, in one tree or in several.
 
     Attributes:
         name: the last component of its path.
-        path: relative to the top of the walk.
+        path: path relative to the top of the walk.
         fds: a descriptor for each tree.
-        names: folders in it that are still to be walked through.
+        names: names of the folders in it that the walk has not visited yet.
     """
 
     __slots__ = ("_identities", "fds", "name", "names", "path")
 
     def __init__(self, name: str, path: str, fds: tuple[int, ...]) -> None:
-        """Take over open descriptors."""
+        """Take ownership of open descriptors."""
         self.name = name
         self.path = path
         self.fds = fds
@@ -139,13 +139,13 @@ class Folder:
         self.fds = ()
 
     def reopen(self, child: Folder) -> None:
-        """Open the folder again as the parent of one that is open."""
+        """Open the folder again, as the parent of an open child."""
         fds: list[int] = []
         try:
-            for fd, known in zip(child.fds, self._identities, strict=True):
+            for fd, expected in zip(child.fds, self._identities, strict=True):
                 fds.append(os.open("..", FOLDER, dir_fd=fd))
-                if identity(os.fstat(fds[-1])) != known:
-                    raise OSError(errno.ESTALE, "moved by somebody else meanwhile")
+                if identity(os.fstat(fds[-1])) != expected:
+                    raise OSError(errno.ESTALE, "moved by another process meanwhile")
         except BaseException:
             for fd in fds:
                 os.close(fd)
@@ -154,35 +154,35 @@ class Folder:
 
 
 class Walk:
-    """A walk through one tree, or through several of the same shape at once.
+    """A walk through one tree, or through several trees of the same shape at once.
 
-    Only the folder at hand is open, and nothing is recursive, so the depth of a tree is not limited. The way back up
-    leads through ``..``, and ends the walk where that is not the folder from which it came.
+    Only the current folder is open, and nothing is recursive, so the depth of a tree is not limited. The walk returns
+    to the parent through ``..``, and fails if that is not the folder from which it came.
     """
 
     def __init__(self, shown: str) -> None:
-        """Take the path of the top, for messages."""
+        """Make a walk; the path of the top folder is for messages."""
         self.shown = shown
 
     def enter(self, folder: Folder) -> None:
-        """Do what is to be done before the folders in a folder, and fill its ``names``."""
+        """Visit a folder before the folders in it, and fill its ``names``."""
         raise NotImplementedError
 
     def descend(self, folder: Folder, name: str) -> tuple[int, ...] | None:
-        """Open a folder in a folder, in each tree; None leaves it out."""
+        """Open a folder in a folder, in each tree; return None to skip it."""
         raise NotImplementedError
 
     def leave(self, folder: Folder, parent: Folder | None) -> None:
-        """Do what is to be done after the folders in a folder; the top has no parent."""
+        """Visit a folder after the folders in it; the parent of the top folder is None."""
 
     def run(self, *tops: int) -> None:
-        """Walk through everything.
+        """Walk through the trees.
 
         Args:
-            tops: descriptors, which stay open.
+            tops: descriptors of the top folders, which stay open.
 
         Raises:
-            StagingError: something failed; the text names the folder.
+            StagingError: an operation failed; the text names the folder.
         """
         stack = [Folder("", "", tuple(os.dup(top) for top in tops))]
         try:

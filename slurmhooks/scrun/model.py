@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a scrun handler sees."""
+"""The view ``container`` that handlers of scrun get."""
 
 from __future__ import annotations
 
 from slurmhooks.scrun import cancel
 from slurmhooks.values import text_from_c, text_to_c
 
-# A container whose handlers do little waits for each import: slurmhooks.view and os together for a sixth of the start.
+# Imports delay the start of every container; slurmhooks.view and os would take a sixth of it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,35 +17,35 @@ if TYPE_CHECKING:
     from slurmhooks.scrun.oci import Config
 
     Ask = Callable[[str, bytes], tuple[int, bytes]]
-    """Calls a function of scrun's ``slurm`` table with a string; returns its status and output. See entry, trial."""
+    """Calls a function of scrun's table ``slurm`` with a string; returns status and output."""
 
 
 CONFIG = "config.json"
 
 
 class Container:
-    """``container``: the container that is staged. Runs in scrun's anchor process, as the user who called scrun.
+    """``container``: the container that is staged. Handlers run in scrun's anchor process, as the user of scrun.
 
-    Under a rootless engine (podman) that is uid 0 of the engine's user namespace; ``user_id`` is the job's user all the
-    same.
+    Under a rootless engine (podman) that user is uid 0 of the engine's user namespace; ``user_id`` is the job's user
+    nevertheless.
 
     Attributes:
-        id: its name.
-        bundle: path of the bundle; assign to move it. Applied once all handlers have passed.
+        id: name of the container.
+        bundle: path of the bundle. Assign the path of a staged bundle; it is applied when all handlers have passed.
         orig_bundle: path of the bundle that the user gave.
-        root_path: path of the root file system; None in stage_in until it is assigned.
-        orig_root_path: path of the root file system before any handler; None in stage_in.
-        spool_dir: scrun's own directory for this container. scrun removes it at the end, if it is empty.
+        root_path: path of the root file system; in stage_in None until a handler assigns it.
+        orig_root_path: path of the root file system before the first handler; None in stage_in.
+        spool_dir: scrun's spool directory of this container, which scrun removes at the end if it is empty.
         config_file: path of the config.json that the user gave.
-        job_id: Slurm's job id.
+        job_id: job id.
         user_id: user id of the job.
         group_id: group id of the job.
-        job_env: the job's environment, a mapping. What is written here is seen by later handlers and by
-            :meth:`allocator_command`, and by ``stage_out``.
-        config: the bundle's configuration, see :class:`slurmhooks.scrun.Config`; read on first use. Changes stay in
-            memory until :meth:`save_config`, and a failed ``stage_in`` undoes nothing of what was saved.
-        cancelled: scrun gave the container up (job cancelled or timed out, container deleted). scrun waits for the
-            handler, so one that takes long asks for this. What slurmhooks itself does for a handler ends by then.
+        job_env: environment of the job, a mutable mapping. Later handlers, :meth:`allocator_command` and ``stage_out``
+            see changes.
+        config: configuration of the bundle, a :class:`slurmhooks.scrun.Config`, which is read at the first use. Changes
+            are written by :meth:`save_config`; a failed ``stage_in`` does not undo that.
+        cancelled: whether the container was cancelled (job cancelled or timed out, container deleted). scrun waits for
+            the handler, so a handler that takes long should check. Functions of slurmhooks end by themselves.
 
     Source: scrun(1), "slurm_scrun_stage_in" and "slurm_scrun_stage_out", since 23.02.
     """
@@ -57,7 +57,7 @@ class Container:
         *("allocator_command", "remote_command"),
     )
     WRITABLE: ClassVar = {"bundle": "set_bundle_path", "root_path": "set_root_path"}
-    """Each with the function of scrun that takes it."""
+    """Writable attributes, each with the function of scrun that sets it."""
 
     id: str
     bundle: str
@@ -71,12 +71,12 @@ class Container:
     group_id: int
 
     def __init__(self, values: dict[str, Any], job_env: dict[str, str], ask: Ask) -> None:
-        """Wrap what scrun told; for the entry point.
+        """Make the view; for the entry point.
 
         Args:
-            values: by the names above.
-            job_env: the job's environment; what handlers write to it is applied once they all have passed.
-            ask: calls its functions.
+            values: values of the attributes above.
+            job_env: environment of the job; writes of handlers are applied to it when all handlers have passed.
+            ask: calls a function of scrun.
         """
         self.__dict__.update(
             {
@@ -91,7 +91,7 @@ class Container:
         )
 
     def __getattr__(self, name: str) -> Any:
-        """Return a value, or explain a name that does not exist."""
+        """Return a value, or raise an error that explains why the name does not exist."""
         state = self.__dict__
         if name not in state.get("_values", ()):
             from slurmhooks.view import nearest
@@ -105,7 +105,7 @@ class Container:
         return state["_values"][name]
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Stage a path."""
+        """Stage a new path."""
         self._living()
         if name not in self.WRITABLE:
             if name not in self.OTHERS:
@@ -117,12 +117,12 @@ class Container:
         self._writes[name] = raw
 
     def __repr__(self) -> str:
-        """Return the id."""
+        """Show the id."""
         return f"<Container {self.__dict__['_values'].get('id')!r}>"
 
     @property
     def job_env(self) -> JobEnv:
-        """The job's environment; see the class."""
+        """The environment of the job; see the class."""
         self._living()
         if self._job_env is None:
             from slurmhooks.scrun.job_env import JobEnv
@@ -133,15 +133,15 @@ class Container:
 
     @property
     def cancelled(self) -> bool:
-        """Whether scrun gave the container up; see the class."""
+        """Whether the container was cancelled; see the class."""
         return cancel.requested()
 
     @property
     def config(self) -> Config:
-        """The bundle's configuration; see the class.
+        """The configuration of the bundle; see the class.
 
         Raises:
-            BundleError: it is missing, not JSON, or wrong; the user sees which file and which places in it.
+            BundleError: config.json is missing, not JSON, or invalid; the text names the file and the places in it.
         """
         self._living()
         if self._config is None:
@@ -152,14 +152,13 @@ class Container:
         return config
 
     def save_config(self, path: str | None = None) -> None:
-        """Write :attr:`config`, if it is still valid.
+        """Validate and write :attr:`config`.
 
         Args:
-            path: the file; by default config.json of :attr:`bundle` as it was assigned last, which is what the job's
-                nodes read.
+            path: path of the file; by default config.json of :attr:`bundle` as assigned last, which the nodes read.
 
         Raises:
-            BundleError: it is not valid any more, or cannot be written.
+            BundleError: the configuration is invalid, or cannot be written.
         """
         from slurmhooks.scrun import oci
 
@@ -176,32 +175,33 @@ class Container:
         return path
 
     def set_bundle_path(self, path: str) -> str:
-        """Assign :attr:`bundle`, and return the path that the user gave, as scrun's Lua function does."""
+        """Assign :attr:`bundle` and return the path that the user gave, like scrun's Lua function."""
         self.bundle = path
         old: str = self.orig_bundle
         return old
 
     def set_root_path(self, path: str) -> str | None:
-        """Assign :attr:`root_path`, and return the path from before any handler, as scrun's Lua function does."""
+        """Assign :attr:`root_path` and return the path before the first handler, like scrun's Lua function."""
         import os
 
         self.root_path = path
-        known: str | None = self.orig_root_path
-        if known is None and self.config.root is not None:
-            known = os.path.join(self.orig_bundle, self.config.root.path)
-        return known
+        old: str | None = self.orig_root_path
+        if old is None and self.config.root is not None:
+            old = os.path.join(self.orig_bundle, self.config.root.path)
+        return old
 
     def allocator_command(self, command: str | Sequence[str]) -> CommandResult:
-        """Run a command where scrun runs, with :attr:`job_env` as its environment, and wait for it.
+        """Run a command on the machine of scrun, with :attr:`job_env` as its environment, and wait for it.
 
-        The environment is the job's alone: no PATH or HOME unless the job has one. A command that still runs when the
-        container is given up is killed.
+        The environment is exactly that of the job, so PATH and HOME may be missing. The command is killed if the
+        container is cancelled.
 
         Args:
-            command: a list is quoted for the shell, a str is given to ``/bin/sh -c`` as it is.
+            command: a str for ``/bin/sh -c``, or a list of words, which are quoted for the shell.
 
         Raises:
-            CancelledError: the container was given up.
+            CancelledError: the container was cancelled.
+            SlurmhooksError: the shell could not be started, or was killed.
         """
         from slurmhooks.scrun import commands
 
@@ -213,11 +213,14 @@ class Container:
     def remote_command(self, command: str | Sequence[str]) -> CommandResult:
         """Run a command as a step of the job, on its nodes, and wait for it.
 
-        This is scrun's own function, an ``srun`` with the SrunArgs of oci.conf: the output ends at a NUL byte, and in
-        ``stage_out`` scrun may fail to learn the status, which then is not to be relied on.
+        This is scrun's own function, which runs ``srun`` with the SrunArgs of oci.conf. It cuts the output at a NUL
+        byte, and in ``stage_out`` its status is unreliable.
 
         Args:
-            command: a list is quoted for the shell, a str is given to ``/bin/sh -c`` as it is.
+            command: a str for ``/bin/sh -c``, or a list of words, which are quoted for the shell.
+
+        Raises:
+            SlurmhooksError: the function of scrun failed.
         """
         from slurmhooks.scrun import commands
 
@@ -232,36 +235,40 @@ class Container:
             raise stale(self)
 
     def savepoint(self) -> object:
-        """Return the writes so far; for dispatch."""
+        """Return the staged writes; for dispatch."""
         return dict(self._writes), self.job_env.savepoint()
 
     def rollback(self, savepoint: object) -> None:
-        """Forget the writes since a savepoint; for dispatch."""
+        """Drop the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
         self.__dict__["_writes"], job_env = savepoint
         self.job_env.rollback(job_env)
 
     def commit(self) -> None:
-        """Tell scrun the new paths; for dispatch."""
-        cancel.check()  # handlers that never looked must not start a container that nobody wants
+        """Pass the staged paths to scrun; for dispatch.
+
+        Raises:
+            CancelledError: the container was cancelled.
+        """
+        cancel.check()  # handlers may not have checked
         if self._job_env is not None:
             self._job_env.commit()
         for name, raw in self._writes.items():
             self._ask(self.WRITABLE[name], raw)
 
     def close(self) -> None:
-        """Refuse every later use; for dispatch."""
+        """Make every later use raise StaleHandleError; for dispatch."""
         if self._job_env is not None:
             self._job_env.close()
         self.__dict__["_alive"] = False
 
 
 def shell_text(command: str | Sequence[str]) -> bytes:
-    """Return a command for ``/bin/sh -c``.
+    """Return a command as text for ``/bin/sh -c``.
 
     Raises:
-        TypeError: it is neither a str nor a list of str.
-        ValueError: it has no words, or a NUL byte.
+        TypeError: the command is neither a str nor a list of str.
+        ValueError: the command is empty, or contains a NUL byte.
     """
     if isinstance(command, str):
         return text_to_c("command", command)

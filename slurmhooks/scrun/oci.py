@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # ruff: noqa: N815 - the names are those of the OCI runtime specification
-"""The OCI runtime-spec configuration (a bundle's config.json) as a model.
+"""A model of the OCI runtime configuration (config.json of a bundle).
 
-Typed is what sites touch. What the model does not know, at any depth, it keeps and writes back. Imports pydantic: only
-``container.config`` imports this module.
+It has types for the keys that sites change. Other keys, at any depth, are kept and written back. This module imports
+pydantic, so only ``container.config`` imports it.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ else:
             raise ValueError("Input should be a valid string")
         return value
 
-    # pydantic's own str refuses the surrogates that stand for bytes which are not UTF-8, and paths may hold those.
+    # pydantic's str refuses surrogates, which represent bytes of paths that are not UTF-8.
     Text = Annotated[str, PlainValidator(_text)]
 
 
 def _none_is_empty(value: object) -> object:
-    """Take null for an empty array: Go's tools write it so."""
+    """Convert null to an empty array: tools written in Go write null."""
     return [] if value is None else value
 
 
@@ -61,16 +61,16 @@ else:
     TextMap = Annotated[dict[Text, Text], BeforeValidator(_none_is_no_keys)]
 
 _UNPAIRED = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""Surrogates that stand for no byte: JSON can hold them, escaped."""
+"""Surrogates that do not represent a byte; JSON can contain them as escapes."""
 
 Unsigned = Annotated[int, Field(ge=0, lt=1 << 32)]
 
 
 class Object(BaseModel):
-    """A JSON object: keys that are not declared are kept, and can be read as attributes.
+    """A JSON object; keys that are not declared are kept, and are attributes, too.
 
-    Assignments are validated. An optional key that is absent reads as None, an absent array or map as an empty one;
-    left so, it stays absent in the file.
+    Assignments are validated. A missing optional key reads as None, a missing array or map as an empty one; unless it
+    is changed, it stays missing in the file.
     """
 
     model_config = ConfigDict(extra="allow", strict=True, validate_assignment=True, validate_default=False)
@@ -81,20 +81,20 @@ class Object(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _remember_order(cls, value: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
-        made = handler(value)
-        if isinstance(value, dict) and isinstance(made, Object):
-            made._order = tuple(value)
-            made._nulls = frozenset(key for key in value if value[key] is None)
-        return made
+        model = handler(value)
+        if isinstance(value, dict) and isinstance(model, Object):
+            model._order = tuple(value)
+            model._nulls = frozenset(key for key in value if value[key] is None)
+        return model
 
     def to_json(self) -> dict[str, Any]:
-        """Return the object as JSON knows it, its keys in the order in which they were read."""
+        """Return the object for JSON, with the keys in the order of the file."""
         content = {**dict(_plain(self)), **(self.__pydantic_extra__ or {})}
         ordered = {key: content.pop(key) for key in self._order if key in content}
         return {**ordered, **content}
 
     def __delattr__(self, name: str) -> None:
-        """Remove a key: an optional one becomes None and is not written any more."""
+        """Remove a key: it gets its default value, and is not written any more."""
         if name not in type(self).model_fields:
             super().__delattr__(name)
             return
@@ -106,13 +106,13 @@ class Object(BaseModel):
 
 
 def _plain(model: Object) -> Iterator[tuple[str, Any]]:
-    """Yield the declared keys that are to be written."""
+    """Yield the declared keys that are written, with their values."""
     for name in type(model).model_fields:
         value = getattr(model, name)
         if value in (None, [], {}) and name not in model.model_fields_set:
             continue
         if value is None and name not in model._nulls:
-            continue  # assigning None removes; a null that was read stays one
+            continue  # assigning None removes a key; a null in the file stays
         yield name, _to_json(value)
 
 
@@ -145,7 +145,7 @@ class Rlimit(Object):
 
 
 class Process(Object):
-    """``process``: what runs in the container."""
+    """``process``: the program in the container."""
 
     terminal: bool | None = None
     user: User | None = None
@@ -161,7 +161,7 @@ class Process(Object):
 
 
 class Root(Object):
-    """``root``: the root file system; a relative path starts at the bundle."""
+    """``root``: the root file system; a relative path is relative to the bundle."""
 
     path: Text
     readonly: bool | None = None
@@ -179,7 +179,7 @@ Mappings = Annotated[list[IDMapping], BeforeValidator(_none_is_empty)]
 
 
 class Mount(Object):
-    """One of ``mounts``; they are mounted in this order."""
+    """One of ``mounts``, which are mounted in their order."""
 
     destination: Text
     type: Text | None = None
@@ -190,7 +190,7 @@ class Mount(Object):
 
     @property
     def is_bind(self) -> bool:
-        """Whether it shows a file or folder of the host."""
+        """Whether it is a bind mount of a file or folder of the host."""
         return self.type == "bind" or "bind" in self.options or "rbind" in self.options
 
 
@@ -207,7 +207,7 @@ HookList = Annotated[list[Hook], BeforeValidator(_none_is_empty)]
 
 
 class Hooks(Object):
-    """``hooks``: the programs, by the moment at which they run."""
+    """``hooks``: programs that the runtime runs, by the time at which they run."""
 
     prestart: HookList = Field(default_factory=list)
     createRuntime: HookList = Field(default_factory=list)
@@ -218,7 +218,7 @@ class Hooks(Object):
 
 
 class Namespace(Object):
-    """One of ``linux.namespaces``; without a path, a new one."""
+    """One of ``linux.namespaces``; without a path, a new namespace."""
 
     type: Text
     path: Text | None = None
@@ -242,7 +242,7 @@ class Linux(Object):
 
 
 class Config(Object):
-    """The whole of config.json.
+    """The content of config.json.
 
     Source: https://github.com/opencontainers/runtime-spec/blob/v1.2.0/config.md
     """
@@ -262,10 +262,10 @@ def read(path: str) -> Config:
     """Read and validate a config.json.
 
     Args:
-        path: the file.
+        path: path of the file.
 
     Raises:
-        BundleError: it is missing, not JSON, or not a configuration; every place that is wrong is named.
+        BundleError: the file is missing, not JSON, or invalid; the text names all invalid places.
     """
     try:
         with open(path, "rb") as file:
@@ -276,11 +276,11 @@ def read(path: str) -> Config:
 
 
 def parse(raw: bytes, path: str) -> Config:
-    """Return the configuration that a text holds; see :func:`read`.
+    """Parse a configuration; see :func:`read`.
 
     Args:
-        raw: the text.
-        path: names it in errors.
+        raw: the content of the file.
+        path: path of the file, for messages.
     """
     try:
         content = json.loads(raw.decode(ENCODING, ERRORS))
@@ -302,7 +302,7 @@ def _validated(content: object, path: str) -> Config:
 
 
 def _pointer(location: tuple[int | str, ...]) -> str:
-    """Return a JSON pointer, as scrun's own messages name places."""
+    """Return a JSON pointer, which scrun's own messages use, too."""
     return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in location) or "/"
 
 
@@ -313,19 +313,19 @@ def _message(kind: str, message: str) -> str:
 
 
 def write(config: Config, path: str) -> None:
-    """Write a configuration: all of it or nothing, after it was validated as :func:`read` does.
+    """Validate a configuration and write it atomically.
 
     Args:
-        config: what to write.
-        path: the file; the one that is there is replaced, and its mode kept.
+        config: the configuration.
+        path: path of the file; an existing file is replaced and its mode kept.
 
     Raises:
-        BundleError: it is not a valid configuration any more, or cannot be written.
+        BundleError: the configuration is invalid, or cannot be written.
     """
     content = config.to_json()
     _validated(content, path)
     text = json.dumps(content, ensure_ascii=False, indent=2)
-    raw = _UNPAIRED.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode(ENCODING, ERRORS) + b"\n"
+    raw = _UNPAIRED.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode(ENCODING, ERRORS) + b"\n"
     temporary = f"{path}.{os.getpid()}.new"
     try:
         mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Removes and replaces entries of folders by descriptor; see :mod:`slurmhooks.scrun.folders`.
+"""Remove and replace entries of folders by descriptor; see :mod:`slurmhooks.scrun.folders`.
 
-What is replaced is there until its successor is complete.
+A replaced entry exists until the new one is complete.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with all that is in it; nothing to do if there is none.
+    """Remove a folder and everything in it; do nothing if it does not exist.
 
-    As ``rm -r --one-file-system`` does: follows no symbolic link, not even the path itself with a slash at its end;
-    leaves what is mounted in it, a bind mount too; goes on after what cannot be removed, and raises at the end. Unlike
-    rm, it gets over folders without write permission. Others may rename and exchange what is in the folder meanwhile:
-    nothing outside of it is removed.
+    Like ``rm -r --one-file-system``, this function follows no symbolic link, not even if the path ends with a slash;
+    does not remove what is mounted in the folder, not even by a bind mount; and continues after an error, which it
+    raises at the end. Unlike rm, it removes folders without write permission. Other processes may rename entries at the
+    same time: nothing outside of the folder is removed.
 
     Raises:
-        StagingError: something could not be removed; the text names it.
+        StagingError: an entry could not be removed; the text names it.
     """
     shown = os.fsdecode(path)
     bare = shown.rstrip("/")
@@ -56,13 +56,13 @@ def remove_tree(path: Path) -> None:
 
 
 def remove_at(name: str, parent: int, shown: str, expected: Identity | None = None) -> None:
-    """Remove an entry of a folder, with all that is in it.
+    """Remove an entry of a folder; if it is a folder, with everything in it.
 
     Args:
-        name: the entry.
+        name: name of the entry.
         parent: descriptor of the folder.
-        shown: its path, for messages.
-        expected: the identity of the folder that is meant; anything else is left.
+        shown: path of the entry, for messages.
+        expected: identity of the folder to remove; an entry with another identity is not removed. None: any entry.
     """
     if expected is None and not is_folder(name, parent):
         os.unlink(name, dir_fd=parent)
@@ -79,7 +79,7 @@ def remove_at(name: str, parent: int, shown: str, expected: Identity | None = No
 
 
 class _Removal(Walk):
-    """Removes all that is in a folder; what cannot be removed is told at the end."""
+    """Removes everything in a folder, and collects failures."""
 
     def __init__(self, shown: str, top: int) -> None:
         super().__init__(shown)
@@ -91,12 +91,12 @@ class _Removal(Walk):
             if entry.is_dir(follow_symlinks=False):
                 folder.names.append(entry.name)
                 continue
-            with self._noting(folder, entry.name):
+            with self._collecting(folder, entry.name):
                 os.unlink(entry.name, dir_fd=folder.fds[0])
 
     def descend(self, folder: Folder, name: str) -> tuple[int, ...] | None:
         flags = HANDLE | os.O_DIRECTORY
-        with self._noting(folder, name), opened(os.open(name, flags, dir_fd=folder.fds[0])) as handle:
+        with self._collecting(folder, name), opened(os.open(name, flags, dir_fd=folder.fds[0])) as handle:
             if _mount_of(handle) != self._mount:
                 raise OSError(errno.EXDEV, "another file system is mounted here")
             return (open_folder(".", handle, writable=True),)
@@ -114,17 +114,17 @@ class _Removal(Walk):
                 self.failures.append(explained(error, os.path.join(self.shown, folder.path)))
 
     @contextlib.contextmanager
-    def _noting(self, folder: Folder, name: str) -> Iterator[None]:
+    def _collecting(self, folder: Folder, name: str) -> Iterator[None]:
         try:
             yield
         except FileNotFoundError:
-            pass  # somebody else has removed it
+            pass  # another process removed it
         except OSError as error:
             self.failures.append(explained(error, os.path.join(self.shown, folder.path, name)))
 
 
 def _mount_of(folder: int) -> tuple[int, bytes]:
-    """Return what differs between mounts, bind mounts of one file system and Btrfs subvolumes."""
+    """Return what identifies a mount; it differs for bind mounts of one file system and for Btrfs subvolumes."""
     with opened(os.open(f"/proc/self/fdinfo/{folder}", os.O_RDONLY)) as info:
         mount = next((line for line in os.read(info, 4096).splitlines() if line.startswith(b"mnt_id:")), b"")
     return os.fstat(folder).st_dev, mount
@@ -136,7 +136,7 @@ def _new_name() -> str:
 
 @contextlib.contextmanager
 def _set_aside(name: str, parent: int) -> Iterator[None]:
-    """Rename an entry, and remove it once the block has put another in its place; otherwise rename it back."""
+    """Rename an entry while the block makes its successor; then remove it, or rename it back if the block failed."""
     old = _new_name()
     os.rename(name, old, src_dir_fd=parent, dst_dir_fd=parent)
     try:
@@ -148,17 +148,16 @@ def _set_aside(name: str, parent: int) -> Iterator[None]:
 
 
 def replace(name: str, parent: int, make: Callable[[str], None], *, displace: bool = False) -> None:
-    """Make an entry that is no folder; what had its name before is there until the new one is complete.
+    """Make an entry that is no folder; an existing entry is replaced when the new one is complete.
 
     Args:
-        name: what to make.
-        parent: descriptor of the folder that is to hold it.
-        make: makes it under the name that it is given, with what else belongs to it; raises FileExistsError if there
-            is something.
-        displace: a folder may be replaced as well, with all that is in it.
+        name: name of the entry.
+        parent: descriptor of its folder.
+        make: function that makes the complete entry under a name, and raises FileExistsError if the name exists.
+        displace: also replace a folder, with everything in it.
 
     Raises:
-        IsADirectoryError: there is a folder, and ``displace`` is not set.
+        IsADirectoryError: a folder exists, and ``displace`` is not set.
     """
     try:
         make(name)
@@ -175,20 +174,20 @@ def replace(name: str, parent: int, make: Callable[[str], None], *, displace: bo
         with _set_aside(name, parent) if folder else contextlib.nullcontext():
             os.rename(new, name, src_dir_fd=parent, dst_dir_fd=parent)
     finally:
-        with contextlib.suppress(FileNotFoundError):  # rename() leaves it if both names are one file
+        with contextlib.suppress(FileNotFoundError):  # rename() does nothing if both names are the same file
             os.unlink(new, dir_fd=parent)
 
 
 def make_folder(name: str, parent: int, *, displace: bool = False) -> int:
-    """Open a folder to be filled; make it if need be.
+    """Open a folder for writing; make it if it does not exist.
 
     Args:
-        name: its name.
-        parent: descriptor of the folder that is to hold it.
-        displace: replace what is there and no folder.
+        name: name of the folder.
+        parent: descriptor of its parent.
+        displace: replace an existing entry that is no folder.
 
     Raises:
-        NotADirectoryError: something else is there, and ``displace`` is not set.
+        NotADirectoryError: another entry exists, and ``displace`` is not set.
     """
     try:
         os.mkdir(name, 0o700, dir_fd=parent)

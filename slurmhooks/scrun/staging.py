@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A private place for each container, which is gone again when staging fails."""
+"""A private folder for a container, which is removed when staging fails."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 class Staging:
-    """A folder that exists only if what was done in it succeeded: for a ``with`` statement in ``stage_in``.
+    """A new folder that is removed if the block of a ``with`` statement in ``stage_in`` fails.
 
-    scrun calls ``stage_out`` after a failed or cancelled ``stage_in`` too, but with the paths from before it: what
-    failed has to clean up after itself. Removed is the folder that was made, and nothing else that has its name by
-    then; see :func:`~slurmhooks.scrun.remove_tree`.
+    After a failed or cancelled ``stage_in`` scrun calls ``stage_out`` with the original paths, so ``stage_in`` must
+    clean up after itself. Only the folder that was made is removed, not another one that has its name by then; see
+    :func:`~slurmhooks.scrun.remove_tree`.
 
     Args:
-        path: the folder; readable by this user only; its parents are made as well.
+        path: path of the folder, which only this user can read; missing parents are made, too.
 
     Raises:
-        StagingError: it exists already, or cannot be made.
+        StagingError: the folder exists already, or cannot be made.
     """
 
     def __init__(self, path: str) -> None:
-        """Keep the path; see the class."""
+        """Set the path; see the class."""
         self.path = path
         self._folder = -1
 
@@ -41,7 +41,7 @@ class Staging:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             with parent_of(path) as (parent, name):
                 os.mkdir(name, 0o700, dir_fd=parent)
-                # Stays open, so that no other folder gets its inode number.
+                # An open folder keeps its inode number, by which it is recognized.
                 self._folder = open_folder(name, parent)
         except OSError as error:
             raise explained(error, self.path) from error
@@ -50,17 +50,17 @@ class Staging:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove it if the block raised."""
+        """Remove the folder if the block raised."""
         try:
             if error is not None:
                 path = self.path.rstrip("/")
                 with parent_of(path) as (parent, name):
                     remove_at(name, parent, path, expected=identity(os.fstat(self._folder)))
-        except StagingError as left:
-            log.error("after a failed staging this was left: %s", left)
+        except StagingError as failure:
+            log.error("cannot remove the files of a failed staging: %s", failure)
         except FileNotFoundError:
-            pass  # the block has removed it
-        except OSError as left:
-            log.error("after a failed staging this was left: %s", explained(left, self.path))
+            pass  # the block removed it
+        except OSError as failure:
+            log.error("cannot remove the files of a failed staging: %s", explained(failure, self.path))
         finally:
             os.close(self._folder)

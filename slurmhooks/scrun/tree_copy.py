@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The walks that copy a tree: one that makes folders and copies files, one that finishes the folders.
+"""The two walks that copy a tree: the first makes folders and copies files, the second finishes the folders.
 
-One thread walks through the folders; it and its helpers copy the files.
+One thread walks through the folders; the same thread and its helpers copy the files.
 """
 
 from __future__ import annotations
@@ -29,25 +29,26 @@ if TYPE_CHECKING:
     Batch = tuple[Place, list[tuple[str, os.stat_result]]]
 
 BATCH = 128
-"""Files that a worker takes at a time."""
+"""Files that a thread copies between two looks at the queue."""
 REPORT_SECONDS = 10.0
+"""Seconds between two lines of progress in the log."""
 
 
 class CopyResult:
-    """Count what was copied.
+    """The result of a copy.
 
     Attributes:
-        files: files and symbolic links copied or linked.
-        bytes: their size together.
-        unchanged: files that were left alone, for ``update=True``.
-        removed: entries removed from the target, for ``delete=True``.
-        skipped: paths of what could not be copied and was left out (in the source).
+        files: number of files and other entries that were copied or linked.
+        bytes: their size.
+        unchanged: number of files that were skipped because of ``update=True``.
+        removed: number of entries that were removed from the target because of ``delete=True``.
+        skipped: paths of entries of the source that could not be copied and were skipped.
     """
 
     __slots__ = ("bytes", "files", "removed", "skipped", "unchanged")
 
     def __init__(self) -> None:
-        """Start at nothing."""
+        """Set all numbers to 0."""
         self.files = 0
         self.bytes = 0
         self.unchanged = 0
@@ -55,7 +56,7 @@ class CopyResult:
         self.skipped: list[str] = []
 
     def __repr__(self) -> str:
-        """Return the numbers."""
+        """Show the numbers."""
         skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
         return (
             f"<{self.files} files, {self.bytes >> 20} MiB, {self.unchanged} unchanged, {self.removed} removed{skipped}>"
@@ -63,7 +64,7 @@ class CopyResult:
 
 
 class TreeCopy(Walk):
-    """Makes the folders and copies the files; metadata of folders is left to Finish."""
+    """The first walk: makes the folders and copies the files. :class:`Finish` sets the properties of the folders."""
 
     def __init__(self, source: str, target: str, exclude: list[str], cancelled: Callable[[], bool]) -> None:
         super().__init__(source)
@@ -75,8 +76,8 @@ class TreeCopy(Walk):
         self.copier.chunk = CHUNK
         self.result = CopyResult()
         self.result.skipped = self.copier.skipped
-        self.found: dict[str, tuple[os.stat_result, list[str]]] = {}
-        """Of each folder: its status before it was read, and the folders in it that were copied."""
+        self.visited: dict[str, tuple[os.stat_result, list[str]]] = {}
+        """For each folder, by path: its status before it was read, and the names of the copied folders in it."""
         self._lock = threading.Lock()
         self._under_way = 0
         self._error: BaseException | None = None
@@ -85,7 +86,13 @@ class TreeCopy(Walk):
         self._batches: queue.Queue[Batch | None] = queue.Queue()
 
     def copy(self, source: int, target: int, workers: int) -> None:
-        """Copy everything; see copy_tree."""
+        """Copy a tree; see copy_tree.
+
+        Args:
+            source: descriptor of the folder.
+            target: descriptor of the folder to fill.
+            workers: number of threads, including the calling one.
+        """
         if os.path.samestat(os.fstat(source), os.fstat(target)):
             raise StagingError(f"{self.shown!r} is {self.target!r}: a folder is not copied into itself")
         self.copier.top = target
@@ -108,15 +115,13 @@ class TreeCopy(Walk):
         Finish(self).run(source, target)
 
     def is_excluded(self, path: str) -> bool:
-        """Tell whether a path relative to the top is excluded."""
+        """Return whether a path, relative to the top, is excluded."""
         return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.exclude)
 
-    # -- folders
-
     def enter(self, folder: Folder) -> None:
-        """Copy the files of a folder, or leave them to the helpers; collect the folders in it."""
+        """Copy the files of a folder, or give them to helpers; collect the folders in it."""
         status = os.fstat(folder.fds[0])
-        self.found[folder.path] = (status, [])
+        self.visited[folder.path] = (status, [])
         files: list[tuple[str, os.stat_result]] = []
         for entry in scan(folder.fds[0]):
             if self.exclude and self.is_excluded(os.path.join(folder.path, entry.name)):
@@ -127,10 +132,10 @@ class TreeCopy(Walk):
                 continue
             files.append((entry.name, status))
             if len(files) == BATCH:
-                self._give((Place(folder), files))
+                self._hand_out((Place(folder), files))
                 files = []
         if files:
-            self._give((Place(folder), files))
+            self._hand_out((Place(folder), files))
         if self._error is not None:
             raise self._error
 
@@ -146,7 +151,7 @@ class TreeCopy(Walk):
         except BaseException:
             os.close(source)
             raise
-        self.found[folder.path][1].append(name)
+        self.visited[folder.path][1].append(name)
         return source, target
 
     def _make_folder(self, folder: Folder, name: str, source: int) -> int:
@@ -160,10 +165,8 @@ class TreeCopy(Walk):
         except OSError as error:
             raise explained(error, other) from error
 
-    # -- the workers
-
-    def _give(self, batch: Batch) -> None:
-        """Leave files to a helper, or copy them if all have enough to do."""
+    def _hand_out(self, batch: Batch) -> None:
+        """Give files to a helper, or copy them here if the queue is full."""
         if self._helpers:
             try:
                 self._batches.put_nowait(batch)
@@ -177,7 +180,7 @@ class TreeCopy(Walk):
         while (batch := self._batches.get()) is not None:
             try:
                 self._copy_batch(batch)
-            except BaseException as error:  # noqa: BLE001 - raised again in the thread that called copy_tree
+            except BaseException as error:  # noqa: BLE001 - the thread that called copy_tree raises it again
                 self._error = self._error or error
 
     def _copy_batch(self, batch: Batch) -> None:
@@ -189,10 +192,10 @@ class TreeCopy(Walk):
                     return
                 if self.cancelled():
                     raise CancelledError
-                done = self.copier.copy(place, name, status)
-                copied += done is True
-                unchanged += done is False
-                size += status.st_size if done and stat.S_ISREG(status.st_mode) else 0
+                result = self.copier.copy(place, name, status)
+                copied += result is True
+                unchanged += result is False
+                size += status.st_size if result and stat.S_ISREG(status.st_mode) else 0
         finally:
             place.close()
         with self._lock:
@@ -202,7 +205,7 @@ class TreeCopy(Walk):
         self._report()
 
     def _between_chunks(self, done: int) -> None:
-        """Count what a file that is still being copied has come to, for the log."""
+        """Count the bytes of a file that is still being copied, for the log."""
         with self._lock:
             self._under_way += done
         if self.cancelled():
@@ -220,9 +223,9 @@ class TreeCopy(Walk):
 
 
 class Finish(Walk):
-    """Deletes from the target what the source does not have, and gives its folders what belongs to them.
+    """The second walk: deletes entries that the source does not have, and sets the properties of the folders.
 
-    Afterwards, as filling a folder changes its time, and it may end up without write permission.
+    It comes last because filling a folder changes its time, and needs write permission.
     """
 
     def __init__(self, copy: TreeCopy) -> None:
@@ -230,8 +233,8 @@ class Finish(Walk):
         self._copy = copy
 
     def enter(self, folder: Folder) -> None:
-        """Continue in the folders that were copied; delete what the source does not have, if asked to."""
-        folder.names = list(self._copy.found[folder.path][1])
+        """Continue in the copied folders; with ``delete``, remove entries that the source does not have."""
+        folder.names = list(self._copy.visited[folder.path][1])
         if self._copy.delete:
             self._delete_others(folder)
 
@@ -245,15 +248,15 @@ class Finish(Walk):
             raise
 
     def leave(self, folder: Folder, parent: Folder | None) -> None:
-        """Give a folder the properties of its original, when all in it is done."""
-        contents.copy_properties(folder.fds[0], folder.fds[1], self._copy.found[folder.path][0])
+        """Copy the properties of the original folder when everything in it is done."""
+        contents.copy_properties(folder.fds[0], folder.fds[1], self._copy.visited[folder.path][0])
 
     def _delete_others(self, folder: Folder) -> None:
         source, target = folder.fds
-        known = {entry.name for entry in scan(source)}
+        names = {entry.name for entry in scan(source)}
         for entry in scan(target):
             path = os.path.join(folder.path, entry.name)
-            if entry.name in known or self._copy.is_excluded(path):
+            if entry.name in names or self._copy.is_excluded(path):
                 continue
             needed = os.R_OK | (os.X_OK if entry.is_dir(follow_symlinks=False) else 0)
             if entry.is_symlink() or os.access(entry.name, needed, dir_fd=target, follow_symlinks=False):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Copies trees of files, with no shell and no other program: any name survives."""
+"""Copy trees of files without a shell or another program, so that file names may contain anything."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["CopyResult", "copy_file", "copy_tree", "remove_tree"]
 
 MAX_WORKERS = 8
+"""Most threads of a copy by default."""
 
 
 def copy_tree(
@@ -37,39 +38,38 @@ def copy_tree(
     workers: int | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> CopyResult:
-    """Copy what is in a folder into another, which is made if need be.
+    """Copy the content of a folder into another folder, which is created if it does not exist.
 
-    As ``cp -a`` does, it keeps modes, times, symbolic links (as they are: none is followed), hard links among the
-    files, holes, extended attributes as far as the target takes them, and owners as far as this user may give files
-    away; without its owner and group a file loses its setuid, setgid and sticky bits. Sockets and devices that this
-    user may not make are left out and logged. A file that is replaced stays as it was until the new one is complete; a
-    folder is not replaced by something else, nor something else by a folder, unless ``delete`` is set.
+    Like ``cp -a``, this function copies modes, times, symbolic links (without following them), hard links among the
+    files, holes, extended attributes that the target supports, and owners if this user may set them; a file that does
+    not keep its owner and group loses its setuid, setgid and sticky bits. Sockets and devices that this user may not
+    make are skipped and logged. An existing file is replaced when its copy is complete. A folder is not replaced by
+    another entry, nor another entry by a folder, unless ``delete`` is set.
 
-    Others may rename, exchange and link what is in both trees meanwhile: nothing outside of them is read or written.
-    The copy then fails, or has what it found.
+    Other processes may change both trees at the same time: nothing outside of the trees is read or written. Then the
+    copy fails, or contains what it found.
 
-    A copy that takes long says every ten seconds in the log how far it is. Reflinks are used where the file system has
-    them.
+    A long copy logs its progress every ten seconds. It uses reflinks if the file system supports them.
 
     Args:
-        source: a folder; a symbolic link to one is followed.
-        target: the folder to fill; a symbolic link to one is followed.
-        exclude: patterns (as in fnmatch, ``*`` matches ``/`` too) of paths relative to the source, such as
-            ``["proc/*"]``; an excluded folder is left out with all that is in it. They hold for ``delete`` as well.
-        hard_links: link regular files instead of copying them. For trees that nobody writes to: both names are one
-            file.
-        update: leave files alone that have the same size and time of modification already.
-        delete: remove from the target what the source does not have, when all is copied. What this user cannot read is
-            left: it cannot have been staged before.
-        unreadable: what to do about a file or folder of the source that this user has no right to read.
-        workers: threads that copy; by default one a processor, at most 8.
-        cancelled: asked from time to time; true ends the copy. By default, whether scrun gave the container up.
+        source: path of the folder; a symbolic link to one is followed.
+        target: path of the folder to fill; a symbolic link to one is followed.
+        exclude: patterns of paths relative to the source, such as ``["proc/*"]``, as in fnmatch, where ``*`` matches
+            ``/``, too. An excluded folder is skipped with everything in it. ``delete`` does not remove excluded paths.
+        hard_links: make hard links to regular files instead of copies. Only for trees that nobody writes to, as both
+            names are the same file.
+        update: skip files whose copies have the same size and modification time.
+        delete: after the copy, remove entries of the target that the source does not have. Entries that this user
+            cannot read remain, as they cannot come from an earlier staging.
+        unreadable: what to do with a file or folder of the source that this user may not read.
+        workers: number of threads; by default one for each processor, at most 8.
+        cancelled: function that is called from time to time and ends the copy if it returns true; by default it checks
+            whether the container was cancelled.
 
     Raises:
-        StagingError: something could not be copied, or the target is the source or lies in it; the text names it. What
-            was copied stays.
-        CancelledError: see ``cancelled``.
-        TypeError: ``exclude`` is one text.
+        StagingError: an entry could not be copied, or the target is the source or below it. The copied files remain.
+        CancelledError: ``cancelled`` returned true.
+        TypeError: ``exclude`` is a str.
     """
     excluded = [os.fsdecode(pattern) for pattern in several("exclude", exclude)]
     copy = TreeCopy(os.fsdecode(source), os.fsdecode(target), excluded, cancelled or cancel.requested)
@@ -85,7 +85,7 @@ def copy_tree(
 
 
 def copy_opened_tree(source: int, target: int, shown: str, shown_target: str, *, update: bool = False) -> None:
-    """Copy what is in an open folder into another one; see :func:`copy_tree`.
+    """Copy the content of an open folder into another one; see :func:`copy_tree`.
 
     Args:
         source: descriptor of the folder.
@@ -104,10 +104,10 @@ def _workers() -> int:
 
 
 def open_top(path: str, *, writable: bool = False) -> int:
-    """Open a folder through all links.
+    """Open a folder by its path, following links.
 
     Raises:
-        StagingError: it cannot be opened, or is not a folder.
+        StagingError: the path cannot be opened, or is not a folder.
     """
     try:
         with folders.opened(os.open(path, os.O_PATH | os.O_DIRECTORY)) as handle:
@@ -117,37 +117,37 @@ def open_top(path: str, *, writable: bool = False) -> int:
 
 
 def open_target(path: str) -> int:
-    """Open a folder to fill, through all links; make it and what leads to it if need be.
+    """Open a folder for writing by its path, following links; create missing folders.
 
     Raises:
-        StagingError: it cannot be made or opened, or is not a folder.
+        StagingError: the folder cannot be created or opened, or the path is not a folder.
     """
     try:
         os.makedirs(path, 0o700, exist_ok=True)
     except FileExistsError as error:
-        raise StagingError(f"{path!r}: not a folder, so nothing is copied into it") from error
+        raise StagingError(f"{path!r}: not a folder, so nothing can be copied into it") from error
     except OSError as error:
         raise explained(error, path) from error
     return open_top(path, writable=True)
 
 
 def _refuse_nesting(source: str, target: str, delete: bool) -> None:
-    """Look before anything is made; the walk looks again, by descriptor."""
-    if _lies_in(target, source):
-        raise StagingError(f"{target!r} is {source!r} or lies in it: a folder is not copied into itself")
-    if delete and _lies_in(source, target):
-        raise StagingError(f"{source!r} lies in {target!r}: delete=True would remove it there")
+    """Check before the target is created; the walk checks again, by descriptor."""
+    if _is_below(target, source):
+        raise StagingError(f"{target!r} is {source!r} or below it: a folder is not copied into itself")
+    if delete and _is_below(source, target):
+        raise StagingError(f"{source!r} is below {target!r}: delete=True would remove it")
 
 
-def _lies_in(path: str, folder: str) -> bool:
+def _is_below(path: str, folder: str) -> bool:
     try:
-        known = folders.identity(os.stat(folder))
+        top = folders.identity(os.stat(folder))
     except OSError:
         return False
     path = os.path.realpath(path)
     while True:
         try:
-            if folders.identity(os.stat(path)) == known:
+            if folders.identity(os.stat(path)) == top:
                 return True
         except OSError:
             pass  # does not exist yet

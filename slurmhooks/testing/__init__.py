@@ -8,16 +8,17 @@
         assert not result.accepted
         assert result.code == "ESLURM_INVALID_ACCOUNT"
 
-:func:`run` loads the file, runs the handlers of one hook and tells what happened. Loading, the checks of names and
-values, the order of handlers, staged writes and what a bug does are those that run in Slurm; only what Slurm itself
-does is a stand-in: :class:`FakeJob`, :class:`FakeRecord`, :class:`FakeSpank`, :class:`FakeContainer`, and tables.
+:func:`run` loads the file, runs the handlers of one hook and returns the result. The code that loads files, checks
+names and values, orders handlers, stages writes and treats bugs is the code that runs in Slurm. Only Slurm itself is
+replaced by stand-ins: :class:`FakeJob`, :class:`FakeRecord`, :class:`FakeSpank`, :class:`FakeOptions`,
+:class:`FakeContainer`, and tables.
 
-A handler is a plain function, so a test may also import the file and call it with a stand-in.
+A handler is a plain function, so a test may also import the file and call the handler with a stand-in.
 """
 
-from slurmhooks.testing.job_submit import (
-    FakeJob,
-    FakeRecord,
+from slurmhooks.testing.cli_filter import FakeOptions
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord
+from slurmhooks.testing.job_tables import (
     FakeTable,
     fake_associations,
     fake_jobs,
@@ -36,6 +37,7 @@ __all__ = [
     "FakeContainer",
     "FakeEvent",
     "FakeJob",
+    "FakeOptions",
     "FakeRecord",
     "FakeSpank",
     "FakeTable",

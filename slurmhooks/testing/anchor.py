@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for scrun's anchor: runs staging handlers on a real bundle; ``slurmhooks try scrun`` uses it."""
+"""A stand-in for the anchor process of scrun: runs staging handlers on a real bundle, for ``slurmhooks try scrun``."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from slurmhooks.scrun.trees import copy_tree, remove_tree
 from slurmhooks.values import text_from_c
 
 JOB_ID = 1
+"""The job id that handlers see."""
 
 
 class FakeAnchor:
-    """A container that only pretends: its handlers run for real, as this user, in this process.
+    """A container without scrun, whose handlers really run: as this user, in this process.
 
-    ``allocator_command`` runs the command. So does ``remote_command``, here, as there is no job with other nodes. What
-    handlers log goes where the caller has attached the log; see :meth:`slurmhooks.log.Log.attach`.
+    ``allocator_command`` and ``remote_command`` run commands on this machine, as there is no job.
 
     Args:
         registry: the site's handlers; see :func:`slurmhooks.loader.load`.
-        bundle: the bundle.
-        in_place: let the handlers have the bundle itself. Otherwise they get a copy, which :meth:`close` removes; a
-            root file system that lies outside of the bundle is not copied.
-        container_id: the container's name, by default the bundle's.
-        user_id: the job's user, by default this one.
-        group_id: the job's group, by default this one.
-        job_env: the job's environment, by default what scrun sets of it.
+        bundle: path of the bundle.
+        in_place: give the handlers the bundle itself. Otherwise they get a copy, which :meth:`close` removes; a root
+            file system outside of the bundle is not copied.
+        container_id: name of the container; by default the name of the bundle.
+        user_id: user id of the job; by default that of this process.
+        group_id: group id of the job; by default that of this process.
+        job_env: environment of the job; by default the variables that scrun sets.
 
     Attributes:
-        bundle: the bundle's path as set by the handlers.
-        root_path: the root file system's path as set by the handlers, or None.
-        job_env: the job's environment; handlers change it.
+        bundle: path of the bundle as set by the handlers.
+        root_path: path of the root file system as set by the handlers; None if it is unset.
+        job_env: environment of the job, which handlers change.
 
     Raises:
         StagingError: the bundle cannot be copied.
-        BundleError: its config.json is missing or wrong, as scrun would say before any handler ran.
+        BundleError: its config.json is missing or invalid, which scrun refuses before it runs handlers.
     """
 
     def __init__(
@@ -59,20 +59,20 @@ class FakeAnchor:
         group_id: int | None = None,
         job_env: Mapping[str, str] | None = None,
     ) -> None:
-        """Prepare it; see the class."""
-        given = os.path.abspath(bundle)
+        """Copy the bundle; see the class."""
+        path = os.path.abspath(bundle)
         self._registry = registry
-        self._id = container_id or os.path.basename(given)
+        self._id = container_id or os.path.basename(path)
         self._user_id = os.getuid() if user_id is None else user_id
         self._group_id = os.getgid() if group_id is None else group_id
         self._temporary = tempfile.mkdtemp(prefix="slurmhooks-try-")
         self._spool_dir = os.path.join(self._temporary, "spool")
         os.mkdir(self._spool_dir)
-        self._orig_bundle = given
+        self._orig_bundle = path
         try:
             if not in_place:
                 self._orig_bundle = os.path.join(self._temporary, "bundle")
-                copy_tree(given, self._orig_bundle)
+                copy_tree(path, self._orig_bundle)
             self._orig_root_path = self._root()
         except StagingError:
             self.close()
@@ -83,7 +83,7 @@ class FakeAnchor:
         self.job_env = dict(job_env) if job_env is not None else self._usual_env()
 
     def __enter__(self) -> FakeAnchor:
-        """Return itself."""
+        """Return this object."""
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -91,19 +91,15 @@ class FakeAnchor:
         self.close()
 
     def close(self) -> None:
-        """Remove the copy of the bundle, and nothing that the handlers made elsewhere."""
+        """Remove the copy of the bundle; files that handlers made elsewhere remain."""
         remove_tree(self._temporary)
 
     def stage_in(self) -> Outcome:
-        """Run the handlers of ``stage_in``.
-
-        Returns:
-            what scrun would get.
-        """
+        """Run the handlers of ``stage_in`` and return the outcome for scrun."""
         return self._run("stage_in", {"orig_bundle": self._orig_bundle, "root_path": None, "orig_root_path": None})
 
     def stage_out(self) -> Outcome:
-        """Run the handlers of ``stage_out``, with the paths that ``stage_in`` left."""
+        """Run the handlers of ``stage_out``, with the paths that ``stage_in`` set."""
         paths: dict[str, str | None] = {
             "orig_bundle": self._orig_bundle,
             "root_path": self.root_path or self._orig_root_path,
@@ -112,13 +108,13 @@ class FakeAnchor:
         return self._run("stage_out", paths)
 
     def config_diff(self) -> list[str]:
-        """Return how the config.json that the job would get differs from the given one, as lines of a unified diff."""
+        """Return the difference between the original config.json and that of the job, as lines of a unified diff."""
         after = self._config_lines(self.bundle)
         names = (os.path.join(self._orig_bundle, CONFIG), os.path.join(self.bundle, CONFIG))
         return list(difflib.unified_diff(self._before, after, *names, lineterm=""))
 
     def ask(self, function: str, argument: bytes) -> tuple[int, bytes]:
-        """Stand in for scrun; see model.Ask."""
+        """Answer a call of the container as scrun would; see model.Ask."""
         if function == "set_bundle_path":
             self.bundle = text_from_c(argument)
             return 0, os.fsencode(self._orig_bundle)
@@ -159,7 +155,7 @@ class FakeAnchor:
         return json.dumps(content, indent=2, ensure_ascii=False).splitlines()
 
     def _usual_env(self) -> dict[str, str]:
-        # alloc.c:_script_env
+        # As alloc.c:_script_env.
         return {
             "SLURM_JOB_ID": str(JOB_ID),
             "SCRUN_CONTAINER_ID": self._id,

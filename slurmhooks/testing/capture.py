@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Keep what handlers log."""
+"""Capture what handlers log."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class CapturedLog:
-    """What handlers log inside ``with captured.capturing():``.
+    """The log of a block ``with captured.capturing():``.
 
     Attributes:
-        lines: for Slurm's log, each as ``level: text``.
-        user_messages: the texts of ``log.user``, one item a call.
+        lines: lines for Slurm's log, each as ``level: text``.
+        user_messages: texts of ``log.user``, one for each call.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class CapturedLog:
 
     @contextlib.contextmanager
     def capturing(self) -> Iterator[None]:
-        """Direct the log here instead of to Slurm, until the block ends."""
+        """Redirect the log to this object until the block ends."""
         before = log.attach(self._add_line, self.user_messages.append)
         try:
             yield

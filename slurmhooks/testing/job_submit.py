@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for slurmctld's side of job_submit: packed structs of the fields that slurmhooks knows, in any release."""
+"""Stand-ins for what slurmctld gives to handlers of job_submit.
+
+Each is a view of a packed struct, as in production; the struct has the members that slurmhooks knows of a release.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.job_submit import model
-from slurmhooks.job_submit.binding import bind, conditions_of
-from slurmhooks.job_submit.fields import COUNTERS, KEYS
+from slurmhooks.job_submit.binding import bind
+from slurmhooks.job_submit.fields import COUNTERS
 from slurmhooks.job_submit.flag_rows import Bit, Enumerated
 from slurmhooks.job_submit.model import VIEWS
 from slurmhooks.job_submit.number_rows import Plain, Real, Time
@@ -30,30 +33,29 @@ from slurmhooks.values import NO_VAL, text_to_c
 from slurmhooks.wire.message import pack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from slurmhooks.job_submit.rows import Condition
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Table
 
-    View = TypeVar("View", bound=model._View)
+    View = TypeVar("View", bound=model.View)
 
 RELEASE = "26.05"
-"""The newest release that slurmhooks was written against."""
+"""The newest release that slurmhooks supports."""
 
 
 class FakeStruct(Struct):
-    """A struct that a test fills.
+    """A packed struct whose values a test gives.
 
     Attributes:
-        facts: the values of fields that are no members, by name.
-        raws: raw values by member.
+        facts: values of computed fields, by name.
+        raws: raw values of members, by name.
     """
 
     __slots__ = ("facts", "raws")
 
-    def __init__(self, table: Table, kind: type[model._View]) -> None:
-        """Make one in which nothing is set."""
+    def __init__(self, table: Table, kind: type[model.View]) -> None:
+        """Make a struct in which all members are unset."""
         self.facts: dict[str, Any] = {"groups": {}}
         self.raws: dict[str, Raw] = {}
         members = [(row, row.member(release_of(kind._release), table.places)) for row in rows(kind).values()]
@@ -61,7 +63,7 @@ class FakeStruct(Struct):
         super().__init__(table, pack(table, self.raws), None)
 
     def put(self, raws: Mapping[str, Raw]) -> None:
-        """Change members; an array's counter changes with it."""
+        """Set members; the counter of an array follows."""
         self.raws.update(raws)
         for name, counter in COUNTERS.items():
             if name in raws and counter in self.raws:
@@ -69,253 +71,153 @@ class FakeStruct(Struct):
         super().__init__(self.table, pack(self.table, self.raws), None)
 
     def settle(self) -> None:
-        """Take what handlers have written for what the struct has."""
+        """Make the committed writes of handlers the values of the struct."""
         if self.written:
             self.put(self.written)
 
 
 class FakeJob(model.Job):
-    """A ``job`` without slurmctld: the request of a submission, or of an update.
+    """A ``job`` without slurmctld: the request of a submission or an update.
 
     Args:
-        release: of Slurm: decides which fields there are.
-        fields: as handlers see them, read-only ones too; others are unset, but the user and group, which are 1000.
+        release: release of Slurm; decides which fields exist.
+        fields: values as handlers see them, of read-only fields, too. By default ``user_id`` and ``group_id`` are 1000
+            and all other fields are unset.
 
-    It can be given to a handler as it is (``limits(FakeJob(account="physics"))``), or to :func:`run`, after which it
-    holds what the handlers wrote.
+    Pass it to a handler (``limits(FakeJob(account="physics"))``) or to :func:`run`; afterwards it has the values that
+    the handlers wrote.
 
     Raises:
         AttributeError: a field does not exist, or not in that release.
+        TypeError: a value has the wrong type.
+        ValueError: a value does not fit, or the release is invalid.
     """
 
     __slots__ = ("_given",)
 
     def __new__(cls, *, release: str = RELEASE, **fields: object) -> FakeJob:
-        """Make a job of the class of a release."""
-        made: FakeJob = object.__new__(_bound(cls, release))
-        return made
+        """Make an object of the class for a release."""
+        job: FakeJob = object.__new__(bound_to(cls, release))
+        return job
 
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
-        """Fill it; see the class."""
-        super().__init__(_struct(type(self)))
+        """Set the fields; see the class."""
+        super().__init__(new_struct(type(self)))
         self._set(_given=frozenset(fields))
-        _fill(self, {"user_id": 1000, "group_id": 1000, **fields})
+        fill(self, {"user_id": 1000, "group_id": 1000, **fields})
 
-    def _request(self, hook: str) -> FakeStruct:
-        """Return what slurmctld sends of a job, for :func:`run`."""
-        self.commit()
-        struct = self._struct
-        assert isinstance(struct, FakeStruct)
-        struct.settle()
-        if hook == "job_modify":
-            struct.put({name: NO_VAL[32] for name in ("user_id", "group_id") if name not in self._given})
-        return struct
 
-    def _state(self) -> dict[str, Any]:
-        """Return all fields, for :func:`run`."""
-        model.Job.__init__(self, self._struct)  # forget what was staged and read before
-        found = {name: getattr(self, name) for name in rows(type(self)) if name not in self._missing}
-        for name in ("environment", "spank_job_env"):
-            found[name] = dict(getattr(self, name))
-        found["argv"] = list(self.argv)
-        return found
+def request_of(job: FakeJob, hook: str) -> FakeStruct:
+    """Return the struct that slurmctld would send for a hook; commits pending writes of the job."""
+    job.commit()
+    struct = struct_of(job)
+    struct.settle()
+    if hook == "job_modify":
+        struct.put({name: NO_VAL[32] for name in ("user_id", "group_id") if name not in job._given})
+    return struct
+
+
+def fields_of(job: FakeJob) -> dict[str, Any]:
+    """Return the values of all fields of a job; drops pending writes."""
+    model.Job.__init__(job, job._struct)
+    values = {name: getattr(job, name) for name in rows(type(job)) if name not in job._missing}
+    for name in ("environment", "spank_job_env"):
+        values[name] = dict(getattr(job, name))
+    values["argv"] = list(job.argv)
+    return values
+
+
+def struct_of(view: model.View) -> FakeStruct:
+    """Return the struct of a stand-in."""
+    struct = view._struct
+    assert isinstance(struct, FakeStruct)
+    return struct
+
+
+def release_of_view(view: model.View) -> str:
+    """Return the release of Slurm of a stand-in."""
+    return view._release
+
+
+def missing_fields(release: str) -> set[str]:
+    """Return the names of the fields of ``job`` that a release of Slurm lacks."""
+    return set(bound_to(model.Job, release)._missing)
 
 
 class FakeRecord(model.Record):
-    """A ``record`` without slurmctld: a job that it knows.
+    """A ``record`` without slurmctld: a job that slurmctld knows.
 
     Args:
-        release: of Slurm: decides which fields there are.
-        fields: as handlers see them; others are unset, but for ``job_id``, which is 1, and user and group, 1000.
+        release: release of Slurm; decides which fields exist.
+        fields: values as handlers see them. By default ``job_id`` is 1, ``user_id`` and ``group_id`` are 1000, and all
+            other fields are unset.
+
+    Raises:
+        AttributeError: a field does not exist, or not in that release.
+        TypeError: a value has the wrong type.
+        ValueError: a value does not fit, or the release is invalid.
     """
 
     __slots__ = ()
 
     def __new__(cls, *, release: str = RELEASE, **fields: object) -> FakeRecord:
-        """Make a record of the class of a release."""
-        made: FakeRecord = object.__new__(_bound(cls, release))
-        return made
+        """Make an object of the class for a release."""
+        record: FakeRecord = object.__new__(bound_to(cls, release))
+        return record
 
     def __init__(self, *, release: str = RELEASE, **fields: object) -> None:
-        """Fill it; see the class."""
-        super().__init__(_struct(type(self)))
-        _fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
-
-
-class FakeTable(model.Table[Any, Any]):
-    """``partitions``, ``jobs`` and the like without slurmctld; see the functions below."""
-
-    __slots__ = ("_kind", "structs")
-
-    def __init__(self, kind: type[model._View], structs: Mapping[Any, Any]) -> None:
-        """Hold records by their keys."""
-        self._kind = kind
-        self.structs = structs
-        super().__init__(self._find_one, self._find_all, self._find_some)
-
-    def _find_one(self, key: Any) -> model._View | None:
-        if isinstance(key, str) and key.isdecimal() and _table_of(self._kind) in KEYS:
-            key = int(key)
-        return self._kind(self.structs[key]) if key in self.structs else None
-
-    def _find_some(self, fields: dict[str, Any]) -> list[model._View]:
-        view: Any = self._kind
-        conditions = conditions_of(view, tables_of(view._release)[_table_of(self._kind)], fields)
-        return [self._kind(struct) for struct in self.structs.values() if fulfils(struct, conditions)]
-
-    def _find_all(self) -> dict[Any, model._View]:
-        return {key: self._kind(struct) for key, struct in self.structs.items()}
-
-    def packed(self, key: Any, conditions: Mapping[str, Condition] = {}) -> list[bytes]:
-        """Return the struct of a key as slurmctld sends it, or none; of None, all that fulfil conditions."""
-        if key is None:
-            return [struct.data for struct in self.structs.values() if fulfils(struct, conditions)]
-        return [self.structs[key].data] if key in self.structs else []
-
-
-def fake_partitions(partitions: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Return a ``partitions`` without slurmctld.
-
-    Args:
-        partitions: by name, each a dict of its fields: ``{"debug": {"max_time": 60}}``.
-        release: of Slurm: decides which fields there are.
-    """
-    return _table(model.Partition, partitions, release)
-
-
-def fake_reservations(reservations: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Return a ``reservations`` without slurmctld.
-
-    Args:
-        reservations: by name, each a dict of its fields.
-        release: of Slurm: decides which fields there are.
-    """
-    return _table(model.Reservation, reservations, release)
-
-
-def fake_jobs(jobs: Iterable[FakeRecord], *, release: str = RELEASE) -> FakeTable:
-    """Return a ``jobs`` without slurmctld.
-
-    Args:
-        jobs: each with another ``job_id``.
-        release: of Slurm: decides which fields there are.
-    """
-    return FakeTable(_bound(model.Record, release), {job.job_id: job._struct for job in jobs})
-
-
-def fake_nodes(nodes: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Return a ``nodes`` without slurmctld.
-
-    Args:
-        nodes: by name, each a dict of its fields: ``{"n1": {"cpus": 64, "partitions": ["debug"]}}``.
-        release: of Slurm: decides which fields there are.
-    """
-    return _table(model.Node, nodes, release)
-
-
-def fake_licenses(licenses: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Return a ``licenses`` without slurmctld.
-
-    Args:
-        licenses: by name, each a dict of its fields.
-        release: of Slurm: decides which fields there are.
-    """
-    return _table(model.License, licenses, release)
-
-
-def fake_qos(qos: Mapping[str, Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Return a ``qos`` without slurmctld.
-
-    Args:
-        qos: by name, each a dict of its fields.
-        release: of Slurm: decides which fields there are.
-    """
-    return _table(model.Qos, qos, release)
-
-
-def fake_associations(associations: Iterable[Mapping[str, object]], *, release: str = RELEASE) -> FakeTable:
-    """Return an ``associations`` without slurmctld.
-
-    Args:
-        associations: each a dict of its fields; one without an ``id`` gets its place among them, from 1 on.
-        release: of Slurm: decides which fields there are.
-    """
-    numbered = [{"id": number, **fields} for number, fields in enumerate(associations, 1)]
-    return _table(model.Association, {fields["id"]: fields for fields in numbered}, release)
-
-
-MAKERS: dict[str, Callable[..., FakeTable]] = {
-    "partitions": fake_partitions,
-    "reservations": fake_reservations,
-    "jobs": fake_jobs,
-    "nodes": fake_nodes,
-    "licenses": fake_licenses,
-    "qos": fake_qos,
-    "associations": fake_associations,
-}
-"""What makes each table that handlers may take."""
-
-
-def _table(kind: type[model._View], records: Mapping[Any, Mapping[str, object]], release: str) -> FakeTable:
-    bound = _bound(kind, release)
-    field = KEYS.get(_table_of(bound), "name")
-    structs = {}
-    for key, fields in records.items():
-        structs[key] = _struct(bound)
-        _fill(bound(structs[key]), {field: key, **fields})
-    return FakeTable(bound, structs)
+        """Set the fields; see the class."""
+        super().__init__(new_struct(type(self)))
+        fill(self, {"job_id": 1, "user_id": 1000, "group_id": 1000, **fields})
 
 
 _classes: dict[tuple[object, str], Any] = {}
 
 
-def _bound(view: type[View], release: str) -> type[View]:
+def bound_to(view: type[View], release: str) -> type[View]:
     """Return the class of a view for a release.
 
+    Args:
+        view: a class of views, such as ``model.Job``.
+        release: release of Slurm.
+
     Raises:
-        ValueError: there can be no such release.
+        ValueError: the release is invalid.
     """
     tables = tables_of(release)
-    found: type[View] | None = _classes.get((view, tables.release))
-    if found is not None:
-        return found
+    bound: type[View] | None = _classes.get((view, tables.release))
+    if bound is not None:
+        return bound
     kind = next(base for base in view.__mro__ if base in VIEWS.values())
-    name = next(name for name, known in VIEWS.items() if known is kind)
-    computed = {name: _given(name) for name, row in rows(view).items() if isinstance(row, Computed)}
-    made = bind(view, tables[name], tables.release, computed)
-    made.__name__ = kind.__name__  # as messages call it
-    _classes[view, tables.release] = made
-    return made
+    name = next(name for name, view_class in VIEWS.items() if view_class is kind)
+    computed = {name: _reader_of(name) for name, row in rows(view).items() if isinstance(row, Computed)}
+    bound = bind(view, tables[name], tables.release, computed)
+    bound.__name__ = kind.__name__  # error messages show it
+    _classes[view, tables.release] = bound
+    return bound
 
 
-def _given(name: str) -> Callable[[Any], Any]:
+def _reader_of(name: str) -> Callable[[Any], Any]:
+    """Return the getter of a computed field."""
+
     def get(view: Any) -> Any:
         return view._struct.facts.get(name)
 
     return get
 
 
-def _struct(kind: type[model._View]) -> FakeStruct:
-    """Return a struct in which nothing is set."""
-    return FakeStruct(tables_of(kind._release)[_table_of(kind)], kind)
+def new_struct(kind: type[model.View]) -> FakeStruct:
+    """Return a struct for a class of views, in which all members are unset."""
+    return FakeStruct(tables_of(kind._release)[table_name(kind)], kind)
 
 
-def _table_of(kind: type[model._View]) -> str:
-    """Return the name that messages have for the table of a view."""
-    return next(name for name, known in VIEWS.items() if issubclass(kind, known))
-
-
-def fulfils(struct: FakeStruct, conditions: Mapping[str, Condition]) -> bool:
-    """Tell whether a struct has what native/slurmctld/queries.c would choose it for."""
-    for member, condition in conditions.items():
-        raw: Any = struct.raw(member)
-        if raw != condition if isinstance(condition, bytes) else ((raw or 0) & condition[1]) != condition[0]:
-            return False
-    return True
+def table_name(kind: type[model.View]) -> str:
+    """Return the name in messages of the struct of a class of views."""
+    return next(name for name, view_class in VIEWS.items() if issubclass(kind, view_class))
 
 
 def _unset(row: Field[Any]) -> Raw:
-    """Return the raw value of a field that is not set."""
+    """Return the raw value of an unset field."""
     if isinstance(row, (Text, Computed)):
         return None
     if isinstance(row, (Names, Real)):
@@ -327,23 +229,23 @@ def _unset(row: Field[Any]) -> Raw:
     return NO_VAL[row.bits or 32]
 
 
-def _fill(view: model._View, fields: Mapping[str, object]) -> None:
-    """Set fields as Slurm would have them, writable or not."""
-    struct, known = view._struct, rows(type(view))
+def fill(view: model.View, fields: Mapping[str, object]) -> None:
+    """Set fields of a stand-in, read-only ones, too."""
+    struct, fields_by_name = view._struct, rows(type(view))
     assert isinstance(struct, FakeStruct)
     raws: dict[str, Raw] = {}
     for name, value in fields.items():
         if name in COUNTERS and isinstance(view, model.Job):
             items = [f"{key}={text}" for key, text in value.items()] if name != "argv" else value  # type: ignore[attr-defined]
             raws[name] = [text_to_c(name, item) for item in items]  # type: ignore[attr-defined]
-        elif name not in known or name in view._missing:
-            getattr(view, name)  # explains
-        elif isinstance(known[name], Computed):
+        elif name not in fields_by_name or name in view._missing:
+            getattr(view, name)  # raises an AttributeError that explains
+        elif isinstance(fields_by_name[name], Computed):
             struct.facts[name] = value
             if name in struct.table.places:
                 raws[name] = None if value is None else text_to_c(name, value)
         else:
-            row = known[name]
+            row = fields_by_name[name]
             member = row.member(release_of(view._release), struct.table.places)
             assert member is not None
             raws[member] = _raw(row, raws.get(member, struct.raws[member]), value, view._release)
@@ -351,7 +253,14 @@ def _fill(view: model._View, fields: Mapping[str, object]) -> None:
 
 
 def _raw(row: Field[Any], old: Any, value: Any, release: str) -> Any:
-    """Return the raw value of a field that a test gives as handlers see it."""
+    """Return the raw value of a field.
+
+    Args:
+        row: the field.
+        old: raw value of its member; fields of flags share a member.
+        value: the value, as handlers see it.
+        release: release of Slurm.
+    """
     if isinstance(row, Strings):
         return [text_to_c(row.name, text) for text in value]
     if isinstance(row, Bit):

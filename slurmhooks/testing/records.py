@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Jobs that slurmctld knows, on their way through the workers of priority and PrEp as in production."""
+"""Pass records of jobs through the code of the workers of priority and PrEp, as in production."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slurmhooks.job_submit.number_rows import NICE_OFFSET
 from slurmhooks.job_submit.source import Views
 from slurmhooks.prep import service as prep
 from slurmhooks.priority import service as priority
-from slurmhooks.testing.job_submit import FakeRecord
+from slurmhooks.testing.job_submit import FakeRecord, release_of_view, struct_of
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.values import text_to_c
@@ -23,30 +23,30 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slurmhooks.registry import Registry
-    from slurmhooks.testing.job_submit import FakeTable
+    from slurmhooks.testing.job_tables import FakeTable
     from slurmhooks.wire.tables import Tables
 
 HOOKS = (*priority.HOOKS, *prep.HOOKS)
-"""The hooks whose handlers see the record of one job."""
+"""The hooks whose handlers get the record of one job."""
 
 
 def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Outcome, dict[str, Any]]:
     """Run the handlers of one of these hooks.
 
     Args:
-        registry: has them.
-        hook: its name.
+        registry: the handlers.
+        hook: name of the hook.
         given: the arguments of :func:`slurmhooks.testing.run`.
 
     Returns:
-        what happened; and of priority the site factor, if the job gets one.
+        the outcome, and for hook.priority the site factor, if the handlers return one.
     """
     record: FakeRecord = given["record"] if given["record"] is not None else FakeRecord()
-    tables = tables_of(record._release)
-    records = {table: fake_table(name, given[name], record._release) for name, table in LISTS.items()}
+    tables = tables_of(release_of_view(record))
+    records = {table: fake_table(name, given[name], release_of_view(record)) for name, table in LISTS.items()}
     views = _views(tables, record, records["record"])
     query = FakeSlurmctld(tables, records)
-    items = [(tables.place("record"), record._struct.data)]
+    items = [(tables.place("record"), struct_of(record).data)]
     if hook in priority.HOOKS:
         rating = priority.Service(tables, registry, Settings(), views)
         request = Message(Type.REQUEST, items=tuple(items)).encode(tables)
@@ -63,9 +63,8 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Out
 
 
 def _views(tables: Tables, record: FakeRecord, jobs: FakeTable) -> Views:
-    """Return the classes that handlers see, with what a test has given for fields that are no members."""
-    known: dict[Any, Any] = {key: struct.facts for key, struct in jobs.structs.items()}
-    struct: Any = record._struct
-    known.setdefault(record.job_id, struct.facts)
-    of_record = {name: (lambda view, name=name: known[view.job_id].get(name)) for name in ("script", "user_name")}
+    """Return the classes of views, which read computed fields from what a test has given."""
+    facts: dict[Any, Any] = {key: struct.facts for key, struct in jobs.structs.items()}
+    facts.setdefault(record.job_id, struct_of(record).facts)
+    of_record = {name: (lambda view, name=name: facts[view.job_id].get(name)) for name in ("script", "user_name")}
     return Views(tables, {}, of_record)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs one hook of a site's file as Slurm would."""
+"""Run the handlers of one hook as Slurm would."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.testing import jobcomp, records
+from slurmhooks.testing import scrun as scrun_side
+from slurmhooks.testing import spank as spank_side
 from slurmhooks.testing.capture import CapturedLog
-from slurmhooks.testing.job_submit import FakeJob, FakeRecord, FakeTable
+from slurmhooks.testing.cli_filter import FakeOptions
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of
+from slurmhooks.testing.job_tables import FakeTable
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.slurmctld import submit
 from slurmhooks.testing.spank import FakeSpank
@@ -31,23 +35,23 @@ if TYPE_CHECKING:
 
 
 _BUG = re.compile(r"error: error ([0-9a-f]{8}): .* raised ")
-"""The first line of a report, see dispatch."""
+"""The first line of the report of a bug; see dispatch."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a call came to.
+    """The result of a call.
 
     Attributes:
         accepted: every handler passed.
-        code: of a refusal: the name or number that ``Reject`` was given, None for the hook's general failure.
-        text: of a refusal or a bug: what the user reads.
-        user_messages: what ``log.user`` showed, one text a call.
-        changes: what the handlers changed, by field; of an environment, the variables, None for one that is gone. Of
-            hook.priority: the ``site_factor`` that they return.
-        log: the lines in Slurm's log, each as ``level: text``.
-        error_id: of a bug in a handler, also of one that ``on_error`` lets pass: the id under which its traceback is in
-            the log; the first one if there are several.
+        code: the error code of a refusal, a name or a number; None: the general error of the hook.
+        text: what the user reads about a refusal or a bug; None if all handlers passed.
+        user_messages: texts of ``log.user``, one for each call.
+        changes: fields that the handlers changed, with their new values; of an environment, the changed variables,
+            None for a removed one. For hook.priority, the ``site_factor`` that the handlers return.
+        log: lines in Slurm's log, each as ``level: text``.
+        error_id: the id of the first bug in a handler, also if ``on_error`` lets it pass; the log has the traceback
+            under this id. None: no bug.
     """
 
     accepted: bool
@@ -59,7 +63,7 @@ class Result:
     error_id: str | None = None
 
     def __repr__(self) -> str:
-        """Return all that is not empty; after a bug, also its traceback."""
+        """Show all values that are not empty; after a bug, also the log with its traceback."""
         what = [f"{name}={value!r}" for name, value in vars(self).items() if name not in ("accepted", "log") and value]
         shown = f"Result({', '.join([f'accepted={self.accepted}', *what])})"
         return "\n".join([shown, *self.log]) if self.error_id else shown
@@ -85,40 +89,45 @@ def run(
     event: Event | None = None,
     spank: FakeSpank | None = None,
     container: FakeContainer | None = None,
-    options: Mapping[str, str | bool] | None = None,
+    options: Mapping[str, str | bool] | FakeOptions | None = None,
+    offset: int = 0,
+    job_id: int | None = None,
+    step_id: int | None = None,
 ) -> Result:
-    """Run the handlers of one hook, in order, and apply what they wrote if all passed.
-
-    Loading, the checks of values, the order, staging and the outcome are those that run in Slurm; only Slurm itself is
-    a stand-in.
+    """Run the handlers of one hook, in order, and apply their writes if all of them pass.
 
     Args:
-        source: a hook file, loaded anew in every call, an imported module, or what loader.load() returned.
-        hook: its name below ``hook``, such as "job_submit" or "spank.task_init".
+        source: path of a hook file, which every call loads anew; an imported module; or a registry of loader.load().
+        hook: name of the hook, such as "job_submit" or "spank.task_init".
         job: the request; by default ``FakeJob()``.
-        submit_uid: who submits; by default the job's user_id.
-        modify_uid: who updates; by default the job's user_id.
+        submit_uid: user id of the submitter; by default that of the job.
+        modify_uid: user id of the user who updates the job; by default that of the record.
         record: the job as slurmctld knows it; by default ``FakeRecord()``.
-        partitions: by name, each a dict of its fields.
-        reservations: by name, each a dict of its fields.
+        partitions: the fields of each partition, by its name.
+        reservations: the fields of each reservation, by its name.
         jobs: the jobs that slurmctld knows.
-        nodes: by name, each a dict of its fields.
-        licenses: by name, each a dict of its fields.
-        qos: by name, each a dict of its fields.
-        associations: each a dict of its fields.
+        nodes: the fields of each node, by its name.
+        licenses: the fields of each license, by its name.
+        qos: the fields of each QOS, by its name.
+        associations: the fields of each association.
         environment: the variables of PrologSlurmctld or EpilogSlurmctld.
-        event: of job_start and job_end; by default ``FakeEvent()``.
+        event: the event of job_start or job_end; by default ``FakeEvent()``.
         spank: the handle; by default ``FakeSpank()``.
         container: the container; by default ``FakeContainer()``.
-        options: what the user gave to the options of the file, as text; True for an option without an argument.
+        options: for SPANK, arguments of the options that the file registers, by their names; True for an option
+            without an argument. For cli_filter, the options of the command; by default ``FakeOptions()``.
+        offset: for cli_filter, the component of a heterogeneous job.
+        job_id: for cli_filter, the number of the job after the submission.
+        step_id: for cli_filter, the number of the step after the submission.
 
     Returns:
-        what happened. The ``job``, ``spank`` or ``container`` then holds what the handlers wrote.
+        the result. Afterwards ``job``, ``spank`` or ``container`` has the values that the handlers wrote.
 
     Raises:
-        LoadError: the file is wrong, as ``slurmhooks check`` would say.
-        TypeError: an argument is not one of this hook.
-        ValueError: there is no such hook or option, Slurm does not call it there, or the file has no handler of it.
+        LoadError: the file does not load; with the findings of ``slurmhooks check``.
+        TypeError: the hook does not have an argument.
+        ValueError: the hook or an option does not exist, Slurm does not call the hook in this context, or the file has
+            no handler for it.
     """
     spec = HOOKS.get(hook)
     if spec is None:
@@ -139,16 +148,26 @@ def run(
         "event": event,
         "spank": spank,
         "container": container,
+        "offset": offset or None,
+        "job_id": job_id,
+        "step_id": step_id,
     }
     for name, value in given.items():
         if value is not None and name not in spec.arguments:
             raise TypeError(f"hook.{hook} has no argument {name!r}; it has: {', '.join(spec.arguments) or 'none'}")
-    if options and not hook.startswith("spank."):
-        raise TypeError(f"options are for SPANK; hook.{hook} has none")
+    if options and not hook.startswith(("spank.", "cli_filter.")):
+        raise TypeError(f"options are for SPANK and cli_filter; hook.{hook} has none")
+    if hook.startswith("cli_filter.") and (job or not isinstance(options, FakeOptions | None)):
+        raise TypeError(f"hook.{hook} takes options=FakeOptions(), which are its job, too")
     registry = _registry(source)
     captured = CapturedLog()
     with captured.capturing():
-        if hook.startswith("spank."):
+        if hook.startswith("cli_filter."):
+            made = options if isinstance(options, FakeOptions) else FakeOptions()
+            outcome, changes = _cli_filter(registry, hook, made, offset, job_id, step_id)
+        elif hook.startswith("spank."):
+            if isinstance(options, FakeOptions):
+                raise TypeError("FakeOptions are for cli_filter; options of SPANK are a dict")
             outcome, changes = _spank(registry, hook, spank if spank is not None else FakeSpank(), options or {})
         elif hook.startswith("scrun."):
             outcome, changes = _scrun(registry, hook, container if container is not None else FakeContainer())
@@ -160,7 +179,11 @@ def run(
             outcome, changes = _job_submit(registry, hook, given)
         else:
             outcome, changes = dispatch.run(registry.handlers(hook), {}), {}
-    if not isinstance(source, Registry) and not options and not registry.handlers(hook):
+    if (
+        not isinstance(source, Registry)
+        and (not options or isinstance(options, FakeOptions))
+        and not registry.handlers(hook)
+    ):
         others = dict.fromkeys(handler.spec.name for handler in registry.all_handlers())
         raise ValueError(f"no handler of hook.{hook} in {source}; it has handlers of: {', '.join(others) or 'nothing'}")
     return Result(
@@ -178,16 +201,16 @@ def _job_submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tupl
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
     outcome, before, assigned = submit(registry, hook, {**given, "job": job})
     written = {*assigned, "argv", "environment", "spank_job_env"}
-    return outcome, _changes(before, {name: value for name, value in job._state().items() if name in written})
+    return outcome, _changes(before, {name: value for name, value in fields_of(job).items() if name in written})
 
 
 def _spank(
     registry: Registry, hook: str, spank: FakeSpank, options: Mapping[str, str | bool]
 ) -> tuple[Outcome, dict[str, Any]]:
-    view = spank._view(hook.removeprefix("spank."))
-    before = spank._state()
+    view = spank_side.view_for(spank, hook.removeprefix("spank."))
+    before = spank_side.state_of(spank)
     try:
-        refused = _give(registry, options, view.context)
+        refused = _set_options(registry, options, view.context)
         if refused is not None:
             return refused, {}
         handlers = [handler for handler in registry.handlers(hook) if view.context in handler.contexts]
@@ -195,20 +218,20 @@ def _spank(
     finally:
         for option in registry.options:
             option.reset()
-    return outcome, _changes(before, spank._state())
+    return outcome, _changes(before, spank_side.state_of(spank))
 
 
-def _give(registry: Registry, options: Mapping[str, str | bool], context: str) -> Outcome | None:
-    """Give the options what the user gave; what srun would say if it does not take one."""
-    known = {option.name: option for option in registry.options}
+def _set_options(registry: Registry, options: Mapping[str, str | bool], context: str) -> Outcome | None:
+    """Set the values of options; return a refusal if an argument is invalid, as srun would."""
+    by_name = {option.name: option for option in registry.options}
     for name, text in options.items():
-        if name not in known:
-            raise ValueError(f"no option {name!r}{nearest(name, known)}")
-        option = known[name]
+        if name not in by_name:
+            raise ValueError(f"no option {name!r}{nearest(name, by_name)}")
+        option = by_name[name]
         if text is True and option.arginfo is not None and not option.optional:
             raise ValueError(f"--{name} takes an argument")
         if text is not True and (option.arginfo is None or not isinstance(text, str)):
-            raise ValueError(f"--{name} takes {'no argument: give True' if option.arginfo is None else 'a str'}")
+            raise ValueError(f"--{name} takes {'no argument: pass True' if option.arginfo is None else 'a str'}")
         try:
             value = option.convert(None if text is True else text)
         except Reject as reject:
@@ -221,9 +244,24 @@ def _give(registry: Registry, options: Mapping[str, str | bool], context: str) -
     return None
 
 
+def _cli_filter(
+    registry: Registry, hook: str, options: FakeOptions, offset: int, job_id: int | None, step_id: int | None
+) -> tuple[Outcome, dict[str, Any]]:
+    view = options._view()
+    before = options._state()
+    handlers = [handler for handler in registry.handlers(hook) if options.command in handler.contexts]
+    savepoint = view.savepoint()
+    arguments = {"options": view, "job": view, "early": options._early}
+    outcome = dispatch.run(handlers, {**arguments, "offset": offset, "job_id": job_id, "step_id": step_id}, view)
+    if not outcome.passed:  # in Slurm the command ends
+        view.rollback(savepoint)
+    after = options._state()
+    return outcome, _changes({**dict.fromkeys(after), **before}, {**dict.fromkeys(before), **after})
+
+
 def _scrun(registry: Registry, hook: str, container: FakeContainer) -> tuple[Outcome, dict[str, Any]]:
-    view = container._view()
-    before = container._state()
+    view = scrun_side.view_of(container)
+    before = scrun_side.state_of(container)
     cancel.attach(lambda: container.cancelled)
     try:
         outcome = dispatch.run(registry.handlers(hook), {"container": view}, view)
@@ -231,7 +269,7 @@ def _scrun(registry: Registry, hook: str, container: FakeContainer) -> tuple[Out
         outcome = Outcome(passed=False, text=error.text)
     finally:
         cancel.attach(None)
-    return outcome, _changes(before, container._state())
+    return outcome, _changes(before, scrun_side.state_of(container))
 
 
 def _registry(source: str | os.PathLike[str] | ModuleType | Registry) -> Registry:

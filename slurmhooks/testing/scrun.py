@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for scrun."""
+"""A stand-in for scrun, which runs no command."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class _Recorded(Container):
-    """A container whose commands are noted, not run."""
+    """A container that records commands instead of running them."""
 
     def allocator_command(self, command: str | Sequence[str]) -> CommandResult:
-        """Note a command."""
+        """Record a command and return the result that the test gives."""
         return self._note("allocator_command", command)
 
     def remote_command(self, command: str | Sequence[str]) -> CommandResult:
-        """Note a command."""
+        """Record a command and return the result that the test gives."""
         return self._note("remote_command", command)
 
     def _note(self, function: str, command: str | Sequence[str]) -> CommandResult:
@@ -37,26 +37,27 @@ class FakeContainer(_Recorded):
     """A ``container`` without scrun.
 
     Args:
-        id: its name.
+        id: name of the container.
         bundle: path of the bundle.
-        orig_bundle: path that the user gave; by default the same.
-        root_path: path of the root file system, as scrun has it in stage_out.
-        orig_root_path: path before any handler.
-        spool_dir: scrun's directory for it.
+        orig_bundle: path that the user gave; by default the same as ``bundle``.
+        root_path: path of the root file system, which scrun knows in stage_out; None: unset.
+        orig_root_path: path of the root file system before the first handler; None: unset.
+        spool_dir: scrun's spool directory of the container.
         config_file: path of config.json; by default in the bundle.
-        job_id: Slurm's job id.
+        job_id: job id.
         user_id: user id of the job.
         group_id: group id of the job.
-        job_env: the job's environment.
-        command: what a command of a handler comes to; called with "allocator_command" or "remote_command" and the text
-            for the shell. By default every command succeeds and says nothing. Nothing is run.
-        cancelled: scrun gave the container up.
+        job_env: environment of the job.
+        command: returns the result of a command of a handler; its arguments are "allocator_command" or
+            "remote_command", and the text for the shell. By default every command succeeds without output. No command
+            is run.
+        cancelled: scrun has cancelled the container.
 
-    It can be given to a handler as it is, or to :func:`run`, after which it holds what the handlers wrote.
+    Pass it to a handler or to :func:`run`; afterwards it has the values that the handlers wrote.
     """
 
     commands: list[tuple[str, str]]
-    """The commands that handlers ran, each with the function that they called."""
+    """The commands of handlers: the name of the function, and the text for the shell."""
 
     def __init__(
         self,
@@ -96,33 +97,35 @@ class FakeContainer(_Recorded):
 
     @property
     def cancelled(self) -> bool:
-        """Whether scrun gave the container up."""
+        """Whether scrun has cancelled the container."""
         return bool(self.__dict__["_cancelled"])
 
-    def _view(self) -> Container:
-        """Return what the handlers of a staging function get, for :func:`run`."""
-        self.commit()
-        self._writes.clear()
-        return _Recorded(*self.__dict__["_given"])
 
-    def _state(self) -> dict[str, Any]:
-        """Return all that handlers can change, for :func:`run`."""
-        values, env, _ = self.__dict__["_given"]
-        return {name: values[name] for name in self.WRITABLE} | {"job_env": dict(env)}
+def view_of(container: FakeContainer) -> Container:
+    """Return the view for the handlers of a staging function; commits pending writes of the stand-in."""
+    container.commit()
+    container._writes.clear()
+    return _Recorded(*container.__dict__["_given"])
+
+
+def state_of(container: FakeContainer) -> dict[str, Any]:
+    """Return the values that handlers can change."""
+    values, env, _ = container.__dict__["_given"]
+    return {name: values[name] for name in container.WRITABLE} | {"job_env": dict(env)}
 
 
 class Scrun:
-    """scrun's functions."""
+    """The functions of scrun that a container calls."""
 
     def __init__(self, values: dict[str, Any], command: Callable[[str, str], CommandResult] | None) -> None:
-        """Keep what they read and write; see FakeContainer."""
+        """Take the values of the container, and what returns results of commands; see FakeContainer."""
         self._values = values
         self._command = command
         self._setters = {setter: name for name, setter in Container.WRITABLE.items()}
         self.commands: list[tuple[str, str]] = []
 
     def ask(self, function: str, argument: bytes) -> tuple[int, bytes]:
-        """See scrun.model.Ask."""
+        """Answer a call; see scrun.model.Ask."""
         text = text_from_c(argument)
         if function in self._setters:
             old = self._values[self._setters[function]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A request of job_submit on its way through a worker: packed, decoded, handled and answered as in production."""
+"""Pass a request of job_submit through the code of a worker: decode, handle and answer it as in production."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from slurmhooks.dispatch import Outcome
 from slurmhooks.job_submit.fields import LISTS
 from slurmhooks.job_submit.service import HOOKS, Service
 from slurmhooks.job_submit.source import Facts, Views
-from slurmhooks.testing.job_submit import MAKERS, FakeJob, FakeRecord, FakeTable
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view, request_of, struct_of
+from slurmhooks.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.testing.tables import code_of, tables_of
 from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_number, read_text
 from slurmhooks.worker.service import Settings
@@ -24,29 +25,29 @@ if TYPE_CHECKING:
 
 
 class FakeSlurmctld:
-    """Answers questions about records that a test has given."""
+    """Answers questions of handlers from tables that a test has given."""
 
     def __init__(self, tables: Tables, records: Mapping[str, FakeTable]) -> None:
-        """Have tables by the names that messages use."""
+        """Take the tables by the names of their structs in messages."""
         self._tables = tables
         self._records = records
 
     def __call__(self, question: bytes) -> bytes:
-        """Return the result of a question; see slurmhooks.worker.service.Query."""
-        asked = decode(question, self._tables)
-        if asked.first not in (What.ROW, What.PAGE):
-            raise NotImplementedError("only slurmctld knows that, and this is not slurmctld")
-        table = self._tables.tables[asked.second]
+        """Answer a question; see slurmhooks.worker.service.Query."""
+        query = decode(question, self._tables)
+        if query.first not in (What.ROW, What.PAGE):
+            raise NotImplementedError("only slurmctld can answer this question, and here is none")
+        table = self._tables.tables[query.second]
         key: Any = None
         conditions: dict[str, Condition] = {}
-        if asked.first == What.ROW:
-            key = (read_text(asked.items[0][1]) or b"").decode() if asked.items else asked.third
+        if query.first == What.ROW:
+            key = (read_text(query.items[0][1]) or b"").decode() if query.items else query.third
         else:
             conditions = {
-                table.members[place].name: _condition(table.members[place], raw) for place, raw in asked.items
+                table.members[place].name: _condition(table.members[place], raw) for place, raw in query.items
             }
-        found = self._records[table.name].packed(key, conditions)
-        items = tuple((asked.second, data) for data in found)
+        structs = self._records[table.name].packed(key, conditions)
+        items = tuple((query.second, data) for data in structs)
         return Message(Type.RESULT, items=items).encode(self._tables)
 
 
@@ -60,25 +61,27 @@ def submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Out
     """Run the handlers of a submission or an update.
 
     Args:
-        registry: has them.
+        registry: the handlers.
         hook: ``job_submit`` or ``job_modify``.
         given: the arguments of :func:`slurmhooks.testing.run`.
 
     Returns:
-        what happened; the fields before it; and those that handlers assigned. The job holds what they wrote.
+        the outcome, all fields before the call, and the names of the fields that handlers assigned. The job has the
+        values that they wrote.
     """
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
-    record: FakeRecord = given["record"] if given["record"] is not None else FakeRecord(release=job._release)
-    tables = tables_of(job._release)
-    records = {table: fake_table(name, given[name], job._release) for name, table in LISTS.items()}
+    release = release_of_view(job)
+    record: FakeRecord = given["record"] if given["record"] is not None else FakeRecord(release=release)
+    tables = tables_of(release)
+    records = {table: fake_table(name, given[name], release) for name, table in LISTS.items()}
     update = hook == "job_modify"
     owner = (record.user_id if update else job.user_id) or 0
     sender = given["modify_uid" if update else "submit_uid"]
-    struct = job._request(hook)
-    before = job._state()
+    struct = request_of(job, hook)
+    before = fields_of(job)
     items = [(0, struct.data)]
     if update:
-        items.append((tables.place("record"), _moved(record, tables)))
+        items.append((tables.place("record"), _packed_record(record, tables)))
     request = Message(Type.REQUEST, HOOKS.index(hook), owner if sender is None else sender, owner, tuple(items)).encode(
         tables
     )
@@ -92,34 +95,34 @@ def submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Out
 
 
 def fake_table(name: str, given: Any, release: str) -> FakeTable:
-    """Return what a test gave for a table as one."""
+    """Return the table for an argument of :func:`slurmhooks.testing.run`."""
     if isinstance(given, FakeTable):
         return given
     return MAKERS[name](given or {}, release=release)
 
 
-def _moved(record: FakeRecord, tables: Tables) -> bytes:
-    """Return the packed record in the tables of the request."""
-    struct: Any = record._struct
-    if record._release == tables.release:
-        return bytes(struct.data)
-    raise ValueError(f"the record is of Slurm {record._release}, the job of {tables.release}")
+def _packed_record(record: FakeRecord, tables: Tables) -> bytes:
+    """Return the packed record, which must be of the same release as the request."""
+    release = release_of_view(record)
+    if release == tables.release:
+        return bytes(struct_of(record).data)
+    raise ValueError(f"the record is of Slurm {release}, the job of {tables.release}")
 
 
 def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable, assigned: set[str]) -> Views:
-    """Return the classes that handlers see, with what a test has given for fields that are no members.
+    """Return the classes of views, which read computed fields from what a test has given.
 
     Args:
-        tables: of the release.
+        tables: the tables of the release.
         job: the request.
-        record: the job that it updates.
+        record: the job that an update changes.
         jobs: the jobs that slurmctld knows.
-        assigned: is told each field that a handler assigns.
+        assigned: set to which the name of each assigned field is added.
     """
-    known: dict[Any, dict[str, Any]] = {key: struct.facts for key, struct in jobs.structs.items()}
-    known.setdefault(record.job_id, record._struct.facts)  # type: ignore[attr-defined]
+    facts: dict[Any, dict[str, Any]] = {key: struct.facts for key, struct in jobs.structs.items()}
+    facts.setdefault(record.job_id, struct_of(record).facts)
     of_job = {name: (lambda view, name=name: job.facts.get(name)) for name in dir(Facts) if not name.startswith("_")}
-    of_record = {name: (lambda view, name=name: known[view.job_id].get(name)) for name in ("script", "user_name")}
+    of_record = {name: (lambda view, name=name: facts[view.job_id].get(name)) for name in ("script", "user_name")}
     views = Views(tables, of_job, of_record)
     assign: Any = views.job.__setattr__
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for Slurm's side of SPANK: the items, environments and refusals of spank.c."""
+"""A stand-in for Slurm's side of SPANK: items, environments and errors as in spank.c."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ERRORS = (
     "ESPANK_NOT_LOCAL",
 )
 _FIRST_ERROR = 3000
-"""slurm_errno.h: ESPANK_ERROR; the others follow."""
+"""ESPANK_ERROR of slurm_errno.h; the other numbers follow in the order of :data:`_ERRORS`."""
 
 _ITEMS = {item.item: item for item in ITEMS}
 
@@ -71,24 +71,27 @@ DEFAULTS: dict[str, Any] = {
     "job_array_id": 0,
     "job_array_task_id": None,
 }
-"""The items of a job of one task, for those that a test does not name."""
+"""The default items: a job with one task."""
 
 
 class FakeSpank(Spank):
-    """A ``spank`` without Slurm, which answers and refuses as Slurm does in the same place.
+    """A ``spank`` without Slurm, which returns values and errors as Slurm does in the same context and callback.
 
     Args:
         context: "local" (srun), "remote" (slurmstepd), "allocator" (sbatch, salloc), "slurmd" or "job_script"; by
-            default, the first in which Slurm makes the call.
-        callback: of spank(7), without ``slurm_spank_``; :func:`run` knows it from the hook.
+            default the first context in which Slurm makes the call.
+        callback: a callback of spank(7), without ``slurm_spank_``; :func:`run` takes it from the hook.
         args: the arguments on the line of plugstack.conf.
-        env: the environment that ``spank.env`` shows.
-        job_control_env: the one that ``spank.job_control_env`` shows.
-        items: by attribute, such as ``{"job_id": 7, "job_argv": ["hostname"]}``; of those that take an argument, the
-            answers, such as ``{"job_pid_to_global_id": {4242: 0}}``. Others are those of a job of one task.
+        env: the environment ``spank.env``.
+        job_control_env: the environment ``spank.job_control_env``.
+        items: items by attribute, such as ``{"job_id": 7, "job_argv": ["hostname"]}``; for items that take an argument,
+            a dict of results, such as ``{"job_pid_to_global_id": {4242: 0}}``. The defaults are a job with one task.
 
-    It can be given to a handler as it is (``say_hello(FakeSpank(...))``), or to :func:`run`, after which it holds what
-    the handlers wrote.
+    Pass it to a handler (``say_hello(FakeSpank(...))``) or to :func:`run`; afterwards it has the values that the
+    handlers wrote.
+
+    Raises:
+        ValueError: the context, the callback or an item does not exist.
     """
 
     def __init__(
@@ -115,36 +118,38 @@ class FakeSpank(Spank):
 
     @property
     def prepended_task_argv(self) -> list[str]:
-        """What handlers put before the task's command."""
+        """The words that handlers put before the task's command."""
         return list(self._slurm.prepended)
 
-    def _view(self, callback: str) -> Spank:
-        """Return what the handlers of a callback get, for :func:`run`."""
-        contexts = _contexts(callback)
-        context = self._given_context or contexts[0]
-        if context not in contexts:
-            raise ValueError(f"Slurm calls {callback} in {', '.join(contexts)}, not in {context}")
-        self.commit()
-        self._slurm.context = context
-        return Spank(self._slurm, (context, callback), context, callback, self.args)
 
-    def _state(self) -> dict[str, Any]:
-        """Return all that handlers can change, for :func:`run`."""
-        return {
-            "env": dict(self._slurm.env),
-            "job_control_env": dict(self._slurm.job_control_env),
-            "prepended_task_argv": self.prepended_task_argv,
-        }
+def view_for(spank: FakeSpank, callback: str) -> Spank:
+    """Return the view for the handlers of a callback; commits pending writes of the stand-in."""
+    contexts = _contexts(callback)
+    context = spank._given_context or contexts[0]
+    if context not in contexts:
+        raise ValueError(f"Slurm calls {callback} in {', '.join(contexts)}, not in {context}")
+    spank.commit()
+    spank._slurm.context = context
+    return Spank(spank._slurm, (context, callback), context, callback, spank.args)
+
+
+def state_of(spank: FakeSpank) -> dict[str, Any]:
+    """Return the values that handlers can change."""
+    return {
+        "env": dict(spank._slurm.env),
+        "job_control_env": dict(spank._slurm.job_control_env),
+        "prepended_task_argv": spank.prepended_task_argv,
+    }
 
 
 class Slurm:
-    """What the compiled module of a SPANK plugin offers, over a few dicts.
+    """The functions and constants of the compiled module of a SPANK plugin, implemented with dicts.
 
-    The handle is a pair of context and callback.
+    A handle is a pair of context and callback.
     """
 
     def __init__(self, items: dict[str, Any], env: Mapping[str, str], job_control_env: Mapping[str, str]) -> None:
-        """Keep copies; see FakeSpank."""
+        """Copy the values; see FakeSpank."""
         self.context = ""
         self.items = items
         self.env: dict[str, str] = dict(env)
@@ -159,14 +164,14 @@ class Slurm:
 
     @property
     def lib(self) -> Any:
-        """Itself: functions and constants."""
+        """This object, which has the functions and constants."""
         return self
 
     def _error(self, name: str) -> int:
         number: int = getattr(self, name)
         return number
 
-    # Items: spank.c _check_spank_item_validity() and spank_get_item().
+    # Items, as _check_spank_item_validity() and spank_get_item() of spank.c.
 
     def _refusal(self, handle: tuple[str, str], name: str) -> str | None:
         context, callback = handle
@@ -182,7 +187,7 @@ class Slurm:
         return "ESPANK_NOT_EXECD" if "_PID_TO_" in name else "ESPANK_NOT_TASK"
 
     def slurmhooks_get_item(self, handle: tuple[str, str], name: str, first: Any, second: Any) -> int:
-        """See native/spank/items.h."""
+        """Implement the function of native/spank/items.h."""
         refusal = self._refusal(handle, name)
         if refusal is not None:
             return self._error(refusal)
@@ -206,7 +211,7 @@ class Slurm:
         return 0
 
     def slurmhooks_convert(self, handle: tuple[str, str], name: str, value: int, result: Any) -> int:
-        """See native/spank/items.h."""
+        """Implement the function of native/spank/items.h."""
         refusal = self._refusal(handle, name)
         answers = self.items[_ITEMS[name].name]
         if refusal is None and value not in answers:
@@ -226,17 +231,17 @@ class Slurm:
         return 0 if len(raw) <= size else self._error("ESPANK_NOSPACE")
 
     def spank_getenv(self, handle: tuple[str, str], name: bytes, buffer: Any, size: int) -> int:
-        """See spank.h."""
+        """Implement the function of spank.h."""
         if handle[0] != "remote":
             return self._error("ESPANK_NOT_REMOTE")
         return self._read(self.env.get(text_from_c(name)), buffer, size)
 
     def spank_setenv(self, handle: tuple[str, str], name: bytes, value: bytes, overwrite: int) -> int:
-        """See spank.h."""
+        """Implement the function of spank.h."""
         return self._remote_write(handle, name, value)
 
     def spank_unsetenv(self, handle: tuple[str, str], name: bytes) -> int:
-        """See spank.h."""
+        """Implement the function of spank.h."""
         return self._remote_write(handle, name, None)
 
     def _remote_write(self, handle: tuple[str, str], name: bytes, value: bytes | None) -> int:
@@ -246,17 +251,17 @@ class Slurm:
         return 0
 
     def spank_job_control_getenv(self, handle: tuple[str, str], name: bytes, buffer: Any, size: int) -> int:
-        """See spank.h."""
+        """Implement the function of spank.h."""
         if handle[0] in ("remote", "slurmd"):
             return self._error("ESPANK_NOT_LOCAL" if handle[0] == "remote" else "ESPANK_NOT_AVAIL")
         return self._read(self.job_control_env.get(text_from_c(name)), buffer, size)
 
     def spank_job_control_setenv(self, handle: tuple[str, str], name: bytes, value: bytes, overwrite: int) -> int:
-        """See spank.h."""
+        """Implement the function of spank.h."""
         return self._job_control_write(handle, name, value)
 
     def spank_job_control_unsetenv(self, handle: tuple[str, str], name: bytes) -> int:
-        """See spank.h."""
+        """Implement the function of spank.h."""
         return self._job_control_write(handle, name, None)
 
     def _job_control_write(self, handle: tuple[str, str], name: bytes, value: bytes | None) -> int:
@@ -268,39 +273,39 @@ class Slurm:
         return 0
 
     def getenv(self, name: bytes) -> Any:
-        """As the C library does."""
+        """Implement the function of the C library."""
         value = self._process_env().get(text_from_c(name))
         return _ffi.NULL if value is None else self._string(value)
 
     def setenv(self, name: bytes, value: bytes, overwrite: int) -> int:
-        """As the C library does."""
+        """Implement the function of the C library."""
         _write(self.env, name, value)
         return 0
 
     def unsetenv(self, name: bytes) -> int:
-        """As the C library does."""
+        """Implement the function of the C library."""
         _write(self.env, name, None)
         return 0
 
     @property
     def environ(self) -> Any:
-        """As the C library has it."""
+        """The environment of the process, as the C library has it."""
         return self._strings(_entries(self._process_env()))
 
     # The rest of spank.h.
 
     def spank_prepend_task_argv(self, handle: tuple[str, str], count: int, words: Any) -> int:
-        """See spank.h."""
+        """Implement the function of spank.h."""
         self.prepended[:0] = [_string_at(words[index]) for index in range(count)]
         return 0
 
     def spank_symbol_supported(self, symbol: bytes) -> int:
-        """See spank.h."""
+        """Implement the function of spank.h."""
         name = text_from_c(symbol).removeprefix("slurm_spank_")
         return int(f"spank.{name}" in HOOKS)
 
     def _process_env(self) -> dict[str, str]:
-        """Return the environment of the process; that of prolog and epilog has the job control environment in it."""
+        """Return the environment of the process; in prolog and epilog it includes the job control environment."""
         control = self.job_control_env if self.context == "job_script" else {}
         return self.env | {f"{CONTROL_PREFIX}{name}": value for name, value in control.items()}
 
@@ -311,13 +316,13 @@ class Slurm:
         return self._kept(_ffi.new("char[]", text_to_c("text", text)))
 
     def _kept(self, memory: Any) -> Any:
-        """Keep memory as long as Slurm would."""
+        """Keep memory alive as long as this object, as Slurm would."""
         self._keep.append(memory)
         return memory
 
 
 def _contexts(callback: str) -> tuple[str, ...]:
-    """Return the contexts in which Slurm makes a call, the one that first comes to mind first."""
+    """Return the contexts in which Slurm calls a callback, the most usual first."""
     spec = HOOKS.get(f"spank.{callback}")
     if spec is None:
         names = [name.removeprefix("spank.") for name in HOOKS if name.startswith("spank.")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables of Slurm's structs without Slurm: what slurmhooks knows of a release."""
+"""The tables of Slurm's structs, made from the rows of fields instead of Slurm's headers."""
 
 from __future__ import annotations
 
@@ -13,32 +13,36 @@ from slurmhooks.job_submit.rows import Computed, Field, Names, Status, Strings, 
 from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables
 
 FIRST_CODE = 1 << 30
-"""Error codes have no numbers here, and names are numbered from this one on."""
+"""The first number of an error code: without Slurm's headers the real numbers are unknown."""
 
 
 @cache
 def tables_of(release: str) -> Tables:
-    """Return the tables of a release; each row is read from the first of its members.
+    """Return the tables of a release; a row with several members uses the first.
 
     Raises:
-        ValueError: there can be no such release.
+        ValueError: the release is invalid.
     """
     parts = release.split(".")
     if len(parts) < 2 or not all(part.isdecimal() for part in parts[:2]):
-        raise ValueError(f"a release of Slurm is such as '24.11', not {release!r}")
+        raise ValueError(f"not a release of Slurm: {release!r}; write one such as '24.11'")
     release = ".".join(parts[:2])  # micro releases have the same fields
     codes = {name: FIRST_CODE + number for number, name in enumerate(sorted(NAMES))}
     codes |= {"SLURM_SUCCESS": 0, "SLURM_ERROR": -1}
-    made = tuple(_table(name, view, release) for name, view in TABLES.items())
-    return Tables(release, "testing", made, {"ESLURM": codes})
+    tables = tuple(_table(name, view, release) for name, view in TABLES.items())
+    return Tables(release, "testing", tables, {"ESLURM": codes})
 
 
 def code_of(number: int) -> str | int | None:
-    """Return what a handler gave for the code of an answer; None: nothing."""
+    """Return the error code that a handler gave; None if it gave none.
+
+    Args:
+        number: the code in an answer.
+    """
     names = tables_of("26.05").constants["ESLURM"]
     if number == names["SLURM_ERROR"] % (1 << 32):
         return None
-    return next((name for name, known in names.items() if known == number), number)
+    return next((name for name, code in names.items() if code == number), number)
 
 
 def _table(name: str, view: type, release: str) -> Table:
@@ -51,7 +55,7 @@ def _table(name: str, view: type, release: str) -> Table:
         outer = member.rpartition(".")[0]
         if outer:
             kinds[outer] = "pointer"
-        # A bit's row does not know how wide its member is.
+        # The row of a single bit does not have the width of its member.
         kinds[member] = max(kinds.get(member, _kind(row)), _kind(row), key=lambda kind: WIDTHS.get(kind, 0))
         if row.writable:
             writable.add(member)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""hook.priority, hook.controller_prolog and hook.controller_epilog in a real slurmctld, beside job_submit."""
+"""hook.priority, hook.controller_prolog and hook.controller_epilog in a real slurmctld, together with job_submit."""
 
 import re
 
@@ -27,7 +27,7 @@ def points(record):
 
 @hook.job_modify
 def show(job, record):
-    log.user("site factor %s", record.site_factor)
+    log.info("site factor %s", record.site_factor)
 """
 PREP = """
 import time
@@ -73,18 +73,18 @@ class Site:
         cluster.wait(self.serves, what="workers of all plugins")
 
     def serves(self) -> bool:
-        """Tell whether all plugins have workers."""
+        """Return whether all plugins have workers."""
         shown = self.cluster.root("slurmhooks", "info").stdout
         points = ("job_submit", "prep", "priority") if self.private else ("job_submit", "prep")
         return all(re.search(rf"slurmctld, {point}: generation 1, .*, workers \d", shown) for point in points)
 
     def submit(self, name: str, *options: str) -> str:
-        """Have alice submit a job, and return its number."""
+        """Submit a job as alice, and return its id."""
         command = ("sbatch", "--parsable", f"--job-name={name}", *options, "--wrap=true")
         return self.cluster.user("alice", *command, check=True).stdout.strip()
 
     def shown(self, job: str, what: str) -> str:
-        """Return a field of scontrol show job."""
+        """Return a field from scontrol show job."""
         text = self.cluster.root("scontrol", "show", "job", job, check=True).stdout
         found = re.search(rf"\b{what}=(.*?)(?= \w+=|$)", text, re.MULTILINE)
         return found.group(1).strip() if found else ""
@@ -97,7 +97,7 @@ def site(cluster: Cluster) -> Site:
 
 
 def test_priority(site: Site) -> None:
-    """A new job gets what the handler returns; a bug costs only its own job the factor; all follow changed files."""
+    """A new job gets the handler's number; after a bug only that job has none; changed files take effect for all."""
     if not site.private:
         assert NOTHING in site.cluster.log()
         assert site.submit("any", "--begin=now+1hour")
@@ -108,13 +108,17 @@ def test_priority(site: Site) -> None:
     assert re.search(r"error \w{8}: priority handler points:points .* raised ZeroDivisionError", log)
     site.cluster.put(PRIORITY.format(base=-70), f"{HOOKS_D}/points.py")
     site.cluster.restart()
-    # Nothing but job_modify's record shows a factor before Slurm computes priorities again.
-    update = ("scontrol", "update", f"jobid={job}", "comment=x")
-    site.cluster.wait(lambda: "site factor -65" in site.cluster.user("alice", *update).stderr, what="new site factor")
+
+    # Only job_modify's record shows a factor before Slurm computes priorities again.
+    def is_new() -> bool:
+        site.cluster.user("alice", "scontrol", "update", f"jobid={job}", "comment=x", check=True)
+        return "site factor -65" in site.cluster.log()
+
+    site.cluster.wait(is_new, what="new site factor")
 
 
 def test_a_prolog_lets_jobs_start(site: Site) -> None:
-    """The script of slurm.conf and the handler both run before the job, and the epilog after it."""
+    """The script of slurm.conf and the handler run before the job, and the epilog runs after it."""
     done = site.cluster.user("alice", "srun", "--job-name=yes", "hostname", check=True)
     assert done.stdout
     log = site.cluster.log()
@@ -125,7 +129,7 @@ def test_a_prolog_lets_jobs_start(site: Site) -> None:
 
 @pytest.mark.parametrize(("name", "text"), [("no", "the licence server is down"), ("hangs", "did not answer (error ")])
 def test_a_prolog_that_fails(site: Site, name: str, text: str) -> None:
-    """srun ends with the handler's text, a batch job is requeued and shows it; others start meanwhile."""
+    """After a refusal srun ends with the text, a batch job is requeued and shows it; others start meanwhile."""
     batch = site.submit(name)
     done = site.cluster.user("alice", "srun", f"--job-name={name}", "hostname")
     assert done.returncode != 0
@@ -141,7 +145,7 @@ def test_a_prolog_that_fails(site: Site, name: str, text: str) -> None:
 
 
 def test_a_prolog_goes_on_after_a_restart(site: Site) -> None:
-    """A job whose prolog slurmctld's end interrupts is not started without it: the next slurmctld runs it again."""
+    """If slurmctld ends during a job's prolog, the next slurmctld runs the prolog again before it starts the job."""
     before = site.cluster.log().count("prolog of hangs")
     job = site.submit("hangs")
     site.cluster.wait(lambda: site.cluster.log().count("prolog of hangs") == before + 1, what="prolog")
@@ -151,7 +155,7 @@ def test_a_prolog_goes_on_after_a_restart(site: Site) -> None:
 
 
 def test_plugins_do_not_delay_each_other(site: Site) -> None:
-    """While a prolog hangs, submissions are answered, as each plugin has workers of its own."""
+    """While a prolog hangs, submissions are answered, because each plugin has its own workers."""
     job = site.submit("hangs")
     site.cluster.wait(lambda: site.shown(job, "JobState") == "CONFIGURING", what="prolog")
     assert site.submit("other", "--begin=now+1hour")

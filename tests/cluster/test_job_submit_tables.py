@@ -1,20 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""nodes, licenses, qos and associations in a slurmctld with a real slurmdbd, beside what scontrol and sacctmgr show."""
+"""nodes, licenses, qos and associations in a slurmctld with a real slurmdbd, compared with scontrol and sacctmgr."""
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from slurmhooks.job_submit.constants import NodeState, NodeStateFlag, PreemptMode, QosFlag
+from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
 from slurmhooks.job_submit.fields import AssociationFields, LicenseFields, NodeFields, QosFields
 from slurmhooks.job_submit.rows import release_of, rows
-from slurmhooks.job_submit.strings import time_str2mins
 from tests.cluster import accounting
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import Site, shown
+from tests.cluster.table_labels import (
+    ASSOCIATION_COLUMNS,
+    ASSOCIATION_GROUP,
+    GROUP,
+    LICENSE,
+    NODE,
+    QOS_COLUMNS,
+    SHARES,
+    USAGE,
+    time_text,
+    used,
+    used_tres,
+    words,
+)
 
 NO_SOURCES = "Debian has no sources of this release, without which slurmctld's structs cannot be read"
 
@@ -118,10 +130,10 @@ def look(job, nodes, licenses, qos, associations):
 
 
 class Tables:
-    """A site whose handler looks at everything.
+    """A site whose handler reads everything.
 
     Attributes:
-        seen: what it saw: fields, by table and key, and more.
+        seen: its records: fields, by table and key, and more.
     """
 
     def __init__(self, site: Site) -> None:
@@ -129,30 +141,30 @@ class Tables:
         self.seen: dict[str, Any] = {}
 
     def look(self) -> None:
-        """Have the handler look."""
+        """Let the handler read."""
         done = self.site.run("sbatch", "--test-only", "--job-name=look", "--wrap=true")
         assert done.returncode == 0, done.stderr + self.site.logged()[-3000:]
         (self.seen,) = self.site.told()
 
     def listed(self, what: str, names: str) -> list[dict[str, str]]:
-        """Return what sacctmgr lists, by the names of its columns."""
+        """Return the rows that sacctmgr lists, by the names of its columns."""
         said = self.site.cluster.root("sacctmgr", "-nP", "show", *what.split(), f"format={names}", check=True).stdout
         return [dict(zip(names.split(","), line.split("|"), strict=True)) for line in said.splitlines()]
 
     def scontrol(self, *what: str) -> list[dict[str, str]]:
-        """Return what scontrol shows, line by line."""
+        """Return the lines that scontrol shows."""
         lines = self.site.cluster.root("scontrol", "-o", "-d", "show", *what, check=True).stdout.splitlines()
         return [shown(line) for line in lines if "=" in line]
 
 
 def fields_of(table: type, release: tuple[int, ...]) -> set[str]:
-    """Return the names of the fields that a table has in a release."""
+    """Return the names of the fields of a table in a release."""
     return {name for name, row in rows(table).items() if row.since is None or release_of(row.since) <= release}
 
 
 @pytest.fixture(scope="module")
 def module_tables(large_cluster: Cluster) -> Tables:
-    """Accounts, QOS and licenses of all sorts, a node with GPUs, jobs that use them; first, all without accounting."""
+    """A site with many kinds of accounts, QOS and licenses, a node with GPUs and jobs; at first without accounting."""
     site = Site(large_cluster)
     if site.release >= (26, 0):
         pytest.skip(NO_SOURCES)
@@ -179,13 +191,13 @@ def module_tables(large_cluster: Cluster) -> Tables:
 
 @pytest.fixture
 def tables(module_tables: Tables) -> Tables:
-    """The same, looked at again."""
+    """The same, read again."""
     module_tables.look()
     return module_tables
 
 
 def test_rows_are_chosen_by_slurmctld(tables: Tables) -> None:
-    """What slurmctld sends for values of fields is what a handler would find by looking at all."""
+    """slurmctld sends the same records for values of fields that a handler would select from all records."""
     counts = [count for count, same in tables.seen["chosen"] if same]
     assert len(counts) == len(tables.seen["chosen"]), tables.seen["chosen"]
     assert all(counts[:-1]), counts
@@ -195,64 +207,17 @@ def test_rows_are_chosen_by_slurmctld(tables: Tables) -> None:
 
 
 def test_what_is_not_there_is_missing(tables: Tables) -> None:
-    """A name or number that no record has, and a host name, find nothing."""
+    """A name or number without a record, and a host name, have no entry."""
     assert all(tables.seen["missing"]), tables.seen["missing"]
     assert tables.seen["found"] == ["n2", "local", "full", 2, 2]
 
 
 def test_tables_end_with_the_call(tables: Tables) -> None:
-    """Tables and records that a handler keeps are stale in its next call."""
+    """Tables and records that a handler keeps are stale in the next call."""
     tables.look()
     assert set(tables.seen["stale"]) == {"stale"}
 
 
-def _text(value: Any) -> str:
-    return "(null)" if value is None else str(value)
-
-
-def _time(value: int) -> str:
-    return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-
-
-NODE: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "arch": ("Arch", _text),
-    "boards": ("Boards", _text),
-    "boot_time": ("BootTime", _time),
-    "comm_name": ("NodeAddr", _text),
-    "comment": ("Comment", _text),
-    "core_spec_cnt": ("CoreSpecCount", _text),
-    "cores": ("CoresPerSocket", _text),
-    "cpu_load": ("CPULoad", lambda value: "N/A" if value is None else f"{value / 100:.2f}"),
-    "cpu_spec_list": ("CPUSpecList", _text),
-    "cpus": ("CPUTot", _text),
-    "cpus_efctv": ("CPUEfctv", _text),
-    "extra": ("Extra", _text),
-    "features": ("AvailableFeatures", _text),
-    "features_act": ("ActiveFeatures", _text),
-    "free_mem": ("FreeMem", lambda value: "N/A" if value is None else str(value)),
-    "gres": ("Gres", _text),
-    "gres_used": ("GresUsed", _text),
-    "last_busy": ("LastBusyTime", _time),
-    "mcs_label": ("MCS_label", lambda value: value or "N/A"),
-    "mem_spec_limit": ("MemSpecLimit", _text),
-    "name": ("NodeName", _text),
-    "node_hostname": ("NodeHostName", _text),
-    "os": ("OS", _text),
-    "owner": ("Owner", lambda value: "N/A" if value is None else str(value)),
-    "partitions": ("Partitions", ",".join),
-    "port": ("Port", _text),
-    "real_memory": ("RealMemory", _text),
-    "resume_after": ("ResumeAfterTime", lambda value: _time(value) if value else "None"),
-    "resv_name": ("ReservationName", _text),
-    "slurmd_start_time": ("SlurmdStartTime", _time),
-    "threads": ("ThreadsPerCore", _text),
-    "tmp_disk": ("TmpDisk", _text),
-    "tot_sockets": ("Sockets", _text),
-    "tres_fmt_str": ("CfgTRES", _text),
-    "version": ("Version", _text),
-    "weight": ("Weight", _text),
-}
-"""What scontrol shows of a field, and how; it leaves some out that are not set."""
 NODE_STATES = {
     NodeState.NODE_STATE_IDLE: {"IDLE"},
     NodeState.NODE_STATE_ALLOCATED: {"ALLOCATED", "MIXED"},
@@ -261,11 +226,11 @@ NODE_ELSE = {
     "comp_job_cnt", "gpu_spec", "instance_id", "instance_type", "last_response", "no_share_job_cnt", "reason",
     "reason_time", "reason_uid", "res_cores_per_gpu", "run_job_cnt", "state", "state_flags", "sus_job_cnt", "tot_cores",
 }  # fmt: skip
-"""Fields that the test compares in other ways."""
+"""Fields that the test compares in another way."""
 
 
 def test_nodes(tables: Tables) -> None:
-    """Every field of every node is what scontrol shows."""
+    """Every field of every node is the same as in scontrol."""
     release = tables.site.release
     assert set(tables.seen["node"]["n1"]) == fields_of(NodeFields, release)
     assert fields_of(NodeFields, release) - set(NODE) == {
@@ -291,7 +256,7 @@ def test_nodes(tables: Tables) -> None:
             wrong.append(f"{key}: {node['tot_cores']} cores")
     assert wrong == []
     n1, n2, n3 = (tables.seen["node"][name] for name in ("n1", "n2", "n3"))
-    assert f"{n2['reason']} [root@{_time(n2['reason_time'])}]" == after["n2"]["Reason"]
+    assert f"{n2['reason']} [root@{time_text(n2['reason_time'])}]" == after["n2"]["Reason"]
     assert [node["reason_uid"] for node in (n1, n2, n3)] == [None, 0, None]
     assert [node["run_job_cnt"] for node in (n1, n2, n3)] == [1, 0, 0]
     assert (n1["gres"], n1["cpus_efctv"], n1["weight"]) == ("gpu:tesla:2", 7, 7)
@@ -301,21 +266,8 @@ def test_nodes(tables: Tables) -> None:
     assert all(node["last_response"] >= node["slurmd_start_time"] for node in (n1, n2, n3))
 
 
-LICENSE: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "available": ("Free", _text),
-    "last_consumed": ("LastConsumed", _text),
-    "last_deficit": ("LastDeficit", _text),
-    "last_update": ("LastUpdate", _time),
-    "name": ("LicenseName", _text),
-    "remote": ("Remote", lambda value: "yes" if value else "no"),
-    "reserved": ("Reserved", _text),
-    "total": ("Total", _text),
-    "used": ("Used", _text),
-}
-
-
 def test_licenses(tables: Tables) -> None:
-    """Every field of every license is what scontrol shows: also of a job's, a reservation's and accounting's own."""
+    """Every field of every license is the same as in scontrol, also for jobs, reservations and remote licenses."""
     assert set(LICENSE) == set(rows(LicenseFields))
     lines = {line["LicenseName"]: line for line in tables.scontrol("license")}
     seen = tables.seen["license"]
@@ -330,106 +282,13 @@ def test_licenses(tables: Tables) -> None:
     assert (local["total"], local["used"], local["reserved"]) == (10, 3, 2)
 
 
-def _number(text: str) -> Any:
-    return int(text) if text else "UNLIMITED"
-
-
-def _real(text: str) -> Any:
-    return float(text) if text else "UNLIMITED"
-
-
-def _minutes(text: str) -> Any:
-    return time_str2mins(text) if text else "UNLIMITED"
-
-
-def _seconds(text: str) -> Any:
-    if not text:
-        return "UNLIMITED"
-    hours, minutes, seconds = map(int, text.split(":"))
-    return hours * 3600 + minutes * 60 + seconds
-
-
-def _names(text: str) -> list[str]:
-    return sorted(text.split(",")) if text else []
-
-
-def _or_none(text: str) -> str | None:
-    return text or None
-
-
-QOS_FLAGS = {"DenyOnLimit": QosFlag.QOS_FLAG_DENY_LIMIT, "NoDecay": QosFlag.QOS_FLAG_NO_DECAY}
-PREEMPT_MODES = {"cluster": PreemptMode.PREEMPT_MODE_OFF, "cancel": PreemptMode.PREEMPT_MODE_CANCEL}
-QOS_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "description": ("Description", str),
-    "flags": ("Flags", lambda text: int(sum(QOS_FLAGS[name] for name in _names(text)))),
-    "grace_time": ("GraceTime", _seconds),
-    "grp_jobs": ("GrpJobs", _number),
-    "grp_jobs_accrue": ("GrpJobsAccrue", _number),
-    "grp_submit_jobs": ("GrpSubmit", _number),
-    "grp_tres": ("GrpTRES", _or_none),
-    "grp_tres_mins": ("GrpTRESMins", _or_none),
-    "grp_tres_run_mins": ("GrpTRESRunMins", _or_none),
-    "grp_wall": ("GrpWall", _minutes),
-    "id": ("ID", int),
-    "limit_factor": ("LimitFactor", _real),
-    "max_jobs_accrue_pa": ("MaxJobsAccruePA", _number),
-    "max_jobs_accrue_pu": ("MaxJobsAccruePU", _number),
-    "max_jobs_pa": ("MaxJobsPA", _number),
-    "max_jobs_pu": ("MaxJobsPU", _number),
-    "max_submit_jobs_pa": ("MaxSubmitPA", _number),
-    "max_submit_jobs_pu": ("MaxSubmitPU", _number),
-    "max_tres_mins_pj": ("MaxTRESMins", _or_none),
-    "max_tres_pa": ("MaxTRESPA", _or_none),
-    "max_tres_pj": ("MaxTRES", _or_none),
-    "max_tres_pn": ("MaxTRESPerNode", _or_none),
-    "max_tres_pu": ("MaxTRESPU", _or_none),
-    "max_tres_run_mins_pa": ("MaxTRESRunMinsPA", _or_none),
-    "max_tres_run_mins_pu": ("MaxTRESRunMinsPU", _or_none),
-    "max_wall_pj": ("MaxWall", _minutes),
-    "min_prio_thresh": ("MinPrioThres", _number),
-    "min_tres_pj": ("MinTRES", _or_none),
-    "name": ("Name", str),
-    "preempt": ("Preempt", _names),
-    "preempt_exempt_time": ("PreemptExemptTime", _seconds),
-    "preempt_mode": ("PreemptMode", lambda text: int(PREEMPT_MODES[text])),
-    "priority": ("Priority", int),
-    "usage_factor": ("UsageFactor", float),
-    "usage_thres": ("UsageThres", _real),
-}
-GROUP = {
-    "accrue_cnt": "GrpJobsAccrue",
-    "grp_used_jobs": "GrpJobs",
-    "grp_used_submit_jobs": "GrpSubmitJobs",
-}
-"""What is in use, as "scontrol show assoc_mgr" shows it: in parentheses behind the limit."""
-
-
 def _as_listed(row: Mapping[str, Any], columns: Mapping[str, tuple[str, Callable[[str], Any]]]) -> dict[str, Any]:
-    """Return the fields that sacctmgr lists, names sorted as it sorts them."""
+    """Return the fields that sacctmgr lists, with names in its order."""
     return {name: sorted(row[name]) if isinstance(row[name], list) else row[name] for name in columns}
 
 
-def _used(text: str, label: str) -> str:
-    """Return what is in use of something that is limited."""
-    found = re.search(rf"\b{label}=[^ (]*\(([\d.]+)\)", text)
-    assert found, f"{label} in {text}"
-    return found[1]
-
-
-def _used_tres(text: str) -> set[str]:
-    """Return TRES in use, as name=count."""
-    found = re.search(r"\bGrpTRES=(\S*)", text)
-    assert found, text
-    pairs = re.findall(r"([\w/]+)=\w+\((\d+)\)", found[1])
-    return {f"{name}={count}" + ("M" if name == "mem" else "") for name, count in pairs if count != "0"}
-
-
-def _split(text: str | None) -> set[str]:
-    return set(text.split(",")) if text else set()
-
-
 def test_qos(tables: Tables) -> None:
-    """Every field of every QOS is what sacctmgr lists, and its usage what slurmctld shows of it."""
+    """Every field of every QOS is the same as in sacctmgr, and its usage as in slurmctld."""
     release = tables.site.release
     usage = {*GROUP, "grp_used_tres", "grp_used_wall", "usage_raw"}
     assert fields_of(QosFields, release) == {*QOS_COLUMNS, *usage}
@@ -442,51 +301,18 @@ def test_qos(tables: Tables) -> None:
         if not (found := re.match(r"QOS=(\w+)\(", line)):
             continue
         row = tables.seen["qos"][found[1]]
-        assert {name: str(row[name]) for name in GROUP} == {name: _used(line, label) for name, label in GROUP.items()}
-        assert _split(row["grp_used_tres"]) == _used_tres(line)
+        assert {name: str(row[name]) for name in GROUP} == {name: used(line, label) for name, label in GROUP.items()}
+        assert words(row["grp_used_tres"]) == used_tres(line)
         assert f"UsageRaw={row['usage_raw']:f}" in line
-        assert f"{row['grp_used_wall'] / 60:.2f}" == _used(line, "GrpWall")
+        assert f"{row['grp_used_wall'] / 60:.2f}" == used(line, "GrpWall")
     full = tables.seen["qos"]["full"]
     assert full["grp_used_jobs"] == 1
     assert full["usage_raw"] >= 2 * 2.5
     assert full["grp_used_wall"] >= 2
 
 
-ASSOCIATION_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "account": ("Account", str),
-    "cluster": ("Cluster", str),
-    "default_qos": ("DefaultQOS", _or_none),
-    "grp_jobs": ("GrpJobs", _number),
-    "grp_jobs_accrue": ("GrpJobsAccrue", _number),
-    "grp_submit_jobs": ("GrpSubmit", _number),
-    "grp_tres": ("GrpTRES", _or_none),
-    "grp_tres_mins": ("GrpTRESMins", _or_none),
-    "grp_tres_run_mins": ("GrpTRESRunMins", _or_none),
-    "grp_wall": ("GrpWall", _minutes),
-    "id": ("ID", int),
-    "max_jobs": ("MaxJobs", _number),
-    "max_jobs_accrue": ("MaxJobsAccrue", _number),
-    "max_submit_jobs": ("MaxSubmit", _number),
-    "max_tres_mins_pj": ("MaxTRESMins", _or_none),
-    "max_tres_pj": ("MaxTRES", _or_none),
-    "max_tres_pn": ("MaxTRESPerNode", _or_none),
-    "max_wall_pj": ("MaxWall", _minutes),
-    "parent_account": ("ParentName", _or_none),
-    "parent_id": ("ParentID", lambda text: int(text or 0)),
-    "partition": ("Partition", _or_none),
-    "priority": ("Priority", lambda text: int(text or 0)),
-    "qos": ("QOS", _names),
-    "shares_raw": ("Share", int),
-    "user": ("User", _or_none),
-}
-ASSOCIATION_GROUP = {"accrue_cnt": "GrpJobsAccrue", "used_jobs": "GrpJobs", "used_submit_jobs": "GrpSubmitJobs"}
-SHARES = {"shares_norm": 1, "fs_factor": 3}
-USAGE = {"usage_raw": 0, "usage_norm": 1, "usage_efctv": 2}
-"""Places of what slurmctld shows with slashes between."""
-
-
 def test_associations(tables: Tables) -> None:
-    """Every field of every association is what sacctmgr lists, and its usage what slurmctld shows of it."""
+    """Every field of every association is the same as in sacctmgr, and its usage as in slurmctld."""
     release = tables.site.release
     elsewhere = {*ASSOCIATION_GROUP, *SHARES, *USAGE, "grp_used_tres", "grp_used_wall", "is_default", "user_id"}
     elsewhere |= {"min_prio_thresh", *fields_of(AssociationFields, release).intersection({"comment", "lineage"})}
@@ -509,10 +335,10 @@ def test_associations(tables: Tables) -> None:
         shown_ids.add(number)
         row = seen[number]
         assert {name: str(row[name]) for name in ASSOCIATION_GROUP} == {
-            name: _used(line, label) for name, label in ASSOCIATION_GROUP.items()
+            name: used(line, label) for name, label in ASSOCIATION_GROUP.items()
         }
-        assert _split(row["grp_used_tres"]) == _used_tres(line)
-        assert f"{row['grp_used_wall'] / 60:.2f}" == _used(line, "GrpWall")
+        assert words(row["grp_used_tres"]) == used_tres(line)
+        assert f"{row['grp_used_wall'] / 60:.2f}" == used(line, "GrpWall")
         for places, text in ((SHARES, shares), (USAGE, usage)):
             for name, place in places.items():
                 assert row[name] is None or f"{row[name]:.2f}" == text.split("/")[place], (name, line)
@@ -531,7 +357,7 @@ def test_associations(tables: Tables) -> None:
 
 
 def test_a_build_without_sources_says_so(large_cluster: Cluster) -> None:
-    """A hook file that takes these tables is refused with the way to have them."""
+    """A hook file that takes these tables is refused, with instructions how to get them."""
     if large_cluster.release in accounting.WORKS:
         pytest.skip("this release has sources")
     site = Site(large_cluster)

@@ -173,7 +173,7 @@ def test_the_demo_goes_on_without_slurm() -> None:
     done = subprocess.run([*WITHOUT, sys.executable, str(RUN.parent / "demo")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Without Slurm: ")
-    assert "only Slurm was left out" in done.stdout
+    assert "only Slurm was missing" in done.stdout
 
 
 def test_a_job_runs_as_the_user(lab: "Cluster") -> None:

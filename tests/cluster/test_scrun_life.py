@@ -319,7 +319,7 @@ def test_stage_out_fails(alice: User, failure: str) -> None:
     alice.wait_job_over()
     alice.wait_output("demo", "was not staged out")
     output = alice.output("demo")
-    assert "what it left in '/tmp/staged-alice-demo' was not staged out" in output
+    assert "the data in '/tmp/staged-alice-demo' was not staged out" in output
     assert "the archive is full" in output or ERROR_ID.search(output)
     assert alice.sh("cat /tmp/staged-alice-demo/rootfs/etc/result") == "result\n"
     alice.sh("rm -rf /tmp/staged-alice-demo")

@@ -36,6 +36,6 @@ def compile_scrun(host: Host, script: str | None) -> None:
     hooks = host.folder / "hooks.py"
     sources = [loader.Source(path=str(hooks))] if hooks.exists() else []
     path = None if script is None else str(host.folder / script)
-    scrun = manifest.Scrun(sources, ("debug3", "4096"), path)
+    scrun = manifest.Point("scrun", sources, ("debug3", "4096"), path)
     watched = [str(host.folder / name) for name in ("hooks.py", "slurmhooks.toml")]
-    (host.folder / "slurmhooks.manifest").write_text(manifest.render([], watched, host.build.slurm, (), scrun))
+    (host.folder / "slurmhooks.manifest").write_text(manifest.render([], watched, host.build.slurm, (), [scrun]))

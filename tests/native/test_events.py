@@ -150,7 +150,7 @@ def test_an_event_that_fails_in_its_midst_is_refused(host: Host) -> None:
     """A bug in slurmhooks refuses the request, with a traceback in the log, and does not affect later requests."""
     host.site(
         """
-        from slurmhooks.job_submit import service
+        from slurmhooks.slurmctld import service
 
         @hook.job_submit(on_error="accept")
         def submit(job):

@@ -294,7 +294,7 @@ def test_calls_are_passed_on(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("absent", "there is no such file in PluginDir"), ("python", "it is no jobcomp plugin")]
+    ("name", "reason"), [("absent", "the file does not exist in PluginDir"), ("python", "it is not a jobcomp plugin")]
 )
 def test_a_next_plugin_that_cannot_be_used_is_named(site: Site, name: str, reason: str) -> None:
     """One clear error says which plugin cannot be opened and why; records are kept nevertheless, slurmctld starts."""

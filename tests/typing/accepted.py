@@ -134,7 +134,7 @@ def stage(container: Container) -> None:
 
 
 def decorated_functions_keep_their_type(job: Job) -> None:
-    """A decorator returns the very function."""
+    """A decorator returns the same function."""
     modify(job, FakeRecord(), modify_uid=0)
     stage(FakeContainer("c1"))
 

@@ -28,13 +28,13 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture(autouse=True)
 def on_a_laptop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget after each test that a process was a daemon, or root's slurmhooks check."""
+    """Undo trusted.guard() after each test."""
     monkeypatch.setattr(trusted, "_owners", None)
 
 
 @pytest.fixture
 def said() -> Iterator[SimpleNamespace]:
-    """Collect what is logged: ``lines`` with their levels, texts for the ``user``, ``records`` for administrators."""
+    """Collect the log: ``lines`` with their levels, messages to the ``user``, ``records`` for administrators."""
     said = SimpleNamespace(lines=[], user=[], records=[])
     before = log.attach(lambda level, text: said.lines.append((level, text)), said.user.append, said.records.append)
     yield said

@@ -13,7 +13,7 @@ from slurmhooks import codes
     ["ESLURM_INVALID_ACCOUNT", "ESPANK_JOB_FAILURE", "ESLURM_LUA_FUNC_FAILED_RUNTIME_ERROR", "SLURM_ERROR", 2045, -1],
 )
 def test_codes(code: str | int) -> None:
-    """A name of any release is right, and so is a number that an int of C can hold."""
+    """Names of any release are valid, and so are numbers that fit into a C int."""
     assert codes.fault(code) is None
 
 
@@ -28,19 +28,19 @@ def test_codes(code: str | int) -> None:
     ],
 )
 def test_no_codes(code: Any, wrong: str) -> None:
-    """Whatever else a handler gives is told, with the names that may be meant."""
+    """Any other code is reported, with similar names."""
     assert str(codes.fault(code)).startswith(wrong)
 
 
 def test_a_code_of_a_newer_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the compiled plugin has from its headers is known, too."""
+    """A code that only the headers of the compiled plugin have is valid, too."""
     monkeypatch.setitem(sys.modules, "_slurmhooks_spank", SimpleNamespace(lib=SimpleNamespace(ESPANK_NEWER=1)))
     assert codes.fault("ESPANK_NEWER") is None
     assert codes.fault("ESPANK_NEWEST") is not None
 
 
 def test_a_long_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A handler may take the name from a user: only a short part of it is compared with others."""
+    """A name may come from a user: only its start is compared with known names, so that a long one costs little."""
     compared: list[str] = []
 
     def close(name: str, *_: object) -> list[str]:

@@ -13,31 +13,31 @@ Write = Callable[..., Path]
 
 
 def findings(path: Path) -> list[str]:
-    """Return what is wrong with a file."""
+    """Return the findings for a file."""
     with pytest.raises(ConfigError) as caught:
         read(path)
     return caught.value.findings
 
 
 def test_no_file_is_an_empty_one(tmp_path: Path) -> None:
-    """A site without a configuration has the defaults, and no hooks."""
+    """Without a file, all keys have their defaults, and there are no hooks."""
     assert read(tmp_path / "gone.toml") == Config()
     assert Config().hooks.paths == ()
     assert Config().job_submit.reload
 
 
 def test_what_a_file_says(write: Write) -> None:
-    """All tables are read; what is left out has its default."""
+    """All tables are read; omitted keys have their defaults."""
     path = write("slurmhooks.toml", '[hooks]\npaths = ["a.py", "d/*.py"]\nmodules = ["m"]\n[log]\nlevel = "info"\n')
-    found = read(path)
-    assert found.hooks.paths == ("a.py", "d/*.py")
-    assert found.hooks.modules == ("m",)
-    assert found.log.level == "info"
-    assert found.job_submit.reload
+    config = read(path)
+    assert config.hooks.paths == ("a.py", "d/*.py")
+    assert config.hooks.modules == ("m",)
+    assert config.log.level == "info"
+    assert config.job_submit.reload
 
 
 def test_every_error_names_file_and_key(write: Write) -> None:
-    """All that is wrong is told at once, each with file and key: unknown tables and keys, wrong types, wrong values."""
+    """All errors are reported at once, each with file and key: unknown tables and keys, wrong types, invalid values."""
     path = write(
         "slurmhooks.toml",
         """
@@ -57,8 +57,8 @@ def test_every_error_names_file_and_key(write: Write) -> None:
         [pam]
         """,
     )
-    found = findings(path)
-    assert {finding.split(": ")[1] for finding in found} == {
+    errors = findings(path)
+    assert {finding.split(": ")[1] for finding in errors} == {
         "mystery",
         "hooks.path",
         "hooks.paths.1",
@@ -67,9 +67,9 @@ def test_every_error_names_file_and_key(write: Write) -> None:
         "log.level",
         "pam",
     }
-    assert all(finding.startswith(f"{path}: ") for finding in found)
-    assert f"{path}: hooks.path: unknown key" in found
-    assert any("'error', 'info', 'verbose'" in finding for finding in found)
+    assert all(finding.startswith(f"{path}: ") for finding in errors)
+    assert f"{path}: hooks.path: unknown key" in errors
+    assert any("'error', 'info', 'verbose'" in finding for finding in errors)
 
 
 @pytest.mark.parametrize(
@@ -85,19 +85,19 @@ def test_every_error_names_file_and_key(write: Write) -> None:
     ],
 )
 def test_errors_speak_of_toml(write: Write, text: str, message: str) -> None:
-    """What is expected is said in the words of the file, with what stands there."""
+    """Messages use the terms of TOML, and show the value."""
     (finding,) = findings(write("slurmhooks.toml", text))
     assert finding.endswith(f": {message}")
 
 
 def test_an_editors_byte_order_mark(write: Write) -> None:
-    """Some editors put one in front of the text."""
+    """A byte order mark at the start, which some editors write, is ignored."""
     assert read(write("slurmhooks.toml", '\ufeff[hooks]\npaths = ["a.py"]\n')).hooks.paths == ("a.py",)
 
 
 @pytest.mark.parametrize("value", ["1", '"true"', "0"])
 def test_nothing_is_converted_silently(write: Write, value: str) -> None:
-    """A number or a text is no boolean."""
+    """A number or a text is not accepted as a boolean."""
     assert len(findings(write("slurmhooks.toml", f"[job_submit]\nreload = {value}\n"))) == 1
 
 
@@ -118,19 +118,19 @@ def test_what_is_not_utf8_is_told(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
-    """A folder of that name, or a file without permission, is a finding; only a missing one is empty."""
+    """A folder of this name and an unreadable file are findings; only a missing file counts as empty."""
     (finding,) = findings(tmp_path)
     assert finding.startswith(f"{tmp_path}: ")
 
 
 def test_a_configuration_does_not_change() -> None:
-    """What was read and checked stays so."""
+    """A configuration cannot be changed after it was checked."""
     with pytest.raises(pydantic.ValidationError):
         Config().log.level = "info"
 
 
 def test_every_key_is_described() -> None:
-    """The reference of the configuration is made from these descriptions."""
+    """Every key has a description, from which the reference is generated."""
     for name, table in Config.model_fields.items():
         section = table.annotation
         assert isinstance(section, type)

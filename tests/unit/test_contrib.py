@@ -20,7 +20,7 @@ FIRST_LIGHT = Path(__file__).parents[2] / "contrib" / "first_light" / "hooks.py"
 
 
 def test_a_job_needs_an_account() -> None:
-    """A job without a project is refused, and the user is told how to name one."""
+    """A job without an account is refused with a text that says how to name one."""
     result = run(FIRST_LIGHT, "job_submit", job=FakeJob(time_limit=5))
     assert not result.accepted
     assert result.code == "ESLURM_INVALID_ACCOUNT"
@@ -28,7 +28,7 @@ def test_a_job_needs_an_account() -> None:
 
 
 def test_a_job_without_a_time_limit_gets_one() -> None:
-    """What the user left out is filled in, and the user hears of it."""
+    """A missing time limit is set, and the user is told."""
     result = run(FIRST_LIGHT, "job_submit", job=FakeJob(account="physics"))
     assert result.accepted
     assert result.changes == {"time_limit": 60, "partition": "debug", "comment": "project physics"}
@@ -36,7 +36,7 @@ def test_a_job_without_a_time_limit_gets_one() -> None:
 
 
 def test_what_the_user_chose_stays() -> None:
-    """A time limit and a partition that were given are left alone."""
+    """A time limit and a partition that the user chose are kept."""
     job = FakeJob(account="physics", time_limit=120, partition="gpu")
     result = run(FIRST_LIGHT, "job_submit", job=job)
     assert result.changes == {"comment": "project physics"}
@@ -47,7 +47,7 @@ def test_what_the_user_chose_stays() -> None:
     ("time_limit", "modify_uid", "accepted"), [(60, 1000, True), (61, 1000, False), (61, 0, True), (None, 1000, True)]
 )
 def test_only_root_extends_a_job(time_limit: int | None, modify_uid: int, accepted: bool) -> None:
-    """More than an hour is root's to give; an update of anything else is nobody's concern."""
+    """Only root can extend a job beyond an hour; other updates pass."""
     result = run(FIRST_LIGHT, "job_modify", job=FakeJob(time_limit=time_limit), modify_uid=modify_uid)
     assert result.accepted is accepted
 
@@ -67,7 +67,7 @@ def test_nobody_is_greeted_unasked() -> None:
 
 
 def test_a_greeting_is_a_name() -> None:
-    """What is no name is refused before anything is submitted."""
+    """An invalid name is refused before anything is submitted."""
     result = run(FIRST_LIGHT, "spank.task_init", options={"greet": "R2D2"})
     assert not result.accepted
     assert result.text == "--greet: 'R2D2' is not a name"

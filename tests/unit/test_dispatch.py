@@ -48,7 +48,7 @@ class View:
 
 
 class Repulsive:
-    """A value that does not say how it looks."""
+    """A value whose repr() raises."""
 
     def __repr__(self) -> str:
         """Fail."""
@@ -58,7 +58,7 @@ class Repulsive:
 def handler(
     function: Callable[..., object], hook: str = "job_submit", lenient: bool = False, label: str = "limits:handler"
 ) -> Handler:
-    """Return a verified handler that takes the view, whatever its hook calls it."""
+    """Return a verified handler whose argument is the view."""
     names = HOOKS[hook].arguments[:1]
     return Handler(function, names, HOOKS[hook], 50, lenient, (), label, __file__, 7)
 
@@ -70,7 +70,7 @@ def run(*handlers: Handler, view: View | None = None) -> Outcome:
 
 
 def add(number: int) -> Callable[[View], None]:
-    """Return a handler's function that adds to what it reads."""
+    """Return a function for a handler that adds to the number."""
 
     def function(view: View) -> None:
         view.value += number
@@ -86,7 +86,7 @@ def test_no_handler_passes() -> None:
 
 
 def test_later_handlers_read_what_earlier_ones_wrote() -> None:
-    """Handlers run one after the other on the same values, which are applied once all have passed."""
+    """Handlers run one after the other on the same values, which are applied after all have passed."""
     view, seen = View(), []
     assert run(handler(add(1)), handler(lambda view: seen.append((view.value, view.applied))), view=view).passed
     assert seen == [(1, 0)]
@@ -96,7 +96,7 @@ def test_later_handlers_read_what_earlier_ones_wrote() -> None:
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("code", ["ESLURM_INVALID_ACOUNT", "", 3.5, 1 << 40, Repulsive()])
 def test_a_wrong_code_refuses(code: Any, lenient: bool, said: SimpleNamespace) -> None:
-    """A handler that means to refuse refuses, also one whose bugs let requests pass; its mistake is logged once."""
+    """Reject with an invalid code refuses, even with a lenient on_error; the mistake is logged once."""
 
     def refuse(view: View) -> None:
         view.value = 7
@@ -137,7 +137,7 @@ def test_reject_ends_the_event(code: str | int | None) -> None:
 
 
 def test_reject_of_a_lenient_handler_is_a_refusal() -> None:
-    """on_error is about bugs: what a handler decides counts either way."""
+    """on_error applies to bugs only: a refusal counts in any case."""
 
     def refuse(view: View) -> None:
         raise Reject("no")
@@ -146,7 +146,7 @@ def test_reject_of_a_lenient_handler_is_a_refusal() -> None:
 
 
 class BadError(Exception):
-    """Cannot even be shown."""
+    """An exception whose str() raises."""
 
     def __str__(self) -> str:
         """Fail."""
@@ -157,14 +157,14 @@ BUGS: dict[str, Callable[..., object]] = {}
 
 
 def bug(function: Callable[..., object]) -> Callable[..., object]:
-    """Add to what a handler may do wrong."""
+    """Register a bug that handlers can have."""
     BUGS[function.__name__] = function
     return function
 
 
 @bug
 def exception(view: View) -> None:
-    """Do what most bugs do."""
+    """Raise an exception."""
     view.value += 10
     raise KeyError("x")
 
@@ -178,35 +178,35 @@ def system_exit(view: View) -> None:
 
 @bug
 def keyboard_interrupt(view: View) -> None:
-    """Be interrupted."""
+    """Raise KeyboardInterrupt."""
     view.value += 10
     raise KeyboardInterrupt
 
 
 @bug
 def recursion(view: View) -> None:
-    """Never end."""
+    """Recurse without end."""
     view.value += 10
     recursion(view)
 
 
 @bug
 def unprintable(view: View) -> None:
-    """Raise what cannot be shown."""
+    """Raise an exception whose str() raises."""
     view.value += 10
     raise BadError
 
 
 @bug
 def returns_true(view: View) -> bool:
-    """Say that all is well, in the way of another system."""
+    """Return True."""
     view.value += 10
     return True
 
 
 @bug
 def returns_zero(view: View) -> int:
-    """Say SLURM_SUCCESS."""
+    """Return SLURM_SUCCESS."""
     view.value += 10
     return 0
 
@@ -214,7 +214,7 @@ def returns_zero(view: View) -> int:
 @pytest.mark.parametrize("what", BUGS)
 @pytest.mark.parametrize("hook", HOOKS_WITH_VIEWS)
 def test_a_bug_fails_the_request(said: SimpleNamespace, hook: str, what: str) -> None:
-    """By default a bug ends the event with the hook's general failure, an id for the user, the traceback in the log."""
+    """By default a bug ends the event with the general failure code, an id for the user and a traceback in the log."""
     view = View()
     outcome = run(handler(add(1), hook), handler(BUGS[what], hook), view=view)
     assert (outcome.passed, outcome.code) == (False, None)
@@ -233,7 +233,7 @@ def test_a_bug_fails_the_request(said: SimpleNamespace, hook: str, what: str) ->
 @pytest.mark.parametrize("what", BUGS)
 @pytest.mark.parametrize("hook", HOOKS_WITH_VIEWS)
 def test_a_bug_of_a_lenient_handler_is_undone(said: SimpleNamespace, hook: str, what: str) -> None:
-    """With the other on_error the request goes on without what that handler wrote; the user still hears of it."""
+    """With a lenient on_error the request continues without that handler's writes; the user gets a message."""
     view = View()
     outcome = run(handler(add(1), hook), handler(BUGS[what], hook, lenient=True), handler(add(2), hook), view=view)
     assert outcome.passed
@@ -245,14 +245,14 @@ def test_a_bug_of_a_lenient_handler_is_undone(said: SimpleNamespace, hook: str, 
 
 @pytest.mark.parametrize("value", [0, 1, True, False, "", "no", (0, "x")])
 def test_a_returned_value_is_a_bug_that_says_what_to_do(said: SimpleNamespace, value: object) -> None:
-    """A handler returns nothing; the log says which value came, and how one refuses."""
+    """A handler returns nothing; otherwise the log has the value and says how to refuse."""
     assert not run(handler(lambda view: value), view=View()).passed
     text = "\n".join(said.records)
     assert f"a handler returns nothing; this one returned {value!r}. To refuse, raise Reject(text)" in text
 
 
 def test_an_unawaited_coroutine_is_never_a_pass(said: SimpleNamespace) -> None:
-    """What slipped through loading still fails closed."""
+    """A coroutine that was not detected while loading fails the event."""
 
     class Coroutine:
         def __repr__(self) -> str:
@@ -263,7 +263,7 @@ def test_an_unawaited_coroutine_is_never_a_pass(said: SimpleNamespace) -> None:
 
 
 def test_savepoints_only_where_they_are_needed() -> None:
-    """A handler whose bug ends the event costs no copy of what was written."""
+    """No savepoint is made for a handler whose bug ends the event anyway."""
     view = View()
     run(handler(add(1)), handler(add(1)), view=view)
     assert view.savepoints == 0
@@ -273,7 +273,7 @@ def test_savepoints_only_where_they_are_needed() -> None:
 
 
 def test_handlers_without_a_view(said: SimpleNamespace) -> None:
-    """init and fini write to nothing; a bug in them is handled alike."""
+    """init and fini have no view; a bug in them is handled in the same way."""
 
     def fails() -> None:
         raise ValueError
@@ -286,7 +286,7 @@ def test_handlers_without_a_view(said: SimpleNamespace) -> None:
 
 
 def test_what_slurm_does_not_take_is_an_error_and_the_view_ends(said: SimpleNamespace) -> None:
-    """A failing commit is not the handlers' bug: it goes to the entry point, which fails closed."""
+    """A failing commit is not a bug in a handler: the exception goes to the entry point, which fails closed."""
     view = View(refuses=True)
     with pytest.raises(SpankError):
         run(handler(add(1)), view=view)
@@ -294,13 +294,13 @@ def test_what_slurm_does_not_take_is_an_error_and_the_view_ends(said: SimpleName
 
 
 def test_guarded_answers_what_the_body_does() -> None:
-    """An entry point's answer passes through."""
+    """guarded() returns the result of the body."""
     assert dispatch.guarded("x", lambda: (0, b"text", 0), -1) == (0, b"text", 0)
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), SystemExit(0), KeyboardInterrupt(), BadError()])
 def test_guarded_never_raises_and_fails_closed(said: SimpleNamespace, error: BaseException) -> None:
-    """A bug of slurmhooks itself is the failure code, one line for the user and a traceback in the log."""
+    """A bug in slurmhooks itself results in the failure code, one line for the user and a traceback in the log."""
 
     def body() -> tuple[int, bytes | None, int]:
         raise error
@@ -313,13 +313,13 @@ def test_guarded_never_raises_and_fails_closed(said: SimpleNamespace, error: Bas
 
 
 def test_ids_differ() -> None:
-    """Each fault has its own id, by which administrators find it."""
+    """Each fault has an id of its own."""
     log.attach(lambda level, text: None, lambda text: None)
     assert len({dispatch.report_bug("x", ValueError())[1] for _ in range(50)}) == 50
 
 
 def test_findings_are_logged_line_by_line(said: SimpleNamespace) -> None:
-    """What is wrong with the hook files goes to the log under one id, with what it means; the user sees the id only."""
+    """All findings and their consequence are logged under one id; the user sees only the id."""
     shown = dispatch.report_findings(["a.py:1: wrong\n    trace", "b.py:2: wrong"], "nothing runs")
     match = re.fullmatch(r"slurmhooks: the hooks could not be loaded \(error (\w+)\); please tell .*", shown)
     assert match is not None
@@ -328,7 +328,7 @@ def test_findings_are_logged_line_by_line(said: SimpleNamespace) -> None:
 
 
 def test_tracebacks_begin_in_the_sites_file() -> None:
-    """The frames of slurmhooks above a handler are no help to who wrote it; what it called, and causes, are."""
+    """A traceback omits the frames of slurmhooks above the handler, and has those below it and causes."""
     site: dict[str, Any] = {}
     exec(compile("def handler(job):\n    job()\n", "/site.py", "exec"), site)
 
@@ -348,7 +348,7 @@ def test_tracebacks_begin_in_the_sites_file() -> None:
 
 
 def test_a_traceback_without_the_sites_file_is_whole() -> None:
-    """If no frame is of the file, all are shown."""
+    """If no frame belongs to the file, all frames are shown."""
     with pytest.raises(ValueError, match="invalid literal") as caught:
         int("x")
     whole = dispatch.format_traceback(caught.value)
@@ -357,7 +357,7 @@ def test_a_traceback_without_the_sites_file_is_whole() -> None:
 
 
 def test_an_outcome_must_say_whether_it_passed() -> None:
-    """There is no default: one that is forgotten would fail open or closed by chance."""
+    """``passed`` has no default, so that it cannot be forgotten."""
     with pytest.raises(TypeError):
         Outcome()  # type: ignore[call-arg]
 

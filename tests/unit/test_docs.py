@@ -16,13 +16,13 @@ import pytest
 
 from docs import generate
 from slurmhooks import cli, config, loader
-from slurmhooks.hook_specs import CONTEXTS, HOOKS
+from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS
 from slurmhooks.job_submit import constants, fields, model, rows
 from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
 from slurmhooks.spank import callbacks
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank.model import Spank
-from slurmhooks.testing import FakeContainer, FakeJob, FakeRecord, FakeSpank, run
+from slurmhooks.testing import FakeContainer, FakeJob, FakeOptions, FakeRecord, FakeSpank, run
 from slurmhooks.values import UNLIMITED
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -109,16 +109,16 @@ def test_tables_are_whole() -> None:
 
 def test_named_hooks_exist() -> None:
     """Every ``hook.NAME`` in the pages can be written in a hook file."""
-    named = set(re.findall(r"\bhook\.((?:spank|scrun|job_submit|job_modify)\b(?:\.\w+)?)", TEXT))
+    named = set(re.findall(r"\bhook\.((?:spank|scrun|cli_filter|job_submit|job_modify)\b(?:\.\w+)?)", TEXT))
     assert named
-    assert named - {"spank", "scrun", "spank.option"} <= HOOKS.keys()
+    assert named - {"spank", "scrun", "cli_filter", "spank.option"} <= HOOKS.keys()
 
 
 def test_named_contexts_exist() -> None:
     """Every context that an example or a page asks for is one of Slurm's."""
     examples = "".join(path.read_text() for path in EXAMPLES.glob("*.py"))
     for asked in re.findall(r"contexts=(\[[^]]*\]|\"\w+\")", TEXT + examples):
-        assert set(re.findall(r"\"(\w+)\"", asked)) <= set(CONTEXTS)
+        assert set(re.findall(r"\"(\w+)\"", asked)) <= {*CONTEXTS, *COMMANDS}
 
 
 def test_named_codes_exist() -> None:
@@ -136,9 +136,10 @@ def test_named_attributes_exist() -> None:
         "record": FakeRecord(),
         "spank": FakeSpank(),
         "container": FakeContainer(),
+        "options": FakeOptions(),
     }
-    for view, name in set(re.findall(r"(?<![\w/.])(job|record|spank|container)\.([a-z_]+)\b", TEXT)):
-        if name in ("h", "md"):  # a file
+    for view, name in set(re.findall(r"(?<![\w/.])(job|record|spank|container|options)\.([a-z_]+)\b", TEXT)):
+        if name in ("h", "md", "py"):  # a file
             continue
         known = dir(type(kinds[view])) + dir(kinds[view]) + list(getattr(kinds[view], "OTHERS", ()))
         known += [*getattr(kinds[view], "TEXTS", ()), *getattr(kinds[view], "NUMBERS", ())]
@@ -161,9 +162,9 @@ def test_shown_commands_exist() -> None:
     blocks = "".join(re.findall(r"```(?:sh|console)\n(.*?)```", TEXT, re.DOTALL))
     spans = "\n".join(re.findall(r"`([^`\n]+)`", TEXT))
     known = dict(generate.commands())
-    found = re.findall(r"(?:^|/|[#$] )slurmhooks (\w+)([^\n&]*)", f"{blocks}\n{spans}", re.MULTILINE)
-    assert {verb for verb, _ in found} >= set(cli.main.list_commands(context))
-    for verb, rest in found:
+    commands = re.findall(r"(?:^|/|[#$] )slurmhooks (\w+)([^\n&]*)", f"{blocks}\n{spans}", re.MULTILINE)
+    assert {verb for verb, _ in commands} >= set(cli.main.list_commands(context))
+    for verb, rest in commands:
         line = f"{verb}{rest}".split(" -- ")[0]
         command = known[max((name for name in known if f"{line} ".startswith(f"{name} ")), key=len)]
         options = {name for option in command.params for name in option.opts}
@@ -195,7 +196,7 @@ def test_reference_has_every_hook() -> None:
     """Each hook has a row, and each callback and context has one."""
     cells = first_cells(REFERENCE["hooks"])
     assert [cell for cell in cells if cell.startswith("hook.")] == [
-        f"hook.{name}" for name in sorted(HOOKS, key=lambda name: name.startswith("spank."))
+        f"hook.{name}" for name in sorted(HOOKS, key=lambda name: (name.startswith("spank."), name.startswith("cli_")))
     ]
     for place in callbacks.PLACES:
         assert f"| `{place.callback}` | `{place.context}` |" in REFERENCE["hooks"]
@@ -446,7 +447,7 @@ def test_array_limits_refuse() -> None:
     result = run(example("array_limits"), "job_submit", job=FakeJob(array_inx="0-3999999,0-3999999"))
     assert result.text == "a job array may have 1000 tasks, not 4000000"
     result = run(example("array_limits"), "job_submit", job=FakeJob(array_inx="nonsense"))
-    assert result.text == "not an array specification: 'nonsense'; 'nonsense' is no range of tasks"
+    assert result.text == "not an array specification: 'nonsense'; 'nonsense' is not a range of tasks"
 
 
 def test_comment_from_environment() -> None:
@@ -514,6 +515,23 @@ def test_job_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = run(file, "spank.job_epilog", spank=job)
     assert again.accepted
     assert "FileNotFoundError" in "\n".join(again.log)
+
+
+def test_early_limits() -> None:
+    """One rule refuses, and fills in, at both places; post_submit knows what pre_submit has kept."""
+    path = example("early_limits")
+    for hook, request in (
+        ("job_submit", lambda **fields: {"job": FakeJob(**fields)}),
+        ("cli_filter.pre_submit", lambda **fields: {"options": FakeOptions(**fields)}),
+    ):
+        refused = run(path, hook, **request(partition="debug", time_limit=61))
+        assert refused.text == "partition debug takes at most 60 minutes: lower --time"
+        assert run(path, hook, **request(partition="debug")).changes in ({"time_limit": 60}, {"time": "01:00:00"})
+        assert run(path, hook, **request(partition="long", time_limit=100)).changes == {}
+    registry = loader.load([loader.Source(path=str(path))])
+    assert run(registry, "cli_filter.pre_submit", options=FakeOptions(partition="night"), offset=1).accepted
+    told = run(registry, "cli_filter.post_submit", job_id=7, offset=1)
+    assert told.log == ["info: job may run 720 minutes job=7"]
 
 
 def test_scrun_staging(tmp_path: Path) -> None:

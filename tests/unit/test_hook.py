@@ -44,7 +44,7 @@ def decorator(name: str) -> Decorator:
 
 
 def test_every_hook_has_a_decorator_of_its_name() -> None:
-    """What HOOKS describes is what a site can write, and the decorator says how it is spelt."""
+    """Each row of HOOKS has a decorator, whose repr() is its spelling."""
     for name in HOOKS:
         assert repr(decorator(name)) == f"hook.{name}"
 
@@ -62,6 +62,7 @@ def test_the_hooks_are_those_of_the_contract() -> None:
         "job_submit.init",
         "job_submit.fini",
         *(f"spank.{name}" for name in SPANK),
+        *(f"cli_filter.{name}" for name in ("setup_defaults", "pre_submit", "post_submit")),
         "scrun.stage_in",
         "scrun.stage_out",
     }
@@ -86,13 +87,13 @@ LISTS = ("partitions", "reservations", "jobs", "nodes", "licenses", "qos", "asso
     ],
 )
 def test_arguments_are_those_of_the_contract(name: str, arguments: set[str]) -> None:
-    """A handler may take these by name."""
+    """The arguments of each hook are those of the contract."""
     assert set(HOOKS[name].arguments) == arguments
 
 
 @pytest.mark.parametrize("name", SPANK)
 def test_functions_are_slurms(name: str) -> None:
-    """Each SPANK hook stands for the function of its name in spank(7), in contexts that exist."""
+    """Each SPANK hook has the function of its name in spank(7), and valid contexts."""
     spec = HOOKS[f"spank.{name}"]
     assert spec.function == f"slurm_spank_{name}()"
     assert spec.contexts
@@ -101,7 +102,7 @@ def test_functions_are_slurms(name: str) -> None:
 
 @pytest.mark.parametrize("name", HOOKS)
 def test_decorating_changes_nothing(made: Collection, name: str) -> None:
-    """A decorator, bare or with keywords, returns the very function, which still can be called."""
+    """A decorator, with or without arguments, returns the same function, which can still be called."""
 
     def handler(*given: object) -> tuple[object, ...]:
         return given
@@ -114,7 +115,7 @@ def test_decorating_changes_nothing(made: Collection, name: str) -> None:
 
 
 def test_what_a_mark_says(made: Collection) -> None:
-    """A mark keeps the keywords as they were given; what was not given is the default or None."""
+    """A mark has the given arguments; others are None or have their defaults."""
 
     def bare() -> None: ...
 
@@ -130,7 +131,7 @@ def test_what_a_mark_says(made: Collection) -> None:
 
 
 def test_a_single_context_may_be_a_text(made: Collection) -> None:
-    """contexts="remote" is not six contexts of one letter."""
+    """contexts="remote" is one context, not six letters."""
 
     def handler() -> None: ...
 
@@ -139,7 +140,7 @@ def test_a_single_context_may_be_a_text(made: Collection) -> None:
 
 
 def test_a_function_may_serve_several_hooks(made: Collection) -> None:
-    """Decorators stack; each leaves its own mark."""
+    """Several decorators of one function each add a mark."""
 
     @hook.spank.init
     @hook.spank.exit
@@ -151,20 +152,20 @@ def test_a_function_may_serve_several_hooks(made: Collection) -> None:
 
 @pytest.mark.parametrize("order", ["1", 1.0, None, True])
 def test_order_is_an_int(order: Any) -> None:
-    """Another type is refused where it stands."""
+    """Another type raises TypeError at once."""
     with pytest.raises(TypeError, match=r"hook\.job_submit: order takes an int, not"):
         hook.job_submit(order=order)
 
 
 @pytest.mark.parametrize("given", [5, "name", object()])
 def test_only_functions_are_decorated(given: Any) -> None:
-    """What cannot be called is refused where it stands, and so is a positional keyword."""
+    """An object that is not a function raises TypeError at once."""
     with pytest.raises(TypeError, match=r"hook\.job_submit decorates a function, not"):
         hook.job_submit(given)
 
 
 def test_decorators_outside_a_load_are_harmless() -> None:
-    """A hook file can be imported by a test, or by anything else."""
+    """A hook file can also be imported without the loader, for example by a test."""
 
     @hook.job_submit
     def handler() -> None: ...
@@ -188,7 +189,7 @@ def test_collections_nest(made: Collection) -> None:
 
 
 def test_a_mark_names_the_module_that_runs(made: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A handler made by a helper of another module belongs to the module that calls the helper."""
+    """A handler that a helper of another module defines belongs to the module that calls the helper."""
     helper: dict[str, Any] = {"__name__": "helper", "hook": hook}
     source = "def add():\n    @hook.job_submit\n    def handler(): ...\n    hook.spank.option('x', usage='')\n"
     exec(compile(source, "helper.py", "exec"), helper)
@@ -215,7 +216,7 @@ def option(**keywords: Any) -> Option:
 
 @pytest.mark.parametrize("wrong", [Policy().check, len, "text".join], ids=["method", "builtin", "method of a builtin"])
 def test_what_cannot_be_marked_is_refused(wrong: Any) -> None:
-    """The message says what to do about it, and nothing is marked."""
+    """The message has the remedy, and nothing is marked."""
     with pytest.raises(TypeError, match=r"decorates a function, not .*: write a function that calls it"):
         hook.job_submit(wrong)
     assert not hasattr(Policy.check, MARKS)
@@ -236,26 +237,26 @@ def test_contexts_of_the_wrong_type() -> None:
     ],
 )
 def test_a_hook_that_does_not_exist(find: Callable[[], object], message: str) -> None:
-    """The message lists those that there are."""
+    """The message lists the existing hooks."""
     with pytest.raises(AttributeError, match=message):
         find()
 
 
 def test_options_are_collected_in_order(made: Collection) -> None:
-    """A file's options are known without standing in a variable."""
+    """Options are collected even if they are not assigned to a variable."""
     first, second = option(), hook.spank.option("quiet", usage="say nothing")
     assert made.options == [first, second]
     assert repr(first) == "hook.spank.option('greet')"
 
 
 def test_option_needs_a_usage() -> None:
-    """--help would show nothing otherwise."""
+    """usage is required, as --help shows it."""
     with pytest.raises(TypeError, match="needs usage=, the text for --help"):
         hook.spank.option("greet")  # type: ignore[call-overload]
 
 
 def test_option_by_position() -> None:
-    """Its words may be given in the order of Slurm's struct spank_option."""
+    """Arguments can be given by position, in the order of struct spank_option."""
     greet: Option = hook.spank.option("greet", "NAME", "who to greet", True, int, ["local"])  # type: ignore[call-overload]
     assert (greet.name, greet.arginfo, greet.usage) == ("greet", "NAME", "who to greet")
     assert (greet.optional, greet.type, greet.contexts) == (True, int, ("local",))
@@ -273,7 +274,7 @@ def test_option_not_given_is_none() -> None:
 
 
 def test_option_value_cannot_be_assigned() -> None:
-    """A handler that writes .value by mistake hears of it."""
+    """Assigning to .value raises an exception."""
     with pytest.raises(AttributeError):
         option().value = "bob"  # type: ignore[misc]
 
@@ -282,19 +283,19 @@ def test_option_value_cannot_be_assigned() -> None:
     ("kind", "text", "value"), [(str, "alice", "alice"), (int, "7", 7), (float, "0.5", 0.5), (len, "abc", 3)]
 )
 def test_option_type_converts(kind: Callable[[str], Any], text: str, value: object) -> None:
-    """The type turns the text into the value; without an argument the value is True."""
+    """The type converts the text; without an argument the value is True."""
     assert option(type=kind).convert(text) == value
     assert option(type=kind).convert(None) is True
 
 
 def test_option_type_refuses() -> None:
-    """A ValueError of the type is what the user reads."""
+    """convert() raises the ValueError of the type."""
     with pytest.raises(ValueError, match="invalid literal"):
         option(type=int).convert("many")
 
 
 def test_checks_run_in_order_and_return_the_value() -> None:
-    """Each check gets what the one before returned, after the type."""
+    """Each check gets the result of the one before; the first gets that of the type."""
     greet = option(type=int)
     greet.check(lambda value: value + 1)
     greet.check(lambda value: value * 10)
@@ -302,7 +303,7 @@ def test_checks_run_in_order_and_return_the_value() -> None:
 
 
 def test_check_returns_the_function() -> None:
-    """A check can still be called under its name, in a site's own tests."""
+    """The decorator returns the function, so that tests can call it."""
     greet = option()
 
     @greet.check
@@ -313,7 +314,7 @@ def test_check_returns_the_function() -> None:
 
 
 def test_check_may_refuse() -> None:
-    """A Reject of a check goes to whoever asked for the value."""
+    """convert() raises the Reject of a check."""
     greet = option()
 
     @greet.check
@@ -325,7 +326,7 @@ def test_check_may_refuse() -> None:
 
 
 def test_option_contexts() -> None:
-    """An option is known wherever one can be, or where the site says; a single context may be a text."""
+    """By default an option exists in all contexts that have options; contexts= restricts it, and may be one text."""
     assert option().contexts == ("local", "remote", "allocator", "job_script")
     assert option(contexts="local").contexts == ("local",)
     assert option(contexts=["local", "remote"]).contexts == ("local", "remote")

@@ -185,6 +185,7 @@ BOTH = {name for name in MAY_BE_IMPORTED if "spank" not in name} - {
     "_collections_abc",
 }
 MAY_BE_IMPORTED_BY_THE_ANCHOR = BOTH | {
+    "slurmhooks.embedded",
     "slurmhooks.scrun",
     "slurmhooks.scrun.cancel",
     "slurmhooks.scrun.entry",
@@ -272,7 +273,7 @@ def launch(tmp_path: Path, *arguments: str) -> set[str]:
 
 @pytest.mark.parametrize("pattern", ["hooks.d/hooks.py", "hooks.d/*.py"])
 def test_a_line_with_a_glob(tmp_path: Path, write: Callable[..., Path], pattern: str) -> None:
-    """A launch whose line of plugstack.conf names its files imports no more than it must."""
+    """A launch with a GLOB in plugstack.conf imports only the listed modules."""
     write("hooks.d/hooks.py", HOOKS)
     imported = launch(tmp_path, "new", pattern, "quota=5")
     assert imported - MAY_BE_IMPORTED == set()
@@ -289,7 +290,7 @@ def test_a_line_that_the_manifest_knows(tmp_path: Path, write: Callable[..., Pat
 
 
 def test_a_line_of_scripts_that_the_manifest_knows(tmp_path: Path, write: Callable[..., Path]) -> None:
-    """A launch with Lua scripts imports no more than it must, and reads their options when one is given."""
+    """A launch with Lua scripts imports only the listed modules, and reads their options when one is given."""
     path = write("lua.d/site.lua", SCRIPT)
     words = " ".join(finding.find("5.4").words).replace("%", "%25")
     rows = ["slurmhooks-manifest 2 0x180b05", "line lua.d/*.lua quota=5", f"source {path}", f"lua {words}"]
@@ -311,7 +312,7 @@ def test_a_line_of_scripts_that_the_manifest_knows(tmp_path: Path, write: Callab
 
 
 def test_importing_the_package_imports_next_to_nothing(tmp_path: Path) -> None:
-    """What a hook file imports first is cheap, also in a process of which slurmhooks knows nothing."""
+    """Importing slurmhooks imports only the listed modules, in any process."""
     script = "import sys; before = set(sys.modules); sys.path.append(sys.argv[1]); import slurmhooks;" + (
         "print(*(set(sys.modules) - before))"
     )
@@ -331,7 +332,7 @@ def test_a_line_without_a_glob(tmp_path: Path, write: Callable[..., Path]) -> No
 
 
 def test_a_container_whose_handlers_import_nothing(tmp_path: Path, write: Callable[..., Path]) -> None:
-    """With a manifest, scrun's anchor imports no more than it must: no TOML, and pydantic only for container.config."""
+    """With a manifest, scrun's anchor imports only the listed modules; pydantic only for container.config."""
     path = write("hooks.d/hooks.py", STAGING)
     rows = ["slurmhooks-manifest 2 0x180b05", "scrun", f"source {path}", "log debug3 4096", "end", ""]
     write("slurmhooks.manifest", "\n".join(rows))

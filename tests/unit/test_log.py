@@ -9,7 +9,7 @@ from slurmhooks.log import LEVELS, LIMIT, PREFIX, WHOLE, Log, log, visible
 
 @pytest.mark.parametrize("level", LEVELS[:-1])
 def test_each_level_reaches_slurm_as_its_index(said: SimpleNamespace, level: str) -> None:
-    """A method a level; Slurm's log gets the level's index and a line that names slurmhooks."""
+    """Each level has a method; Slurm's log gets the index of the level and a line that starts with slurmhooks."""
     getattr(log, level)("text")
     assert said.lines == [(LEVELS.index(level), "slurmhooks: text")]
     assert said.user == []
@@ -23,14 +23,14 @@ def test_arguments_and_fields(said: SimpleNamespace) -> None:
 
 @pytest.mark.parametrize("level", LEVELS[:-1])
 def test_fields_may_have_any_name(said: SimpleNamespace, level: str) -> None:
-    """No field's name collides with a parameter's."""
+    """Field names do not collide with parameter names."""
     fields: dict[str, Any] = {"text": 1, "level": 2, "self": 3}
     getattr(log, level)("x", **fields)
     assert said.lines[0][1] == "slurmhooks: x text=1 level=2 self=3"
 
 
 def test_a_percent_sign_without_arguments_is_text(said: SimpleNamespace) -> None:
-    """Without arguments the text is taken as it is."""
+    """Without arguments, percent signs have no meaning."""
     log.info("100% of %s")
     log.user("100% of %s")
     assert said.lines[0][1] == "slurmhooks: 100% of %s"
@@ -49,7 +49,7 @@ def test_a_percent_sign_without_arguments_is_text(said: SimpleNamespace) -> None
     ],
 )
 def test_a_wrong_format_never_fails_a_job(said: SimpleNamespace, text: str, args: tuple[object, ...]) -> None:
-    """A text that does not fit its arguments is logged with them, as it is."""
+    """An invalid format string is logged with its arguments."""
     log.info(text, *args)
     assert said.lines[0][1] == f"slurmhooks: {text} {args!r}"
 
@@ -59,7 +59,7 @@ SHOWN = r"a\x00\x07\x08\t\n\x0b\r\x1b[2J\x7f\u0085\u009b\u061c\u200b\u2028\u202e
 
 
 def test_nothing_that_acts_on_a_terminal_is_logged(said: SimpleNamespace) -> None:
-    """Control characters, bidi overrides and bytes that are not UTF-8 are escaped, and a call is one record."""
+    """Control characters, bidi overrides and bytes that are not UTF-8 are escaped, and each call is one record."""
     log.info("%s", NASTY)
     log.error(NASTY)
     log.plain(2, NASTY)
@@ -70,21 +70,21 @@ def test_nothing_that_acts_on_a_terminal_is_logged(said: SimpleNamespace) -> Non
 
 
 def test_a_message_keeps_its_layout_and_nothing_else(said: SimpleNamespace) -> None:
-    """Newlines and tabs of a message reach the user; what else is not printable is escaped."""
+    """Newlines and tabs of a message are kept; other unprintable characters are escaped."""
     log.user(NASTY)
     assert said.user == [SHOWN.replace(r"\n", "\n").replace(r"\t", "\t")]
     assert said.user[0].encode()
 
 
 def test_printable_text_stays() -> None:
-    """Text in any script, and its blanks, are not escaped; nor is a backslash, so escaping twice changes nothing."""
+    """Texts of any language are not escaped; neither is a backslash, so that escaping twice changes nothing."""
     for text in ("grün 100\u00a0%", "東京\u3000駅", "C:\\n", SHOWN):
         assert visible(text) == text
 
 
 @pytest.mark.parametrize("text", ["x" * 3_000_000, "ä" * 2_000_000, "\x1b" * 3_000_000])
 def test_a_record_is_limited(said: SimpleNamespace, text: str) -> None:
-    """A record has at most 4 KiB, whatever a user sent, and says how many of its bytes are missing."""
+    """A record has at most 4 KiB, and says how many bytes were omitted."""
     log.info("%s", text)
     log.user("%s", text)
     log.plain(1, text)
@@ -97,7 +97,7 @@ def test_a_record_is_limited(said: SimpleNamespace, text: str) -> None:
 
 
 def test_the_limit_is_the_sites(said: SimpleNamespace) -> None:
-    """``[log] limit`` sets it; a text of just that length is whole."""
+    """``[log] limit`` sets the limit; a text of exactly this size is not cut."""
     log.limit("debug3", 300)
     try:
         log.plain(1, "x" * 300)
@@ -109,7 +109,7 @@ def test_the_limit_is_the_sites(said: SimpleNamespace) -> None:
 
 @pytest.mark.parametrize("text", ["\n".join(f"line {number}" for number in range(200_000)), "\n" * 1_000_000])
 def test_a_traceback_is_limited_as_a_whole(said: SimpleNamespace, text: str) -> None:
-    """Of very many lines the first and the last are logged, and how many were left out between them."""
+    """Of a very long traceback, the first and the last lines are logged, and the number of omitted ones."""
     log.record(text, "error 1: ")
     size = sum(len(line) for line in said.records)
     assert LIMIT * WHOLE / 2 < size < LIMIT * (WHOLE + 2)
@@ -122,13 +122,13 @@ def test_a_traceback_is_limited_as_a_whole(said: SimpleNamespace, text: str) -> 
 
 
 def test_a_text_that_is_none_is_shown(said: SimpleNamespace) -> None:
-    """What is logged may be any object."""
+    """Any object can be logged."""
     log.info(5)  # type: ignore[arg-type]
     assert said.lines[0][1] == "slurmhooks: 5"
 
 
 class Silent:
-    """Cannot say what it is."""
+    """An object whose str() and repr() raise."""
 
     def __str__(self) -> str:
         raise ValueError("no")
@@ -148,39 +148,39 @@ class Silent:
     ],
 )
 def test_arguments_are_as_for_the_module_logging(said: SimpleNamespace, text: Any, args: Any, line: str) -> None:
-    """One mapping gives its values by name, and nothing that is logged fails the job."""
+    """A single mapping is for %(name)s, and invalid arguments do not raise."""
     log.user(text, *args)
     assert said.user == [line]
 
 
 def test_a_field_that_cannot_be_shown(said: SimpleNamespace) -> None:
-    """A job does not fail for it."""
+    """A field whose repr() raises does not raise."""
     log.info("x", who=Silent())
     assert said.lines == [(1, "slurmhooks: x who=<Silent>")]
 
 
 def test_a_level_that_slurm_does_not_have() -> None:
-    """The error lists those that it has."""
+    """The error lists Slurm's levels."""
     with pytest.raises(AttributeError, match=r"log has no 'warning'; its levels are Slurm's: error, info, .*, user"):
         log.warning("x")  # type: ignore[attr-defined]
 
 
 def test_user_texts_stay_whole(said: SimpleNamespace) -> None:
-    """What the user is shown is one text, without a prefix: the plugin point knows how to show it."""
+    """The message to a user is passed on as one text without a prefix."""
     log.user("at most %d\nminutes", 60)
     assert said.user == ["at most 60\nminutes"]
     assert said.lines == []
 
 
 def test_records_go_to_their_own_place(said: SimpleNamespace) -> None:
-    """A record, which only administrators are to read, does not go where the user may see it."""
+    """Records for administrators go to their own function."""
     log.record("one\ntwo")
     assert said.records == ["slurmhooks: one", "slurmhooks: two"]
     assert (said.lines, said.user) == ([], [])
 
 
 def test_records_are_errors_where_there_is_no_other_place() -> None:
-    """A plugin point that attaches no place for records gets them as errors."""
+    """Without a function for records, they are logged as errors."""
     lines: list[tuple[int, str]] = []
     mine = Log()
     mine.attach(lambda level, text: lines.append((level, text)), lambda text: None)
@@ -189,7 +189,7 @@ def test_records_are_errors_where_there_is_no_other_place() -> None:
 
 
 def test_without_slurm_lines_go_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    """Before a plugin point attaches Slurm's log, lines are shown on stderr with their level, never on stdout."""
+    """Before Slurm's log is attached, lines go to stderr with their level, never to stdout."""
     mine = Log()
     mine.info("one\ntwo")
     mine.user("for the user\x1b")
@@ -204,13 +204,13 @@ def test_without_slurm_lines_go_to_standard_error(capsys: pytest.CaptureFixture[
 
 
 def test_without_standard_error_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A daemon may have no stderr at all."""
+    """A process without stderr can log."""
     monkeypatch.setattr("sys.stderr", None)
     Log().error("nowhere")
 
 
 def test_a_limit(said: SimpleNamespace) -> None:
-    """What is said below the site's level is dropped; what users must see is not."""
+    """Lines below the configured level are dropped; messages to users are not."""
     log.limit("verbose")
     try:
         for level in LEVELS[:-1]:

@@ -13,12 +13,12 @@ from slurmhooks.registry import Registry
 
 
 def rows_of(*patterns: object) -> list[str]:
-    """Return the records that a manifest watches patterns by."""
+    """Return the records by which a manifest watches patterns."""
     return manifest.render([], [], 0x180B05, map(str, patterns)).split("\n")[2:-2]
 
 
 def test_a_folder_may_change_if_its_files_do_not(tmp_path: Path) -> None:
-    """A glob is watched by what it fits, so that an editor's file beside does not count."""
+    """A glob is watched by the number of matching files, so that other files in the folder do not count."""
     (tmp_path / "a.py").touch()
     before = rows_of(tmp_path / "*.py")
     assert before[0].startswith("glob ")
@@ -33,7 +33,7 @@ def test_a_folder_may_change_if_its_files_do_not(tmp_path: Path) -> None:
 
 
 def test_patterns_that_only_a_folders_time_can_watch(tmp_path: Path) -> None:
-    """A link may be set to another file, and not every glob is one that C understands: the folder counts whole."""
+    """For links, and for globs that C does not support, the whole folder is watched."""
     (tmp_path / "a.py").symlink_to(__file__)
     for pattern in ("*.py", "[ab].py", "?.py"):
         assert rows_of(tmp_path / pattern)[0].startswith("file "), pattern
@@ -41,20 +41,20 @@ def test_patterns_that_only_a_folders_time_can_watch(tmp_path: Path) -> None:
 
 
 def test_a_name_is_watched_as_itself(tmp_path: Path) -> None:
-    """Not its folder; a link counts as the file that it leads to, so that another one is noticed."""
+    """A file name is watched, not its folder; for a link, the state of its target is recorded."""
     (tmp_path / "a.py").symlink_to(__file__)
     status = os.stat(__file__)
     assert rows_of(tmp_path / "a.py") == [f"file {status.st_ino} {status.st_size} {status.st_mtime_ns} {tmp_path}/a.py"]
 
 
 def write_often(path: str, letter: str, times: int) -> None:
-    """Write one text again and again; the letters of two writers have different lengths."""
+    """Write one text again and again."""
     for _ in range(times):
         manifest.write(letter * (1000 if letter == "a" else 300_000), path)
 
 
 def test_two_write_at_once(tmp_path: Path) -> None:
-    """Whoever reads meets one whole manifest or the other, and no temporary file is left."""
+    """A reader gets one manifest or the other as a whole, and no temporary file is left."""
     path = str(tmp_path / "slurmhooks.manifest")
     manifest.write("a" * 1000, path)
     context = multiprocessing.get_context("spawn")
@@ -76,7 +76,7 @@ def test_two_write_at_once(tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails(tmp_path: Path) -> None:
-    """What was there stays, and nothing is left beside it."""
+    """After a failed write the old manifest is there, and no temporary file."""
     path = tmp_path / "slurmhooks.manifest"
     path.mkdir()
     (path / "kept").touch()
@@ -87,7 +87,7 @@ def test_a_write_that_fails(tmp_path: Path) -> None:
 
 
 def test_sources_come_back(tmp_path: Path) -> None:
-    """A line's sources are found by its arguments, whatever bytes the names have; other lines have none."""
+    """The sources of a line are read by its arguments, whatever bytes their names have."""
     path = tmp_path / "slurmhooks.manifest"
     names = ["/a b/%.py", "/ä#\udcff\n.py"]
     lines = [
@@ -104,22 +104,22 @@ def test_sources_come_back(tmp_path: Path) -> None:
 
 
 def test_what_scrun_needs(tmp_path: Path) -> None:
-    """Its sources are no line's, and a line that is called like it is not scrun's."""
+    """The records of scrun are separate from those of a line with the argument "scrun"."""
     path = tmp_path / "slurmhooks.manifest"
     line = manifest.Line(["scrun"], [Source(path="/line.py")], [], Registry((), ()))
-    scrun = manifest.Scrun([Source(path="/scrun.py")], ("info", "500"), "/a b.lua")
-    manifest.write(manifest.render([line], [], 0x180B05, (), scrun), str(path))
-    assert manifest.read(None, str(path)) == [
+    scrun = manifest.Point("scrun", [Source(path="/scrun.py")], ("info", "500"), "/a b.lua")
+    manifest.write(manifest.render([line], [], 0x180B05, (), [scrun]), str(path))
+    assert manifest.read((), str(path), "scrun") == [
         *(["source", "/scrun.py"], ["log", "info", "500"], ["script", "/a b.lua"]),
         *(["end"], [""]),
     ]
     assert (manifest.read(["scrun"], str(path)) or [])[0] == ["source", "/line.py"]
     manifest.write(manifest.render([line], [], 0x180B05), str(path))
-    assert manifest.read(None, str(path)) is None
+    assert manifest.read((), str(path), "scrun") is None
 
 
 def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
-    """A line's level and size of records hold without its configuration being read."""
+    """Level and limit of the log are applied without reading the configuration."""
     path = tmp_path / "slurmhooks.manifest"
     line = manifest.Line([], [], [], Registry((), ()), log=["error", "300"])
     manifest.write(manifest.render([line], [], 1), str(path))

@@ -15,13 +15,13 @@ from slurmhooks.registry import OPTION_NAME_LIMIT, Handler, Registry, parameters
 
 
 def mark(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> Mark:
-    """Return what a decorator would have written."""
+    """Return a mark as a decorator creates it."""
     given = {"order": 50, "on_error": None, "contexts": None, "sequence": 1, "owner": "site", **keywords}
     return Mark(function, hook, **given)
 
 
 def accepted(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> Handler:
-    """Return the handler of a mark that nothing is wrong with."""
+    """Return the handler of a valid mark."""
     handler, findings = verify(mark(function, hook, **keywords), function, "limits")
     assert findings == []
     assert handler is not None
@@ -29,7 +29,7 @@ def accepted(function: Callable[..., Any], hook: str = "job_submit", **keywords:
 
 
 def refused(function: Callable[..., Any], hook: str = "job_submit", **keywords: Any) -> str:
-    """Return the finding of a mark that has one fault."""
+    """Return the finding for a mark with one error."""
     handler, findings = verify(mark(function, hook, **keywords), function, "limits")
     assert handler is None
     assert len(findings) == 1
@@ -37,7 +37,7 @@ def refused(function: Callable[..., Any], hook: str = "job_submit", **keywords: 
 
 
 def function_of(names: tuple[str, ...], body: str = "return (" + "{names}" + ")") -> Callable[..., Any]:
-    """Return a function that takes arguments of these names and returns them."""
+    """Return a function that returns its arguments, which have these names."""
     namespace: dict[str, Any] = {}
     listed = ", ".join(names)
     exec(f"def handler({listed}): return ({listed}{',' if names else ''})", namespace)
@@ -58,7 +58,7 @@ def test_any_subset_by_name_in_any_order(hook: str) -> None:
 
 
 def test_positional_only_and_defaults_are_taken() -> None:
-    """How Python lets a function declare its arguments does not matter, as long as they have names."""
+    """Positional-only arguments and defaults are accepted."""
 
     def handler(job: object, /, submit_uid: int = 0) -> object:
         return job, submit_uid
@@ -68,7 +68,7 @@ def test_positional_only_and_defaults_are_taken() -> None:
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_an_unknown_argument_is_refused_with_the_possible_names(hook: str) -> None:
-    """A name that the hook does not have is told with file, line, handler and all names that it could have."""
+    """An unknown argument is a finding with file, line, handler and the possible names."""
     function = function_of(("jbo",))
     finding = refused(function, hook)
     allowed = ", ".join(HOOKS[hook].arguments) or "none"
@@ -77,12 +77,12 @@ def test_an_unknown_argument_is_refused_with_the_possible_names(hook: str) -> No
 
 
 def test_all_unknown_arguments_are_told_at_once() -> None:
-    """Two misspelt names are one finding that names both."""
+    """Two unknown arguments are one finding."""
     assert "takes 'jbo', 'uid', which" in refused(function_of(("jbo", "submit_uid", "uid")))
 
 
 def test_file_and_line_are_those_of_the_function() -> None:
-    """A finding points at the line of the definition."""
+    """A finding has the line of the definition."""
 
     def handler(jbo: object) -> None: ...
 
@@ -93,14 +93,14 @@ def test_file_and_line_are_those_of_the_function() -> None:
 
 @pytest.mark.parametrize("source", ["*jobs", "**jobs", "job, *rest", "job, **rest"])
 def test_arguments_must_be_named(source: str) -> None:
-    """A handler that takes whatever there is is refused: what it would get is not said anywhere."""
+    """A handler with ``*args`` or ``**kwargs`` is refused, as it does not name its arguments."""
     namespace: dict[str, Any] = {}
     exec(f"def handler({source}): ...", namespace)
     assert "must name its arguments; it may take: job, submit_uid, " in refused(namespace["handler"])
 
 
 def test_keyword_only_arguments_are_refused() -> None:
-    """Arguments are passed by position, so a keyword-only one is told when it is loaded, not at the first job."""
+    """Keyword-only arguments are refused at load time, as arguments are passed by position."""
 
     def handler(*, job: object) -> None: ...
 
@@ -108,7 +108,7 @@ def test_keyword_only_arguments_are_refused() -> None:
 
 
 def generators() -> dict[str, Callable[..., Any]]:
-    """Return functions whose body does not run when they are called."""
+    """Return functions whose bodies do not run when they are called."""
 
     def generator(job: object) -> Any:
         yield
@@ -138,18 +138,18 @@ def generators() -> dict[str, Callable[..., Any]]:
 
 @pytest.mark.parametrize("kind", generators())
 def test_what_would_not_run_is_refused(kind: str) -> None:
-    """A generator or an async function, also inside or around a wrapper, would do nothing: it is refused."""
+    """Generators and async functions, also inside or around wrappers, are refused, as they would do nothing."""
     assert "must be a plain function: a generator or an async function would never run" in refused(generators()[kind])
 
 
 @pytest.mark.parametrize("what", [print, functools.partial(print), type("Handler", (), {}), len])
 def test_only_functions_written_in_python(what: Any) -> None:
-    """What has no names to look at is refused."""
+    """Callables that are not written in Python are refused."""
     assert "must be a function written in Python, not" in refused(what)
 
 
 def test_wrappers_are_seen_through() -> None:
-    """A wrapper made with functools.wraps takes the names, file and line of what it wraps; it is what is called."""
+    """A wrapper made with functools.wraps has the arguments, file and line of the wrapped function, and is called."""
 
     def logged(function: Callable[..., None]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -162,11 +162,11 @@ def test_wrappers_are_seen_through() -> None:
     def handler(submit_uid: int, job: object) -> None:
         assert (submit_uid, job) == (7, "job")
 
-    found = accepted(logged(logged(handler)))
-    assert found.names == ("submit_uid", "job")
-    assert found.call({"job": "job", "submit_uid": 7}) == "wrapper ran"
-    assert found.line == handler.__code__.co_firstlineno
-    assert found.where == f"{__file__}:{found.line}"
+    wrapped = accepted(logged(logged(handler)))
+    assert wrapped.names == ("submit_uid", "job")
+    assert wrapped.call({"job": "job", "submit_uid": 7}) == "wrapper ran"
+    assert wrapped.line == handler.__code__.co_firstlineno
+    assert wrapped.where == f"{__file__}:{wrapped.line}"
 
 
 @pytest.mark.parametrize("hook", HOOKS)
@@ -183,14 +183,14 @@ def test_on_error_of_every_hook(hook: str) -> None:
 
 
 def test_contexts_default_to_all_of_the_hook() -> None:
-    """Without contexts a handler runs wherever Slurm makes the call."""
+    """Without contexts a handler runs in all contexts in which Slurm makes the call."""
     assert accepted(function_of(()), "spank.init").contexts == ("local", "remote", "allocator", "slurmd")
     assert accepted(function_of(()), "spank.init", contexts=("remote",)).contexts == ("remote",)
     assert accepted(function_of(())).contexts == ()
 
 
 def test_contexts_that_slurm_does_not_have_are_refused() -> None:
-    """A context in which Slurm never makes the call is told, with those that there are."""
+    """A context in which Slurm does not make the call is a finding with the possible ones."""
     finding = refused(function_of(()), "spank.task_init", contexts=("local",))
     assert finding.endswith(": contexts may name remote; not 'local'")
     assert refused(function_of(()), contexts=("remote",)).endswith(
@@ -199,7 +199,7 @@ def test_contexts_that_slurm_does_not_have_are_refused() -> None:
 
 
 def test_no_context_at_all_is_refused() -> None:
-    """A handler with an empty list of contexts would never run."""
+    """An empty list of contexts is refused, as the handler would never run."""
     assert refused(function_of(()), "spank.init", contexts=()).endswith(": contexts is empty, so it would never run")
 
 
@@ -215,7 +215,7 @@ def test_all_faults_of_a_handler_are_told() -> None:
 
 
 def test_parameters_raises_what_follows_the_handlers_name() -> None:
-    """parameters() tells what is wrong in words that follow a description of the handler."""
+    """The message of parameters() is written to follow a description of the handler."""
     with pytest.raises(TypeError, match=r"^takes 'x', which the hook does not have"):
         parameters(lambda x: None, HOOKS["job_submit"])
 
@@ -230,15 +230,15 @@ def make(hook: str = "job_submit", **keywords: Any) -> Handler:
 
 @given(st.lists(st.integers(-3, 3)))
 def test_low_orders_run_first_and_ties_keep_the_order_of_definition(orders: list[int]) -> None:
-    """Handlers are sorted by order; equal ones stay as files and definitions had them."""
+    """Handlers are sorted by order; with the same order, they stay in the order of definition."""
     handlers = [make(order=order) for order in orders]
-    found = Registry(iter(handlers), ()).handlers("job_submit")
+    sorted_handlers = Registry(iter(handlers), ()).handlers("job_submit")
     expected = [handler for _, handler in sorted(enumerate(handlers), key=lambda pair: (pair[1].order, pair[0]))]
-    assert list(found) == expected
+    assert list(sorted_handlers) == expected
 
 
 def test_each_hook_has_its_own_handlers() -> None:
-    """A registry keeps the hooks apart, and lists all handlers hook by hook."""
+    """Each hook has its own handlers; all_handlers() lists them hook by hook."""
     handlers = [make("spank.init"), make("job_submit"), make("spank.init", order=1)]
     registry = Registry(iter(handlers), ())
     assert registry.handlers("spank.init") == (handlers[2], handlers[0])
@@ -248,7 +248,7 @@ def test_each_hook_has_its_own_handlers() -> None:
 
 
 def test_wanted_is_what_some_handler_takes() -> None:
-    """What no handler of a hook takes need not be looked up."""
+    """wanted() returns the arguments that handlers of a hook take."""
     registry = Registry(
         [accepted(function_of(("job",))), accepted(function_of(("submit_uid", "job"))), make("job_modify")], ()
     )
@@ -267,13 +267,13 @@ def option(name: str = "greet", arginfo: str | None = "NAME", optional: bool = F
 
 @pytest.mark.parametrize("name", ["x", "with-dash", "x" * OPTION_NAME_LIMIT, "ü" * 37])
 def test_good_option_names(name: str) -> None:
-    """A name may have what Slurm can hold."""
+    """Names that Slurm can handle are accepted."""
     assert verify_options([option(name)]) == []
 
 
 @pytest.mark.parametrize("name", ["", "a=b", "a\0b", "a b", "a\tb", "x" * (OPTION_NAME_LIMIT + 1), "ü" * 38])
 def test_bad_option_names(name: str) -> None:
-    """A name that Slurm would cut short or could not parse is refused, with the limit."""
+    """Names that Slurm would truncate or could not parse are refused."""
     (finding,) = verify_options([option(name)])
     assert finding.startswith(f"hook.spank.option({name!r}): the name must have 1 to 75 bytes")
 
@@ -293,25 +293,25 @@ def test_bad_option_names(name: str) -> None:
     ],
 )
 def test_what_c_cannot_take(keywords: dict[str, Any], message: str) -> None:
-    """Texts are texts without NUL bytes; the finding says where the option was made."""
+    """Values that C cannot use as texts are refused; the finding has file and line of the option."""
     (finding,) = verify_options([option(**{"where": "/hooks/a.py:3", **keywords})])
     assert finding.startswith(f"/hooks/a.py:3: hook.spank.option({keywords.get('name', 'greet')!r}): {message}")
 
 
 def test_two_options_of_one_name() -> None:
-    """Slurm would silently disable the second."""
+    """Two options with one name are refused: Slurm would silently disable the second."""
     (finding,) = verify_options([option(), option()])
     assert "this name is given to two options" in finding
 
 
 def test_option_contexts_exist() -> None:
-    """Contexts that do not exist are told one by one."""
+    """Each invalid context is a finding."""
     findings = verify_options([option(contexts=("local", "mars", "moon"))])
     assert [finding.rpartition(" ")[2] for finding in findings] == ["'mars'", "'moon'"]
 
 
 def test_optional_needs_an_argument() -> None:
-    """An option without an argument has none to leave out."""
+    """optional=True without an arginfo is refused."""
     (finding,) = verify_options([option(arginfo=None, optional=True)])
     assert "optional=True needs an arginfo" in finding
 

@@ -25,7 +25,7 @@ _numbers = itertools.count()
 
 
 class Clock:
-    """Stands in for the module time: files look old enough, and what waits does not take long.
+    """Replaces the module time: files appear old, and sleeping takes no time.
 
     Attributes:
         age: seconds that are added to the age of files.
@@ -52,14 +52,14 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Control the time; all files are old enough for anything unless a test says otherwise."""
+    """Replace the clock; all files appear old unless a test changes their age."""
     made = Clock()
     monkeypatch.setattr(reload, "time", made)
     return made
 
 
 class Site:
-    """Does what the supervisor and its generations do: looks at files, and loads changed ones, all in this process.
+    """Does in this process what the supervisor and its generations do: loads changed files.
 
     Attributes:
         registry: what is in service.
@@ -67,7 +67,7 @@ class Site:
     """
 
     def __init__(self, path: Path, *arguments: Any, **keywords: Any) -> None:
-        """Take the configuration file, and the arguments of slurmhooks.reload.load from ``check`` on."""
+        """Store the path of the configuration, and further arguments for slurmhooks.reload.load()."""
         self.registry = Registry((), ())
         self.findings: list[str] = []
         self._path = path
@@ -111,7 +111,7 @@ class Site:
 
 @pytest.fixture
 def sites(tmp_path: Path) -> Callable[..., Site]:
-    """Return a function that starts with a configuration."""
+    """Return a function that writes a configuration and loads it."""
 
     def start(config: str = '[hooks]\npaths = ["hooks.d/*.py"]\n', findings: list[str] | None = None) -> Site:
         (tmp_path / "slurmhooks.toml").write_text(config)
@@ -123,13 +123,13 @@ def sites(tmp_path: Path) -> Callable[..., Site]:
 
 
 def labels(site: Site) -> list[str]:
-    """Return the handlers in service, after a look at the files."""
+    """Return the handlers in service, after changed files have been loaded."""
     site.refresh()
     return [handler.label for handler in site.registry.handlers("job_submit")]
 
 
 def test_nothing_changes_while_nothing_changes(write: Write, sites: Callable[..., Site]) -> None:
-    """Without a change the very same handlers stay, and nothing is loaded."""
+    """Without a change nothing is loaded."""
     write("hooks.d/a.py", HANDLER.format(name="f"))
     site = sites()
     assert labels(site) == ["a:f"]
@@ -140,7 +140,7 @@ def test_nothing_changes_while_nothing_changes(write: Write, sites: Callable[...
 
 
 def test_changed_new_and_renamed_files(write: Write, sites: Callable[..., Site], said: SimpleNamespace) -> None:
-    """The next call has the handlers of the files as they are then, and the log says which are gone."""
+    """Changed, new and renamed files are loaded, and the log names the handlers that are gone."""
     path = write("hooks.d/a.py", HANDLER.format(name="f"))
     site = sites()
     write("hooks.d/a.py", HANDLER.format(name="g"))
@@ -159,7 +159,7 @@ def test_changed_new_and_renamed_files(write: Write, sites: Callable[..., Site],
 
 
 def test_only_hook_files_count(write: Write, sites: Callable[..., Site], said: SimpleNamespace) -> None:
-    """What else comes and goes beside hook files (byte code, an editor's files) loads nothing again."""
+    """Other files in the folder, such as byte code or those of an editor, cause no load."""
     write("hooks.d/a.py", HANDLER.format(name="f"))
     site = sites()
     before = site.registry
@@ -175,7 +175,7 @@ def test_only_hook_files_count(write: Write, sites: Callable[..., Site], said: S
 
 
 def test_folders_that_come(write: Write, sites: Callable[..., Site]) -> None:
-    """A glob may stand for folders, too: a new one is seen."""
+    """A new folder that a glob matches is noticed."""
     write("of/a/hooks.py", HANDLER.format(name="f"))
     site = sites('[hooks]\npaths = ["of/*/hooks.py"]\n')
     assert labels(site) == ["hooks:f"]
@@ -186,7 +186,7 @@ def test_folders_that_come(write: Write, sites: Callable[..., Site]) -> None:
 
 
 def test_a_file_that_comes_while_others_load(write: Write, sites: Callable[..., Site], tmp_path: Path) -> None:
-    """It was not among those that were loaded, so the next call takes it up."""
+    """A file that appears while others are loaded is loaded afterwards."""
     late = tmp_path / "hooks.d" / "b.py"
     source = HANDLER.format(name="late")
     write("hooks.d/a.py", f"from pathlib import Path\nPath({str(late)!r}).write_text({source!r})\n")
@@ -208,7 +208,7 @@ def test_a_broken_change_leaves_the_last_good_ones(write: Write, sites: Callable
 
 
 def test_a_broken_configuration_too(write: Write, sites: Callable[..., Site]) -> None:
-    """A configuration that cannot be read changes nothing, until it can."""
+    """While the configuration is invalid, the handlers from before stay in service."""
     write("hooks.d/a.py", HANDLER.format(name="f"))
     site = sites()
     write("slurmhooks.toml", "[nonsense]\n")
@@ -222,7 +222,7 @@ def test_a_broken_configuration_too(write: Write, sites: Callable[..., Site]) ->
 
 
 def test_the_first_load_must_go_well(write: Write, sites: Callable[..., Site]) -> None:
-    """There are no handlers to keep: whoever starts hears of it."""
+    """Errors in the first load are raised."""
     write("hooks.d/a.py", "1 / 0\n")
     with pytest.raises(LoadError, match="ZeroDivisionError"):
         sites()
@@ -231,7 +231,7 @@ def test_the_first_load_must_go_well(write: Write, sites: Callable[..., Site]) -
 
 
 def test_what_the_process_cannot_serve_is_a_finding(write: Write, sites: Callable[..., Site]) -> None:
-    """The check of the process counts as an error of the files."""
+    """Findings of the check function are raised like errors in files."""
     write("hooks.d/a.py", HANDLER.format(name="f"))
     with pytest.raises(LoadError, match="not with this build"):
         sites(findings=["not with this build"])
@@ -240,7 +240,7 @@ def test_what_the_process_cannot_serve_is_a_finding(write: Write, sites: Callabl
 def test_packages_are_imported_anew(
     write: Write, sites: Callable[..., Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A change anywhere inside a listed package is taken up."""
+    """A change anywhere inside a listed package is noticed."""
     name = f"reloaded_package_{next(_numbers)}"
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.syspath_prepend(tmp_path / "lib")
@@ -253,7 +253,7 @@ def test_packages_are_imported_anew(
 
 
 def test_links_are_followed(write: Write, sites: Callable[..., Site], tmp_path: Path) -> None:
-    """A hook file may be a link into another folder; a change there is seen."""
+    """If a hook file is a link into another folder, a change there is noticed."""
     real = write("elsewhere/a.py", HANDLER.format(name="f"))
     (tmp_path / "hooks.d").mkdir()
     (tmp_path / "hooks.d" / "link.py").symlink_to(real)
@@ -264,7 +264,7 @@ def test_links_are_followed(write: Write, sites: Callable[..., Site], tmp_path: 
 
 
 def test_a_change_while_files_load_is_seen(write: Write, sites: Callable[..., Site], said: SimpleNamespace) -> None:
-    """A file that was read half written, and is complete a moment later, is taken up at the next call."""
+    """A file that is completed while it is being loaded is loaded again."""
     write("hooks.d/a.py", HANDLER.format(name="f"))
     site = sites()
     complete = HANDLER.format(name="complete")
@@ -274,7 +274,7 @@ def test_a_change_while_files_load_is_seen(write: Write, sites: Callable[..., Si
 
 
 def test_the_level_of_the_log(write: Write, sites: Callable[..., Site], said: SimpleNamespace) -> None:
-    """It changes with the configuration, while slurmctld runs."""
+    """A change of the level in the configuration takes effect."""
     write("slurmhooks.toml", "")
     site = sites()
     try:
@@ -418,7 +418,7 @@ ACCIDENTS = [
 @pytest.mark.parametrize("accident", ACCIDENTS)
 @pytest.mark.parametrize("others", [True, False])
 def test_handlers_are_never_lost_by_accident(tmp_path: Path, accident: Callable[[Path], str], others: bool) -> None:
-    """The last good set stays, and there is a finding; what is repaired is in service at once."""
+    """After each accident the previous set stays in service, with a finding; a repair takes effect at once."""
     base = tmp_path / "slurm"
     path = base / "hooks.d" / "a.py"
     path.parent.mkdir(parents=True)
@@ -456,7 +456,7 @@ def test_handlers_are_never_lost_by_accident(tmp_path: Path, accident: Callable[
 
 
 def test_a_folder_without_handlers_in_force(sites: Callable[..., Site], write: Write, tmp_path: Path) -> None:
-    """Where there was no handler, a folder that really does not exist means none; anything else is an error."""
+    """A missing folder is not an error if no handlers are in service; a dangling link always is."""
     site = sites()
     assert labels(site) == []
     (tmp_path / "hooks.d").symlink_to("not_mounted")
@@ -475,7 +475,7 @@ def test_a_folder_without_handlers_in_force(sites: Callable[..., Site], write: W
 def test_handlers_that_are_removed_on_purpose(
     write: Write, sites: Callable[..., Site], said: SimpleNamespace, clock: Clock, tmp_path: Path, way: str
 ) -> None:
-    """An edit of a hook file, or of the configuration, removes handlers once it is complete; the log names them."""
+    """An edit of a hook file or the configuration removes handlers once it is complete; the log names them."""
     path = write("hooks.d/a.py", HANDLER.format(name="f") + HANDLER.format(name="g"))
     write("other.py", HANDLER.format(name="h"))
     toml = tmp_path / "slurmhooks.toml"
@@ -507,7 +507,7 @@ def test_handlers_that_are_removed_on_purpose(
 
 
 def test_a_file_that_is_half_written_and_loads(write: Write, sites: Callable[..., Site], clock: Clock) -> None:
-    """A copy that has reached the end of the first handler takes nothing away while it is still being written."""
+    """A file that is being written, and is valid without its second half, does not remove handlers."""
     whole = HANDLER.format(name="f") + HANDLER.format(name="g")
     path = write("hooks.d/a.py", whole)
     site = sites()
@@ -519,7 +519,7 @@ def test_a_file_that_is_half_written_and_loads(write: Write, sites: Callable[...
 
 
 def test_a_file_from_the_future(write: Write, sites: Callable[..., Site], clock: Clock) -> None:
-    """Where the clock of a file server is ahead, handlers go once the file has not changed for a while."""
+    """If the clock of a file server is ahead, handlers are removed after one wait."""
     path = write("hooks.d/a.py", HANDLER.format(name="f") + HANDLER.format(name="g"))
     site = sites()
     path.write_text(HANDLER.format(name="f"))
@@ -529,7 +529,7 @@ def test_a_file_from_the_future(write: Write, sites: Callable[..., Site], clock:
 
 
 def test_a_link_that_is_set_to_another_release(write: Write, sites: Callable[..., Site], tmp_path: Path) -> None:
-    """A link to a folder or a file that is set to the next version is an edit, whatever names the files have."""
+    """Setting a link to another version of a folder or file counts as an edit, whatever the names of the files are."""
     write("v1/a.py", HANDLER.format(name="f") + HANDLER.format(name="g"))
     write("v2/a.py", HANDLER.format(name="f"))
     write("v2/c.py", HANDLER.format(name="h"))
@@ -548,7 +548,7 @@ def test_a_link_that_is_set_to_another_release(write: Write, sites: Callable[...
 
 
 def test_a_deleted_copy_is_not_taken_for_its_namesake(write: Write, sites: Callable[..., Site]) -> None:
-    """Two files with handlers of one name: one that goes is missed, though the other is still there."""
+    """If two files have handlers with one name, the loss of one file is noticed."""
     path = write("hooks.d/a.py", HANDLER.format(name="f"))
     write("hooks.d/b.py", HANDLER.format(name="f"))
     site = sites()
@@ -560,7 +560,7 @@ def test_a_deleted_copy_is_not_taken_for_its_namesake(write: Write, sites: Calla
 def test_a_file_that_has_lost_handlers_without_an_edit(
     write: Write, sites: Callable[..., Site], tmp_path: Path
 ) -> None:
-    """A file that defines what it finds elsewhere, on a disk that is gone, is no edit: another one loads it again."""
+    """If a file defines fewer handlers without an edit, because other data are missing, nothing is removed."""
     needed = write("needed", "")
     source = f"import os\nfrom slurmhooks import hook\nif os.path.exists({str(needed)!r}):\n"
     source += "    @hook.job_submit\n    def f(job): ...\n"
@@ -575,7 +575,7 @@ def test_a_file_that_has_lost_handlers_without_an_edit(
 
 
 def test_a_fifo_that_comes_at_the_wrong_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A FIFO in the place of a file that was looked at is not waited for: nobody may ever write to it."""
+    """A FIFO that replaces a file after its state was read does not block."""
     path = tmp_path / "a.py"
     path.write_text("")
     before = paths.state(str(path))
@@ -596,7 +596,7 @@ def test_a_fifo_that_comes_at_the_wrong_moment(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_script_that_is_gone_or_empty(write: Write, tmp_path: Path) -> None:
-    """What another language's file defines stays likewise."""
+    """The same applies to a script in another language that is missing or empty."""
 
     def scripts(config: object, path: Path) -> list[loader.Source]:
         def read(name: str) -> list[Handler]:
@@ -620,7 +620,7 @@ def test_a_script_that_is_gone_or_empty(write: Write, tmp_path: Path) -> None:
 
 
 def test_handlers_of_other_processes(write: Write, tmp_path: Path) -> None:
-    """What this process never calls may go: others decide for themselves."""
+    """Handlers of hooks that this process does not call can be removed in any way."""
     write("slurmhooks.toml", '[hooks]\npaths = ["*.py"]\n')
     path = write("a.py", HANDLER.format(name="f").replace("job_submit", "spank.exit").replace("job", ""))
     site = Site(tmp_path / "slurmhooks.toml", hooks=("job_submit",))
@@ -634,7 +634,7 @@ def test_handlers_of_other_processes(write: Write, tmp_path: Path) -> None:
 def test_a_package_whose_files_vanish(
     write: Write, sites: Callable[..., Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half removed by an upgrade, a package is a folder without handlers; its repair is seen."""
+    """A package whose files are missing does not remove handlers, and its repair is noticed."""
     name = f"vanishing_package_{next(_numbers)}"
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.syspath_prepend(tmp_path / "lib")
@@ -649,7 +649,7 @@ def test_a_package_whose_files_vanish(
 
 
 def test_required_handlers(write: Write, sites: Callable[..., Site], clock: Clock) -> None:
-    """Without one that the configuration requires nothing starts; later, not even an edit on purpose removes it."""
+    """A required handler must exist in the first load, and not even an edit of its file removes it later."""
     config = '[hooks]\npaths = ["hooks.d/*.py"]\nrequire = ["a:f"]\n'
     with pytest.raises(LoadError, match=r"a:f: .hooks. require of slurmhooks.toml names this handler"):
         sites(config)
@@ -663,7 +663,7 @@ def test_required_handlers(write: Write, sites: Callable[..., Site], clock: Cloc
 
 
 def test_notes_are_logged(write: Write, sites: Callable[..., Site], said: SimpleNamespace) -> None:
-    """A file without handlers is told when it is loaded."""
+    """The log has a note for a file without handlers."""
     write("hooks.d/a.py", "def forgotten(job): ...\n")
     sites()
     assert any("note: " in line and "a.py: no handler and no option in it" in line for _, line in said.lines)

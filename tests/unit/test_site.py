@@ -16,7 +16,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture(autouse=True)
 def place_slurm_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have slurm.conf in tmp_path."""
+    """Let SLURM_CONF point into tmp_path."""
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
 
 
@@ -26,13 +26,13 @@ def names(sources: Iterable[Source]) -> list[str | None]:
 
 
 def of_line(line: str) -> tuple[list[str | None], list[str]]:
-    """Return what a line of plugstack.conf loads, and what handlers get."""
+    """Return the sources of a line of plugstack.conf, and the arguments for handlers."""
     sources, rest, _ = site.of_plugstack(line.split())
     return names(sources), rest
 
 
 def test_files_come_before_modules(write: Write, tmp_path: Path) -> None:
-    """The configuration's files, then its modules, each in its order."""
+    """Sources are the files of the configuration, then its modules, each in order."""
     write("hooks.d/b.py", "")
     write("hooks.d/a.py", "")
     write("slurmhooks.toml", '[hooks]\nmodules = ["m", "a"]\npaths = ["hooks.d/*.py", "c.py"]\n')
@@ -55,18 +55,18 @@ def test_files_come_before_modules(write: Write, tmp_path: Path) -> None:
     ],
 )
 def test_sources_alone(write: Write, text: str) -> None:
-    """A process that needs nothing but the sources, and what is required, gets those of the model."""
+    """sources() returns the same as the model, also for files that it reads without the model."""
     write("hooks.d/a.py", "")
     path = write("slurmhooks.toml", text)
     config, sources = site.of_config(path)
     expected = [(source.path, source.module) for source in sources]
-    for found, require in (site.sources(), site.sources(str(path))):
-        assert [(source.path, source.module) for source in found] == expected
+    for sources, require in (site.sources(), site.sources(str(path))):
+        assert [(source.path, source.module) for source in sources] == expected
         assert tuple(require) == config.hooks.require
 
 
 def test_sources_without_a_configuration() -> None:
-    """No file is an empty one."""
+    """A missing configuration is empty."""
     assert site.sources() == ([], ())
 
 
@@ -82,7 +82,7 @@ def test_sources_without_a_configuration() -> None:
     ],
 )
 def test_wrong_sources(write: Write, text: str) -> None:
-    """What is wrong is told as the model does."""
+    """Errors are reported by the model."""
     path = write("slurmhooks.toml", text)
     with pytest.raises(ConfigError) as expected:
         site.of_config(path)
@@ -92,7 +92,7 @@ def test_wrong_sources(write: Write, text: str) -> None:
 
 
 def test_another_configuration(write: Write, tmp_path: Path) -> None:
-    """Paths in a configuration are relative to itself, wherever it lies."""
+    """Paths in a configuration are relative to its own folder."""
     path = write("else/where.toml", '[hooks]\npaths = ["*.py"]\n')
     write("else/x.py", "")
     write("y.py", "")
@@ -107,7 +107,7 @@ def test_a_line_without_arguments_loads_what_the_configuration_says(write: Write
 
 
 def test_a_line_with_a_glob_keeps_its_own_arguments(write: Write) -> None:
-    """Several lines with different globs and arguments each keep their own; the configuration is not even read."""
+    """A line with a glob has its own files and arguments, and does not read the configuration."""
     write("slurmhooks.toml", "not toml")
     write("lustre.d/b.py", "")
     write("lustre.d/a.py", "")
@@ -123,7 +123,7 @@ def test_a_line_may_name_a_configuration(write: Write) -> None:
 
 
 def test_a_wrong_configuration_is_a_load_error(write: Write) -> None:
-    """Whoever loads a line has one error to expect, with all findings."""
+    """An invalid configuration raises LoadError with all findings."""
     write("slurmhooks.toml", "[nope]\n[neither]\n")
     with pytest.raises(LoadError) as caught:
         site.of_plugstack([])
@@ -145,12 +145,12 @@ def test_a_wrong_configuration_is_a_load_error(write: Write) -> None:
     ],
 )
 def test_a_line_taken_apart(line: str, expected: tuple[str | None, str | None, list[str]]) -> None:
-    """slurmhooks takes its own words up to the first that is not one; all after the glob is for handlers."""
+    """The words for slurmhooks come first; all words after the glob are for handlers."""
     assert plugstack.split(line.split()) == expected
 
 
 def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change of the configuration, a file or a package may mean other handlers."""
+    """The configuration, its files and the modules of its packages are watched."""
     write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py", "/gone/x.py"]\nmodules = ["watched_package"]\n')
     hooks = write("hooks.d/a.py", "")
     inside = write("lib/watched_package/inside.py", "")
@@ -170,7 +170,7 @@ def test_what_is_watched(write: Write, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_configuration_that_others_may_write(write: Write) -> None:
-    """It says which code runs, so it is refused as hook files are."""
+    """A configuration that others can write is refused."""
     path = write("slurmhooks.toml", "", 0o666)
     for read in (site.sources, site.of_config):
         with pytest.raises(ConfigError, match="writable by everybody"):
@@ -180,7 +180,7 @@ def test_a_configuration_that_others_may_write(write: Write) -> None:
 
 
 def test_folders_where_files_may_come(write: Write, tmp_path: Path) -> None:
-    """Those of globs; where the folder is a glob as well, those that there are and those above them."""
+    """folders() returns the folders of globs; if the folder is a glob, those that match and the one above."""
     write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py", "/gone/x.py", "of/*/hook?.py"]\n')
     write("of/physics/hook1.py", "")
     path = tmp_path / "slurmhooks.toml"
@@ -190,14 +190,14 @@ def test_folders_where_files_may_come(write: Write, tmp_path: Path) -> None:
 
 
 def test_a_wrong_init_failure_mode(write: Write) -> None:
-    """A value that Slurm has not is refused, with those that it has."""
+    """An invalid value is refused with the valid ones."""
     with pytest.raises(LoadError, match="init_failure_mode=jobs: it can be init_failure_mode=node or"):
         site.of_plugstack(["init_failure_mode=jobs"])
 
 
 @pytest.mark.parametrize("text", ['[log]\nlevel = "error"\n', 'log.level = "error"\n'], ids=["plain", "not plain"])
 def test_the_level_of_the_log(write: Write, said: SimpleNamespace, text: str) -> None:
-    """What is below the configured level is not handed to Slurm."""
+    """Lines below the configured level are not passed on to Slurm."""
     write("slurmhooks.toml", text)
     try:
         site.sources()
@@ -209,7 +209,7 @@ def test_the_level_of_the_log(write: Write, said: SimpleNamespace, text: str) ->
 
 
 def test_a_wrong_level_of_the_log(write: Write) -> None:
-    """It is refused by name."""
+    """An invalid level is refused."""
     write("slurmhooks.toml", '[log]\nlevel = "user"\n')
     with pytest.raises(ConfigError) as caught:
         site.sources()
@@ -228,7 +228,7 @@ def test_a_wrong_level_of_the_log(write: Write) -> None:
 def test_the_configuration_lies_beside_slurm_conf(
     monkeypatch: pytest.MonkeyPatch, conf: str | None, built_for: str | None, expected: str
 ) -> None:
-    """SLURM_CONF says where that is, as it does for Slurm, else the build of the plugins."""
+    """It is in the folder of SLURM_CONF, otherwise in the one that the plugins were built for."""
     if conf is None:
         monkeypatch.delenv("SLURM_CONF", raising=False)
     else:

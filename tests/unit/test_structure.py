@@ -19,16 +19,16 @@ TIERS = (
     ("plugstack", "slurm_conf", "paths", "loader", "dispatch", "site", "watch", "reload"),
     ("worker",),
     ("slurmctld",),
-    ("spank", "job_submit", "priority", "prep", "jobcomp", "scrun", "lua", "manifest"),
+    ("spank", "job_submit", "priority", "prep", "jobcomp", "scrun", "cli_filter", "lua", "manifest", "embedded"),
     ("testing",),
     ("cli",),
 )
 """A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""
 
-POINTS = ("spank", "job_submit", "scrun", "priority", "prep", "jobcomp")
+POINTS = ("spank", "job_submit", "scrun", "cli_filter", "priority", "prep", "jobcomp")
 RECORDS = {f"slurmhooks.job_submit.{name}" for name in ("binding", "fields", "model", "rows", "source")}
 """What the views of slurmctld's structs are made of, which all of its plugin points have."""
-ENTRIES = {"slurmhooks.spank.entry", "slurmhooks.scrun.entry"}
+ENTRIES = {"slurmhooks.spank.entry", "slurmhooks.scrun.entry", "slurmhooks.cli_filter.entry"}
 """What C calls, in the processes that run Python inside them."""
 
 BROAD = {
@@ -54,15 +54,15 @@ def parsed(path: Path) -> ast.Module:
 
 def modules() -> dict[str, Path]:
     """Return all modules of slurmhooks by their dotted names."""
-    found = {}
+    paths = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
 
 
 def statements(tree: ast.AST) -> Iterator[ast.stmt]:
-    """Return all statements that run, those in functions included; not those for type checkers."""
+    """Return all statements, including those in functions, but not those for type checkers."""
     for child in ast.iter_child_nodes(tree):
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
             for other in child.orelse:
@@ -75,18 +75,18 @@ def statements(tree: ast.AST) -> Iterator[ast.stmt]:
 
 
 def imports(path: Path, known: dict[str, Path]) -> set[str]:
-    """Return the modules of slurmhooks that a file imports, lazily too."""
-    found = set()
+    """Return the modules of slurmhooks that a file imports, also inside functions."""
+    names = set()
     for statement in statements(parsed(path)):
         if isinstance(statement, ast.Import):
-            found |= {alias.name for alias in statement.names}
+            names |= {alias.name for alias in statement.names}
         elif isinstance(statement, ast.ImportFrom):
             assert statement.level == 0, f"{path}:{statement.lineno}: relative import"
             base = statement.module or ""
             for alias in statement.names:
                 inside = f"{base}.{alias.name}"
-                found.add(inside if inside in known else base)
-    return {name for name in found if name in known}
+                names.add(inside if inside in known else base)
+    return {name for name in names if name in known}
 
 
 def part(name: str) -> str:
@@ -103,7 +103,7 @@ def tier(name: str) -> int:
 
 
 def test_imports_run_one_way() -> None:
-    """Errors, values and outcome, then hook, registry, config and log, then loader and dispatch, then the points."""
+    """A module imports only from lower tiers and its own."""
     known = modules()
     wrong = [
         f"{name} imports {other}"
@@ -116,7 +116,7 @@ def test_imports_run_one_way() -> None:
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
-    """There is no circle of imports, lazy ones included."""
+    """There is no cycle of imports, not even inside functions."""
     known = modules()
     graph = {name: imports(path, known) - {name, "slurmhooks"} for name, path in known.items()}
     for name, path in known.items():
@@ -138,18 +138,31 @@ def test_plugin_points_do_not_know_each_other() -> None:
 
 
 def test_c_calls_entry_modules_only() -> None:
-    """What C may call stands in one file a plugin point, where its answers are made safe; slurmctld calls nothing."""
-    found = set()
+    """C calls only the entry module of each plugin."""
+    called = set()
     for path in (ROOT / "native").rglob("*.[ch]"):
         text = path.read_text()
-        found |= set(re.findall(r'slurmhooks_entry \w+ = \{"([\w.]+)"', text))
+        called |= set(re.findall(r'slurmhooks_entry \w+ = \{"([\w.]+)"', text))
         for name in re.findall(r'PyImport_\w+\("([\w.]+)"', text):
             assert not name.startswith("slurmhooks"), f"{path} imports {name}"
-    assert found == ENTRIES
+    assert called == ENTRIES
+
+
+def test_no_private_names_are_imported() -> None:
+    """What begins with an underscore is used in its own module only."""
+    wrong = [
+        f"{name} imports {statement.module}.{alias.name}"
+        for name, path in modules().items()
+        for statement in statements(parsed(path))
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("slurmhooks")
+        for alias in statement.names
+        if alias.name.startswith("_") and not alias.name.startswith("__")
+    ]
+    assert wrong == []
 
 
 def test_slurmctld_runs_no_python() -> None:
-    """The plugins of slurmctld do not know CPython's interface."""
+    """The plugins of slurmctld do not use the C API of CPython."""
     folders = ("slurmctld", "job_submit", "jobcomp", "site_factor", "prep", "wire")
     sources = [path for folder in folders for path in (ROOT / "native" / folder).glob("*.[ch]")]
     assert sources
@@ -158,7 +171,7 @@ def test_slurmctld_runs_no_python() -> None:
 
 
 def test_only_entry_modules_need_compiled_code() -> None:
-    """Importing slurmhooks needs neither Slurm nor what is compiled for it."""
+    """Only entry modules import compiled modules."""
     for name, path in modules().items():
         for statement in statements(parsed(path)):
             if isinstance(statement, ast.Import):
@@ -166,23 +179,46 @@ def test_only_entry_modules_need_compiled_code() -> None:
                 assert not compiled or name in ENTRIES, f"{name} imports {compiled}"
 
 
+def private(path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """Yield the private names of other modules that a file uses."""
+    aliases = set()
+    for statement in statements(parsed(path)):
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("slurmhooks"):
+            for alias in statement.names:
+                if f"{statement.module}.{alias.name}" in known:
+                    aliases.add(alias.asname or alias.name)
+                elif alias.name.startswith("_") and not alias.name.startswith("__"):
+                    yield f"{statement.module}.{alias.name}"
+    attributes = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.Attribute))
+    for node in attributes:
+        is_private = node.attr.startswith("_") and not node.attr.startswith("__")
+        if is_private and isinstance(node.value, ast.Name) and node.value.id in aliases:
+            yield f"{node.value.id}.{node.attr}"
+
+
+def test_private_names_stay_in_their_modules() -> None:
+    """No module uses a name of another one that starts with an underscore."""
+    known = modules()
+    assert [f"{name} uses {used}" for name, path in known.items() for used in private(path, known)] == []
+
+
 def broad(path: Path) -> list[int]:
-    """Return the lines of handlers that take any exception and do not raise it again."""
-    found = []
+    """Return the lines of ``except`` clauses that catch all exceptions and do not raise them again."""
+    lines = []
     for node in ast.walk(parsed(path)):
         if not isinstance(node, ast.ExceptHandler):
             continue
         names = {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)} if node.type else {"Exception"}
         last = node.body[-1]
         if names & {"Exception", "BaseException"} and not (isinstance(last, ast.Raise) and last.exc is None):
-            found.append(node.lineno)
-    return found
+            lines.append(node.lineno)
+    return lines
 
 
 def test_broad_excepts_are_few() -> None:
-    """No exception is swallowed but where a site's code is called, or an entry point must answer C."""
-    found = {str(path.relative_to(PACKAGE)): lines for path in modules().values() if (lines := broad(path))}
-    assert {name: len(lines) for name, lines in found.items()} == BROAD, found
+    """All exceptions are caught only where code of a site is called, or where an entry point returns to C."""
+    broad_lines = {str(path.relative_to(PACKAGE)): lines for path in modules().values() if (lines := broad(path))}
+    assert {name: len(lines) for name, lines in broad_lines.items()} == BROAD, broad_lines
 
 
 def sources() -> Iterator[Path]:
@@ -195,7 +231,7 @@ def sources() -> Iterator[Path]:
 
 
 def is_script(path: Path) -> bool:
-    """Tell whether a file is run by its first line."""
+    """Tell whether a file starts with ``#!``."""
     with path.open("rb") as file:
         return file.read(2) == b"#!"
 
@@ -212,6 +248,6 @@ def test_every_source_names_its_licence() -> None:
 
 
 def test_no_banners() -> None:
-    """A file needs no lines of dashes to be read."""
-    found = [str(path.relative_to(ROOT)) for path in sources() if path.suffix in WITH_SPDX]
-    assert [name for name in found if BANNER.search((ROOT / name).read_text())] == []
+    """No file has lines of dashes."""
+    names = [str(path.relative_to(ROOT)) for path in sources() if path.suffix in WITH_SPDX]
+    assert [name for name in names if BANNER.search((ROOT / name).read_text())] == []

@@ -10,8 +10,8 @@ NATIVE = Path(__file__).parents[2] / "native"
 TIERS = (
     ("log.h", "build_config.h"),
     ("wire", "embed", "manifest"),
-    ("stub", "slurmctld"),
-    ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun"),
+    ("stub", "python", "slurmctld"),
+    ("spank", "job_submit", "site_factor", "prep", "jobcomp", "scrun", "cli_filter"),
 )
 """Folders and files of native/. A file includes from lower tiers and its own folder: never from a higher tier, and
 never from another folder of its tier, so that no plugin point depends on another one."""

@@ -22,7 +22,7 @@ handler.call({})
 
 
 def lines(folder: Path, hooks: str) -> list[str]:
-    """Return what reaches Slurm's log when a hook file is loaded and its only handler is called."""
+    """Load a hook file, call its only handler, and return the lines in Slurm's log."""
     file = folder / "hooks.py"
     file.write_text(f"from slurmhooks import hook\n{hooks}")
     command = [sys.executable, "-c", START, str(file)]
@@ -42,7 +42,7 @@ def lines(folder: Path, hooks: str) -> list[str]:
     ],
 )
 def test_structlog(tmp_path: Path, method: str, expected: str) -> None:
-    """What handlers say through structlog, bound values included, is in Slurm's log at Slurm's level."""
+    """Events of structlog are in Slurm's log with their values and at Slurm's level."""
     hooks = f"""
 import structlog
 logger = structlog.get_logger()
@@ -63,7 +63,7 @@ def say():
     ],
 )
 def test_logging(tmp_path: Path, method: str, expected: str) -> None:
-    """What handlers say through the module logging is in Slurm's log, with the logger's name."""
+    """Records of logging are in Slurm's log with the name of the logger."""
     hooks = f"""
 import logging
 logger = logging.getLogger("site")
@@ -76,7 +76,7 @@ def say():
 
 @pytest.mark.parametrize("get", ["structlog.get_logger()", "logging.getLogger('site')"])
 def test_tracebacks_are_for_administrators(tmp_path: Path, get: str) -> None:
-    """A logged exception's traceback goes where no user reads it; its text is an error line."""
+    """The traceback of a logged exception is for administrators only; its text is an error line."""
     hooks = f"""
 import logging, structlog
 @hook.job_submit
@@ -94,7 +94,7 @@ def say():
 
 
 def test_a_site_configures_them_itself(tmp_path: Path) -> None:
-    """A configuration that a site made stays."""
+    """A configuration by the site is not changed."""
     hooks = """
 import logging, structlog
 structlog.configure(processors=[lambda logger, method, event: "mine " + event["event"]])
@@ -111,7 +111,7 @@ def say():
 
 
 def test_neither_is_imported_for_it(tmp_path: Path) -> None:
-    """A site that uses neither does not pay for them."""
+    """Neither module is imported if the site does not use it."""
     hooks = """
 import sys
 @hook.job_submit

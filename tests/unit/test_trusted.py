@@ -35,7 +35,7 @@ root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files aw
 
 @pytest.fixture(autouse=True)
 def privileged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have this process be one of Slurm's daemons."""
+    """Let this process trust only root and its own user, as Slurm's daemons do."""
     monkeypatch.setattr(trusted, "_owners", None)
     trusted.guard()
 
@@ -52,7 +52,7 @@ def load(path: Path | str) -> int:
 
 
 def finding(path: Path | str) -> str:
-    """Return why a hook file is refused."""
+    """Return the finding for a hook file."""
     with pytest.raises(LoadError) as caught:
         load(path)
     (text,) = caught.value.findings
@@ -60,22 +60,22 @@ def finding(path: Path | str) -> str:
 
 
 def make_group_writable(path: Path) -> None:
-    """Let a group write something."""
+    """Make a file or folder writable by a group."""
     path.chmod(path.stat().st_mode | 0o020)
 
 
 def make_world_writable(path: Path) -> None:
-    """Let everybody write something."""
+    """Make a file or folder writable by everybody."""
     path.chmod(path.stat().st_mode | 0o002)
 
 
 def give_away(path: Path) -> None:
-    """Let an ordinary user own something."""
+    """Let an ordinary user own a file or folder."""
     os.chown(path, NOBODY, -1)
 
 
 def allow_by_list(path: Path) -> None:
-    """Let one user write something by an access control list, while its group is root's."""
+    """Let a user write to a file or folder by an access control list."""
     tags = ((1, 6, -1), (2, 6, NOBODY), (4, 5, -1), (16, 7, -1), (32, 5, -1))  # user, named user, group, mask, other
     content = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, may, who & 0xFFFFFFFF) for tag, may, who in tags)
     try:
@@ -96,7 +96,7 @@ EXPOSURES = {
 @pytest.mark.parametrize("exposure", EXPOSURES)
 @pytest.mark.parametrize("component", ["site", "site/slurm", "site/slurm/hooks.d", "site/slurm/hooks.d/a.py"])
 def test_every_component_is_judged(path: Path, tmp_path: Path, component: str, exposure: str) -> None:
-    """A file, its folder or any folder above that others can write is refused; the command in the finding repairs it.
+    """A file is refused if others can write to it or a folder above; the command in the finding repairs it.
 
     Of any group, root's too: where a file has an access control list, its group's bit stands for all in the list.
     """
@@ -111,7 +111,7 @@ def test_every_component_is_judged(path: Path, tmp_path: Path, component: str, e
 
 
 def test_a_sticky_folder_is_no_safe_place(path: Path, tmp_path: Path) -> None:
-    """Anybody can make what is missing below /tmp; /tmp itself is not what is to be repaired."""
+    """A file directly below /tmp is refused; the remedy is not to change /tmp."""
     (tmp_path / "site").chmod(0o1777)
     assert finding(path).endswith(f": move {path} to a folder that only root can write")
 
@@ -137,7 +137,7 @@ def test_whose_files_run(
     others: tuple[int, ...],
     runs: bool,
 ) -> None:
-    """Root's, in slurmctld SlurmUser's as well, and for `slurmhooks check` those of the user it judges for."""
+    """Files of root are accepted, those of this process's user, and for `slurmhooks check` those of further users."""
     monkeypatch.setattr(os, "getuid", lambda: uid)
     monkeypatch.setattr("posix.getuid", lambda: uid)
     trusted.guard(*others)
@@ -162,7 +162,7 @@ def test_whose_files_run(
 def test_owners_in_a_user_namespace(
     path: Path, write: Write, monkeypatch: pytest.MonkeyPatch, map_of_users: str, owner: int, runs: bool
 ) -> None:
-    """Where podman runs scrun, root's files seem to be nobody's; a namespace that has a nobody has one who attacks."""
+    """A user namespace shows root's files as nobody's; files of a user nobody whom it maps are refused."""
     monkeypatch.setattr(trusted, "UID_MAP", str(write("uid_map", map_of_users)))
     os.chown(path, owner, -1)
     if runs:
@@ -172,7 +172,7 @@ def test_owners_in_a_user_namespace(
 
 
 def load_in_namespace(path: Path, *maps: str) -> int:
-    """Load a hook file as root of a user namespace with these maps of users; return 0, or 1 if it is refused."""
+    """Load a hook file as root of a user namespace with a map of user ids; return 0, or 1 if it is refused."""
     ready, go = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
@@ -203,7 +203,7 @@ def load_in_namespace(path: Path, *maps: str) -> int:
 
 @root
 def test_owners_in_a_real_user_namespace(reachable: Path) -> None:
-    """As podman makes one for a user with 65536 more ids: it hides root, and has a nobody itself."""
+    """The same in a real namespace like those of podman, which hides root and maps a user nobody."""
     maps = ("0 2001 1", "1 100000 65536")
     (reachable / "site" / "hooks.d").mkdir(parents=True)
     path = reachable / "site" / "hooks.d" / "a.py"
@@ -223,7 +223,7 @@ def test_owners_in_a_real_user_namespace(reachable: Path) -> None:
 
 @root
 def test_a_link_counts_with_its_folder(path: Path, tmp_path: Path) -> None:
-    """Whoever can write the folder of a link can make it lead to any file of root's; so can whoever made the link."""
+    """A link is refused if others own it or can write to its folder, even if it leads to a file of root."""
     for name, target in (("relative", "site/slurm/hooks.d"), ("absolute", str(path.parent)), ("back", "site/../site")):
         (tmp_path / "links" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "links" / name).symlink_to(target if target.startswith("/") else f"../{target}")
@@ -239,7 +239,7 @@ def test_a_link_counts_with_its_folder(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_glob_over_a_link_in_an_exposed_folder(path: Path, tmp_path: Path) -> None:
-    """The name of a hook file leads over no links where they can be trusted, and is refused where they cannot."""
+    """A glob over a link in an exposed folder is refused; over a trusted link, it has names without links."""
     (tmp_path / "link.py").symlink_to(path)
     assert [source.path for source in loader.expand(["*.py"], str(tmp_path))] == [str(path)]
     make_world_writable(tmp_path)
@@ -250,7 +250,7 @@ def test_a_glob_over_a_link_in_an_exposed_folder(path: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["d/a.py", "linked/a.py", "d/../d/a.py", "d//./a.py", "linked/../d/a.py", "up/d/a.py"])
 def test_names_without_links_and_detours(write: Write, tmp_path: Path, name: str) -> None:
-    """The walk comes to the names that the operating system does, and reads the same file."""
+    """The resolved path is that of the operating system, and so is the file that is read."""
     write("d/a.py", "content")
     (tmp_path / "linked").symlink_to("d/.")
     (tmp_path / "up").symlink_to(f"../../{tmp_path.parent.name}/{tmp_path.name}")
@@ -260,7 +260,7 @@ def test_names_without_links_and_detours(write: Write, tmp_path: Path, name: str
 
 
 def test_relative_names_start_from_the_current_folder(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the current folder is called in /proc is no way around."""
+    """A relative path is resolved from the current folder, and checked as a whole."""
     monkeypatch.chdir(path.parent)
     assert trusted.real("../hooks.d/a.py") == trusted.real("/proc/self/cwd/a.py") == str(path)
     make_world_writable(path.parents[1])
@@ -270,7 +270,7 @@ def test_relative_names_start_from_the_current_folder(path: Path, monkeypatch: p
 
 
 def test_links_without_end(tmp_path: Path) -> None:
-    """As many links as the kernel follows are followed, and no more."""
+    """The same number of links as in the kernel is followed."""
     for number in range(41):
         (tmp_path / f"{number}").symlink_to(f"{number + 1}")
     (tmp_path / "41").write_text("end")
@@ -279,7 +279,7 @@ def test_links_without_end(tmp_path: Path) -> None:
 
 
 def test_folders_are_asked_for_as_folders(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise an automounter would not mount what is below, and the files there would seem not to exist."""
+    """Folders are opened in a way that makes an automounter mount them."""
     real = os.open
     asked: dict[str, int] = {}
 
@@ -296,7 +296,7 @@ def test_folders_are_asked_for_as_folders(path: Path, monkeypatch: pytest.Monkey
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    """Nobody waits for a FIFO, and a file as large as one likes is read whole."""
+    """Folders, FIFOs and devices are refused without waiting; a large file is read completely."""
     os.mkfifo(tmp_path / "fifo.py")
     assert finding(tmp_path / "fifo.py") == f"{tmp_path / 'fifo.py'}: not a file"
     assert finding("/dev/null").startswith("/dev/null: it is writable by everybody")
@@ -309,7 +309,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 @root
 def test_the_descriptor_that_is_read_is_judged(path: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where another file comes into the place of one that was judged, the other one is judged as well."""
+    """If a file is replaced between check and open, the new one is checked, too."""
     evil = write("evil.py", EVIL)
     os.chown(evil, NOBODY, -1)
     real = os.open
@@ -326,7 +326,7 @@ def test_the_descriptor_that_is_read_is_judged(path: Path, write: Write, monkeyp
 
 @root
 def test_a_file_that_is_swapped_before_it_runs(path: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file that runs is judged, not only the one that was there when all files were looked at."""
+    """The content that runs is checked, even if the file is replaced after all files were checked."""
     evil = write("evil.py", EVIL)
     os.chown(evil, NOBODY, -1)
     real = loader.unfit
@@ -341,7 +341,7 @@ def test_a_file_that_is_swapped_before_it_runs(path: Path, write: Write, monkeyp
 
 
 def test_the_root_folder_is_judged(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a container or a chroot it may be anybody's."""
+    """The root folder is checked, too: in a container, any user may own it."""
     real = os.fstat
     top = os.stat("/")
 
@@ -357,7 +357,7 @@ def test_the_root_folder_is_judged(path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @root
 def test_a_hard_link_to_a_file_of_root(path: Path, tmp_path: Path) -> None:
-    """A user who may link a file of root's, an old one perhaps, has it run by nobody: the folder counts."""
+    """A hard link to a file of root, in a folder of another user, is refused."""
     folder = tmp_path / "of the user"
     folder.mkdir()
     give_away(folder)
@@ -368,7 +368,7 @@ def test_a_hard_link_to_a_file_of_root(path: Path, tmp_path: Path) -> None:
 
 @root
 def test_names_that_others_have_chosen(tmp_path: Path) -> None:
-    """They forge no line of the log, and do nothing to root who copies the command to a shell."""
+    """File names are escaped in messages, and quoted in the command."""
     for name in ("$(touch pwned)", "a; touch pwned #", "'`touch pwned`", "line\nslurmhooks: forged"):
         folder = tmp_path / name
         folder.mkdir()
@@ -392,7 +392,7 @@ def test_names_that_others_have_chosen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [0b00, 0b01, 0b11], ids=["by time", "unchecked hash", "checked hash"])
 def test_byte_code_beside_a_hook_file_does_not_run(path: Path, kind: int) -> None:
-    """Whoever it belongs to, and even if it is of this very source: what runs is compiled from what was read."""
+    """Byte code beside a hook file is never used: the code is compiled from the content that was read."""
     os.utime(path, (1000, 1000))
     status = path.stat()
     cached = Path(importlib.util.cache_from_source(str(path)))
@@ -406,7 +406,7 @@ def test_byte_code_beside_a_hook_file_does_not_run(path: Path, kind: int) -> Non
 
 @contextmanager
 def attacker(attack: Callable[[], object]) -> Iterator[None]:
-    """Run an attack again and again in another process, as an ordinary user."""
+    """Repeat an attack in another process, as an ordinary user."""
 
     def run() -> None:
         os.setgroups([])
@@ -426,7 +426,7 @@ def attacker(attack: Callable[[], object]) -> Iterator[None]:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Exchange two names in one step."""
+    """Exchange two names atomically."""
     result = ctypes.CDLL(None, use_errno=True).renameat2(
         AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE
     )
@@ -436,7 +436,7 @@ def exchange(one: Path, other: Path) -> None:
 
 @pytest.fixture
 def reachable(tmp_path: Path) -> Iterator[Path]:
-    """A folder that ordinary users can look into, unlike pytest's, with only folders of root's above."""
+    """A folder that ordinary users can enter, below folders of root."""
     folder = Path("/var/lib", f"slurmhooks-test-{os.getpid()}")
     folder.mkdir(mode=0o755)
     try:
@@ -448,7 +448,7 @@ def reachable(tmp_path: Path) -> Iterator[Path]:
 @root
 @pytest.mark.parametrize("attack", ["exchange", "link"])
 def test_folders_that_are_swapped(reachable: Path, attack: str) -> None:
-    """An ordinary user who can write a folder above, and swaps what is below it, never has his code run."""
+    """A user who can write to a folder above, and exchanges folders all the time, never gets his code run."""
     theirs = reachable / "theirs"
     good, evil = theirs / "hooks.d", theirs / "evil.d"
     for folder, source in ((good, HANDLER), (evil, EVIL)):
@@ -469,7 +469,7 @@ def test_folders_that_are_swapped(reachable: Path, attack: str) -> None:
 
 @root
 def test_a_file_that_is_swapped_in_a_sticky_folder(reachable: Path) -> None:
-    """Nor does one who may only add and remove files of his own."""
+    """The same in a sticky folder, where a user can only add and remove files of his own."""
     (reachable / "a.py").write_text(EVIL)
     reachable.chmod(0o1777)
 
@@ -491,7 +491,7 @@ def test_a_file_that_is_swapped_in_a_sticky_folder(reachable: Path) -> None:
 def test_a_configuration_in_an_exposed_folder(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exposure: str
 ) -> None:
-    """Whoever can write a folder above slurmhooks.toml says what runs, or that nothing does."""
+    """A configuration below a folder that others can write to is refused."""
     path = write("site/slurm/slurmhooks.toml", "")
     monkeypatch.setenv("SLURM_CONF", str(path.with_name("slurm.conf")))
     assert site.of_config()[1] == []
@@ -505,7 +505,7 @@ def test_a_configuration_in_an_exposed_folder(
 
 
 def test_hook_files_that_others_could_take_away(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A glob that fits nothing means that there is no policy: nobody else may bring that about."""
+    """A glob is refused if others could remove the files that it matches."""
     monkeypatch.setenv("SLURM_CONF", str(write("slurm.conf", "")))
     write("slurmhooks.toml", '[hooks]\npaths = ["site/hooks.d/*.py"]\n')
     (tmp_path / "site").mkdir()
@@ -517,7 +517,7 @@ def test_hook_files_that_others_could_take_away(write: Write, tmp_path: Path, mo
 
 
 def test_a_manifest_in_an_exposed_folder(write: Write, tmp_path: Path) -> None:
-    """It names hook files too, and Python reads it after C has."""
+    """A manifest below a folder that others can write to is refused by Python, too."""
     path = write("site/slurmhooks.manifest", "slurmhooks-manifest 2 0x1\nline a\nsource /etc/b.py\nend\n")
     assert manifest.read(["a"], str(path)) == [["source", "/etc/b.py"], ["end"], [""]]
     make_world_writable(tmp_path / "site")
@@ -526,7 +526,7 @@ def test_a_manifest_in_an_exposed_folder(write: Write, tmp_path: Path) -> None:
 
 
 def test_a_relative_slurm_conf(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It starts from the current folder, as Slurm has it, and stays there when a daemon changes that."""
+    """A relative SLURM_CONF is relative to the current folder."""
     write("site/slurmhooks.toml", "")
     for folder, conf in ((tmp_path, "site/slurm.conf"), (tmp_path / "site", "slurm.conf")):
         monkeypatch.chdir(folder)
@@ -540,7 +540,7 @@ def test_a_relative_slurm_conf(write: Write, tmp_path: Path, monkeypatch: pytest
 def test_an_installed_module_that_others_can_write(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    """What slurmhooks.toml names as a module is judged before it is imported, and so is its byte code."""
+    """A module of the configuration and its byte code are checked before the import."""
     name = f"trusted_site_{what.replace(' ', '_')}"
     source = write(f"lib/{name}/inner/__init__.py", EVIL)
     write(f"lib/{name}/__init__.py", "")
@@ -561,7 +561,7 @@ def test_an_installed_module_that_others_can_write(
 
 
 def test_a_process_of_a_user(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It runs what is its user's own, wherever that is, but not what everybody could have put there."""
+    """A process of a user runs files of any owner, but none that everybody can write to."""
     monkeypatch.setattr(trusted, "_owners", None)
     (tmp_path / "site").chmod(0o1777)
     make_group_writable(path)

@@ -34,7 +34,7 @@ def test_constants_are_those_of_slurm_h() -> None:
 
 @given(st.one_of(st.integers(), st.floats(allow_nan=False)))
 def test_unlimited_is_above_every_number(number: float) -> None:
-    """UNLIMITED compares above every number, on both sides of each operator, also above infinity."""
+    """UNLIMITED is greater than every number, including infinity, on both sides of each operator."""
     for sign, expected in (("<", False), ("<=", False), (">", True), (">=", True)):
         assert ORDER[sign](UNLIMITED, number) is expected
         assert ORDER[MIRROR[sign]](number, UNLIMITED) is expected
@@ -43,7 +43,7 @@ def test_unlimited_is_above_every_number(number: float) -> None:
 
 
 def test_unlimited_equals_itself_alone() -> None:
-    """UNLIMITED is neither above nor below itself, and equal to nothing else."""
+    """UNLIMITED is equal to itself, and to nothing else."""
     for sign, expected in (("<", False), ("<=", True), (">", False), (">=", True)):
         assert ORDER[sign](UNLIMITED, UNLIMITED) is expected
     assert operator.eq(UNLIMITED, UNLIMITED)
@@ -51,7 +51,7 @@ def test_unlimited_equals_itself_alone() -> None:
 
 
 def test_unlimited_in_max_min_and_sorted() -> None:
-    """UNLIMITED takes part in max, min and sorting as the largest."""
+    """In max, min and sorting, UNLIMITED is the greatest."""
     values: list[Any] = [3, UNLIMITED, 1]
     assert max(values) is UNLIMITED
     assert min(values) == 1
@@ -61,7 +61,7 @@ def test_unlimited_in_max_min_and_sorted() -> None:
 @pytest.mark.parametrize("sign", ORDER)
 @pytest.mark.parametrize("other", [None, "60", [], object()])
 def test_unlimited_compares_with_numbers_only(sign: str, other: object) -> None:
-    """Ordering UNLIMITED and what is no number, unset values included, is a TypeError as it is for an int."""
+    """Comparing UNLIMITED with other types, including None, raises TypeError, as it does for an int."""
     with pytest.raises(TypeError):
         ORDER[sign](UNLIMITED, other)
     with pytest.raises(TypeError):
@@ -69,7 +69,7 @@ def test_unlimited_compares_with_numbers_only(sign: str, other: object) -> None:
 
 
 def test_unlimited_is_one_object() -> None:
-    """Copies and pickles of UNLIMITED are UNLIMITED, so that ``is`` works everywhere, and it can be a key."""
+    """Copies and pickles of UNLIMITED are the same object; it can be a dict key."""
     assert copy.copy(UNLIMITED) is UNLIMITED
     assert copy.deepcopy(UNLIMITED) is UNLIMITED
     assert pickle.loads(pickle.dumps(UNLIMITED)) is UNLIMITED
@@ -79,7 +79,7 @@ def test_unlimited_is_one_object() -> None:
 
 @pytest.mark.parametrize("bits", WIDTHS)
 def test_unset_and_unlimited_of_each_width(bits: int) -> None:
-    """None and UNLIMITED are NO_VAL and INFINITE of the width, both ways; 0 is 0."""
+    """None is NO_VAL and UNLIMITED is INFINITE of the width, in both directions; 0 is 0."""
     assert number_to_c("x", None, bits) == NO_VAL[bits]
     assert number_to_c("x", UNLIMITED, bits) == INFINITE[bits]
     assert number_to_c("x", 0, bits) == 0
@@ -90,7 +90,7 @@ def test_unset_and_unlimited_of_each_width(bits: int) -> None:
 
 @given(st.data(), widths)
 def test_numbers_round_trip(data: st.DataObject, bits: int) -> None:
-    """Every C value reads as one Python value, which writes the same C value."""
+    """Every C value converts to a Python value, which converts to the same C value."""
     raw = data.draw(st.integers(0, (1 << bits) - 1))
     value = number_from_c(raw, bits)
     assert number_to_c("x", value, bits) == raw
@@ -108,7 +108,7 @@ def test_numbers_are_never_truncated(value: int, bits: int) -> None:
 
 @pytest.mark.parametrize("bits", WIDTHS)
 def test_the_two_largest_numbers_are_not_numbers(bits: int) -> None:
-    """NO_VAL and INFINITE themselves are refused: a site would silently unset what it meant to set."""
+    """The numbers of NO_VAL and INFINITE are refused: they would unset the field."""
     for value in (NO_VAL[bits], INFINITE[bits]):
         with pytest.raises(ValueError, match="UNLIMITED"):
             number_to_c("x", value, bits)
@@ -116,7 +116,7 @@ def test_the_two_largest_numbers_are_not_numbers(bits: int) -> None:
 
 @pytest.mark.parametrize("value", ["60", 60.0, b"60", [], object()])
 def test_only_numbers_are_numbers(value: object) -> None:
-    """A value of another type is refused with field and value; a float too, though it may be whole."""
+    """A value of another type, including float, is refused with field and value."""
     with pytest.raises(TypeError, match=r"^time_limit takes an int, None or UNLIMITED, not "):
         number_to_c("time_limit", value, 32)
     with pytest.raises(TypeError, match=r"^nice takes an int, not "):
@@ -124,7 +124,7 @@ def test_only_numbers_are_numbers(value: object) -> None:
 
 
 def test_a_bool_becomes_a_plain_int() -> None:
-    """True is 1, as everywhere in Python, and C gets an int."""
+    """True converts to 1."""
     assert type(number_to_c("x", True, 16)) is int
     assert number_to_c("x", True, 16) == 1
     assert type(signed_to_c("x", False, 16)) is int
@@ -143,7 +143,7 @@ def test_signed_numbers_are_never_truncated(value: int, bits: int) -> None:
 
 @given(st.binary().filter(lambda raw: b"\0" not in raw))
 def test_text_round_trips(raw: bytes) -> None:
-    """Every C string reads as text that writes the same bytes, also those that are not UTF-8."""
+    """Every C string converts to a text that converts to the same bytes, even if it is not UTF-8."""
     assert text_to_c("comment", text_from_c(raw)) == raw
 
 
@@ -156,7 +156,7 @@ def test_text_is_utf8() -> None:
 
 @given(st.text())
 def test_text_is_stored_whole_or_refused(text: str) -> None:
-    """No text is cut short: it is stored as it is, or refused with its field."""
+    """A text is stored completely, or refused with its field."""
     if "\0" in text:
         with pytest.raises(ValueError, match=r"^comment must not hold a NUL byte"):
             text_to_c("comment", text)
@@ -165,7 +165,7 @@ def test_text_is_stored_whole_or_refused(text: str) -> None:
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:
-    """A lone surrogate that stands for no byte is a ValueError that names the field."""
+    """A surrogate that does not represent a byte raises a ValueError with the field."""
     with pytest.raises(ValueError, match=r"^comment must be text that utf-8 can hold"):
         text_to_c("comment", "\ud800")
 

@@ -50,24 +50,24 @@ def over(base: dict[str, str]) -> FunctionMapping:
 
 
 def test_nearest_names() -> None:
-    """A name that does not exist comes with those most like it; with none if nothing is like it."""
+    """An unknown name is reported with similar names, if there are any."""
     assert nearest("accounn", ["qos", "comment", "account"]) == "; nearest: account"
     assert nearest("xyz", ["account"]) == ""
 
 
 def test_stale_says_what_to_do() -> None:
-    """The error names the kind of view and the way out."""
+    """The error has the type of the view and the remedy."""
     assert "this dict was used after the call" in str(stale({}))
 
 
 def test_it_is_a_mutable_mapping() -> None:
-    """Whatever takes a mapping takes it."""
+    """It is a MutableMapping."""
     assert isinstance(over({}), MutableMapping)
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_names_that_cannot_be_are_refused_on_writing(name: str) -> None:
-    """No write of a name that an environment cannot hold, and nothing is staged."""
+    """Writing an invalid name raises, and stages nothing."""
     mapping = over({})
     with pytest.raises(ValueError, match="the name of an environment variable must"):
         mapping[name] = "x"
@@ -76,7 +76,7 @@ def test_names_that_cannot_be_are_refused_on_writing(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*BAD_NAMES[:3], 5, None])
 def test_names_that_cannot_be_are_not_set(name: Any) -> None:
-    """Reading such a name is as reading any other that is not set; the base is not even asked."""
+    """An invalid name is not set; the base is not read for it."""
 
     def never(name: str) -> str | None:
         raise AssertionError
@@ -96,7 +96,7 @@ def test_names_that_cannot_be_are_not_set(name: Any) -> None:
     [(5, TypeError), (None, TypeError), (b"x", TypeError), ("a\0b", ValueError), ("\ud800", ValueError)],
 )
 def test_values_that_cannot_be_are_refused(value: Any, error: type[Exception]) -> None:
-    """A value of another type, or one that C would cut short, is refused with its name, and nothing is staged."""
+    """Writing a value of another type, or with a NUL byte, raises with the name, and stages nothing."""
     mapping = over({"A": "1"})
     with pytest.raises(error, match="environment variable A "):
         mapping["A"] = value
@@ -106,7 +106,7 @@ def test_values_that_cannot_be_are_refused(value: Any, error: type[Exception]) -
 
 
 def test_replace_is_all_or_nothing() -> None:
-    """A mapping with one wrong value replaces nothing."""
+    """replace() with an invalid value changes nothing."""
     mapping = over({"A": "1", "B": "2"})
     wrong: dict[str, Any] = {"C": "3", "D": 4}
     with pytest.raises(TypeError):
@@ -117,7 +117,7 @@ def test_replace_is_all_or_nothing() -> None:
 
 
 def test_nothing_reaches_the_base_before_commit() -> None:
-    """Writes and deletions wait for the commit; a second commit applies nothing again."""
+    """Writes and deletions are applied by commit(), and only once."""
     base = {"A": "1", "B": "2"}
     mapping = over(base)
     mapping["C"] = "3"
@@ -132,7 +132,7 @@ def test_nothing_reaches_the_base_before_commit() -> None:
 
 
 def test_the_base_is_asked_only_on_use() -> None:
-    """Making and committing a mapping that nobody uses costs nothing; reading one name does not list all."""
+    """An unused mapping does not read the base; reading a name does not list all names."""
     asked: list[str] = []
 
     def load(name: str) -> str | None:
@@ -150,7 +150,7 @@ def test_the_base_is_asked_only_on_use() -> None:
 
 
 def test_a_loop_may_delete_what_it_meets() -> None:
-    """Iterating gives the names of that moment."""
+    """Names can be deleted while iterating."""
     mapping = over({"A": "1", "B": "2"})
     for name in mapping:
         del mapping[name]
@@ -158,7 +158,7 @@ def test_a_loop_may_delete_what_it_meets() -> None:
 
 
 def test_rollback_forgets_only_what_came_later() -> None:
-    """Writes before a savepoint stay, deletions too."""
+    """rollback() keeps writes and deletions from before the savepoint."""
     mapping = over({"A": "1"})
     del mapping["A"]
     savepoint = mapping.savepoint()
@@ -192,7 +192,7 @@ USES: dict[str, Callable[[FunctionMapping], object]] = {
 
 @pytest.mark.parametrize("use", USES)
 def test_every_use_after_the_call_is_an_error(use: str) -> None:
-    """A mapping that outlives its call raises StaleHandleError for whatever is done with it."""
+    """After close(), every use raises StaleHandleError."""
     mapping = over({"A": "1"})
     mapping.close()
     with pytest.raises(StaleHandleError):
@@ -200,7 +200,7 @@ def test_every_use_after_the_call_is_an_error(use: str) -> None:
 
 
 def test_repr_never_raises() -> None:
-    """A mapping can be shown in a log line: also when the call is over, also if Slurm does not list it."""
+    """repr() works after the call, and if the base cannot be listed."""
     mapping = over({"A": "1"})
     assert repr(mapping) == "{'A': '1'}"
     mapping.close()
@@ -215,10 +215,10 @@ def test_repr_never_raises() -> None:
 
 
 class Environment(RuleBasedStateMachine):
-    """A staged mapping behaves as a dict, whatever is done with it and whenever it is applied."""
+    """A staged mapping behaves like a dict."""
 
     def __init__(self) -> None:
-        """Start with both the same."""
+        """Start with equal content."""
         super().__init__()
         self.base = {"PATH": "/bin", "HOME": "/root"}
         self.model = dict(self.base)
@@ -242,7 +242,7 @@ class Environment(RuleBasedStateMachine):
 
     @rule(content=st.dictionaries(names, values, max_size=3))
     def replace(self, content: dict[str, str]) -> None:
-        """Make it the content."""
+        """Replace the content."""
         self.mapping.replace(content)
         self.model = dict(content)
 
@@ -273,7 +273,7 @@ class Environment(RuleBasedStateMachine):
 
     @invariant()
     def same(self) -> None:
-        """Both have the same content, however one looks."""
+        """Both have the same content."""
         assert self.mapping == self.model
         assert set(self.mapping) == set(self.model)
         assert len(self.mapping) == len(self.model)
@@ -286,7 +286,7 @@ TestEnvironment.settings = settings(max_examples=40, stateful_step_count=25)
 
 @given(names, values)
 def test_what_can_be_written_reads_back(name: str, value: str) -> None:
-    """Every text that an environment can hold goes in and comes out as it was."""
+    """Every valid text is read as it was written."""
     mapping = over({})
     mapping[name] = value
     assert mapping[name] == value

@@ -5,7 +5,7 @@ from slurmhooks.watch import Watch
 
 
 def test_a_watch_sees_what_comes_and_goes(tmp_path: Path) -> None:
-    """A watch knows of files that are not there yet, of those that are gone, and of changed rights."""
+    """New and removed files, and changed permissions, are changes."""
 
     def watch() -> Watch:
         made = Watch()
@@ -28,7 +28,7 @@ def test_a_watch_sees_what_comes_and_goes(tmp_path: Path) -> None:
 
 
 def test_a_second_change_within_a_tick_of_the_clock(tmp_path: Path) -> None:
-    """Two contents of one size, written within a few milliseconds, differ for a watch that saw the first."""
+    """A second write within milliseconds, with the same size, is noticed."""
     path = tmp_path / "file"
     for _ in range(20):
         path.write_text("a")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `check` looks for: each module finds one kind of mistake of a site."""
+"""The checks of `slurmhooks check`; each module finds one kind of mistake."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tell whether those who must read a file can; root, who runs `check`, can read all."""
+"""Find files that the users who need them cannot read; root, who runs `check`, can read everything."""
 
 import os
 import pwd
@@ -19,12 +19,12 @@ _USERS_CONTEXTS = {"local", "allocator"}
 
 
 class Reader(NamedTuple):
-    """Who must read a file.
+    """A user, or all ordinary users, who must read a file.
 
     Attributes:
         name: for messages.
-        uid: None: any user who owns nothing of it.
-        gids: all groups of the user.
+        uid: the user id; None: any user, who owns none of the files.
+        gids: the groups of the user.
     """
 
     name: str
@@ -36,21 +36,24 @@ USERS = Reader("ordinary users")
 
 
 def slurm_user() -> Reader:
-    """Return SlurmUser of slurm.conf, as whom slurmctld runs."""
+    """Return SlurmUser of slurm.conf, the user of slurmctld."""
     uid = slurm_conf.slurm_user()
     try:
-        known = pwd.getpwuid(uid)
+        entry = pwd.getpwuid(uid)
     except KeyError:
         return Reader(f"SlurmUser (user id {uid})", uid)
-    return Reader(f"SlurmUser {known.pw_name}", uid, frozenset(os.getgrouplist(known.pw_name, known.pw_gid)))
+    return Reader(f"SlurmUser {entry.pw_name}", uid, frozenset(os.getgrouplist(entry.pw_name, entry.pw_gid)))
 
 
 def problems(loaded: loading.Loaded, sysconfdir: Path) -> tuple[list[str], list[str]]:
-    """Return what somebody cannot read and must, and what somebody cannot read and may have to.
+    """Find files that a user must read and cannot.
 
     Args:
-        loaded: the handlers of the site.
+        loaded: the hooks of the site.
         sysconfdir: where slurm.conf is.
+
+    Returns:
+        findings, and notes on files that a user may have to read.
     """
     findings: list[str] = []
     notes: list[str] = []
@@ -59,40 +62,42 @@ def problems(loaded: loading.Loaded, sysconfdir: Path) -> tuple[list[str], list[
         findings += _obstacles(loaded.config_files, slurm_user(), "slurmctld does not load the hooks")
     if any(handler.spec.name.startswith("scrun.") for handler in handlers):
         findings += _obstacles(loaded.config_files, USERS, "scrun fails for them")
+    if any(handler.spec.name.startswith("cli_filter.") for handler in handlers):
+        findings += _obstacles(loaded.config_files, USERS, "srun, sbatch and salloc fail for them")
     for line, files in zip(loaded.lines, loaded.line_files, strict=True):
-        found = _obstacles(files, USERS, "srun, sbatch and salloc fail for them")
-        (findings if _concerns_users(line) else notes).extend(found)
-    if loaded.lines:
+        lines = _obstacles(files, USERS, "srun, sbatch and salloc fail for them")
+        (findings if _concerns_users(line) else notes).extend(lines)
+    if loaded.lines or any(handler.spec.name.startswith("cli_filter.") for handler in handlers):
         manifest = [(str(sysconfdir / FILE_NAME), READ)]
         findings += _obstacles(manifest, USERS, "Python starts in all of their processes")
     return list(dict.fromkeys(findings)), [text for text in dict.fromkeys(notes) if text not in findings]
 
 
 def _concerns_users(line: Line) -> bool:
-    """Tell whether Python starts in srun, sbatch or salloc for a line, even with a manifest."""
+    """Tell whether a line makes Python start in srun, sbatch or salloc, even with a manifest."""
     registry = line.registry
     return bool(registry.options) or any(_USERS_CONTEXTS & set(handler.contexts) for handler in registry.all_handlers())
 
 
 def _obstacles(files: Iterable[tuple[str, str]], reader: Reader, consequence: str) -> Iterator[str]:
     for path, access in files:
-        found = obstacle(path, reader, access)
-        if found is not None:
-            where, reason, remedy = found
+        problem = obstacle(path, reader, access)
+        if problem is not None:
+            where, verb, remedy = problem
             place = "it" if where == path else where
-            yield f"{path}: {reader.name} cannot {reason} {place}, so {consequence}: {remedy}"
+            yield f"{path}: {reader.name} cannot {verb} {place}, so {consequence}: {remedy}"
 
 
 def obstacle(path: str, reader: Reader, access: str = READ) -> tuple[str, str, str] | None:
-    """Return what keeps somebody from a file, by the bits of all modes on its path; None if nothing does.
+    """Return which mode on the path to a file denies a user access; None if none does.
 
     Args:
-        path: an absolute name; what does not exist is nobody's problem here.
-        reader: who.
-        access: to the file or folder itself.
+        path: absolute path; a file that does not exist is no obstacle.
+        reader: the user.
+        access: the access to the file or folder itself.
 
     Returns:
-        which component, what cannot be done to it, and the command that allows it.
+        the path of the component, what the user cannot do with it (a verb), and the command that allows it.
     """
     if not os.path.exists(path):
         return None
@@ -105,7 +110,7 @@ def obstacle(path: str, reader: Reader, access: str = READ) -> tuple[str, str, s
         except OSError:
             return None
         who, mode = _class_of(status, reader)
-        # An access control list may allow what the bits do not.
+        # An access control list may allow what the mode denies.
         if not has_acl and reader.uid != 0 and ~mode & _BITS[wanted]:
             where = path if name == real else name
             return where, _VERBS[wanted], f"chmod {who}+{wanted} {name}"
@@ -113,7 +118,7 @@ def obstacle(path: str, reader: Reader, access: str = READ) -> tuple[str, str, s
 
 
 def _class_of(status: os.stat_result, reader: Reader) -> tuple[str, int]:
-    """Return which bits of a mode count for somebody, and those bits as if they were for others."""
+    """Return which class of a mode applies to a user, for chmod, and the mode shifted so that it is that of others."""
     if status.st_uid == reader.uid:
         return "u", status.st_mode >> 6
     if status.st_gid in reader.gids:

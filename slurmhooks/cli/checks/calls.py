@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tell whether Slurm, as it is configured, calls the plugin points that have handlers."""
+"""Find handlers that Slurm never calls, because of its configuration."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -8,17 +8,17 @@ from slurmhooks.cli import build_record, configuration, loading, scrun_lua
 from slurmhooks.cli.checks import plugins
 from slurmhooks.registry import Handler
 
-POINTS = {"job_submit": "job_submit_python.so", "spank": "spank_python.so", "scrun": "scrun_python.so"}
-"""The plugin that each point needs."""
+POINTS = {point: f"{point}_python.so" for point in ("job_submit", "spank", "cli_filter", "scrun")}
+"""The plugin of each plugin point."""
 
 
 def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) -> list[str]:
-    """Return what keeps Slurm from calling handlers, each with what is to be changed.
+    """Return why Slurm never calls handlers, each with the remedy.
 
     Args:
-        loaded: the handlers of the site.
+        loaded: the hooks of the site.
         sysconfdir: where slurm.conf is.
-        folder: where the plugins are; None if they are not installed.
+        folder: the PluginDir; None if the plugins are not installed.
     """
     by_point = {point: _of(loaded.registry.all_handlers(), point) for point in POINTS}
     in_lines = [handler for line in loaded.lines for handler in line.registry.all_handlers()]
@@ -26,16 +26,12 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
     spank = _count([*by_point["spank"], *_of(in_lines, "spank")], "hook.spank")
     if not spank and any(registry.options for registry in loaded.all_registries()):
         spank = "the options of hook.spank"
-    waiting = {
-        "job_submit": _count(by_point["job_submit"], "hook.job_submit"),
-        "spank": spank,
-        "scrun": _count(by_point["scrun"], "hook.scrun"),
-    }
+    waiting = {point: _count(handlers, f"hook.{point}") for point, handlers in by_point.items()} | {"spank": spank}
     findings = _missing_settings(waiting, sysconfdir, folder)
     findings += plugins.never_called(loaded.registry, sysconfdir, folder)
     if folder is not None:
         findings += [
-            f"{folder / POINTS[point]}: not there, so Slurm never calls {what}: run 'slurmhooks install' again"
+            f"{folder / POINTS[point]}: missing, so Slurm never calls {what}: run 'slurmhooks install' again"
             for point, what in waiting.items()
             if what and not (folder / POINTS[point]).exists()
         ]
@@ -52,7 +48,7 @@ def _of(handlers: Iterable[Handler], point: str) -> list[Handler]:
 
 
 def _count(handlers: Sequence[Handler], hook: str) -> str:
-    """Return some handlers in words, for messages; "" for none."""
+    """Return handlers in words, for messages; "" if there are none."""
     count = len({handler.where for handler in handlers})
     if count <= 1:
         return f"handler {handlers[0].label} of {hook}" if handlers else ""
@@ -60,17 +56,17 @@ def _count(handlers: Sequence[Handler], hook: str) -> str:
 
 
 def _missing_settings(waiting: dict[str, str], sysconfdir: Path, folder: Path | None) -> list[str]:
-    """Return the lines that slurm.conf and plugstack.conf lack."""
+    """Return a finding for each line that slurm.conf and plugstack.conf lack."""
     everything = next(filter(None, waiting.values()), "")
-    found = []
-    # Without plugins there is no folder that PluginDir could lack; that they are missing is a finding of its own.
+    findings = []
+    # Missing plugins are a finding of their own, and without them there is no folder to add to PluginDir.
     for setting in configuration.settings(sysconfdir, folder or Path("/")):
-        what = {"hook.job_submit": waiting["job_submit"], "hook.spank": waiting["spank"]}.get(setting.why, "")
+        what = waiting.get(setting.why.removeprefix("hook."), "")
         if setting.line.startswith("PluginDir=") and folder is not None:
             what = everything
         if what and not setting.present:
-            found.append(f"{setting.file}: Slurm never calls {what}: it needs the line {setting.line}")
-    return found
+            findings.append(f"{setting.file}: Slurm never calls {what}: it needs the line {setting.line}")
+    return findings
 
 
 def _scrun_lua(what: str, sysconfdir: Path, folder: Path | None) -> list[str]:
@@ -83,7 +79,9 @@ def _scrun_lua(what: str, sysconfdir: Path, folder: Path | None) -> list[str]:
     except OSError as error:
         return [f"{path}: scrun never calls {what}: {error.strerror}; run 'slurmhooks install'"]
     if scrun_lua.MARK not in text:
-        return [f"{path}: scrun never calls {what}: it is not ours; 'slurmhooks install' says how both can run"]
+        return [
+            f"{path}: scrun never calls {what}: it was not made by 'slurmhooks install', which says how both can run"
+        ]
     if folder is not None and str(folder / POINTS["scrun"]) not in text:
         return [f"{path}: scrun never calls {what}: it loads another plugin than that in {folder}; run"
                 " 'slurmhooks install' again"]  # fmt: skip
@@ -91,20 +89,23 @@ def _scrun_lua(what: str, sysconfdir: Path, folder: Path | None) -> list[str]:
 
 
 def _elsewhere(by_point: dict[str, list[Handler]], in_lines: list[Handler]) -> list[str]:
-    """Return the handlers that no process of theirs loads: slurmhooks.toml names them, or plugstack.conf, alone."""
-    loaded_by_spank = {handler.where for handler in in_lines}
-    found = [
+    """Return the handlers whose files only the wrong configuration file names.
+
+    SPANK reads plugstack.conf, job_submit and scrun read slurmhooks.toml.
+    """
+    in_plugstack = {handler.where for handler in in_lines}
+    findings = [
         f"{handler.where}: Slurm never calls handler {handler.label} of hook.{handler.spec.name}: slurmhooks.toml names"
         " its file, and no line of plugstack.conf does"
         for handler in by_point["spank"]
-        if handler.where not in loaded_by_spank
+        if handler.where not in in_plugstack
     ]
-    for point in ("job_submit", "scrun"):
-        known = {handler.where for handler in by_point[point]}
-        found += [
+    for point in ("job_submit", "cli_filter", "scrun"):
+        in_toml = {handler.where for handler in by_point[point]}
+        findings += [
             f"{handler.where}: Slurm never calls handler {handler.label} of hook.{handler.spec.name}: a line of"
             " plugstack.conf names its file, and slurmhooks.toml does not"
             for handler in _of(in_lines, point)
-            if handler.where not in known
+            if handler.where not in in_toml
         ]
-    return found
+    return findings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Find what the lines of plugstack.conf and the installed build do not do together."""
+"""Find lines of plugstack.conf, and handlers, that the installed build does not serve."""
 
 from pathlib import Path
 
@@ -11,11 +11,11 @@ from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
 
 
 def never_called(lines: list[Line], plugin: Path) -> list[str]:
-    """Return the handlers that Slurm would never call, as the plugin in place leaves their callbacks out.
+    """Return a finding for each handler of a callback that the installed variant of the plugin does not export.
 
     Args:
-        lines: of plugstack.conf.
-        plugin: spank_python.so in the PluginDir.
+        lines: the lines of plugstack.conf.
+        plugin: path of spank_python.so.
     """
     present = manifest.exported(compiled.variant_of(plugin))
     missing = [name for name in manifest.COSTLY_CALLBACKS if name not in present]
@@ -23,7 +23,7 @@ def never_called(lines: list[Line], plugin: Path) -> list[str]:
 
 
 def ignored_modes(lines: list[Line], record: build_record.BuildRecord) -> list[str]:
-    """Return a note if a line chooses whose fault a failure is, and Slurm has no such choice."""
+    """Return a note for each ``init_failure_mode=`` that this release of Slurm does not support."""
     if tuple(map(int, record.slurm.split(".")[:2])) >= (25, 5):
         return []
     return [
@@ -35,17 +35,17 @@ def ignored_modes(lines: list[Line], record: build_record.BuildRecord) -> list[s
 
 
 def too_long(lines: list[Line]) -> list[str]:
-    """Return a note for each line of plugstack.conf with more arguments than the stub reads from a manifest."""
+    """Return a note for each line with more arguments than the plugin reads from a manifest."""
     return [
-        f"plugstack.conf: a line has {len(line.args)} arguments, and the manifest holds for lines of at most"
-        f" {MOST_ARGUMENTS} only: Python starts in every process; give handlers their values in a file instead"
+        f"plugstack.conf: a line has {len(line.args)} arguments, and a manifest supports at most"
+        f" {MOST_ARGUMENTS}: Python starts in every process; pass values to handlers in a file instead"
         for line in lines
         if len(line.args) > MOST_ARGUMENTS
     ]
 
 
 def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -> list[str]:
-    """Return the handlers that the installed build cannot serve, each with the way to mend it."""
+    """Return a finding for each handler with arguments that the installed build does not support."""
     if record is None or record.tiers.private:
         return []
     return [
@@ -54,6 +54,6 @@ def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -
         "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
         "with the sources of exactly the installed release, and install the result"
         for handler in registry.all_handlers()
-        # A script is loaded all the same; what it asks for in vain is refused, and slurmctld's log says so.
+        # A Lua script is loaded anyway: an access to these arguments fails, and slurmctld logs it.
         if PRIVATE_ARGUMENTS.intersection(handler.names) and not handler.path.endswith(loader.LUA)
     ]

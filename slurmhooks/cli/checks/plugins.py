@@ -43,24 +43,24 @@ def never_called(registry: Registry, sysconfdir: Path, folder: Path | None) -> l
         folder: where the plugins are; None if they are not installed.
     """
     conf = sysconfdir / "slurm.conf"
-    found = []
+    findings = []
     for plugin in PLUGINS:
         labels = [f"{handler.label} of hook.{name}" for name in plugin.hooks for handler in registry.handlers(name)]
         if not labels:
             continue
         line = _line(plugin, slurm_conf.value(str(conf), plugin.key))
         if line is not None:
-            found.append(f"{conf}: Slurm never calls handler {labels[0]}: it needs the line {line}")
+            findings.append(f"{conf}: Slurm never calls handler {labels[0]}: it needs the line {line}")
         if folder is not None and not (folder / plugin.file).exists():
-            found.append(
+            findings.append(
                 f"{folder / plugin.file}: not there, so Slurm never calls handler {labels[0]}: run 'slurmhooks install'"
                 " again"
             )
         if "priority" in plugin.hooks and slurm_conf.value(str(conf), "PriorityType") == "priority/basic":
-            found.append(
+            findings.append(
                 f"{conf}: Slurm never calls handler {labels[0]}: it needs the line PriorityType=priority/multifactor"
             )
-    return found
+    return findings
 
 
 def _line(plugin: Plugin, value: str | None) -> str | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Find refusals whose code Slurm does not have, where hook files name it literally."""
+"""Find calls of ``Reject`` with a literal error code that does not exist."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from slurmhooks.registry import Registry
 
 
 def unknown_codes(registries: Iterable[Registry]) -> list[str]:
-    """Return a finding for each ``Reject(code="NAME")`` in the files of handlers that names no code of Slurm."""
+    """Return a finding for each ``Reject(code=...)`` in the files of handlers whose code Slurm does not have."""
     files: set[str] = set()
     for registry in registries:
         files.update(handler.path for handler in registry.all_handlers())
@@ -22,7 +22,7 @@ def _in_file(file: str) -> Iterator[str]:
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return  # it was loaded, so it is being changed
+        return  # it was loaded before, so somebody is changing it
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     for node in sorted(calls, key=lambda node: node.lineno):
         if ast.unparse(node.func).rpartition(".")[2] == "Reject":

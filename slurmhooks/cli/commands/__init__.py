@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The commands, one module each; see :mod:`slurmhooks.cli`."""
+"""The commands of the program; :mod:`slurmhooks.cli` describes what a module here must have."""

@@ -23,7 +23,15 @@ FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
 
 @dataclass(frozen=True)
 class Plan:
-    """All that a build depends on, found and checked."""
+    """The inputs of a build, checked.
+
+    Attributes:
+        slurm: release of the headers.
+        include: folder that contains slurm/slurm.h.
+        source: Slurm's sources; None: public headers only.
+        python: the Python to embed.
+        lua: version of scrun's Lua; None: without the plugin for scrun.
+    """
 
     slurm: slurm.Version
     include: Path
@@ -33,19 +41,27 @@ class Plan:
 
 
 @click.command("build")
-@click.option("--output", type=FOLDER, required=True, help="Folder for the plugins; .work in it keeps what is reused.")
-@click.option("--slurm-source", type=FOLDER, help="Slurm's sources of exactly the installed version, for job records.")
-@click.option("--slurm-include", type=FOLDER, default="/usr/include", show_default=True, help="Holds slurm/slurm.h.")
+@click.option(
+    "--output", type=FOLDER, required=True, help="Folder for the plugins; its folder .work is reused by the next build."
+)
+@click.option("--slurm-source", type=FOLDER, help="Slurm's sources, of exactly the installed version, for job records.")
+@click.option(
+    "--slurm-include",
+    type=FOLDER,
+    default="/usr/include",
+    show_default=True,
+    help="Folder that contains slurm/slurm.h.",
+)
 @click.option("--python", "executable", default=sys.executable, show_default=True, help="The Python to embed.")
 @click.option(
     "--lua",
     type=click.Choice(["auto", *LUA_VERSIONS, "none"]),
     default="auto",
     show_default=True,
-    help="The Lua of scrun; auto asks the installed scrun.",
+    help="Version of scrun's Lua; auto: that of the installed scrun.",
 )
 @click.option("--sysconfdir", default="/etc/slurm", show_default=True, help="Where slurm.conf will be.")
-@click.option("--verbose", is_flag=True, help="Show what the compiler and the build tool say.")
+@click.option("--verbose", is_flag=True, help="Show the output of the compiler and the build tool.")
 def command(
     output: Path,
     slurm_source: Path | None,
@@ -57,7 +73,7 @@ def command(
 ) -> None:
     """Compile the plugins for this machine's Slurm.
 
-    The public headers are enough for SPANK, scrun and the job of job_submit. Handlers that ask for record, jobs,
+    The public headers are enough for SPANK, scrun and the argument job of job_submit. Handlers that take record, jobs,
     partitions or reservations need --slurm-source.
     """
     native = toolchain.native_sources()
@@ -92,10 +108,16 @@ def command(
 
 
 def examine(source: Path | None, include: Path, executable: str, lua: str) -> Plan:
-    """Look at all that a build needs.
+    """Check everything that a build needs.
+
+    Args:
+        source: Slurm's sources, or None.
+        include: folder that contains slurm/slurm.h.
+        executable: the Python to embed.
+        lua: a version of Lua, "auto" or "none".
 
     Raises:
-        Findings: what is missing or does not fit, all of it at once.
+        Findings: everything that is missing or does not fit.
     """
     findings: list[str] = []
     version = _examine_headers(include, findings)
@@ -121,7 +143,7 @@ def _examine_headers(include: Path, findings: list[str]) -> slurm.Version | None
     if missing or version is None:
         names = ", ".join(f"slurm/{name}" for name in missing) or "the version in slurm/slurm_version.h"
         findings.append(
-            f"{include} lacks {names}: install libslurm-dev (Debian), slurm-devel (RPM), Slurm's public headers, "
+            f"{include} lacks {names}: install Slurm's public headers (libslurm-dev on Debian, slurm-devel as RPM), "
             "or name their folder with --slurm-include"
         )
         return None
@@ -133,17 +155,17 @@ def _examine_headers(include: Path, findings: list[str]) -> slurm.Version | None
                 f"of another release, install the headers of {installed}"
             )
     if not programs:
-        note(f"no Slurm programs here: the plugins will be for {version}, the release of the headers")
+        note(f"no Slurm programs on this machine: the plugins will be for {version}, the release of the headers")
     return version
 
 
 def _examine_source(source: Path, version: slurm.Version, findings: list[str]) -> None:
-    found = slurm.source_version(source)
-    if found is None:
+    release = slurm.source_version(source)
+    if release is None:
         findings.append(f"{source} has no META file with a version: name the top folder of Slurm's sources")
-    elif found != version:
+    elif release != version:
         findings.append(
-            f"{source} is Slurm {found}, installed is {version}: job records differ even between micro releases, "
+            f"{source} is Slurm {release}, installed is {version}: job records differ even between micro releases, "
             f"name the sources of {version}, or leave out --slurm-source"
         )
     elif (source / "config.h").exists():
@@ -163,28 +185,28 @@ def _examine_lua(lua: str, findings: list[str]) -> str | None:
     if lua == "auto":
         scrun = slurm.find_program("scrun")
         if scrun is None:
-            note("scrun is not installed here: its part is left out")
+            note("scrun is not installed: building without its plugin")
             return None
-        found = slurm.scrun_lua(scrun)
-        if found is None:
-            note(f"{scrun} is built without Lua: its part is left out")
+        linked = slurm.scrun_lua(scrun)
+        if linked is None:
+            note(f"{scrun} is built without Lua: building without its plugin")
             return None
-        lua = found
+        lua = linked
     if not toolchain.has_lua_headers(lua):
         findings.append(toolchain.lua_remedy(lua))
     return lua
 
 
 def configured_headers(plan: Plan, work: Path, log: Path, verbose: bool) -> Path:
-    """Return a folder with the config.h of the sources, made now if there is none yet."""
+    """Return a folder with the config.h of the sources; runs their configure script if there is none."""
     assert plan.source is not None
     if (plan.source / "config.h").exists():
         return plan.source
     folder = work / f"slurm-{plan.slurm}"
-    # config.h alone would not do: an interrupted configure leaves one behind.
-    done = folder / ".configured"
+    # An interrupted configure leaves a config.h, so its presence is not enough.
+    stamp = folder / ".configured"
     identity = f"{plan.source}\n"
-    if done.exists() and done.read_text() == identity:
+    if stamp.exists() and stamp.read_text() == identity:
         return folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -196,7 +218,7 @@ def configured_headers(plan: Plan, work: Path, log: Path, verbose: bool) -> Path
             verbose=verbose,
             failure=f"Slurm's own configure failed in {folder}",
         )
-    done.write_text(identity)
+    stamp.write_text(identity)
     return folder
 
 
@@ -214,12 +236,12 @@ def meson_options(plan: Plan, config: Path | None, sysconfdir: str) -> dict[str,
 
 
 def compile_and_install(native: Path, options: dict[str, str], output: Path, log: Path, verbose: bool) -> list[str]:
-    """Build native/ with these options and return the installed files, relative to the output folder."""
+    """Build native/ and copy the result to the output folder; return the files, relative to that folder."""
     tree = output / ".work" / "meson"
     meson = toolchain.meson_command()
     assert meson is not None
     env = os.environ | {"PATH": toolchain.tool_path(), "PYTHONDONTWRITEBYTECODE": "1"}
-    # Meson caches what it found out about a Python; a changed option means a fresh start.
+    # Meson caches facts about a Python, so changed options need a new build folder.
     wanted = json.dumps({"native": str(native), "output": str(output), "meson": meson, **options}, indent=1)
     stamp = tree / ".slurmhooks-options.json"
     if not stamp.exists() or stamp.read_text() != wanted:
@@ -244,6 +266,6 @@ def compile_and_install(native: Path, options: dict[str, str], output: Path, log
 
 
 def remove_leftovers(output: Path, files: list[str]) -> None:
-    """Delete what an earlier build with other options has made and this one has not."""
+    """Remove files of an earlier build that this build does not have."""
     for name in build_record.files_of(output) - set(files):
         (output / name).unlink(missing_ok=True)

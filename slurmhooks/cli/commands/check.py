@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Load all hooks as the daemons would; show what is wrong, and what runs where."""
+"""Load all hooks as the daemons would, and list errors and handlers."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,17 @@ INPUT = click.Path(exists=True, path_type=Path)
 
 
 class Row(BaseModel):
-    """A handler."""
+    """A row of the table of handlers.
+
+    Attributes:
+        hook: such as ``hook.job_submit``.
+        order: its ``order=``.
+        handler: module and qualified name.
+        takes: the arguments that it takes.
+        on_bug: what an exception in it does; a value of ``on_error``.
+        contexts: of SPANK and scrun.
+        where: file and line.
+    """
 
     hook: str
     order: int
@@ -30,7 +40,16 @@ class Row(BaseModel):
 
 
 class Report(BaseModel):
-    """All that check tells; with --json, the output is this model."""
+    """The output of `check`; with --json it is printed as it is.
+
+    Attributes:
+        handlers: the handlers in the order in which they run.
+        options: the options of SPANK, with their help.
+        notes: what may be a mistake.
+        manifest: the state of the manifest; None if it cannot be judged.
+        running: the hooks in force in slurmctld.
+        findings: errors.
+    """
 
     handlers: list[Row]
     options: list[str]
@@ -49,23 +68,23 @@ class Report(BaseModel):
     type=INPUT,
     multiple=True,
     metavar="PATH",
-    help="Check this hook file, or those in this folder, alone, without Slurm; may be given several times.",
+    help="Check only this hook file, or those in this folder, without Slurm; may be given several times.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 @click.pass_context
 def command(
     context: click.Context, sysconfdir: Path, plugin_dir: Path | None, paths: tuple[Path, ...], as_json: bool
 ) -> None:
-    """Load all hooks as the daemons would; show what is wrong, and what runs where.
+    """Load all hooks as the daemons would, and list errors and handlers.
 
-    It finds hooks that do not load, that Slurm as it is configured never calls, that those who must read them cannot,
-    and that a slurmctld that runs here has not taken up. Every finding is shown at once. Exit codes: 0 fine, 1 a
-    finding, 2 wrong use.
+    Errors are: hooks that do not load, that Slurm never calls because of its configuration, that a user who needs them
+    cannot read, and that a slurmctld on this machine has not loaded yet. All errors are shown at once. Exit codes:
+    0 fine, 1 a finding, 2 wrong use.
     """
     if paths:
         given = [name for name in ("sysconfdir", "plugin_dir") if context.get_parameter_source(name) is not DEFAULT]
         if given:
-            raise click.UsageError(f"--hooks checks files alone: leave --{given[0].replace('_', '-')} out")
+            raise click.UsageError(f"--hooks checks only the named files: leave --{given[0].replace('_', '-')} out")
         report = of_files(paths)
     else:
         report = of_site(sysconfdir, plugin_dir)
@@ -78,7 +97,7 @@ def command(
 
 
 def of_files(paths: tuple[Path, ...]) -> Report:
-    """Check hook files alone."""
+    """Check hook files without a configuration."""
     loaded = loading.Loaded()
     loaded.load_files(paths)
     handlers = loaded.registry.all_handlers()
@@ -86,7 +105,7 @@ def of_files(paths: tuple[Path, ...]) -> Report:
 
 
 def of_site(sysconfdir: Path, plugin_dir: Path | None) -> Report:
-    """Check all that the daemons of this machine would load, and whether Slurm calls it."""
+    """Check everything that the daemons of this machine would load, and whether Slurm calls it."""
     loaded = loading.Loaded()
     loaded.load(sysconfdir)
     findings = [*loaded.findings, *loaded.disabled]
@@ -148,7 +167,7 @@ def _report(
 
 
 def show(report: Report) -> None:
-    """Print what runs where, in order, and the notes."""
+    """Print handlers, options, notes and states."""
     cells: list[list[Any]] = [
         [row.hook, str(row.order), row.handler, ", ".join(row.takes), row.on_bug, ", ".join(row.contexts), row.where]
         for row in report.handlers
@@ -168,8 +187,8 @@ def show(report: Report) -> None:
 
 
 def rows(loaded: loading.Loaded) -> list[Handler]:
-    """Return the handlers that would run: SPANK's by plugstack.conf, the others by the configuration."""
-    found = [handler for handler in loaded.registry.all_handlers() if not handler.spec.name.startswith("spank.")]
+    """Return the handlers that would run: of SPANK by plugstack.conf, others by slurmhooks.toml."""
+    handlers = [handler for handler in loaded.registry.all_handlers() if not handler.spec.name.startswith("spank.")]
     for line in loaded.lines:
-        found += [handler for handler in line.registry.all_handlers() if handler.spec.name.startswith("spank.")]
-    return found
+        handlers += [handler for handler in line.registry.all_handlers() if handler.spec.name.startswith("spank.")]
+    return handlers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the hook manifest, so that Python starts only where a handler is."""
+"""Write the hook manifest, so that Python starts only where a handler needs it."""
 
 from pathlib import Path
 
@@ -16,11 +16,12 @@ from slurmhooks.cli.progress import note
 @configuration.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
-    """Write the hook manifest, so that Python starts only where a handler is.
+    """Write the hook manifest, so that Python starts only where a handler needs it.
 
-    Run it on every machine after hook files, plugstack.conf or slurmhooks itself have changed; without it, all works,
-    only slower. It loads everything as the daemons would, writes slurmhooks.manifest beside slurm.conf, and puts that
-    variant of spank_python.so in place which makes Slurm do no more than the handlers need.
+    Run this command on every machine when hook files, plugstack.conf or slurmhooks itself have changed. Without a
+    current manifest everything works, but slower. The command loads everything as the daemons would, writes
+    slurmhooks.manifest beside slurm.conf, and links spank_python.so to the variant with the callbacks that the
+    handlers need, as further callbacks cost Slurm time.
     """
     folder = plugin_dir or configuration.installed_in(sysconfdir)
     record = build_record.BuildRecord.load(folder) if folder else None

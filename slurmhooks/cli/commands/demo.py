@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Show hooks at work: on a real Slurm from a checkout, else without one."""
+"""Demonstrate hooks: on a real Slurm in a checkout, else without Slurm."""
 
 import json
 import os
@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 CHECKOUT = PACKAGE.parent
 LAB = CHECKOUT / "tests" / "cluster" / "demo"
 HOOKS = (PACKAGE / "_demo" / "first_light.py", CHECKOUT / "contrib" / "first_light" / "hooks.py")
-"""Where the demonstration's hook file is: in an installed package, or in a checkout."""
+"""The hook file of the demonstration, in an installed package and in a checkout."""
 
 SCRIPT = "#!/bin/sh\n#SBATCH --ntasks=2 --mem=1G\nsrun hostname\n"
 RECORD = {"job_id": 7, "user_id": 1000, "account": "physics", "time_limit": 60}
@@ -28,29 +28,29 @@ CONFIG = {"ociVersion": "1.0.2", "process": {"cwd": "/", "args": ["/bin/sh"]}, "
 
 @click.command("demo")
 @click.argument("release", required=False)
-@click.option("--without-slurm", is_flag=True, help="Do without a real Slurm also where one can be had.")
+@click.option("--without-slurm", is_flag=True, help="Use no real Slurm, also in a checkout.")
 def command(release: str | None, without_slurm: bool) -> None:
-    """Show hooks at work: on a real Slurm from a checkout, else without one.
+    """Demonstrate hooks: on a real Slurm in a checkout, else without Slurm.
 
-    In a checkout of the sources, as root, this does what `make demo` does: it brings up a private Slurm of RELEASE
-    (22.05, 24.11 or 26.05) and plays real jobs on it. Elsewhere, the same hook file runs without Slurm, as
-    `slurmhooks try` runs a site's own.
+    In a checkout of the sources, as root, this command does the same as `make demo`: it starts a private Slurm of
+    RELEASE (22.05, 24.11 or 26.05) and submits jobs. Elsewhere the same hook file runs without Slurm, as with
+    `slurmhooks try`.
     """
     lab = LAB.exists() and os.geteuid() == 0
     if release is not None and (without_slurm or not lab):
-        raise Finding("a real Slurm needs a checkout of slurmhooks, and root: there, 'make demo' brings one up")
+        raise Finding("a real Slurm needs a checkout of slurmhooks and root: run 'make demo' there")
     if lab and not without_slurm:
         sys.exit(subprocess.run([str(LAB), *([release] if release else [])], check=False).returncode)
     with tempfile.TemporaryDirectory(prefix="slurmhooks-demo-") as folder, chdir(folder):
-        wrong = list(play())
-    if wrong:
-        raise Findings(wrong)
-    click.echo("\nThese were the real hooks and checks; only Slurm was left out. Next: slurmhooks try --help, and")
+        findings = list(play())
+    if findings:
+        raise Findings(findings)
+    click.echo("\nHooks and checks were real, only Slurm was missing. Next: slurmhooks try --help, and")
     click.echo("'slurmhooks build' on a machine with Slurm.")
 
 
 def play() -> Iterator[str]:
-    """Play all scenes in the current folder; yield what did not come out."""
+    """Play all scenes in the current folder; yield a finding for each that fails."""
     files()
     hooks = ["--hooks", "first_light.py"]
     yield from scene(
@@ -77,7 +77,7 @@ def play() -> Iterator[str]:
 
 
 def files() -> None:
-    """Write what the scenes need."""
+    """Write the files that the scenes need."""
     source = next((path for path in HOOKS if path.exists()), None)
     if source is None:
         raise Finding(f"{HOOKS[0]} is missing: install slurmhooks again")
@@ -99,7 +99,13 @@ def show(name: str, text: str) -> None:
 
 
 def scene(says: str, arguments: list[str], expected: int) -> Iterator[str]:
-    """Run this command with arguments; yield what did not come out."""
+    """Run slurmhooks with arguments; yield a finding if its exit code is another one.
+
+    Args:
+        says: title of the scene.
+        arguments: of the command.
+        expected: the exit code.
+    """
     from slurmhooks.cli import main
 
     click.echo(f"\n{click.style(says, bold=True)}")
@@ -114,7 +120,7 @@ def scene(says: str, arguments: list[str], expected: int) -> Iterator[str]:
 
 
 def options() -> Iterator[str]:
-    """Give SPANK's option a wrong value, then a right one."""
+    """Give the option of SPANK an invalid value, then a valid one."""
     from slurmhooks.testing import FakeSpank, run
 
     title = "srun, sbatch and salloc have a new option, which is checked before anything is sent."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tell which Slurm, which Python and which plugins are here, what is missing, and what is in force."""
+"""Show the versions of Slurm, Python and the plugins, missing configuration, and the hooks in force."""
 
 import sys
 from pathlib import Path
@@ -14,12 +14,13 @@ from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.job_submit.fields import LISTS
 
 WIDTH = 200
-REMEDY = "slurmhooks build --slurm-source DIR adds them"
+"""Columns of a table that does not go to a terminal."""
+REMEDY = "add them with slurmhooks build --slurm-source DIR"
 PRIVATE = ", ".join(("record", *LISTS))
 
 
 class Report(BaseModel):
-    """All that info tells; with --json, the output is this model."""
+    """The output of `info`; with --json it is printed as it is."""
 
     slurmhooks: str
     package: Path
@@ -38,7 +39,7 @@ class Report(BaseModel):
 @configuration.sysconfdir_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(plugin_dir: Path | None, sysconfdir: Path, as_json: bool) -> None:
-    """Tell which Slurm, which Python and which plugins are here, what is missing, and what is in force."""
+    """Show the versions of Slurm, Python and the plugins, missing configuration, and the hooks in force."""
     report = look(plugin_dir, sysconfdir)
     if as_json:
         click.echo(report.model_dump_json(indent=2))
@@ -49,7 +50,7 @@ def command(plugin_dir: Path | None, sysconfdir: Path, as_json: bool) -> None:
 
 
 def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
-    """Collect the report."""
+    """Look at this machine."""
     folder = plugin_dir or configuration.installed_in(sysconfdir) or configuration.find_plugin_dir(sysconfdir)
     build = build_record.BuildRecord.load(folder) if folder else None
     findings = []
@@ -85,17 +86,17 @@ def _unfit_python(build: build_record.BuildRecord) -> list[str]:
     python = embedded_python.inspect(build.python.executable)
     if isinstance(python, str):
         return [f"{python}: build again with another --python"]
-    found = []
+    findings = []
     if python.version != build.python.version:
-        found.append(
+        findings.append(
             f"the plugins were built with Python {build.python.version}, it is now {python.version}: build again"
         )
     if python.slurmhooks != build.slurmhooks:
-        found.append(
+        findings.append(
             f"the plugins are of slurmhooks {build.slurmhooks}, {python.executable} has {python.slurmhooks or 'none'}: "
             "build again"
         )
-    return found
+    return findings
 
 
 def show(report: Report) -> None:
@@ -104,7 +105,7 @@ def show(report: Report) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    # Redirected, rich would take 80 columns and break paths in two.
+    # Without a terminal rich assumes 80 columns, and would break paths.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
     facts = Table(show_header=False, box=None, pad_edge=False)
     facts.add_column(style="bold", no_wrap=True)
@@ -127,9 +128,9 @@ def show(report: Report) -> None:
         fact("job records", f"yes: {PRIVATE}" if build.tiers.private else f"no {PRIVATE}: {REMEDY}")
         fact("scrun", f"yes, Lua {build.lua}" if build.lua else "no")
     for number, setting in enumerate(report.settings):
-        there = Text("there  ", "green") if setting.present else Text("missing", "yellow")
+        state = Text("present", "green") if setting.present else Text("missing", "yellow")
         line = setting.line.replace("\n", "; ")
-        fact("" if number else "configuration", Text.assemble(there, shown(f" {setting.file}: {line}")))
+        fact("" if number else "configuration", Text.assemble(state, shown(f" {setting.file}: {line}")))
     console.print(facts)
     for line in [*controllers.lines(report.running), *report.notes]:
         click.echo(shown(line))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put what was built where Slurm looks for plugins."""
+"""Copy the plugins to where Slurm looks for them."""
 
 import filecmp
 import os
@@ -23,11 +23,11 @@ ABSOLUTE = click.Path(path_type=Path)
 )
 @click.option("--plugin-dir", type=ABSOLUTE, help="Default: the first existing folder of slurm.conf's PluginDir.")
 @click.option("--sysconfdir", type=ABSOLUTE, default="/etc/slurm", show_default=True, help="Where slurm.conf is.")
-@click.option("--destdir", type=ABSOLUTE, default="/", help="For packagers: stands in for / while copying.")
+@click.option("--destdir", type=ABSOLUTE, default="/", help="For packagers: copy into this folder instead of /.")
 def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Path) -> None:
-    """Put what was built where Slurm looks for plugins, and say which lines Slurm's configuration still needs.
+    """Copy the plugins to where Slurm looks for them, and list the lines that Slurm's configuration needs.
 
-    Configuration files of Slurm are read, never changed; of scrun.lua only one that this command has made.
+    This command does not change configuration files of Slurm, except a scrun.lua that it wrote itself.
     """
     for option, path in (("--plugin-dir", plugin_dir), ("--sysconfdir", sysconfdir)):
         if path and not path.is_absolute():
@@ -35,7 +35,7 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
     destdir = destdir.absolute()
     record = build_record.BuildRecord.load(source)
     if record is None:
-        raise Finding(f"{source} holds no build: slurmhooks build --output {source}")
+        raise Finding(f"{source} contains no build: slurmhooks build --output {source}")
     folder = plugin_dir or configuration.find_plugin_dir(sysconfdir, destdir)
     missing = [name for name in record.files if not (source / name).is_file()]
     findings = [f"{source / name} is missing: slurmhooks build --output {source}" for name in missing]
@@ -50,9 +50,7 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
     assert folder is not None
 
     written = copy_plugins(record, source, configuration.below(destdir, folder))
-    click.echo(
-        f"{folder}: {written} of {len(build_record.plugins_of(record))} files written, the others were there already"
-    )
+    click.echo(f"{folder}: {written} of {len(build_record.plugins_of(record))} files written, the others are unchanged")
     if build_record.TEMPLATE in record.files:
         click.echo(scrun_lua.render(source / build_record.TEMPLATE, folder, sysconfdir, destdir))
     if destdir == Path("/"):
@@ -62,13 +60,13 @@ def command(source: Path, plugin_dir: Path | None, sysconfdir: Path, destdir: Pa
 
 
 def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path) -> int:
-    """Copy a build to the plugin folder, delete what an older one had more; return how many files were written."""
+    """Copy a build to the PluginDir and remove leftovers of an older build; return how many files were written."""
     before = build_record.files_of(folder)
     names = build_record.plugins_of(record)
     written = 0
-    # The stubs last: an srun that starts meanwhile must not meet a new stub with an old library.
+    # The stubs come last: an srun that starts meanwhile must not load a new stub with an old library.
     for name in sorted(names, key=lambda name: name.count("/"), reverse=True):
-        if not _chosen(folder / name, names):
+        if not _is_chosen_variant(folder / name, names):
             written += _copy(source / name, folder / name)
     _copy(build_record.BuildRecord.path_in(source), build_record.BuildRecord.path_in(folder))
     for name in before - set(names):
@@ -76,8 +74,8 @@ def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path) -
     return written
 
 
-def _chosen(target: Path, names: list[str]) -> bool:
-    """Tell whether 'slurmhooks compile' has put a variant there that this build has too: the choice stays."""
+def _is_chosen_variant(target: Path, names: list[str]) -> bool:
+    """Tell whether a file is the link of 'slurmhooks compile' to a variant that this build has, too."""
     return target.is_symlink() and os.readlink(target) in names
 
 
@@ -90,17 +88,17 @@ def _copy(source: Path, target: Path) -> bool:
 
 
 def show_settings(settings: list[configuration.Setting]) -> None:
-    """Print which lines the configuration still needs."""
+    """Print the lines that the configuration has and needs."""
     missing = [setting for setting in settings if not setting.present]
     for setting in settings:
         if setting.present and setting.line.startswith("[hooks]"):
-            click.echo(f"{setting.file}: there")
+            click.echo(f"{setting.file}: exists")
         elif setting.present:
             click.echo(f"{setting.file}: has {setting.line}")
     if not missing:
-        click.echo("Nothing is left to be configured. Restart slurmctld and slurmd to load the new build.")
+        click.echo("The configuration is complete. Restart slurmctld and slurmd to load the new build.")
         return
-    click.echo("To be done by hand, then restart slurmctld and slurmd:")
+    click.echo("Add these lines by hand, then restart slurmctld and slurmd:")
     for setting in missing:
         click.echo(f"  {setting.file} needs ({setting.why}):")
         for line in setting.line.splitlines():

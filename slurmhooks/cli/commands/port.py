@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Read a Lua script; show what it uses, how that is spelled in Python, and a skeleton of the hook file."""
+"""List what a Lua script uses and its Python equivalents, and print a skeleton of the hook file."""
 
 from pathlib import Path
 
@@ -14,19 +14,17 @@ from slurmhooks.lua.source import Script
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--skeleton", is_flag=True, help="Print only the skeleton of the hook file.")
 def command(file: Path, skeleton: bool) -> None:
-    """Read a Lua script; show what it uses, how that is spelled in Python, and a skeleton of the hook file.
+    """List what a Lua script uses and its Python equivalents, and print a skeleton of the hook file.
 
-    FILE is a job_submit.lua, a scrun.lua, or a script for spank-lua. It is read, not run, and it is not translated:
-    the skeleton has the functions, with what each of them uses, for a person to fill in.
+    FILE is a job_submit.lua, a scrun.lua, or a script for spank-lua. This command does not run the script and does not
+    translate it: the skeleton has its functions, each with a list of what it uses, and a person writes their bodies.
     """
     try:
         script = Script(file.read_text(encoding="utf-8", errors="surrogateescape"))
     except OSError as error:
         raise Finding(f"{file}: {error.strerror}") from error
     if not script.entries and not spelling.options(script):
-        raise Finding(
-            f"{file}: defines none of the functions that Slurm calls in job_submit.lua, scrun.lua or spank-lua"
-        )
+        raise Finding(f"{file}: defines no function that Slurm calls in job_submit.lua, scrun.lua or spank-lua")
     if not skeleton:
         for title, rows in spelling.tables(script):
             _show(title, rows)
@@ -34,7 +32,7 @@ def command(file: Path, skeleton: bool) -> None:
 
 
 def _show(title: str, rows: list[tuple[str, str, str]]) -> None:
-    """Print a table: what the script uses, in which lines, and what to write instead."""
+    """Print a table: what the script uses, in which lines, and the Python equivalent."""
     if not rows:
         return
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]

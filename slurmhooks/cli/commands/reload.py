@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Have worker processes take up changed hook files now, and wait until they have."""
+"""Make slurmctld's worker processes load changed hook files now, and wait until they have."""
 
 import os
 from pathlib import Path
@@ -15,14 +15,14 @@ from slurmhooks.worker.supervisor import LOAD_LIMIT
 @click.command("reload")
 @click.option("--sysconfdir", type=click.Path(path_type=Path), default="/etc/slurm", show_default=True)
 def command(sysconfdir: Path) -> None:
-    """Have worker processes take up changed hook files now, and wait until they have.
+    """Make slurmctld's worker processes load changed hook files now, and wait until they have.
 
-    Run it as root or SlurmUser on the machine of slurmctld. When it has returned without an error, every later request
-    is handled by the files as they were when it was called. If they do not load, those that were loaded before stay in
-    force.
+    Run this command as root or SlurmUser on the machine of slurmctld. When it has succeeded, every later request is
+    handled by the files as they were when the command was called. If they do not load, the hooks that were loaded
+    before stay in force.
     """
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
-    # Another load may be under way; ours comes after it.
+    # Another load may be running; ours starts after it.
     answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * LOAD_LIMIT + 5)
     if not answers:
         raise Finding(

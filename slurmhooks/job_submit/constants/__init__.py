@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slurm's constants and error codes, by the names that they have in slurm.h and slurm_errno.h.
+"""Slurm's constants and error codes, with their names in slurm.h and slurm_errno.h.
 
-In a worker of slurmctld's names and numbers are those of the running release: the build read them from its headers, so
-one that is new in a release needs no row here. Elsewhere (a laptop, a test) they are what stands below, of
-the newest release that slurmhooks was written against, and error codes are their own names, which ``Reject`` takes.
+In slurmctld's workers, names and numbers are those of the running release, which the build reads from its headers. In
+other processes (tests, ``slurmhooks try``) they are those in the source files of this package, which are of the newest
+release that slurmhooks supports; there an error code is its own name, which ``Reject`` accepts.
 
 Each constant is also an attribute of the module: ``constants.MAIL_JOB_END``, ``constants.ESLURM_INVALID_QOS``.
 """
@@ -76,13 +76,13 @@ __all__ = [
 
 
 class _Codes(Protocol):
-    """Error codes by name: numbers where a release is at hand, else the names themselves."""
+    """Error codes by name: numbers in workers, elsewhere the names themselves."""
 
     def __getattr__(self, name: str) -> int | str: ...
 
 
 class _CodeNames:
-    """Answers the name of every error code with that name."""
+    """Returns the name of an error code for the attribute with this name."""
 
     def __getattr__(self, name: str) -> str:
         similar = unknown(name)
@@ -92,14 +92,14 @@ class _CodeNames:
 
 
 ESLURM: _Codes = IntEnum("ESLURM", GROUPS["ESLURM"]) if GROUPS else _CodeNames()  # type: ignore[assignment]
-"""Every error code of slurm_errno.h; for ``Reject(text, code=ESLURM.ESLURM_INVALID_ACCOUNT)``."""
+"""The error codes of slurm_errno.h, for ``Reject(text, code=ESLURM.ESLURM_INVALID_ACCOUNT)``."""
 
 KINDS: dict[str, type[Enum]] = {
     name: kind
     for name, kind in vars().items()
     if isinstance(kind, type) and issubclass(kind, (IntEnum, IntFlag)) and kind.__module__ != "enum"
 }
-"""The enumerations above, by name."""
+"""The enumerations, by name."""
 
 NUMBERS = {
     "CORE_SPEC_THREAD": 1 << 15,
@@ -108,11 +108,11 @@ NUMBERS = {
     **{f"NO_VAL{width}": (1 << bits) - 2 for width, bits in (("8", 8), ("16", 16), ("", 32), ("64", 64))},
     **{f"INFINITE{width}": (1 << bits) - 1 for width, bits in (("8", 8), ("16", 16), ("", 32), ("64", 64))},
 }
-"""Numbers of slurm.h that mean something to slurmhooks; handlers see None and UNLIMITED in their place."""
+"""Special numbers of slurm.h, which views convert: handlers see None, UNLIMITED or plain numbers instead."""
 
 
 def __getattr__(name: str) -> Any:
-    """Return a constant by its name alone."""
+    """Return a constant by its name, without its enumeration."""
     for kind in KINDS.values():
         if name in kind.__members__:
             return kind[name]

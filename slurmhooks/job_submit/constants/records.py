@@ -10,7 +10,7 @@ from slurmhooks.job_submit.constants.release import of_release
 
 @of_release
 class JobState(IntEnum):
-    """What a job does, without its flags (record.job_state)."""
+    """State of a job, without its flags (record.job_state)."""
 
     JOB_PENDING = 0
     JOB_RUNNING = 1
@@ -28,7 +28,7 @@ class JobState(IntEnum):
 
 @of_release
 class JobStateFlag(IntFlag):
-    """What else is going on with a job (record.job_state_flags)."""
+    """Flags of the state of a job (record.job_state_flags)."""
 
     JOB_LAUNCH_FAILED = 1 << 8
     JOB_GETENV_FAILED = 1 << 9
@@ -111,7 +111,7 @@ class PartitionFlag(IntFlag):
 
 @of_release
 class PartitionState(IntEnum):
-    """Whether a partition takes jobs and starts them (partition.state_up)."""
+    """Whether a partition accepts and starts jobs (partition.state_up)."""
 
     PARTITION_DOWN = 1
     PARTITION_UP = 3
@@ -203,7 +203,7 @@ class ReservationFlag(IntFlag):
 
 @of_release
 class StateReason(IntEnum):
-    """Why a job is not running, or ended (record.state_reason). Outside slurmctld only the commonest are known."""
+    """Reason why a job does not run, or ended (record.state_reason). Outside of workers only common reasons exist."""
 
     WAIT_NO_REASON = 0
     WAIT_PRIORITY = 1

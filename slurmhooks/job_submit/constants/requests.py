@@ -10,7 +10,7 @@ from slurmhooks.job_submit.constants.release import of_release
 
 @of_release
 class AllocHold(IntEnum):
-    """Who holds a job whose priority is set to 0 (alloc_sid of an update)."""
+    """Who holds a job, in an update that sets its priority to 0 (alloc_sid)."""
 
     ALLOC_SID_ADMIN_HOLD = 1
     ALLOC_SID_USER_HOLD = 2
@@ -43,7 +43,7 @@ class CpuBind(IntFlag):
 
 @of_release
 class CpuFreq(IntEnum):
-    """Words for CPU frequencies and governors; other values are kHz (cpu_freq_min, cpu_freq_max, cpu_freq_gov)."""
+    """Named CPU frequencies, and governors (cpu_freq_min, cpu_freq_max, cpu_freq_gov); other values are kHz."""
 
     CPU_FREQ_LOW = 0x80000001
     CPU_FREQ_MEDIUM = 0x80000002
@@ -114,7 +114,7 @@ class JobFlag(IntFlag):
 
 @of_release
 class MailType(IntFlag):
-    """Which events send mail (mail_type)."""
+    """Events on which Slurm sends mail (mail_type)."""
 
     MAIL_JOB_BEGIN = 1 << 0
     MAIL_JOB_END = 1 << 1
@@ -145,7 +145,7 @@ class MemBind(IntFlag):
 
 @of_release
 class OpenMode(IntEnum):
-    """What happens to an output file that exists (open_mode); 0 is the site's default."""
+    """What happens to an existing output file (open_mode); 0: the default of the site."""
 
     OPEN_MODE_APPEND = 1
     OPEN_MODE_TRUNCATE = 2
@@ -173,7 +173,7 @@ class Profile(IntFlag):
 
 @of_release
 class Shared(IntEnum):
-    """Whom a job shares its nodes with (shared)."""
+    """With whom a job shares its nodes (shared)."""
 
     JOB_SHARED_NONE = 0
     JOB_SHARED_OK = 1
@@ -185,7 +185,7 @@ class Shared(IntEnum):
 
 @of_release
 class TaskDist(IntEnum):
-    """How tasks are spread over nodes, sockets and cores (task_dist)."""
+    """Distribution of tasks over nodes, sockets and cores (task_dist)."""
 
     SLURM_DIST_CYCLIC = 0x1
     SLURM_DIST_BLOCK = 0x2
@@ -236,7 +236,7 @@ class TaskDistFlag(IntFlag):
 
 @of_release
 class WarnFlag(IntFlag):
-    """Who gets the signal before the end of the job, and more (warn_flags)."""
+    """Who gets the signal before the end of a job, and other flags (warn_flags)."""
 
     KILL_JOB_BATCH = 1 << 0
     KILL_ARRAY_TASK = 1 << 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One row a field of what job_submit handlers see; a new one is a row here.
+"""The fields of the views that job_submit handlers get: one class for each struct, one row for each field.
 
-Names are those of job_submit/lua where it has one, else those of the C member; an alias is a row with the same member.
-``None`` is unset. Within each group rows are in alphabetical order.
+A field has the name that job_submit/lua gives it, or else the name of the C member. An alias is another row with the
+same member. ``None`` means unset. Within each group the rows are in alphabetical order.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TABLES: dict[str, type] = {
     "qos": QosFields,
     "association": AssociationFields,
 }
-"""The classes by the names that messages have for their structs; a message refers to them by their places here."""
+"""The classes by the names of their structs in messages; a message refers to a struct by its position here."""
 LISTS = {
     "partitions": "partition",
     "reservations": "reservation",
@@ -51,8 +51,8 @@ LISTS = {
     "qos": "qos",
     "associations": "association",
 }
-"""The mappings of slurmctld's records that handlers may take as arguments, each with the table of its records."""
+"""The tables of slurmctld that handlers may take as arguments, with the names of their structs."""
 KEYS = {"record": "job_id", "association": "id"}
-"""The fields that are the keys of those mappings, by table; of others it is ``name``."""
+"""The field that is the key of a table, by the name of its struct; ``name`` for others."""
 COUNTERS = {"argv": "argc", "environment": "env_size", "spank_job_env": "spank_job_env_size"}
-"""The arrays of texts of a request, each with the member that counts it."""
+"""The arrays of texts of a request, each with the member that has its length."""

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slurm's notations as values that one can calculate with, and back.
+"""Convert Slurm's notations to values and back: times, memory, TRES, node lists, job arrays, dependencies.
 
-Pure Python, usable anywhere. Each reads what Slurm reads and raises :class:`NotationError` where Slurm refuses; where
-Slurm takes something by accident ("n[1-]", "-5" minutes) it raises, too. None is taken as the empty text, so that a
-field's value can be passed as it is: ``Tres.parse(job.tres_per_node)["gres/gpu"]``.
+The parsers accept what Slurm accepts, and raise :class:`NotationError` for texts that Slurm refuses or accepts only by
+accident ("n[1-]", "-5" minutes). Parsers of lists take None as the empty list, so that an unset field needs no check:
+``Tres.parse(job.tres_per_node)["gres/gpu"]``.
+
+Users write these texts, so time and memory are bounded: numbers have at most 18 digits, names of nodes at most 255
+characters, a node list at most 65536 nodes, and the ranges of a job array name at most 16000004 tasks.
+This package is pure Python and works in any process.
 """
 
 from __future__ import annotations

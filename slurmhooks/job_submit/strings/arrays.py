@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Specifications of job arrays."""
+"""Parse specifications of job arrays."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 LAST_TASK = 4_000_000
 """One less than the largest MaxArraySize of slurm.conf(5)."""
 MOST_NAMED = 4 * (LAST_TASK + 1)
-"""Most task ids in a specification, those that several ranges name counted each time: bounds what counting costs."""
+"""Most task ids in all ranges together; an id in several ranges counts for each. Limits the cost of ``len()``."""
 ARRAY_ITEM = re.compile(rf"({NUMBER})(?:-({NUMBER})(?::({NUMBER}))?)?", re.ASCII)
 LIMIT = re.compile(NUMBER, re.ASCII)
 
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """Which tasks a job array has, as in array_inx: ``0-10:2,15%3``.
+    """The tasks of a job array, as in array_inx: ``0-10:2,15%3``.
 
     Attributes:
-        ranges: of task ids, as written.
-        limit: most tasks at a time; None for no limit.
+        ranges: the ranges of task ids, in the order of the text; they may overlap.
+        limit: how many tasks may run at a time; None: no limit.
     """
 
     ranges: tuple[range, ...]
@@ -33,10 +33,10 @@ class ArraySpec:
 
     @classmethod
     def parse(cls, text: str) -> ArraySpec:
-        """Read a specification.
+        """Parse a specification.
 
         Raises:
-            NotationError: it is none, or its ranges name more tasks than :data:`MOST_NAMED`.
+            NotationError: the text is not a specification, or its ranges name more than 16000004 tasks.
         """
         body, percent, limit = text.partition("%")
         ranges = []
@@ -45,11 +45,12 @@ class ArraySpec:
             first, last, step = match.groups() if match else ("", None, None)
             if not match or int(last or first) < int(first) or step == "0" * len(step or ""):
                 raise NotationError(
-                    f"not an array specification: {text!r}; {item!r} is no range of tasks", code="ESLURM_INVALID_ARRAY"
+                    f"not an array specification: {text!r}; {item!r} is not a range of tasks",
+                    code="ESLURM_INVALID_ARRAY",
                 )
             if int(last or first) > LAST_TASK:
                 raise NotationError(
-                    f"not an array specification: {text!r}; the last task that Slurm can have is {LAST_TASK}",
+                    f"not an array specification: {text!r}; the largest task id of Slurm is {LAST_TASK}",
                     code="ESLURM_INVALID_ARRAY",
                 )
             ranges.append(range(int(first), int(last or first) + 1, int(step or 1)))
@@ -60,25 +61,25 @@ class ArraySpec:
             )
         if percent and not LIMIT.fullmatch(limit):
             raise NotationError(
-                f"not an array specification: {text!r}; {limit!r} is no number of tasks", code="ESLURM_INVALID_ARRAY"
+                f"not an array specification: {text!r}; {limit!r} is not a number of tasks", code="ESLURM_INVALID_ARRAY"
             )
         return cls(tuple(ranges), int(limit) or None if percent else None)
 
     @property
     def tasks(self) -> list[int]:
-        """The ids of all tasks, each once, in order: possibly millions, as users write them."""
+        """The ids of all tasks, each once, sorted; there may be millions."""
         return list(self)
 
     def __iter__(self) -> Iterator[int]:
-        """Return the ids of all tasks, each once, in order."""
+        """Iterate over the ids of all tasks, each once, sorted."""
         return (task for task, _ in itertools.groupby(heapq.merge(*self.ranges)))
 
     def __len__(self) -> int:
-        """Return how many tasks there are."""
+        """Return the number of tasks."""
         ranges = sorted(set(self.ranges), key=lambda tasks: tasks.start)
         if all(one[-1] < other.start for one, other in itertools.pairwise(ranges)):
             return sum(map(len, ranges))
-        # They overlap: a byte for each id between the first and the last, not an object.
+        # Ranges overlap: mark each id in a byte array, which is much smaller than a set.
         first, last = ranges[0].start, max(tasks[-1] for tasks in ranges)
         marks = bytearray(last - first + 1)
         for tasks in ranges:
@@ -86,11 +87,11 @@ class ArraySpec:
         return marks.count(1)
 
     def __contains__(self, task: object) -> bool:
-        """Tell whether there is a task of that id."""
+        """Return whether the array has a task with an id."""
         return any(task in tasks for tasks in self.ranges)
 
     def __str__(self) -> str:
-        """Return it as Slurm reads it."""
+        """Return the specification in Slurm's notation."""
         words = []
         for tasks in self.ranges:
             word = str(tasks.start) if len(tasks) == 1 else f"{tasks.start}-{tasks[-1]}"

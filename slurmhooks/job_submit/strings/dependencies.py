@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Dependencies on other jobs."""
+"""Parse dependencies on other jobs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ DEPENDENCY = re.compile(r"([a-z]+)(?::([^,?]+)|(?:\((\w+)\))?)", re.ASCII)
 
 @dataclass(frozen=True)
 class JobRef:
-    """A job that another waits for.
+    """A job on which another job depends.
 
     Attributes:
-        job_id: its id.
-        task: of a job array: a number, ``*`` for all tasks, or ``[...]`` with task ids; None for the job itself.
-        delay: minutes to wait on top; 0 for none.
-        state: how Slurm shows whether it is fulfilled: ``unfulfilled``, ``failed``; None where it is asked for.
+        job_id: the job id.
+        task: the task of a job array: a number, ``*`` for all tasks, or ``[...]`` with task ids; None: the job itself.
+        delay: minutes to wait in addition.
+        state: the state that Slurm shows, ``unfulfilled`` or ``failed``; None in requests.
     """
 
     job_id: int
@@ -31,31 +31,37 @@ class JobRef:
     state: str | None = None
 
     def __str__(self) -> str:
-        """Return it as Slurm reads it: ``12_3+5``."""
+        """Return the job in Slurm's notation: ``12_3+5``."""
         text = f"{self.job_id}" + (f"_{self.task}" if self.task is not None else "")
         return text + (f"+{self.delay}" if self.delay else "") + (f"({self.state})" if self.state else "")
 
 
 @dataclass(frozen=True)
 class Dependency:
-    """One condition: ``afterok:12:13``, ``singleton``."""
+    """One condition: ``afterok:12:13``, ``singleton``.
+
+    Attributes:
+        kind: such as ``afterok``.
+        jobs: the jobs; none for ``singleton``.
+        state: the state that Slurm shows for ``singleton``; else None.
+    """
 
     kind: str
     jobs: tuple[JobRef, ...] = ()
     state: str | None = None
 
     def __str__(self) -> str:
-        """Return it as Slurm reads it."""
+        """Return the condition in Slurm's notation."""
         return ":".join([self.kind, *map(str, self.jobs)]) + (f"({self.state})" if self.state else "")
 
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What a job waits for, as in dependency: ``afterok:12:13,singleton``.
+    """The dependencies of a job, as in the field dependency: ``afterok:12:13,singleton``.
 
     Attributes:
-        conditions: in their order.
-        any: one of them is enough (they are written with "?" between them).
+        conditions: the conditions, in order.
+        any: one fulfilled condition is enough (written with "?" between conditions instead of ",").
     """
 
     conditions: tuple[Dependency, ...] = ()
@@ -63,10 +69,12 @@ class Dependencies:
 
     @classmethod
     def parse(cls, text: str | None) -> Dependencies:
-        """Read a list of conditions. ``12,13`` is an older spelling of ``afterany:12,afterany:13``, and ``0`` is none.
+        """Parse a list of conditions; ``0`` is an empty list.
+
+        ``12,13`` is the older notation of ``afterany:12,afterany:13``.
 
         Raises:
-            NotationError: it is none.
+            NotationError: the text is not a list of conditions.
         """
         if text in (None, "", "0"):
             return cls()
@@ -76,19 +84,19 @@ class Dependencies:
 
     @property
     def job_ids(self) -> set[int]:
-        """The ids of all jobs that it names."""
+        """The ids of all jobs in all conditions."""
         return {job.job_id for condition in self.conditions for job in condition.jobs}
 
     def __iter__(self) -> Iterator[Dependency]:
-        """Return the conditions."""
+        """Iterate over the conditions."""
         return iter(self.conditions)
 
     def __len__(self) -> int:
-        """Return how many conditions there are."""
+        """Return the number of conditions."""
         return len(self.conditions)
 
     def __str__(self) -> str:
-        """Return it as Slurm reads it."""
+        """Return the dependencies in Slurm's notation."""
         return ("?" if self.any else ",").join(map(str, self.conditions))
 
 
@@ -112,6 +120,6 @@ def _dependency(word: str, text: str) -> Dependency:
 def _job_ref(word: str, text: str) -> JobRef:
     match = JOB_REF.fullmatch(word)
     if match is None or not int(match.group(1)) or (match.group(3) and not int(match.group(3))):
-        raise NotationError(f"not a dependency: {text!r}; {word!r} is no job id", code="ESLURM_DEPENDENCY")
+        raise NotationError(f"not a dependency: {text!r}; {word!r} is not a job id", code="ESLURM_DEPENDENCY")
     job_id, task, delay, state = match.groups()
     return JobRef(int(job_id), task, int(delay or 0), state)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Amounts of memory."""
+"""Convert amounts of memory."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ MIB = {"m": 1, "g": 1 << 10, "t": 1 << 20}
 
 
 def mem_str_to_mib(text: str) -> int:
-    """Return an amount of memory in MiB, as ``--mem`` reads it: MiB unless it ends in K, M, G or T; K is rounded up.
+    """Return an amount of memory in MiB, as ``--mem`` reads it.
+
+    Args:
+        text: a number of MiB, or a number with the suffix K, M, G or T; K is rounded up to MiB.
 
     Raises:
-        NotationError: it is not an amount of memory.
+        NotationError: the text is not an amount of memory.
     """
     match = MEMORY.fullmatch(text)
     if match is None:
         raise NotationError(
-            f"not an amount of memory: {text!r}; write a number, with K, M, G or T behind it",
+            f"not an amount of memory: {text!r}; write a number, or a number with the suffix K, M, G or T",
             code="ESLURM_INVALID_TASK_MEMORY",
         )
     number, unit = int(match.group(1)), (match.group(2) or "m").lower()
@@ -28,7 +31,7 @@ def mem_str_to_mib(text: str) -> int:
 
 
 def mib_to_mem_str(mib: int) -> str:
-    """Return MiB with the largest unit that keeps it exact: ``8G``, ``1500M``."""
+    """Return an amount in MiB as Slurm writes it, with the largest unit that is exact: ``8G``, ``1500M``."""
     for unit, size in (("T", 1 << 20), ("G", 1 << 10)):
         if mib and mib % size == 0:
             return f"{mib // size}{unit}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Node lists."""
+"""Convert node lists."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ LONGEST_NAME = 255
 
 
 def expand_nodes(text: str | None) -> list[str]:
-    """Return the names of a node list, in the order of ``scontrol show hostnames``: ``n[01-03,7],gpu1``.
+    """Return the names in a node list such as ``n[01-03,7],gpu1``, in the order of ``scontrol show hostnames``.
 
     Raises:
-        NotationError: it is none, it has more nodes than Slurm can have (65536), or a name of more than 255 characters.
+        NotationError: the text is not a node list, has more than 65536 nodes (the most that Slurm supports), or a name
+            of more than 255 characters.
     """
     text = text or ""
     if re.search(r"[\[\]]", BRACKET.sub("", text)):
         raise NotationError(f"not a node list: {text!r}; brackets do not match", code="ESLURM_INVALID_NODE_NAME")
-    # Users write node lists: everything is counted before a name is made.
+    # Users write node lists, so count the names before making them.
     words = [_Word(word) for word in NODE_WORD.findall(text)]
     if sum(word.count for word in words) > MOST_NODES:
         raise NotationError(f"more than {MOST_NODES} nodes: {text!r}", code="ESLURM_INVALID_NODE_NAME")
@@ -36,17 +37,17 @@ def expand_nodes(text: str | None) -> list[str]:
 
 
 class _Word:
-    """A name, or several names in brackets: ``n[01-03,7]-ib``.
+    """One or several names: ``n[01-03,7]-ib``.
 
     Attributes:
-        count: how many names it has.
+        count: the number of names.
     """
 
     def __init__(self, text: str) -> None:
-        """Read it, without making the names.
+        """Parse a text without making the names.
 
         Raises:
-            NotationError: it is none, has more than 65536 names, or one of more than 255 characters.
+            NotationError: the text is invalid, has more than 65536 names, or a name of more than 255 characters.
         """
         fixed = BRACKET.split(text)
         self._fixed, self._brackets = fixed[::2], [_read_bracket(body, text) for body in fixed[1::2]]
@@ -63,11 +64,11 @@ class _Word:
                 raise NotationError(f"more than {MOST_NODES} nodes: {text!r}", code="ESLURM_INVALID_NODE_NAME")
 
     def names(self) -> Iterator[str]:
-        """Make the names."""
+        """Yield the names."""
         if not self._brackets:
             yield self._fixed[0]
             return
-        # Slurm counts the last bracket fastest, then the first, the second and so on.
+        # In Slurm's order the last bracket varies fastest, then the first, the second and so on.
         *outer, last = [_numbers(bracket) for bracket in self._brackets]
         before, after = self._fixed[:-1], self._fixed[-1]
         for chosen in itertools.product(*reversed(outer)):
@@ -77,7 +78,7 @@ class _Word:
 
 
 Range = tuple[int, int, int]
-"""First and last number, and the width of the first: shorter numbers have zeros in front."""
+"""First number, last number, and the width to which zeros pad the numbers."""
 
 
 def _read_bracket(body: str, word: str) -> list[Range]:
@@ -86,7 +87,7 @@ def _read_bracket(body: str, word: str) -> list[Range]:
         match = RANGE.fullmatch(item)
         first, last = match.groups() if match else ("", "")
         if not match or int(last or first) < int(first):
-            raise NotationError(f"not a node list: {word!r}; {item!r} is no range", code="ESLURM_INVALID_NODE_NAME")
+            raise NotationError(f"not a node list: {word!r}; {item!r} is not a range", code="ESLURM_INVALID_NODE_NAME")
         ranges.append((int(first), int(last or first), len(first)))
     return ranges
 
@@ -101,9 +102,9 @@ def _numbers(ranges: list[Range]) -> list[str]:
 
 
 def collapse_nodes(names: Iterable[str]) -> str:
-    """Return a node list of names, as ``scontrol show hostlist``: neighbours are joined, the order stays."""
+    """Return a node list of names, as ``scontrol show hostlist``: joins neighbours and keeps the order."""
     words: list[str] = []
-    # A name without a number at its end is a word of its own, also beside one that only adds a number.
+    # A name without a number at its end is not joined with others.
     for (prefix, numbered), group in itertools.groupby(map(_node_name, names), lambda name: (name[0], name[1] != "")):
         digits = [number for _, number in group]
         if not numbered:
@@ -116,12 +117,12 @@ def collapse_nodes(names: Iterable[str]) -> str:
 
 def _node_name(name: str) -> tuple[str, str]:
     match = NODE_NAME.fullmatch(name)
-    assert match is not None  # everything matches
+    assert match is not None  # every text matches
     return match.group(1), match.group(2)
 
 
 def _ranges(digits: list[str]) -> Iterator[tuple[str, str]]:
-    """Join what follows each other; as hostlist.c, of numbers whose widths can be the same."""
+    """Join consecutive numbers to ranges, as hostlist.c does: only numbers whose widths agree."""
     start = end = digits[0]
     for number in digits[1:]:
         if int(number) != int(end) + 1 or not _widths_agree(start, number):
@@ -132,7 +133,7 @@ def _ranges(digits: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _widths_agree(one: str, other: str) -> bool:
-    """Tell whether two numbers have the same zeros in front when they are written with the same width."""
+    """Return whether two numbers have the same number of leading zeros when one has the width of the other."""
 
     def zeros(number: str, width: int) -> int:
         return max(0, width - len(str(int(number))))

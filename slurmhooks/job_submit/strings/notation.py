@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What all parsers of notations share: their error, and how long a number may be."""
+"""The error and the numbers of all parsers of notations."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from slurmhooks.errors import Reject
 
 
 class NotationError(Reject, ValueError):
-    """A text that Slurm does not read.
+    """An invalid text.
 
-    Most often a user wrote it, so a handler that lets it through refuses the request, and the user reads what is wrong
-    with the text. Anywhere else it is a ValueError.
+    Most often a user wrote it. So it is a :class:`slurmhooks.Reject`: a handler that does not catch it refuses the
+    request, and the user reads what is wrong with the text. Other code may catch it as a ValueError.
 
     Attributes:
-        code: the one that Slurm itself refuses such a text with.
+        code: the error code with which Slurm refuses such a text.
     """
 
 
 NUMBER = r"\d{1,18}"
-"""Pattern of a number: Slurm's have 64 bits, and converting a longer one would take quadratic time."""
+"""Pattern of a number: Slurm's have at most 64 bits, and the conversion of longer ones takes quadratic time."""

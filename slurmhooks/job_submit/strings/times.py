@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Time limits."""
+"""Convert time limits."""
 
 from __future__ import annotations
 
@@ -20,8 +20,14 @@ def time_str2mins(text: str) -> int | Unlimited:
             ``days-hours:minutes:seconds``; or ``UNLIMITED``, ``INFINITE``, ``-1``.
 
     Raises:
-        NotationError: it is none of these.
+        NotationError: the text is not a time.
     """
+    seconds = read_seconds(text)
+    return seconds if isinstance(seconds, Unlimited) else -(-seconds // 60)
+
+
+def read_seconds(text: str) -> int | Unlimited:
+    """Return a time limit in seconds; see :func:`time_str2mins`."""
     if text.upper() in ("-1", "INFINITE", "UNLIMITED"):
         return UNLIMITED
     total = times.seconds(text) if TIME.fullmatch(text) else None
@@ -30,7 +36,7 @@ def time_str2mins(text: str) -> int | Unlimited:
             f"not a time: {text!r}; write minutes, hours:minutes:seconds or days-hours:minutes:seconds",
             code="ESLURM_INVALID_TIME_LIMIT",
         )
-    return -(-total // 60)
+    return total
 
 
 def mins_to_time_str(minutes: int | Unlimited) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lists of trackable resources (TRES)."""
+"""Convert lists of trackable resources (TRES)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from slurmhooks.job_submit.strings.memory import mem_str_to_mib, mib_to_mem_str
 from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 
 OWN_TRES = frozenset({"billing", "cpu", "energy", "mem", "node", "pages", "vmem"})
-"""TRES that are no kind of something: no slash, no type."""
+"""TRES without a name after a slash, and without a type."""
 TRES_WITH_NAMES = frozenset({"bb", "fs", "gres", "ic", "license", "interconnect"})
+"""TRES with a name, such as ``license/matlab``."""
 COUNT = re.compile(rf"({NUMBER})([kKmMgGtTpP])?([iI]?[bB])?", re.ASCII)
 TRES_ITEM = re.compile(r"([^(]*)(?:\(([^()]*)\))?")
 
@@ -23,9 +24,9 @@ class TresItem:
 
     Attributes:
         name: ``cpu``, ``mem``, ``gres/gpu``, ``license/matlab``.
-        type: of a GRES: ``a100``; None for any.
-        count: how many; of ``mem`` in MiB.
-        where: what stands in parentheses behind it, such as ``S:0-1`` or ``IDX:0,2``; None for nothing.
+        type: type of a GRES, such as ``a100``; None: any type.
+        count: the amount; of ``mem`` in MiB.
+        where: the text in parentheses after the item, such as ``S:0-1`` or ``IDX:0,2``; None: no parentheses.
     """
 
     name: str
@@ -39,7 +40,7 @@ class TresItem:
         return self.name if self.type is None else f"{self.name}:{self.type}"
 
     def __str__(self) -> str:
-        """Return it as Slurm reads it: ``gres/gpu:a100=4``."""
+        """Return the item in Slurm's notation: ``gres/gpu:a100=4``."""
         count = mib_to_mem_str(self.count) if self.name == "mem" else str(self.count)
         return f"{self.key}={count}" + (f"({self.where})" if self.where is not None else "")
 
@@ -52,10 +53,12 @@ class Tres:
 
     @classmethod
     def parse(cls, text: str | None) -> Tres:
-        """Read a list. What has neither a slash nor a name that Slurm knows is a GRES: ``gpu:2`` is ``gres/gpu=2``.
+        """Parse a list.
+
+        An item without a slash whose name is no TRES of Slurm is a GRES: ``gpu:2`` means ``gres/gpu=2``.
 
         Raises:
-            NotationError: it is none.
+            NotationError: the text is not a list of TRES.
         """
         if re.search(r"[()]", re.sub(r"\([^()]*\)", "", text or "")):
             raise NotationError(f"not a list of TRES: {text!r}; parentheses do not match", code="ESLURM_INVALID_TRES")
@@ -64,27 +67,32 @@ class Tres:
         return cls(tuple(_tres_item(word) for word in words))
 
     def __getitem__(self, key: str) -> int:
-        """Return how many there are of a name over all types, or of a name and a type; 0 if it is not in the list."""
+        """Return the amount of a name, of all its types, or of a name with a type; 0 if it is not in the list."""
         return sum(item.count for item in self.items if key in (item.name, item.key))
 
     def __contains__(self, key: object) -> bool:
-        """Tell whether a name, or a name with a type, is in the list."""
+        """Return whether a name, or a name with a type, is in the list."""
         return any(key in (item.name, item.key) for item in self.items)
 
     def __iter__(self) -> Iterator[TresItem]:
-        """Return the items, in their order."""
+        """Iterate over the items, in order."""
         return iter(self.items)
 
     def __len__(self) -> int:
-        """Return how many items there are."""
+        """Return the number of items."""
         return len(self.items)
 
     def __str__(self) -> str:
-        """Return the list as Slurm reads it."""
+        """Return the list in Slurm's notation."""
         return ",".join(map(str, self.items))
 
     def with_count(self, key: str, count: int) -> Tres:
-        """Return the list with another count of a name (with its type, if it has one); 0 takes it out."""
+        """Return a copy with another amount.
+
+        Args:
+            key: a name, or a name with a type.
+            count: the amount; of ``mem`` in MiB; 0 removes the item.
+        """
         others = tuple(item for item in self.items if item.key != key)
         if not count:
             return Tres(others)
@@ -103,7 +111,7 @@ def _tres_item(word: str) -> TresItem:
     kind, rest = re.fullmatch(r"([^/:=]*)[/:]?(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
     if kind in OWN_TRES:
         if text[len(kind) : len(kind) + 1] == "/":
-            raise NotationError(f"not a TRES: {word!r}; {kind} has no kinds", code="ESLURM_INVALID_TRES")
+            raise NotationError(f"not a TRES: {word!r}; {kind} has no name after a slash", code="ESLURM_INVALID_TRES")
         name, type_, amount = kind, None, rest.removeprefix("=") or "1"
     else:
         if kind not in TRES_WITH_NAMES:
@@ -121,7 +129,7 @@ def _tres_item(word: str) -> TresItem:
             raise NotationError(f"not a TRES: {word!r}", code="ESLURM_INVALID_TRES")
         name, type_ = f"{kind}/{name}", type_ or None
         if type_ is not None and kind != "gres":
-            raise NotationError(f"not a TRES: {word!r}; only gres/ have types", code="ESLURM_INVALID_TRES")
+            raise NotationError(f"not a TRES: {word!r}; only gres/ has types", code="ESLURM_INVALID_TRES")
     try:
         count = mem_str_to_mib(amount) if name == "mem" else _count(amount)
     except ValueError as error:
@@ -130,7 +138,7 @@ def _tres_item(word: str) -> TresItem:
 
 
 def _count(text: str) -> int:
-    """Return a count: K, M, G, T, P are powers of 1024, and of 1000 with a B behind them."""
+    """Return an amount; the suffixes K, M, G, T, P are powers of 1024, and KB, MB, ... are powers of 1000."""
     match = COUNT.fullmatch(text)
     if match is None or (match.group(3) and not match.group(2)):
         raise NotationError(f"not a count: {text!r}", code="ESLURM_INVALID_TRES")

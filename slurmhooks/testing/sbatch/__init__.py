@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for sbatch: makes the fields of a submission from a batch script and options.
+"""A stand-in for sbatch: compute the fields of a submission from a batch script and options.
 
 Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_opts.
 """
@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from slurmhooks.job_submit.strings import NotationError
 from slurmhooks.testing.sbatch.options import ARGUMENT, FLAG, OPTIONS, SHORT, Fields, Setter
 from slurmhooks.testing.sbatch.values import SbatchError
 
@@ -16,19 +17,20 @@ __all__ = ["SbatchError", "apply", "script_options", "submission"]
 
 MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
 HETEROGENEOUS = ("hetjob", "packjob")
+"""Words that end the options of a component of a heterogeneous job."""
 
 
 def script_options(text: str) -> list[str]:
     """Return the words of the ``#SBATCH`` lines before the first command of a script."""
     words: list[str] = []
     for line in text.splitlines():
-        found = MAGIC.match(line)
-        if found is None:
+        match = MAGIC.match(line)
+        if match is None:
             if line.strip() and not line.lstrip().startswith("#"):
                 break
             continue
         try:
-            parts = shlex.split(found.group(1))
+            parts = shlex.split(match.group(1))
         except ValueError as error:
             raise SbatchError(f"{line}: {error}") from error
         if parts and parts[0].lower() in HETEROGENEOUS:
@@ -41,83 +43,83 @@ def script_options(text: str) -> list[str]:
 
 
 def apply(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
-    """Set the fields that options set.
+    """Set the fields that options of sbatch set.
 
     Args:
-        words: options as on sbatch's command line.
-        fields: are changed.
-        notes: are added to, for what is not known here.
+        words: the options, as on the command line.
+        fields: the fields to change.
+        notes: list to which notes on unknown options are added.
 
     Raises:
-        SbatchError: sbatch would not take it either.
+        SbatchError: sbatch would refuse an option, too.
     """
-    left = list(words)
-    while left:
-        word = left.pop(0)
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
         if word.startswith("--") and len(word) > 2:
             given, equals, value = word[2:].partition("=")
-            _long(given, value if equals else None, left, fields, notes)
+            _long(given, value if equals else None, rest, fields, notes)
         elif word.startswith("-") and len(word) > 1:
-            _short(word[1:], left, fields, notes)
+            _short(word[1:], rest, fields, notes)
         else:
-            raise SbatchError(f"{word!r} is no option")
+            raise SbatchError(f"{word!r} is not an option")
 
 
-def _long(given: str, value: str | None, left: list[str], fields: Fields, notes: list[str]) -> None:
-    fitting = [given] if given in OPTIONS else [name for name in OPTIONS if name.startswith(given)]
-    if len(fitting) != 1:
-        if value is None and left and not left[0].startswith("-"):
-            value = left.pop(0)
+def _long(given: str, value: str | None, rest: list[str], fields: Fields, notes: list[str]) -> None:
+    names = [given] if given in OPTIONS else [name for name in OPTIONS if name.startswith(given)]
+    if len(names) != 1:
+        if value is None and rest and not rest[0].startswith("-"):
+            value = rest.pop(0)
         shown = f"--{given}" if value is None else f"--{given}={value}"
-        notes.append(f"{shown}: sets no field that is known here; left out")
+        notes.append(f"{shown}: unknown here, ignored")
         return
-    name = fitting[0]
-    _, takes, take = OPTIONS[name]
+    name = names[0]
+    _, takes, set_field = OPTIONS[name]
     if takes == FLAG and value is not None:
         raise SbatchError(f"--{name} takes no argument")
     if takes == ARGUMENT and value is None:
-        if not left:
+        if not rest:
             raise SbatchError(f"--{name} needs an argument")
-        value = left.pop(0)
-    _take(f"--{name}", take, value or "", fields)
+        value = rest.pop(0)
+    _set(f"--{name}", set_field, value or "", fields)
 
 
-def _short(letters: str, left: list[str], fields: Fields, notes: list[str]) -> None:
+def _short(letters: str, rest: list[str], fields: Fields, notes: list[str]) -> None:
     while letters:
         letter, letters = letters[0], letters[1:]
         if letter not in SHORT:
-            notes.append(f"-{letter}{letters}: sets no field that is known here; left out")
+            notes.append(f"-{letter}{letters}: unknown here, ignored")
             return
-        _, takes, take = OPTIONS[SHORT[letter]]
+        _, takes, set_field = OPTIONS[SHORT[letter]]
         if takes == FLAG:
-            _take(f"-{letter}", take, "", fields)
+            _set(f"-{letter}", set_field, "", fields)
             continue
         value, letters = letters, ""
         if takes == ARGUMENT and not value:
-            if not left:
+            if not rest:
                 raise SbatchError(f"-{letter} needs an argument")
-            value = left.pop(0)
-        _take(f"-{letter}", take, value, fields)
+            value = rest.pop(0)
+        _set(f"-{letter}", set_field, value, fields)
 
 
-def _take(option: str, take: Setter, value: str, fields: Fields) -> None:
+def _set(option: str, set_field: Setter, value: str, fields: Fields) -> None:
     try:
-        take(fields, value)
-    except SbatchError as error:
+        set_field(fields, value)
+    except (NotationError, SbatchError) as error:
         raise SbatchError(f"{option}: {error}") from error
 
 
 def submission(script: str, text: str, words: Sequence[str], notes: list[str]) -> Fields:
-    """Return the fields of what sbatch would send.
+    """Return the fields of the submission that sbatch would send.
 
     Args:
-        script: the script's name.
-        text: its content.
-        words: options of the command line, which go before those in the script.
-        notes: are added to, for what is not known here.
+        script: name of the batch script.
+        text: content of the script.
+        words: options of the command line, which override those in the script.
+        notes: list to which notes on unknown options are added.
 
     Raises:
-        SbatchError: sbatch would not take it.
+        SbatchError: sbatch would refuse the script or an option.
     """
     if not text.startswith("#!"):
         raise SbatchError(f"{script}: a batch script begins with #! and an interpreter, or sbatch refuses it")
@@ -135,7 +137,7 @@ def submission(script: str, text: str, words: Sequence[str], notes: list[str]) -
 
 
 def _derive(fields: Fields) -> None:
-    """Set what follows from several options."""
+    """Set the fields that depend on several options."""
     tasks, per_node, least = fields.get("num_tasks"), fields.get("ntasks_per_node"), fields.get("min_nodes")
     if tasks is not None and per_node and least is None:
         least = fields["min_nodes"] = -(-tasks // per_node)

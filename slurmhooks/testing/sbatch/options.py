@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The options of sbatch, each with the fields of a submission that it sets.
+"""The options of sbatch, and which fields of a submission each sets.
 
 Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_opts.
 """
@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from slurmhooks.job_submit.constants import MailType, OpenMode, Profile, Shared, TaskDist, TaskDistFlag, WarnFlag
-from slurmhooks.testing.sbatch.values import SbatchError, mib, minutes, moment, number, seconds
+from slurmhooks.job_submit.strings import mem_str_to_mib, time_str2mins
+from slurmhooks.job_submit.strings.times import read_seconds
+from slurmhooks.testing.sbatch.values import SbatchError, moment, number
 
 Fields = dict[str, Any]
 Setter = Callable[[Fields, str], None]
@@ -20,61 +22,66 @@ SIGNAL_TIME = 60
 
 
 def text_of(field: str) -> Setter:
-    """Return what takes the text as it is."""
+    """Return a setter that stores the argument as it is."""
 
-    def take(fields: Fields, text: str) -> None:
+    def set_field(fields: Fields, text: str) -> None:
         fields[field] = text
 
-    return take
+    return set_field
 
 
 def value_of(field: str, read: Callable[[str], Any]) -> Setter:
-    """Return what reads the text."""
+    """Return a setter that converts the argument."""
 
-    def take(fields: Fields, text: str) -> None:
+    def set_field(fields: Fields, text: str) -> None:
         fields[field] = read(text)
 
-    return take
+    return set_field
 
 
 def always(field: str, value: Any) -> Setter:
-    """Return what sets a value whatever the text is."""
+    """Return a setter that stores a value, whatever the argument is."""
     return value_of(field, lambda _: value)
 
 
-def names_of(field: str, known: Mapping[str, Any]) -> Setter:
-    """Return what reads words separated by commas as flags."""
+def names_of(field: str, values: Mapping[str, Any]) -> Setter:
+    """Return a setter that combines flags, given by names with commas between."""
 
-    def take(fields: Fields, text: str) -> None:
-        found = 0
+    def set_field(fields: Fields, text: str) -> None:
+        flags = 0
         for word in text.split(","):
-            if word.strip().upper() not in known:
-                raise SbatchError(f"{word!r} is none of {', '.join(sorted(known))}")
-            found |= int(known[word.strip().upper()])
-        fields[field] = found
+            if word.strip().upper() not in values:
+                raise SbatchError(f"{word!r} is none of {', '.join(sorted(values))}")
+            flags |= int(values[word.strip().upper()])
+        fields[field] = flags
 
-    return take
+    return set_field
 
 
-def one_of(field: str, known: Mapping[str, Any]) -> Setter:
-    """Return what reads one word."""
+def one_of(field: str, values: Mapping[str, Any]) -> Setter:
+    """Return a setter that stores the value of one of several words."""
 
-    def take(fields: Fields, text: str) -> None:
-        if text.lower() not in known:
-            raise SbatchError(f"{text!r} is none of {', '.join(sorted(word for word in known if word))}")
-        fields[field] = known[text.lower()]
+    def set_field(fields: Fields, text: str) -> None:
+        if text.lower() not in values:
+            raise SbatchError(f"{text!r} is none of {', '.join(sorted(word for word in values if word))}")
+        fields[field] = values[text.lower()]
 
-    return take
+    return set_field
 
 
 def tres(field: str, prefix: str = "") -> Setter:
-    """Return what adds to a list of TRES."""
+    """Return a setter that appends to a list of TRES."""
 
-    def take(fields: Fields, text: str) -> None:
+    def set_field(fields: Fields, text: str) -> None:
         added = f"{prefix}{text}"
         fields[field] = f"{fields[field]},{added}" if fields.get(field) else added
 
-    return take
+    return set_field
+
+
+def memory_per_gpu(fields: Fields, text: str) -> None:
+    """``--mem-per-gpu``."""
+    tres("mem_per_tres", "gres/gpu:")(fields, str(mem_str_to_mib(text)))
 
 
 def generic_resources(fields: Fields, text: str) -> None:
@@ -85,10 +92,10 @@ def generic_resources(fields: Fields, text: str) -> None:
 
 
 def nodes(fields: Fields, text: str) -> None:
-    """``--nodes``: a number, a range, or numbers that would do."""
+    """``--nodes``: a number, a range, or a list of acceptable numbers."""
     if "," in text or ":" in text:
-        found = [int(digits) for digits in re.findall(r"\d+", re.sub(r":\d+", "", text))]
-        fields.update(min_nodes=min(found), max_nodes=max(found), job_size_str=text)
+        counts = [int(digits) for digits in re.findall(r"\d+", re.sub(r":\d+", "", text))]
+        fields.update(min_nodes=min(counts), max_nodes=max(counts), job_size_str=text)
         return
     least, _, most = text.partition("-")
     fields.update(min_nodes=number(least), max_nodes=number(most or least))
@@ -98,15 +105,15 @@ def signal(fields: Fields, text: str) -> None:
     """``--signal=[{R|B}:]SIGNAL[@SECONDS]``."""
     import signal as signals
 
-    flags, found = 0, re.fullmatch(r"(?:([RB]+):)?(\w+)(?:@(\d+))?", text, re.IGNORECASE)
-    if found:
-        name = found.group(2).upper().removeprefix("SIG")
+    flags, match = 0, re.fullmatch(r"(?:([RB]+):)?(\w+)(?:@(\d+))?", text, re.IGNORECASE)
+    if match:
+        name = match.group(2).upper().removeprefix("SIG")
         value = int(name) if name.isdigit() else getattr(signals, f"SIG{name}", None)
-    if not found or value is None:
+    if not match or value is None:
         raise SbatchError(f"{text!r} is no signal, such as B:USR1@60")
     for letter, flag in (("B", WarnFlag.KILL_JOB_BATCH), ("R", WarnFlag.KILL_JOB_RESV)):
-        flags |= flag if letter in (found.group(1) or "").upper() else 0
-    fields.update(warn_signal=int(value), warn_time=int(found.group(3) or SIGNAL_TIME), warn_flags=int(flags))
+        flags |= flag if letter in (match.group(1) or "").upper() else 0
+    fields.update(warn_signal=int(value), warn_time=int(match.group(3) or SIGNAL_TIME), warn_flags=int(flags))
 
 
 def switches(fields: Fields, text: str) -> None:
@@ -114,7 +121,7 @@ def switches(fields: Fields, text: str) -> None:
     count, _, wait = text.partition("@")
     fields["req_switch"] = number(count)
     if wait:
-        fields["wait4switch"] = seconds(wait)
+        fields["wait4switch"] = read_seconds(wait)
 
 
 def distribution(fields: Fields, text: str) -> None:
@@ -142,9 +149,9 @@ def burst_buffer_file(fields: Fields, text: str) -> None:
 
 
 def identity(field: str, kind: str) -> Setter:
-    """Return what reads the name or number of a user or group."""
+    """Return a setter that stores the id of a user or group, given by name or number."""
 
-    def take(fields: Fields, text: str) -> None:
+    def set_field(fields: Fields, text: str) -> None:
         import grp
         import pwd
 
@@ -155,13 +162,13 @@ def identity(field: str, kind: str) -> Setter:
                 else (pwd.getpwnam(text).pw_uid if kind == "user" else grp.getgrnam(text).gr_gid)
             )
         except KeyError:
-            raise SbatchError(f"there is no {kind} {text!r} here") from None
+            raise SbatchError(f"{kind} {text!r} does not exist here") from None
 
-    return take
+    return set_field
 
 
 def nothing(fields: Fields, text: str) -> None:
-    """What sets no field of the submission."""
+    """Ignore an option that sets no field of the submission."""
 
 
 MAIL = {
@@ -210,7 +217,7 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "cpus-per-gpu": ("", ARGUMENT, tres("cpus_per_tres", "gres/gpu:")),
     "cpus-per-task": ("c", ARGUMENT, value_of("cpus_per_task", number)),
     "deadline": ("", ARGUMENT, value_of("deadline", moment)),
-    "delay-boot": ("", ARGUMENT, value_of("delay_boot", seconds)),
+    "delay-boot": ("", ARGUMENT, value_of("delay_boot", read_seconds)),
     "dependency": ("d", ARGUMENT, text_of("dependency")),
     "distribution": ("m", ARGUMENT, distribution),
     "error": ("e", ARGUMENT, text_of("std_err")),
@@ -234,9 +241,13 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "mail-type": ("", ARGUMENT, names_of("mail_type", MAIL)),
     "mail-user": ("", ARGUMENT, text_of("mail_user")),
     "mcs-label": ("", ARGUMENT, text_of("mcs_label")),
-    "mem": ("", ARGUMENT, value_of("min_mem_per_node", mib)),
-    "mem-per-cpu": ("", ARGUMENT, value_of("min_mem_per_cpu", mib)),
-    "mem-per-gpu": ("", ARGUMENT, lambda fields, text: tres("mem_per_tres", "gres/gpu:")(fields, str(mib(text)))),
+    "mem": ("", ARGUMENT, value_of("min_mem_per_node", mem_str_to_mib)),
+    "mem-per-cpu": ("", ARGUMENT, value_of("min_mem_per_cpu", mem_str_to_mib)),
+    "mem-per-gpu": (
+        "",
+        ARGUMENT,
+        memory_per_gpu,
+    ),
     "mincpus": ("", ARGUMENT, value_of("pn_min_cpus", number)),
     "network": ("", ARGUMENT, text_of("network")),
     "nice": ("", OPTIONAL, value_of("nice", lambda text: number(text or "100"))),
@@ -273,9 +284,9 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "test-only": ("", FLAG, nothing),
     "thread-spec": ("", ARGUMENT, value_of("thread_spec", number)),
     "threads-per-core": ("", ARGUMENT, value_of("threads_per_core", number)),
-    "time": ("t", ARGUMENT, value_of("time_limit", minutes)),
-    "time-min": ("", ARGUMENT, value_of("time_min", minutes)),
-    "tmp": ("", ARGUMENT, value_of("pn_min_tmp_disk", mib)),
+    "time": ("t", ARGUMENT, value_of("time_limit", time_str2mins)),
+    "time-min": ("", ARGUMENT, value_of("time_min", time_str2mins)),
+    "tmp": ("", ARGUMENT, value_of("pn_min_tmp_disk", mem_str_to_mib)),
     "tres-bind": ("", ARGUMENT, text_of("tres_bind")),
     "tres-per-task": ("", ARGUMENT, tres("tres_per_task")),
     "uid": ("", ARGUMENT, identity("user_id", "user")),
@@ -284,6 +295,6 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "wait-all-nodes": ("", ARGUMENT, value_of("wait_all_nodes", number)),
     "wckey": ("", ARGUMENT, text_of("wckey")),
 }
-"""By long name: the short one, whether it takes an argument, and what it sets."""
+"""By long name: the short name, whether the option takes an argument, and its setter."""
 
 SHORT = {short: name for name, (short, _, _) in OPTIONS.items() if short}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Measures site_factor_python.so with simulated jobs: how long slurmctld's locks are held, and what a worker needs.
+ * Measure site_factor_python.so with simulated jobs: the time with slurmctld's locks, and the time of a worker.
  *
  *     cc -O2 -rdynamic -DHAVE_CONFIG_H -I$SOURCE site_factor_bench.c -o bench -ldl -lpthread $LIBSLURMFULL
  *     ./bench /usr/local/lib/slurm/site_factor_python.so 100000
  *
- * The functions and variables of slurmctld that the plugin needs are in here; the handlers are those of
- * slurmhooks.toml, one of which has to return record.priority. Call it as SlurmUser.
+ * It has the functions and variables of slurmctld that the plugin needs; the handlers are those of slurmhooks.toml,
+ * one of which has to return record.priority. Run it as SlurmUser.
  */
 #include <dlfcn.h>
 #include <pthread.h>

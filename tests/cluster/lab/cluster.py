@@ -36,7 +36,7 @@ def up(
         running = read_nodes(directory)
         if keeper and not fresh and nodes in (None, running):
             if not _answers(keeper, running):
-                places.say(f"cluster {release.name}: up, but not every daemon answers: starting what is missing")
+                places.say(f"cluster {release.name}: up, but some daemons do not answer: starting them")
                 namespace.call(keeper, lambda: _start(release, running))
             return
         if keeper:
@@ -238,7 +238,7 @@ def _keeper(release: Release, directory: str, *, lasting: bool) -> namespace.Kee
         with open(base, encoding="ascii") as file:
             if file.read() != rootfs.ident(release):
                 raise LabError(
-                    f"the root file system of {release.name} was made anew since this cluster was first up: "
+                    f"the root file system of {release.name} has been replaced since this cluster was first up: "
                     f"run 'tests/cluster/run up {release.name} --fresh', which discards the cluster's own files"
                 )
     for path in (upper, work, merged):

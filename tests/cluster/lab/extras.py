@@ -33,7 +33,7 @@ def add(release: Release, packages: list[str]) -> None:
             # dpkg asks no question and starts no daemon: see rootfs.py.
             command = f"exec dpkg --install {DOWNLOADS}/*.deb"
             report.inside("dpkg", keeper, ["sh", "-c", command], {"DEBIAN_FRONTEND": "noninteractive"})
-        report.say(f"{len(os.listdir(kept))} packages: {' '.join(packages)} and what they need")
+        report.say(f"{len(os.listdir(kept))} packages: {' '.join(packages)} and their dependencies")
 
 
 def _copy(keeper: namespace.Keeper, source: str, target: str) -> None:

@@ -78,7 +78,7 @@ def locked(directory: str, what: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"{what}: another run is at work on it, waiting for that to end")
+            say(f"{what}: waiting for another run that works on it")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -20,7 +20,7 @@ def need() -> None:
     """
     places.need_root()
     if not any(rootfs.ready(release) for release in RELEASES.values()) and not shutil.which("apt-get"):
-        raise NotUpError("needs Debian's apt-get to make root file systems, and none is in the cache")
+        raise NotUpError("needs Debian's apt-get to make root file systems, because the cache has none")
     os.makedirs(places.cache(), exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="possible-", dir=places.cache()) as folder:
         for name in NEEDED:
@@ -41,4 +41,4 @@ def need() -> None:
         with os.fdopen(reader, encoding="utf-8", errors="replace") as pipe:
             problem = pipe.read()
         if os.waitpid(child, 0)[1] != 0:
-            raise NotUpError(f"this machine does not allow what clusters need: {problem or 'the trial was killed'}")
+            raise NotUpError(f"this machine does not allow clusters: {problem or 'the trial process was killed'}")

@@ -246,7 +246,7 @@ class _Maker:
         try:
             self.report.host("pip download", [*command, *PYTHON_PACKAGES])
         except LabError as error:
-            raise UnreachableError(f"the Python packages cannot be had with this machine's pip; {error}") from error
+            raise UnreachableError(f"this machine's pip cannot download the Python packages; {error}") from error
         inside = "/opt/wheels"
         shutil.copytree(wheels, self.root + inside, dirs_exist_ok=True)
         shutil.rmtree(self.root + "/opt/slurmhooks", ignore_errors=True)
@@ -381,7 +381,7 @@ def _install_debootstrap(report: Reporter) -> None:
     with places.locked(os.path.join(places.cache(), "debootstrap"), "install debootstrap"):
         if shutil.which("debootstrap"):
             return
-        report.say("installing debootstrap on this machine, the one thing that is put outside the cache directory")
+        report.say("installing debootstrap on this machine, the only change outside the cache directory")
         try:
             report.host("apt-get update", ["apt-get", "-qq", "update"])
             report.host("install debootstrap", ["apt-get", "-qq", "-y", "install", "debootstrap"])

@@ -58,7 +58,7 @@ class Reporter:
 
         child = namespace.fork(logged, lambda text: os.write(2, f"{text}\n".encode(errors="replace")))
         os.close(log)
-        began = told = time.monotonic()
+        began = shown = time.monotonic()
         delay = 0.001
         while True:
             done, status = os.waitpid(child, os.WNOHANG)
@@ -66,9 +66,9 @@ class Reporter:
                 break
             time.sleep(delay)
             delay = min(delay * 2, 0.1)
-            if time.monotonic() - told >= EVERY:
-                told = time.monotonic()
-                self.say(f"{label}: still at it after {told - began:.0f} s")
+            if time.monotonic() - shown >= EVERY:
+                shown = time.monotonic()
+                self.say(f"{label}: still running after {shown - began:.0f} s")
         if status != 0:
             raise LabError(f"{self.subject}: {label} failed; the end of {self.log}:\n{tail(self.log)}")
 

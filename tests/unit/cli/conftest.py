@@ -116,7 +116,7 @@ def build(tmp_path: Path) -> Path:
 
 
 class Site:
-    """Slurm's configuration and plugins in folders of a test, and the two verbs."""
+    """Slurm's configuration and plugins in folders of a test, and the two commands."""
 
     def __init__(self, root: Path, record: build_record.BuildRecord, call: Call) -> None:
         """Have a site without hook files, whose plugin offers all callbacks."""
@@ -171,7 +171,7 @@ class Site:
 def site(
     open_folder: Path, machine: Machine, build: Path, run: Call, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Site]:
-    """Give a site; what the verbs change of the process is put back."""
+    """Give a site, and restore what the commands change in this process."""
     monkeypatch.setenv("SLURM_CONF", os.devnull)
     monkeypatch.setattr(sys, "dont_write_bytecode", sys.dont_write_bytecode)
     record = build_record.BuildRecord.load(build)

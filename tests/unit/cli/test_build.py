@@ -66,14 +66,14 @@ def test_output_and_record(run: Run, ready: Machine, native: Path, tmp_path: Pat
     assert all((output / name).is_file() for name in record.files)
     assert (record.slurm, record.lua, record.tiers.private) == ("24.11.5", None, False)
     assert record.python.libpython == "/lib/libpython3.13.so.1.0"
-    assert "scrun is not installed here" in result.stderr
+    assert "scrun is not installed: building without its plugin" in result.stderr
     assert result.stdout == ""
 
 
 @pytest.mark.native
 @pytest.mark.slow
 def test_second_build_has_nothing_to_do(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
-    """Nothing is set up, compiled or copied anew while nothing has changed."""
+    """A second build without changes does nothing."""
     output = tmp_path / "out"
     arguments = ["build", "--slurm-include", ready.include, "--output", output]
     run(*arguments)
@@ -86,7 +86,7 @@ def test_second_build_has_nothing_to_do(run: Run, ready: Machine, native: Path, 
 @pytest.mark.native
 @pytest.mark.slow
 def test_changed_options_take_effect(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
-    """Another Lua or none is a new set-up, and what the old one made more is removed."""
+    """Another Lua needs a new set-up, and leftovers of the older build are removed."""
     output = tmp_path / "out"
     ready.program("pkg-config", "exit 0")
     arguments = ["build", "--slurm-include", ready.include, "--output", output]
@@ -101,7 +101,7 @@ def test_changed_options_take_effect(run: Run, ready: Machine, native: Path, tmp
 @pytest.mark.native
 @pytest.mark.slow
 def test_failed_compilation_shows_the_compiler(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
-    """When the compiler refuses, its message and the log's path are shown; the next try goes on from there."""
+    """A failed compilation shows the compiler's message and the path of the log; the next build continues."""
     output = tmp_path / "out"
     arguments = ["build", "--slurm-include", ready.include, "--output", output]
     (native / "stub.c").write_text("#error told you\n")
@@ -133,7 +133,7 @@ def test_sources_are_configured_once(run: Run, ready: Machine, native: Path, tmp
 @pytest.mark.native
 @pytest.mark.slow
 def test_interrupted_configure_is_done_again(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
-    """A config.h that a broken-off configure left behind does not count."""
+    """The config.h of an interrupted configure is not used."""
     output = tmp_path / "out"
     tree = ready.sources("24.11.5")
     folder = output / ".work" / "slurm-24.11.5"
@@ -146,7 +146,7 @@ def test_interrupted_configure_is_done_again(run: Run, ready: Machine, native: P
 @pytest.mark.native
 @pytest.mark.slow
 def test_configured_sources_are_taken_as_they_are(run: Run, ready: Machine, native: Path, tmp_path: Path) -> None:
-    """A tree that was configured in place, as the release it says it is, is used directly."""
+    """Sources that were configured in place are used directly."""
     output = tmp_path / "out"
     tree = ready.sources("24.11.5")
     (tree / "config.h").touch()
@@ -158,7 +158,7 @@ def test_configured_sources_are_taken_as_they_are(run: Run, ready: Machine, nati
 
 
 def refused(run: Run, *arguments: object) -> str:
-    """Run a build that must be refused before it begins; give what it says."""
+    """Run a build that must be refused, and return its output."""
     output = Path("/no/such/output")
     result = run("build", "--output", output, *arguments)
     assert result.exit_code == 1
@@ -170,7 +170,7 @@ def test_missing_headers(run: Run, ready: Machine) -> None:
     """A machine without Slurm's headers is told the names of the packages."""
     words = refused(run, "--slurm-include", ready.bin)
     assert "slurm/spank.h" in words
-    assert "libslurm-dev (Debian), slurm-devel (RPM)" in words
+    assert "libslurm-dev on Debian, slurm-devel as RPM" in words
 
 
 def test_headers_of_another_micro_release(run: Run, ready: Machine) -> None:

@@ -17,26 +17,26 @@ Call = Callable[..., Result]
 
 
 def test_no_handlers(site: Site) -> None:
-    """A site without handlers is told so, and what it may have meant otherwise."""
+    """A site without handlers gets a note on globs that match no file."""
     result = site.check()
     assert result.exit_code == 0, result.output
     assert "no handlers" in result.output
-    assert f"note: {site.etc / 'slurmhooks.toml'}: no file fits {site.hooks}/*.py" in result.output
+    assert f"note: {site.etc / 'slurmhooks.toml'}: no file matches {site.hooks}/*.py" in result.output
 
 
 def test_no_configuration(site: Site) -> None:
-    """A slurmhooks.toml that is not there is a note, once."""
+    """A missing slurmhooks.toml is noted once."""
     (site.etc / "slurmhooks.toml").unlink()
     result = site.check()
     assert result.exit_code == 0, result.output
-    assert result.output.count("slurmhooks.toml: there is none, so it names no hook files") == 1
+    assert result.output.count("slurmhooks.toml: does not exist, so it names no hook files") == 1
 
 
 def test_a_glob_of_a_line_that_fits_nothing(site: Site) -> None:
     """It is named with its line."""
     site.plugstack("required spank_python.so lustre.d/*.py fast")
     pattern = site.etc / "lustre.d" / "*.py"
-    assert f"note: plugstack.conf: lustre.d/*.py fast: no file fits {pattern}" in site.check().output
+    assert f"note: plugstack.conf: lustre.d/*.py fast: no file matches {pattern}" in site.check().output
 
 
 def test_errors_are_no_lack_of_handlers(site: Site) -> None:
@@ -100,7 +100,7 @@ def test_a_required_handler_is_missing(site: Site) -> None:
 
 @pytest.mark.parametrize("callback", COSTLY_CALLBACKS)
 def test_a_callback_that_the_plugin_leaves_out(site: Site, callback: str) -> None:
-    """After a handler is added whose callback costs, check says what to run, and after that it is content."""
+    """A new handler of a costly callback is a finding until compile has run."""
     site.compile()
     path = site.file(f"@hook.spank.{callback}\ndef late(spank): pass\n")
     result = site.check()
@@ -159,11 +159,11 @@ def test_files_that_users_cannot_read(site: Site) -> None:
 
 @pytest.mark.parametrize(("words", "told"), [(62, 0), (63, 1)])
 def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int) -> None:
-    """The stub ignores a manifest with such a line, so both commands say why Python starts everywhere."""
+    """A line with too many arguments for a manifest is noted by check and compile."""
     site.file("", "a.py")
     site.plugstack(f"required spank_python.so hooks.d/a.py {' '.join(['x'] * words)}")
     for output in (site.check().output, site.compile().output):
-        assert output.count(f"a line has {words + 1} arguments, and the manifest holds") == told
+        assert output.count(f"a line has {words + 1} arguments, and a manifest supports") == told
 
 
 def test_more_arguments_than_the_stub_reads() -> None:
@@ -208,7 +208,7 @@ def test_a_file_without_a_handler(site: Site) -> None:
 
 
 def test_nothing_in_the_output_acts_on_a_terminal(site: Site) -> None:
-    """Names of files may hold anything, and rich's marks mean nothing in them."""
+    """Names of files may contain anything, and rich does not interpret them."""
     site.file(SUBMIT, "a[red]\x1b[2J\n.py")
     result = site.check()
     assert result.exit_code == 0, result.output
@@ -243,7 +243,7 @@ def test_hook_files_alone(tmp_path: Path, run: Call, monkeypatch: pytest.MonkeyP
 
 
 def test_json(site: Site) -> None:
-    """A program reads the same as a person: handlers, options, notes, the manifest, and the findings."""
+    """The JSON output has everything that people see."""
     site.file(SUBMIT + 'hook.spank.option("x", "X", usage="what")\n')
     report = json.loads(site.check("--json").stdout)
     assert [row["handler"] for row in report["handlers"]] == ["a:submit"]

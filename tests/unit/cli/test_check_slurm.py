@@ -71,7 +71,7 @@ def test_plugins_where_slurm_does_not_look(site: Site, run: Call) -> None:
     site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python")
     (site.plugins / "job_submit_python.so").unlink()
     assert site.found() == [
-        f"{site.plugins}/job_submit_python.so: not there, so Slurm never calls handler a:submit of hook.job_submit:"
+        f"{site.plugins}/job_submit_python.so: missing, so Slurm never calls handler a:submit of hook.job_submit:"
         " run 'slurmhooks install' again"
     ]
 
@@ -83,7 +83,7 @@ def test_a_scrun_lua_that_is_not_ours(site: Site) -> None:
     wanted = f"{script}: scrun never calls handler a:stage of hook.scrun: "
     assert site.found() == [wanted + "No such file or directory; run 'slurmhooks install'"]
     script.write_text("-- mine")
-    assert site.found() == [wanted + "it is not ours; 'slurmhooks install' says how both can run"]
+    assert site.found() == [wanted + "it was not made by 'slurmhooks install', which says how both can run"]
     script.write_text("-- Made by 'slurmhooks install'\nloadlib('/old/scrun_python.so')")
     assert site.found()[0].startswith(wanted + "it loads another plugin")
     script.write_text(f"-- Made by 'slurmhooks install'\nloadlib('{site.plugins}/scrun_python.so')")
@@ -157,8 +157,8 @@ def test_what_slurm_user_could_have_written(site: Site, run: Call, tmp_path: Pat
     site.conf(f"PluginDir={site.plugins}", "JobSubmitPlugins=python", "SlurmUser=nobody")
     os.chown({"file": path, "folder": site.hooks, "configuration": toml}[what], 65534, 65534)
     refused = toml if what == "configuration" else path
-    wanted = f"{refused}: SlurmUser (user id 65534) could have written it, so root does not run it: call this as Slurm"
-    assert [finding for finding in site.found() if "SlurmUser" in finding] == [f"{wanted}User"]
+    wanted = f"{refused}: SlurmUser (user id 65534) could have written it, so root does not run it: run this command"
+    assert [finding for finding in site.found() if "SlurmUser" in finding] == [f"{wanted} as SlurmUser"]
     script = tmp_path / "job.sh"
     script.write_text("#!/bin/sh\n")
     result = run("try", "job_submit", "--sysconfdir", site.etc, script)
@@ -204,4 +204,22 @@ def test_a_manifest_that_users_cannot_read(site: Site) -> None:
     path.chmod(0o600)
     assert site.found() == [
         f"{path}: ordinary users cannot read it, so Python starts in all of their processes: chmod o+r {path}"
+    ]
+
+
+def test_filters_of_commands(site: Site) -> None:
+    """slurm.conf must name the plugin, the folder must have it, and users must be able to read the hook files."""
+    path = site.file("@hook.cli_filter.pre_submit\ndef limit(options): pass\n")
+    assert site.found() == [
+        f"{site.etc}/slurm.conf: Slurm never calls handler a:limit of hook.cli_filter: it needs the line"
+        " CliFilterPlugins=python",
+        f"{site.plugins}/cli_filter_python.so: missing, so Slurm never calls handler a:limit of hook.cli_filter:"
+        " run 'slurmhooks install' again",
+    ]
+    site.conf(f"PluginDir={site.plugins}", "CliFilterPlugins=lua,python")
+    (site.plugins / "cli_filter_python.so").touch()
+    assert site.found() == []
+    path.chmod(0o640)
+    assert site.found() == [
+        f"{path}: ordinary users cannot read it, so srun, sbatch and salloc fail for them: chmod o+r {path}"
     ]

@@ -20,6 +20,7 @@ def test_bare_site_needs_everything(machine: Machine) -> None:
     assert lines(machine) == {
         f"PluginDir={configuration.UNKNOWN}:/opt/plugins": False,
         "JobSubmitPlugins=python": False,
+        "CliFilterPlugins=python": False,
         "required spank_python.so": False,
         f'[hooks]\npaths = ["{machine.etc}/hooks.d/*.py"]': False,
     }
@@ -29,6 +30,7 @@ def test_complete_site_needs_nothing(machine: Machine) -> None:
     """Lines that are there are seen, as a person may have written them."""
     (machine.etc / "slurm.conf").write_text(
         "PluginDir=/usr/lib/slurm:/opt/plugins\nJobSubmitPlugins=lua,job_submit/python\nPlugStackConfig=stack.conf\n"
+        "CliFilterPlugins=cli_filter/python,lua\n"
     )
     (machine.etc / "stack.conf").write_text("include stack.d/*.conf\n")
     (machine.etc / "stack.d").mkdir()

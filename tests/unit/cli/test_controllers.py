@@ -84,4 +84,4 @@ def test_nobody_answers(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call)
     answers(monkeypatch, {"findings": ["only root and SlurmUser may do this"]})
     result = verb()
     assert result.exit_code == 0, result.output
-    assert "what slurmctld has in force is not known: only root and SlurmUser may do this\n" in result.output
+    assert "the hooks in force in slurmctld are unknown: only root and SlurmUser may do this\n" in result.output

@@ -15,7 +15,7 @@ HEAVY = ("pydantic", "rich", "structlog", "asyncio", "lupa", "cffi")
 
 
 def test_help_imports_no_verb() -> None:
-    """The list of verbs comes from docstrings: asking for it imports neither a verb nor what verbs need."""
+    """The list of commands comes from docstrings and imports no command."""
     code = (
         "import sys\nfrom slurmhooks.cli import main\nmain(['--help'], standalone_mode=False)\n"
         f"heavy = [name for name in {HEAVY!r} if name in sys.modules]\n"
@@ -27,7 +27,7 @@ def test_help_imports_no_verb() -> None:
 
 
 def test_every_verb_is_a_command_with_a_summary(run: Callable[..., Result]) -> None:
-    """Each module without an underscore is a verb that loads, with a docstring line for the list."""
+    """Every module of the package is a command with a summary."""
     group = cli.main
     assert isinstance(group, cli.Commands)
     names = group.list_commands(click.Context(group))
@@ -39,7 +39,7 @@ def test_every_verb_is_a_command_with_a_summary(run: Callable[..., Result]) -> N
 
 
 def test_unknown_verb_is_wrong_use(run: Callable[..., Result]) -> None:
-    """A verb that does not exist ends with exit code 2."""
+    """An unknown command ends with exit code 2."""
     assert run("nonsense").exit_code == 2
 
 
@@ -50,7 +50,7 @@ def test_helpers_are_no_verbs(run: Callable[..., Result]) -> None:
 
 
 def test_trailing_underscore_frees_a_keyword(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The module try_.py is the verb try."""
+    """The module try_.py is the command try."""
     (tmp_path / "try_.py").write_text('"""Try it."""\nimport click\ncommand = click.Command("try")\n')
     monkeypatch.setattr(commands, "__path__", [str(tmp_path)])
     group = cli.main
@@ -70,7 +70,7 @@ def test_full_disk_is_a_finding(run: Callable[..., Result], monkeypatch: pytest.
 
 
 def test_a_lost_current_folder(tmp_path: Path, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A current folder that was deleted is a finding with a remedy, for every verb that needs it."""
+    """A deleted current folder is a finding with a remedy."""
     lost = tmp_path / "lost"
     lost.mkdir()
     monkeypatch.chdir(lost)

@@ -109,7 +109,7 @@ def test_folder_without_build_is_refused(run: Run, tmp_path: Path) -> None:
     """A folder that slurmhooks build has not made is told apart."""
     result = run("install", "--from", tmp_path, "--plugin-dir", "/x")
     assert result.exit_code == 1
-    assert "holds no build" in result.stderr
+    assert "contains no build" in result.stderr
 
 
 def test_relative_plugin_folder_is_wrong_use(run: Run, build: Path) -> None:
@@ -135,7 +135,7 @@ def test_scrun_lua_of_a_person_is_left_alone(run: Run, machine: Machine, build: 
     assert result.exit_code == 0
     assert (machine.etc / "scrun.lua").read_text() == "-- mine\n"
     assert str(plugins) in (machine.etc / "scrun.lua.slurmhooks").read_text()
-    assert "is not ours and was left alone" in result.output
+    assert "was not made by this command and is unchanged" in result.output
     assert '[scrun]\n      lua = "scrun.site.lua"' in result.output
 
 
@@ -143,9 +143,14 @@ def test_what_remains_is_said_until_it_is_done(run: Run, machine: Machine, build
     """The exact missing lines are printed; when a site has them all, that is said."""
     arguments = ["install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc]
     output = run(*arguments).output
-    for line in ("JobSubmitPlugins=python", "required spank_python.so", f'paths = ["{machine.etc}/hooks.d/*.py"]'):
+    for line in (
+        "JobSubmitPlugins=python",
+        "CliFilterPlugins=python",
+        "required spank_python.so",
+        f'paths = ["{machine.etc}/hooks.d/*.py"]',
+    ):
         assert f"      {line}\n" in output
-    (machine.etc / "slurm.conf").write_text(f"PluginDir={plugins}\nJobSubmitPlugins=python\n")
+    (machine.etc / "slurm.conf").write_text(f"PluginDir={plugins}\nJobSubmitPlugins=python\nCliFilterPlugins=python\n")
     (machine.etc / "plugstack.conf").write_text("required spank_python.so\n")
     (machine.etc / "slurmhooks.toml").write_text("")
     output = run(*arguments).output

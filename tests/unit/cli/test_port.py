@@ -58,4 +58,4 @@ def test_a_file_that_is_no_such_script_is_a_finding(run: Callable[..., Result], 
     script.write_text("print(1)\n")
     done = run("port", str(script))
     assert done.exit_code == 1
-    assert "none of the functions that Slurm calls" in done.output
+    assert "defines no function that Slurm calls" in done.output

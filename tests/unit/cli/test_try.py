@@ -136,6 +136,36 @@ def test_json(run: Run, hooks: Path, tmp_path: Path) -> None:
     assert found["notes"] == []
 
 
+def test_tables(run: Run, tmp_path: Path) -> None:
+    """Handlers look up what a file has of slurmctld's tables; of those that it lacks a note says so."""
+    (tmp_path / "hooks.py").write_text(
+        """
+from slurmhooks import hook, log
+
+@hook.job_submit
+def handler(job, nodes, licenses, qos, associations):
+    mine = associations.of_user(job.user_id)
+    log.info("%s %s %s", nodes["n1"].partitions, qos["high"].max_wall_pj, [found.qos for found in mine])
+    assert len(licenses) == 0
+"""
+    )
+    (tmp_path / "job.json").write_text("{}")
+    tables = {
+        "nodes": {"n1": {"partitions": ["debug", "gpu"]}},
+        "qos": {"high": {"max_wall_pj": 60}},
+        "associations": [{"user_id": 0, "qos": ["high"]}, {"user_id": 1, "qos": ["low"]}],
+    }
+    (tmp_path / "tables.json").write_text(json.dumps(tables))
+    result = run(
+        *("try", "job_submit", tmp_path / "job.json", "--hooks", tmp_path / "hooks.py", "--json"),
+        *("--user", "root", "--tables", tmp_path / "tables.json"),
+    )
+    found = answer(result)
+    assert found["accepted"] is True
+    assert found["log"] == ["info: ['debug', 'gpu'] 60 [['high']]"]
+    assert found["notes"] == ["hooks:handler takes licenses, which is empty here: fill it with --tables"]
+
+
 @pytest.mark.parametrize(("uid", "code"), [(1000, 1), (0, 0)])
 def test_update(run: Run, hooks: Path, tmp_path: Path, uid: int, code: int) -> None:
     """With a record, the handlers of job_modify run."""
@@ -152,7 +182,7 @@ def test_a_field_of_another_release(run: Run, hooks: Path, script: Path) -> None
     result = run(
         "try", "job_submit", script, "--hooks", hooks / "hooks.py", "--release", "22.05", "--", "--container-id=x"
     )
-    assert "Slurm 22.05 has no container_id: left out" in result.stderr
+    assert "Slurm 22.05 has no container_id: ignored" in result.stderr
     assert result.exit_code == 0
 
 
@@ -163,7 +193,7 @@ def test_a_field_of_another_release(run: Run, hooks: Path, script: Path) -> None
         ('{"tme_limit": 5}', (), "nearest: time_limit"),
         ('{"time_limit": "x"}', (), "time_limit"),
         ("echo", (), "begins with #!"),
-        ("#!/bin/sh\n", ("--user", "no such user"), "no user"),
+        ("#!/bin/sh\n", ("--user", "no such user"), "does not exist here"),
         ("#!/bin/sh\n", ("--user", "root", "--uid", "0"), "exclude each other"),
         ("#!/bin/sh\n", ("--", "--time=soon"), "--time"),
     ],
@@ -196,7 +226,7 @@ def test_stage_in(run: Run, hooks: Path, bundle: Path, tmp_path: Path) -> None:
     assert f"bundle: {tmp_path / 'staged'}\nroot path: {tmp_path / 'staged' / 'rootfs'}\n" in result.stdout
     assert '+  "hostname": "ship"' in result.stdout
     assert "  staged\n" in result.stdout
-    assert f"stays: {tmp_path / 'staged'}" in result.stderr
+    assert f"remains: {tmp_path / 'staged'}" in result.stderr
     assert (bundle / "config.json").read_text() == before
 
 
@@ -250,6 +280,9 @@ def test_what_is_wrong_is_said_without_a_traceback(run: Run, hooks: Path, script
         ({"partitions": ["debug"]}, "--tables: partitions: "),
         ({"jobs": [{"job_id": "seven"}]}, "job_id"),
         ({"jobs": [7]}, "--tables: jobs: "),
+        ({"nodes": {"n1": {"partitions": "debug"}}}, "partitions takes a list of str, not 'debug'"),
+        ({"associations": [7]}, "--tables: associations: "),
+        ({"qos": {"high": {"usage_factor": "2"}}}, "usage_factor takes a float, UNLIMITED or None"),
         ({"partition": {}}, "no table 'partition'; there are: partitions, reservations, jobs"),
     ):
         path.write_text(json.dumps(tables))
@@ -270,3 +303,43 @@ def test_what_handlers_say_does_not_act_on_the_terminal(run: Run, hooks: Path, s
     assert "to the user:\n  one\n  \\x1b[2Jtwo\n" in result.output
     assert r"info: x\n\x1b[H" in result.output
     assert r"a[red]\x1b[0m" in result.output
+
+
+FILTERS = """
+from slurmhooks import Reject, hook, log
+
+@hook.cli_filter.setup_defaults
+def defaults(options, early):
+    log.user(f"{options.command} {early}")
+    options.comment = "by default"
+
+@hook.cli_filter.pre_submit
+def account(options):
+    if options.account is None:
+        raise Reject("no account")
+    options.time_limit = 5
+    log.info(options.environment["SITE"], argv=options.argv)
+"""
+
+
+def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
+    """setup_defaults runs before pre_submit, which sees what the user gives; exit codes tell what came of it."""
+    path = tmp_path / "filters.py"
+    path.write_text(FILTERS)
+    common = ("try", "cli_filter", "--hooks", path, "--env", "SITE=here", "--json")
+    done = run(*common, "sbatch", "--", "--account=a", "--hold", "--time=1:00:00", "job.sh", "--x")
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["setup_defaults"]["changes"]) == (0, {"comment": "by default"})
+    assert found["setup_defaults"]["user_messages"] == ["sbatch True"]
+    assert found["pre_submit"]["changes"] == {"time": "00:05:00"}
+    assert found["pre_submit"]["log"] == ["info: here argv=('job.sh', '--x')"]
+    done = run(*common[:-1], "salloc")
+    assert (done.exit_code, "pre_submit: refused: no account" in done.output) == (1, True)
+    for words, text in (
+        (("srun", "--", "-n", "3"), "write -n as --name=VALUE, by its long name"),
+        (("srun", "--", "--wrap=x"), "srun does not take this: srun has no option --wrap"),
+        (("srun", "--", "--time=junk"), "srun does not take this: "),
+        (("--env", "X", "srun"), "--env needs NAME=VALUE, not 'X'"),
+    ):
+        done = run("try", "cli_filter", "--hooks", path, *words)
+        assert (done.exit_code, text in done.output) == (2, True), done.output

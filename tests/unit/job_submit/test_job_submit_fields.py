@@ -13,7 +13,7 @@ RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.0
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text."""
+    """Split a text into words."""
     return text.split()
 
 

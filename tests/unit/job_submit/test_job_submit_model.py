@@ -38,7 +38,7 @@ def view(hook: str = "job_submit", **fields: Any) -> tuple[FakeJob, Any]:
 
 
 def test_an_unknown_attribute_has_the_nearest_names() -> None:
-    """A misspelt field is an error on reading and on writing, and names those most like it."""
+    """A misspelt field is an error on reading and writing that shows the nearest names."""
     _, job = view()
     for use in (lambda: job.accounn, lambda: setattr(job, "accounn", "x")):
         with pytest.raises(AttributeError) as caught:
@@ -72,7 +72,7 @@ def test_dir_lists_the_fields() -> None:
 
 
 def test_repr_names_what_it_views() -> None:
-    """A view can be logged, also when its call is over."""
+    """A view can be logged, even after its call."""
     _, job = view(name="run1")
     assert repr(job) == "<Job 'run1'>"
     assert repr(FakeRecord(name="run1")) == "<Record 'run1'>"
@@ -84,7 +84,7 @@ def test_repr_names_what_it_views() -> None:
 
 
 def test_writes_wait_for_the_commit() -> None:
-    """What is written reads back at once, and reaches Slurm with the commit."""
+    """Writes read back at once, and are applied by commit."""
     fake, job = view(account="physics", **BATCH)
     job.account = "chemistry"
     job.time_limit = 5

@@ -6,6 +6,7 @@ import pytest
 from slurmhooks import loader
 from slurmhooks.job_submit.service import Service
 from slurmhooks.testing import FakeJob
+from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import LEFT_OUT_HANDLER, Message, Type, decode, read_answer, text_value
 from slurmhooks.worker.service import Settings
@@ -30,7 +31,8 @@ def test_only_a_lenient_handler_is_left_out(on_error: str, runs: bool, tmp_path:
     file.write_text(HOOKS.format(on_error=on_error))
     tables = tables_of("24.11")
     service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
-    items = ((0, FakeJob(release="24.11")._request("job_submit").data), (LEFT_OUT_HANDLER, text_value(b"limits:first")))
+    data = request_of(FakeJob(release="24.11"), "job_submit").data
+    items = ((0, data), (LEFT_OUT_HANDLER, text_value(b"limits:first")))
     request = Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables)
 
     def unasked(question: bytes) -> bytes:
@@ -58,7 +60,7 @@ def test_a_refusal_is_not_the_end_of_a_lenient_handler(tmp_path: Path, monkeypat
     file.write_text(REFUSES)
     tables = tables_of("24.11")
     service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
-    items = ((0, FakeJob(release="24.11")._request("job_submit").data),)
+    items = ((0, request_of(FakeJob(release="24.11"), "job_submit").data),)
     request = Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables)
     answer = read_answer(tables["job"], decode(service.handle(request, bytes), tables))
     assert answer.code != 0

@@ -53,7 +53,7 @@ from slurmhooks.values import UNLIMITED
     ],
 )
 def test_times(text: str, minutes: object) -> None:
-    """Every form of a time limit, rounded up to minutes."""
+    """Every notation of a time limit is read, rounded up to minutes."""
     assert time_str2mins(text) == minutes
 
 
@@ -61,7 +61,7 @@ def test_times(text: str, minutes: object) -> None:
     "text", ["", " 5", "5 ", "5m", "1:", ":1", "1::2", "1:2:3:4", "1-2-3", "1:2-3", "-5", "+5", "٣"]
 )
 def test_no_times(text: str) -> None:
-    """What is no time raises and says what is."""
+    """An invalid time raises an error that shows valid notations."""
     with pytest.raises(ValueError, match=re.escape(f"not a time: {text!r}")):
         time_str2mins(text)
 
@@ -83,7 +83,7 @@ def test_memory(text: str, mib: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5G", "G", "1P", "1 G", "1GiB"])
 def test_no_memory(text: str) -> None:
-    """What is no amount of memory raises."""
+    """An invalid amount of memory raises an error."""
     with pytest.raises(ValueError, match="not an amount of memory"):
         mem_str_to_mib(text)
 
@@ -127,7 +127,7 @@ def test_memory_round_trips(mib: int) -> None:
     ],
 )
 def test_tres(text: str | None, items: list[TresItem]) -> None:
-    """Every form of a TRES."""
+    """Every notation of a TRES is read."""
     assert list(Tres.parse(text)) == items
 
 
@@ -136,7 +136,7 @@ def test_tres(text: str | None, items: list[TresItem]) -> None:
     ["gpu:", "gres/", "gpu=x", "gpu:a:b:2", "gpu(2", "gpu)", "license/a:b=2", "cpu/x=1", "mem=x", "gpu:=2", "=2"],
 )
 def test_no_tres(text: str) -> None:
-    """What is no TRES raises."""
+    """An invalid TRES raises an error."""
     with pytest.raises(ValueError, match="not a "):
         Tres.parse(text)
 
@@ -181,7 +181,7 @@ def test_tres_round_trip(items: list[TresItem]) -> None:
     ],
 )
 def test_node_lists_expand(text: str | None, names: list[str]) -> None:
-    """Ranges, several brackets, widths, separators."""
+    """Ranges, several brackets, widths and separators are expanded."""
     assert expand_nodes(text) == names
 
 
@@ -189,7 +189,7 @@ def test_node_lists_expand(text: str | None, names: list[str]) -> None:
     "text", ["n[", "n]", "n[1", "n[]", "n[3-1]", "n[a-b]", "n[1-]", "n[1,,2]", "n[[1]]", "n[0-99999]"]
 )
 def test_no_node_lists(text: str) -> None:
-    """What is no node list raises."""
+    """An invalid node list raises an error."""
     with pytest.raises(ValueError, match="node"):
         expand_nodes(text)
 
@@ -252,7 +252,7 @@ def cost(read: Callable[[str], object], text: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize(("read", "unit"), HOSTILE)
 def test_texts_of_users_cost_no_more_than_their_length(read: Callable[[str], object], unit: str) -> None:
-    """Ten times as much text costs at most ten times as much, and only NotationError comes of it."""
+    """Ten times as much text costs at most ten times as much, and raises at most NotationError."""
     count = 2000 // len(unit)
     steps, peak = cost(read, unit * count)
     more_steps, more_peak = cost(read, unit * count * 10)
@@ -273,7 +273,7 @@ def test_node_lists_are_counted_before_names_are_made(text: str) -> None:
 
 
 def test_long_node_names_are_refused() -> None:
-    """A name may have 255 characters, zeros in front included: a few characters make no megabytes of names."""
+    """A name has at most 255 characters, including leading zeros."""
     assert len(expand_nodes("n" * 254 + "[1-9]")) == 9
     for text in ("n" * 250 + "[000001-9]", "n" * 256, "[1]" * 256, "n" * 250 + "[1-100000]"):
         with pytest.raises(NotationError, match="characters"):
@@ -364,7 +364,7 @@ def test_arrays(text: str, tasks: list[int], limit: int | None) -> None:
 
 @pytest.mark.parametrize("text", ["", "a", "1-", "3-1", "1-5:0", "1%", "1%x", "1,,2", "-1", "1:2", "0-4000001"])
 def test_no_arrays(text: str) -> None:
-    """What is no array specification raises."""
+    """An invalid array specification raises an error."""
     with pytest.raises(ValueError, match="not an array specification"):
         ArraySpec.parse(text)
 
@@ -392,7 +392,7 @@ def test_arrays_round_trip(made: list[range], limit: int | None) -> None:
     ],
 )
 def test_counting_tasks_makes_none(text: str, count: int) -> None:
-    """Users write millions of tasks: how many they are is known without an object for each, and slurmctld goes on."""
+    """The tasks of a large array are counted without an object for each."""
     spec = ArraySpec.parse(text)
     tracemalloc.start()
     try:
@@ -415,7 +415,7 @@ def test_counting_tasks_makes_none(text: str, count: int) -> None:
     ],
 )
 def test_a_typo_is_the_users(parse: str, text: str, code: str, tmp_path: Path) -> None:
-    """A handler that does not catch it refuses the request with what is wrong with the text; it has no bug."""
+    """A handler that does not catch NotationError refuses the request with its text."""
     path = tmp_path / "hooks.py"
     path.write_text(
         "from slurmhooks import hook\nfrom slurmhooks.job_submit.strings import *\n\n"
@@ -460,7 +460,7 @@ def test_dependencies(text: str | None, conditions: tuple[Dependency, ...], eith
     "text", ["afterok", "afterok:", "after:x", "nonsense:1", "singleton:1", "afterok:0", "afterok:1+0", ","]
 )
 def test_no_dependencies(text: str) -> None:
-    """What is no dependency raises."""
+    """An invalid dependency raises an error."""
     with pytest.raises(ValueError, match="not a dependency"):
         Dependencies.parse(text)
 
@@ -472,7 +472,7 @@ def test_dependencies_name_jobs() -> None:
 
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """Nothing but ValueError comes of any text."""
+    """Any text is parsed or raises ValueError."""
     for read in (time_str2mins, mem_str_to_mib, Tres.parse, expand_nodes, ArraySpec.parse, Dependencies.parse):
         with contextlib.suppress(ValueError):
             read(text)

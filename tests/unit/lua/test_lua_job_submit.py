@@ -13,21 +13,22 @@ from slurmhooks.errors import LoadError, Reject, StaleHandleError
 from slurmhooks.log import ERROR, INFO
 from slurmhooks.lua import job_submit
 from slurmhooks.lua.job_submit import Options
-from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fake_jobs, fake_partitions, fake_reservations
+from slurmhooks.testing.job_submit import FakeJob, FakeRecord
+from slurmhooks.testing.job_tables import fake_jobs, fake_partitions, fake_reservations
 
 END = "function slurm_job_modify() return slurm.SUCCESS end\nreturn slurm.SUCCESS\n"
 Load = Callable[..., "Loaded"]
 
 
 class Loaded:
-    """A script, to be called."""
+    """A loaded script."""
 
     def __init__(self, path: Path, release: tuple[int, int], options: Options) -> None:
         self.handlers = job_submit.load(str(path), options, release)
         self.release = f"{release[0]}.{release[1]:02}"
 
     def submit(self, **fields: Any) -> FakeJob:
-        """Run the script's function for a submission; return the job."""
+        """Run slurm_job_submit() for a job; return the job."""
         job = FakeJob(release=self.release, **fields)
         tables = fake_partitions({"debug": {"max_time": 60}, "long": {}}, release=self.release)
         record = FakeRecord(job_id=7, nodes="n1", release=self.release)
@@ -49,7 +50,7 @@ def load(tmp_path: Path) -> Load:
 
 
 def test_fields_are_read_and_written_as_in_lua(load: Load) -> None:
-    """Unset numbers are NO_VAL, unset texts nil, "" clears; what was written reads back."""
+    """Unset numbers are NO_VAL, unset texts are nil, and "" clears; writes can be read."""
     script = load(
         """
         assert(job_desc.time_limit == slurm.NO_VAL and job_desc.account == nil and job_desc.no_such == nil)
@@ -89,14 +90,14 @@ def test_fields_are_read_and_written_as_in_lua(load: Load) -> None:
     ],
 )
 def test_numbers_become_what_c_makes_of_them(bits: int, value: float, raw: int) -> None:
-    """A double that the member cannot hold is cut as by Slurm's plugin."""
+    """A double that does not fit is converted as in Slurm's plugin."""
     from slurmhooks.lua.job_fields import to_c
 
     assert to_c(value, bits) == raw
 
 
 def test_nil_is_refused_and_unknown_names_are_logged(load: Load, said: SimpleNamespace) -> None:
-    """A write of nil raises at its line; a name that Slurm does not know is logged, and the script goes on."""
+    """Writing nil raises an error with its line; an unknown field is logged, and the script continues."""
     script = load(
         "job_desc.no_such = 1\nlocal ok, text = pcall(function() job_desc.account = nil end)\n"
         'slurm.log_info("%s", text)'
@@ -111,7 +112,7 @@ def test_nil_is_refused_and_unknown_names_are_logged(load: Load, said: SimpleNam
 
 
 def test_partitions_and_jobs_are_tables(load: Load, said: SimpleNamespace) -> None:
-    """pairs() and next() walk through them, in every Lua; a name that is not there is nil."""
+    """pairs() and next() iterate over records in every Lua; an unknown name is nil."""
     for version in ("5.1", "5.4", "luajit"):
         script = load(
             """
@@ -134,7 +135,7 @@ def test_partitions_and_jobs_are_tables(load: Load, said: SimpleNamespace) -> No
 
 
 def test_metatables_are_those_of_slurms_plugin(load: Load) -> None:
-    """Functions that a script may call or replace, and the pointer that old functions take; lists have none."""
+    """Metatables have functions that a script can call or replace; tables of records have no metatables."""
     for version in ("5.1", "5.4", "luajit"):
         script = load(
             """
@@ -160,7 +161,7 @@ def test_metatables_are_those_of_slurms_plugin(load: Load) -> None:
 
 
 def test_messages_reach_the_user_with_those_of_loading(load: Load, said: SimpleNamespace) -> None:
-    """What was said while loading is told to the next who submits."""
+    """Messages from the load are shown with the first call."""
     script = load(
         'slurm.log_user("%s %d%%", "at", 7)\nreturn 0', end=END.replace("return", 'slurm.log_user("loaded")\nreturn')
     )
@@ -169,7 +170,7 @@ def test_messages_reach_the_user_with_those_of_loading(load: Load, said: SimpleN
 
 
 def test_a_message_never_reaches_the_next_user(load: Load, said: SimpleNamespace) -> None:
-    """When a Python exception ends a call, what the script said is told to its own user, and to nobody later."""
+    """If a Python exception ends a call, its messages go to its own user, and not to the next one."""
     script = load('slurm.log_user("for %s", job_desc.name)\nif job_desc.name == "bob" then return 0 end\nreturn f()')
 
     def bug() -> None:
@@ -186,7 +187,7 @@ def test_a_message_never_reaches_the_next_user(load: Load, said: SimpleNamespace
 
 
 def test_what_scripts_log_is_escaped(load: Load, said: SimpleNamespace) -> None:
-    """What a user sent starts no line of the log, and writes nothing on a terminal."""
+    """Texts from users are escaped in the log."""
     load('slurm.log_info("%s", job_desc.name)\nslurm.log_user("%s", job_desc.name)\nerror(job_desc.name)').submit(
         name="a\nslurmctld: fatal:\x1b[2J"
     )
@@ -196,7 +197,7 @@ def test_what_scripts_log_is_escaped(load: Load, said: SimpleNamespace) -> None:
 
 
 def test_codes_refuse(load: Load) -> None:
-    """A number that is not 0 refuses with that code; a fraction is cut."""
+    """A result other than 0 refuses with that code; a fraction is truncated."""
     for body, code in (("return slurm.ERROR", -1), ("return 2050", 2050), ('return "7"', 7)):
         with pytest.raises(Reject) as caught:
             load(body).submit()
@@ -211,7 +212,7 @@ def test_codes_refuse(load: Load) -> None:
 def test_an_error_does_what_the_release_does(
     load: Load, said: SimpleNamespace, release: tuple[int, int], on_error: str | None, refused: bool
 ) -> None:
-    """Before 26.05 the request passes with the edits so far, from then on it is refused; a key chooses otherwise."""
+    """Before 26.05 a request passes after an error, since then it is refused; the configuration can change that."""
     script = load('job_desc.comment = "edited"\nslurm.log_user("said")\nreturn nil .. "x"', release, on_error=on_error)
     if refused:
         with pytest.raises(Reject, match="attempt to concatenate a nil value"):
@@ -226,7 +227,7 @@ def test_an_error_does_what_the_release_does(
 
 
 def test_an_error_in_an_update_discards_no_message_that_nobody_wrote(load: Load, said: SimpleNamespace) -> None:
-    """22.05 has no messages in job_modify, and says so of one that was written."""
+    """22.05 has no messages in job_modify; it logs only messages that were written."""
     for body, lines in (("", 0), ('slurm.log_user("said")', 1)):
         end = f"function slurm_job_modify(job_desc, job_rec) {body} return nil .. 'x' end\nreturn slurm.SUCCESS\n"
         script = load("return 0", (22, 5), end=end)
@@ -239,7 +240,7 @@ def test_an_error_in_an_update_discards_no_message_that_nobody_wrote(load: Load,
 
 
 def test_globals_last_until_the_script_is_loaded_again(load: Load, said: SimpleNamespace) -> None:
-    """Calls share the script's state; loading it again begins with a new one."""
+    """Calls share a state; a new load has a new one."""
     script = load('calls = (calls or 0) + 1\nslurm.log_user("%d", calls)\nreturn 0')
     script.submit()
     script.submit()
@@ -248,7 +249,7 @@ def test_globals_last_until_the_script_is_loaded_again(load: Load, said: SimpleN
 
 
 def test_the_first_user_reads_what_a_script_says_while_it_is_loaded(load: Load, said: SimpleNamespace) -> None:
-    """log_user at the top level waits for the first call, as with job_submit/lua."""
+    """A message at the top level is shown with the first call, as in job_submit/lua."""
     script = load('slurm.log_user("called")\nreturn 0', end=f'slurm.log_user("initialized")\n{END}')
     assert said.user == []
     script.submit()
@@ -268,7 +269,7 @@ def test_the_first_user_reads_what_a_script_says_while_it_is_loaded(load: Load, 
 def test_a_script_that_does_not_load_is_a_finding(
     tmp_path: Path, said: SimpleNamespace, text: str, said_of_it: str
 ) -> None:
-    """What is wrong, with file and line, as a finding and as the line that Slurm logs; it knows of a script before."""
+    """An error is a finding with file and line, and logged as by Slurm, also if a previous script stays in service."""
     path = tmp_path / "job_submit.lua"
     path.write_text(text)
     for has_former in (False, True):
@@ -281,7 +282,7 @@ def test_a_script_that_does_not_load_is_a_finding(
 
 
 def test_a_record_kept_over_the_call_is_stale(load: Load) -> None:
-    """A job_desc that a script keeps cannot be read when its call is over."""
+    """A job_desc cannot be read after its call."""
     script = load("kept = job_desc\nslurm.later = function() return kept.name end\nreturn 0")
     script.submit(name="n")
     with pytest.raises(StaleHandleError):
@@ -289,7 +290,7 @@ def test_a_record_kept_over_the_call_is_stale(load: Load) -> None:
 
 
 def test_a_request_kept_for_a_later_call_is_refused(load: Load) -> None:
-    """A job_desc in a global is that of its own call, not of whichever runs."""
+    """A job_desc of an earlier call is refused in a later call."""
     script = load("kept = kept or job_desc\nreturn kept.name and 0", on_error="reject")
     script.submit(name="first")
     for use in ("reads", "reads again"):
@@ -298,7 +299,7 @@ def test_a_request_kept_for_a_later_call_is_refused(load: Load) -> None:
 
 
 def test_a_handler_names_its_line(load: Load) -> None:
-    """Messages about a handler say where its function is."""
+    """A handler has file and line of its function."""
     submit, modify = load("return 0").handlers
     assert submit.where.endswith("job_submit.lua:1")
     assert modify.where.endswith("job_submit.lua:4")
@@ -323,7 +324,7 @@ def test_the_cluster_of_a_build_without_sources(
 
 
 def test_conversions(load: Load, said: SimpleNamespace) -> None:
-    """26.05's four functions: JSON both ways, YAML that is written as JSON, which it contains, and errors in Lua."""
+    """The functions for JSON and YAML of 26.05 convert values; errors are errors in Lua."""
     pytest.importorskip("yaml")
     load(
         """

@@ -17,7 +17,7 @@ VERSIONS = list(filter(finding.is_installed, finding.VERSIONS))
 
 
 class Reader(dict[bytes, object]):
-    """What a proxy reads: nil for what it does not have."""
+    """A reader for a proxy."""
 
     def __missing__(self, name: bytes) -> None:
         return None
@@ -25,28 +25,28 @@ class Reader(dict[bytes, object]):
 
 @pytest.fixture(params=VERSIONS)
 def state(request: pytest.FixtureRequest) -> State:
-    """Return a state of each version."""
+    """A state of each version."""
     return State(request.param)
 
 
 def run(state: State, source: str) -> Any:
-    """Run a script that is called /etc/site.lua."""
+    """Run a script with the name /etc/site.lua."""
     return state.call(state.compile(source, "@/etc/site.lua"))
 
 
 def test_lupa_has_what_the_issue_promises() -> None:
-    """5.1 to 5.4 and LuaJIT can be chosen."""
+    """5.1 to 5.4 and LuaJIT are available."""
     assert {"5.1", "5.2", "5.3", "5.4", "luajit"} <= set(VERSIONS)
 
 
 def test_a_version_that_is_not_there_is_refused_with_those_that_are() -> None:
-    """The message says what to write instead."""
+    """The message has the available versions."""
     with pytest.raises(library.NoLuaError, match=r"5\.9 here; it has: 5\.1"):
         State("5.9")
 
 
 def test_what_a_script_can_call_is_kept(state: State) -> None:
-    """As long as Lua has it, whatever Lua's collector did between its making and its arrival there."""
+    """A Python object lives as long as Lua refers to it, whatever Lua's garbage collector does."""
 
     class Callable:
         def __call__(self) -> float:
@@ -66,28 +66,28 @@ def test_what_a_script_can_call_is_kept(state: State) -> None:
 
 
 def test_text_keeps_every_byte(state: State) -> None:
-    """Text that is no UTF-8 comes back as it was, both ways."""
+    """Text that is not UTF-8 is converted without loss."""
     assert to_bytes(to_text(b"caf\xe9 \xc3\xa9")) == b"caf\xe9 \xc3\xa9"
     state.globals[b"text"] = state.value(to_text(b"\xff\xfe"))
     assert run(state, "return #text, text") == (2, b"\xff\xfe")
 
 
 def test_numbers_are_those_of_lua_pushnumber(state: State) -> None:
-    """A whole number reads as a float where Lua has integers too, and %d takes it."""
+    """Numbers are floats also in a Lua with integers, and %d accepts them."""
     state.globals[b"n"] = state.value(60)
     shown = run(state, "return tostring(n), string.format('%d', n)")
     assert shown == (b"60" if state.version in ("5.1", "5.2") or "jit" in state.version else b"60.0", b"60")
 
 
 def test_a_function_is_one_of_lua(state: State) -> None:
-    """type() says function; several results come as several; an exception is not needed to say nil."""
+    """A wrapped function is a Lua function; it can return several values and nil."""
     state.globals[b"f"] = state.function(lambda *args: (len(args), None, "x"))
     assert run(state, "return type(f), f(1, nil, 3)") == (b"function", 3, None, b"x")
     assert run(state, "return select('#', f())") == 3
 
 
 def test_an_error_of_a_function_is_the_callers(state: State) -> None:
-    """LuaRaise is caught by pcall, and stands with file and line of the call in what an administrator reads."""
+    """LuaRaise can be caught by pcall; the message has file and line of the call."""
 
     def refuse() -> None:
         raise LuaRaise("not this way")
@@ -104,7 +104,7 @@ def test_an_error_of_a_function_is_the_callers(state: State) -> None:
 
 
 def test_a_proxy_reads_and_writes_through_python(state: State) -> None:
-    """It is a table that has nothing to iterate over; a refused write is an error at its line."""
+    """Reads and writes of a proxy call Python; a refused write is an error with its line."""
     written: list[tuple[object, object]] = []
 
     def write(name: bytes, value: object) -> bytes | None:
@@ -123,7 +123,7 @@ def test_a_proxy_reads_and_writes_through_python(state: State) -> None:
 
 
 def test_a_script_reaches_nothing_of_python(state: State) -> None:
-    """Neither a table ``python``, nor attributes of an object that it was given by way of a metatable."""
+    """There is no table ``python``, and objects have no attributes."""
     state.globals[b"job"] = state.proxy(Reader())
     assert run(state, "return python, package.loaded.python") == (None, None)
     assert run(state, "return getmetatable(job).__index.__class__") is None
@@ -133,7 +133,7 @@ def test_a_script_reaches_nothing_of_python(state: State) -> None:
 
 
 def test_a_script_that_cannot_be_read_says_why(state: State, tmp_path: Path) -> None:
-    """A missing file and a wrong one are both ScriptError, with file and line."""
+    """A missing file and a syntax error raise ScriptError with the file."""
     with pytest.raises(ScriptError, match=r"cannot open .*nothing\.lua"):
         state.load(str(tmp_path / "nothing.lua"))
     wrong = tmp_path / "wrong.lua"
@@ -143,21 +143,21 @@ def test_a_script_that_cannot_be_read_says_why(state: State, tmp_path: Path) -> 
 
 
 def test_an_error_that_is_no_text_is_one_all_the_same(state: State) -> None:
-    """``error({})`` and ``error()`` are failures, not results."""
+    """``error({})`` and ``error()`` raise ScriptError."""
     for what in ("{}", "nil", ""):
         with pytest.raises(ScriptError):
             run(state, f"error({what})")
 
 
 def test_modules_of_the_site_are_found(state: State, write: Callable[..., Path]) -> None:
-    """``require`` searches where the machine's own Lua does, and package.path may be extended."""
+    """``require`` uses the search path of the machine's own Lua, and package.path can be extended."""
     folder = write("modules/site_rules.lua", "return { limit = 7 }").parent
     assert b"/usr/share/lua/" in run(state, "return package.path")
     assert run(state, f"package.path = '{folder}/?.lua;' .. package.path\nreturn require('site_rules').limit") == 7
 
 
 def test_json_is_there_where_the_site_has_none(state: State) -> None:
-    """A document comes back as it was: null, empty arrays and objects, numbers, escapes."""
+    """A decoded and encoded document is unchanged, including null, empty arrays and objects."""
     text = '{"a":[1,2.5,-300,null,{},[]],"b":"\\u00fc\\ud83d\\ude00\\n\\"","c":{},"d":[],"e":true}'
     state.globals[b"text"] = to_bytes(text)
     same = run(state, "package.path = ''\nlocal json = require 'json'\nreturn json.encode(json.decode(text))")
@@ -170,13 +170,13 @@ def test_json_is_there_where_the_site_has_none(state: State) -> None:
 
 
 def test_a_module_that_nobody_has_says_where_it_was_looked_for(state: State) -> None:
-    """The searchers of ours change nothing of Lua's message."""
+    """The message for a missing module is that of Lua."""
     with pytest.raises(ScriptError, match=r"(?s)module 'nosuch' not found:.*no file .*nosuch\.so"):
         run(state, "require 'nosuch'")
 
 
 def test_the_environment_counts_for_search_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LUA_PATH stands in for the default, two semicolons for the default within it."""
+    """LUA_PATH replaces the search path; two semicolons in it represent the default."""
     monkeypatch.setenv("LUA_PATH", "/site/?.lua;;")
     path, _ = library.search_paths(finding.find("5.1"))
     assert path.startswith("/site/?.lua;")
@@ -186,7 +186,7 @@ def test_the_environment_counts_for_search_paths(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_version_of_slurms_own_lua_is_read_from_its_plugins(tmp_path: Path) -> None:
-    """All spellings of the library that distributions have."""
+    """The version is found for all names of the library that distributions use."""
     for name, version in (
         (b"liblua5.1.so.0", "5.1"),
         (b"liblua.so\0liblua-5.4.so\0", "5.4"),
@@ -198,7 +198,7 @@ def test_the_version_of_slurms_own_lua_is_read_from_its_plugins(tmp_path: Path) 
 
 
 def test_commands_can_be_read_and_written(state: State, tmp_path: Path) -> None:
-    """io.popen is there in every Lua, with the formats of read, lines and close."""
+    """io.popen works in every Lua, with read, lines and close."""
     shown = run(
         state,
         "local p = io.popen('printf \"a b\\\\n7 x\\\\nlast\"')\n"
@@ -243,7 +243,7 @@ print(functools.wraps(len)(lambda: 0).__name__)
 
 
 def test_lupa_comes_without_what_it_hardly_uses(tmp_path: Path) -> None:
-    """Loading it imports neither functools nor collections, and what needs them later works as if it had."""
+    """lupa is loaded without functools and collections, which are imported when they are needed."""
     script = tmp_path / "lent.py"
     script.write_text(LENT)
     paths = [str(Path(__file__).parents[3]), *(path for path in sys.path if path.endswith("site-packages"))]
@@ -254,7 +254,7 @@ def test_lupa_comes_without_what_it_hardly_uses(tmp_path: Path) -> None:
 
 
 def test_a_command_is_a_file_of_lua(state: State) -> None:
-    """What scripts do with files works with pipes: io.type, io.close, io.lines' kin, errors of a closed one."""
+    """Functions for files work with pipes."""
     shown = run(
         state,
         "local p = io.popen('seq 3')\n"
@@ -274,20 +274,20 @@ def test_a_command_is_a_file_of_lua(state: State) -> None:
 
 
 def test_how_a_command_ended(state: State) -> None:
-    """From 5.2 on close() and os.execute() tell it, as Lua built with POSIX does; 5.1 closes with true alone."""
+    """From 5.2 on, close() and os.execute() return how a command ended; in 5.1 close() returns true."""
     source = "return {io.popen('exit 3'):close()}, {io.popen('kill -9 $$'):close()}, {os.execute('exit 3')}"
-    found = [list(table.values()) for table in run(state, source)]
+    results = [list(table.values()) for table in run(state, source)]
     if state.version == "5.1":
-        assert found == [[True], [True], [768]]
+        assert results == [[True], [True], [768]]
     elif not state.version.startswith("luajit"):
         # The first of each is nil, which a table's values leave out.
-        assert found == [[b"exit", 3], [b"signal", 9], [b"exit", 3]]
+        assert results == [[b"exit", 3], [b"signal", 9], [b"exit", 3]]
         assert run(state, "return os.execute('true')") == (True, b"exit", 0)
         assert run(state, "return os.execute()") is True
 
 
 def test_a_command_runs_beside_the_script(state: State, tmp_path: Path) -> None:
-    """It is not waited for until it is closed; what a script forgot to close gets its input all the same."""
+    """A command is waited for only by close(); without close(), it gets its input nevertheless."""
     fifo = tmp_path / "fifo"
     run(state, f"os.execute('mkfifo {fifo}')")
     source = f"local p = io.popen('cat {fifo}')\nlocal q = io.open('{fifo}', 'w')\nq:write('beside') q:close()\n"
@@ -300,31 +300,31 @@ def test_a_command_runs_beside_the_script(state: State, tmp_path: Path) -> None:
 
 
 def test_globals_of_a_script_may_have_any_name(state: State) -> None:
-    """What is made with the first command needs none of Lua's own names."""
+    """io.popen works if the script has replaced Lua's global functions."""
     taken = "debug, select, tostring, type, error, setmetatable, pairs = print, 1, 2, 3, 4, 5, 6\n"
     assert run(state, taken + "local p = io.popen('echo x')\nreturn p:read('*l'), (p:close())") == (b"x", True)
 
 
 def test_the_shell_of_a_command_is_called_sh(state: State) -> None:
-    """As popen(3) calls it: what a shell says begins with its name."""
+    """The shell has the name sh, as with popen(3)."""
     assert run(state, "local p = io.popen('echo $0')\nreturn p:read('*l')") == b"sh"
 
 
 def test_what_popen_refuses(state: State) -> None:
-    """No command and a wrong mode, in the words of each Lua."""
+    """A missing command and an invalid mode are errors with the messages of each Lua."""
     if state.version.startswith("luajit"):
         return
     _, text = run(state, "return pcall(function() local p = io.popen() return p end)")
     assert text == b"/etc/site.lua:1: bad argument #1 to 'popen' (string expected, got no value)"
-    found = run(state, "return pcall(function() local p, text = io.popen('true', 'x') return text end)")
+    result = run(state, "return pcall(function() local p, text = io.popen('true', 'x') return text end)")
     if state.version in ("5.1", "5.2"):
-        assert found == (True, b"true: Invalid argument")
+        assert result == (True, b"true: Invalid argument")
     else:
-        assert found == (False, b"/etc/site.lua:1: bad argument #2 to 'popen' (invalid mode)")
+        assert result == (False, b"/etc/site.lua:1: bad argument #2 to 'popen' (invalid mode)")
 
 
 def test_names_for_temporary_files(state: State) -> None:
-    """A file that is there already, which nobody could have foreseen."""
+    """os.tmpname creates a file with an unpredictable name."""
     path = Path(to_text(run(state, "return os.tmpname()")))
     assert path.exists()
     assert path.stat().st_mode & 0o077 == 0
@@ -332,7 +332,7 @@ def test_names_for_temporary_files(state: State) -> None:
 
 
 def test_what_distributions_leave_in(state: State) -> None:
-    """Functions of older versions that Lua's own Makefile keeps, and lupa's builds do not."""
+    """Functions of older versions exist, as in Lua built by its own Makefile."""
     if state.version == "5.2":
         source = "return unpack({1, 2}), loadstring('return 7')(), table.maxn({[9] = 1}), math.log10(1000)"
         assert run(state, source) == (1, 7, 9, pytest.approx(3))

@@ -33,24 +33,24 @@ local json = require "json"
 
 @pytest.fixture
 def script() -> Script:
-    """Return the script above, read."""
+    """Return the script above, analysed."""
     return Script(SCRIPT)
 
 
 def names(script: Script, kind: str) -> set[str]:
-    """Return the names of one kind that a script uses; those that it writes with a sign."""
+    """Return the names of a kind that a script uses; written ones are marked."""
     return {use.name + ("=" if use.writes else "") for use in script.uses_of(kind)}
 
 
 def test_comments_and_strings_are_no_code() -> None:
-    """Long brackets of every level, and the first line of a program."""
+    """Comments and strings of all kinds are not analysed, nor is a #! line."""
     words = [word.text for word in tokens(SCRIPT)]
     assert "not_this" not in words
     assert " job_desc.nor_this " in words
 
 
 def test_arguments_are_followed_into_functions(script: Script) -> None:
-    """Under any name, through two calls, also where the function is defined later."""
+    """Arguments are followed through calls, whatever their names and wherever the function is defined."""
     assert names(script, "job_desc") == {"time_limit", "time_limit=", "comment=", "", "environment", "no_such="}
     assert names(script, "environment") == {"HOME", "ADDED="}
     assert names(script, "part") == {"max_time"}
@@ -60,13 +60,13 @@ def test_arguments_are_followed_into_functions(script: Script) -> None:
 
 
 def test_lines_are_those_of_the_file(script: Script) -> None:
-    """Comments and long strings count."""
+    """Lines are counted also in comments and long strings."""
     assert [use.line for use in script.uses_of("part")] == [15]
     assert script.entries["slurm_job_modify"].line == 19
 
 
 def test_the_skeleton_is_python_that_loads(script: Script) -> None:
-    """With the arguments that the script uses, and no others."""
+    """The skeleton is a valid hook file with the arguments that the script uses."""
     text = spelling.skeleton(script, "job_submit.lua")
     functions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
     assert [argument.arg for argument in functions["job_submit"].args.args] == [
@@ -79,7 +79,7 @@ def test_the_skeleton_is_python_that_loads(script: Script) -> None:
 
 
 def test_what_has_no_spelling_says_so(script: Script) -> None:
-    """A field that nobody has, and one that is put together at run time."""
+    """Unknown fields and computed names are marked as such."""
     rows = {used: python for _, table in spelling.tables(script) for used, _, python in table}
     assert rows["no_such (written)"] == "no such field: it reads as nil, and was not written"
     assert rows["[made at run time]"].startswith("look at the script")

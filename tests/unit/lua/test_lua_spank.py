@@ -25,7 +25,7 @@ Lines = list[tuple[str, str]]
 
 
 class Native(Slurm):
-    """With what only scripts use."""
+    """A stand-in with the functions that only scripts use."""
 
     def __init__(self, items: dict[str, Any] | None = None) -> None:
         super().__init__({**DEFAULTS, **(items or {})}, {"HOME": "/home/alice"}, {})
@@ -42,7 +42,7 @@ class Native(Slurm):
         return self._string(f"text of {names[0]}")
 
     def spank_setenv(self, handle: tuple[str, str], name: bytes, value: bytes, overwrite: int) -> int:
-        """Keep what is there, as Slurm does."""
+        """Honour ``overwrite``, as Slurm does."""
         if not overwrite and name.decode() in self.env and handle[0] == "remote":
             return int(self.ESPANK_ENV_EXISTS)  # type: ignore[attr-defined]
         return super().spank_setenv(handle, name, value, overwrite)
@@ -81,7 +81,7 @@ class Site:
         return path
 
     def load(self, fatal: bool = False, version: str | None = None, pattern: str = "*.lua") -> Registry:
-        """Load what a GLOB names."""
+        """Load the scripts of a GLOB."""
         self.registry = spank.extend(Registry((), ()), loader.expand([pattern], str(self.folder)), fatal, version)
         return self.registry
 
@@ -97,13 +97,13 @@ class Site:
         return 0
 
     def said(self, level: str = "info") -> list[str]:
-        """Return what was logged at a level, but for what spank-lua itself says."""
+        """Return the lines at a level, except those of spank-lua itself."""
         return [text for given, text in self.lines if given == level and not text.startswith("spank/lua: Loaded")]
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    """A folder, and a log."""
+    """A folder for scripts, and the log."""
     lines: Lines = []
     before = log.attach(
         lambda level, text: lines.append((LEVELS[level], text)), lambda text: lines.append(("user", text))
@@ -114,7 +114,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_handle_in_each_lua(site: Site, version: str) -> None:
-    """Context, arguments, version and methods are there in every Lua that lupa has."""
+    """The handle has context, arguments, version and methods in every Lua."""
     site.write(
         """
         function slurm_spank_task_init(spank)
@@ -132,7 +132,7 @@ def test_a_handle_in_each_lua(site: Site, version: str) -> None:
 
 
 def test_the_last_of_the_glob_runs_first(site: Site) -> None:
-    """Scripts run in reverse order, each in a state of its own, and all of them, whatever one returns."""
+    """All scripts run in reverse order, each in its own state, whatever they return."""
     for name in ("a", "b", "c"):
         site.write(
             f"""
@@ -172,7 +172,7 @@ def test_the_last_of_the_glob_runs_first(site: Site) -> None:
     ],
 )
 def test_what_a_callback_returns(site: Site, value: str, code: int) -> None:
-    """Only a number below zero is a failure."""
+    """Only a negative number is a failure."""
     site.write(f"function slurm_spank_exit(spank) return {value} end")
     site.load()
     assert site.call("exit") == code
@@ -180,7 +180,7 @@ def test_what_a_callback_returns(site: Site, value: str, code: int) -> None:
 
 @pytest.mark.parametrize("fatal", [False, True])
 def test_an_error_in_a_callback(site: Site, fatal: bool) -> None:
-    """It is logged with file and line; it fails the callback only with failonerror."""
+    """An error is logged with file and line, and fails the callback only with failonerror."""
     site.write("function slurm_spank_exit(spank)\n   error('no such thing')\nend\nslurm_spank_init = 5\n")
     site.load(fatal)
     assert site.call("exit") == (-1 if fatal else 0)
@@ -206,7 +206,7 @@ def test_an_error_in_a_callback(site: Site, fatal: bool) -> None:
     ],
 )
 def test_a_script_that_cannot_be_loaded(site: Site, text: str, why: str) -> None:
-    """It is left out, and the others run; with failonerror nothing does."""
+    """A script that cannot be loaded is disabled, and the others run; with failonerror, none runs."""
     site.write("function slurm_spank_exit() SPANK.log_info('good') end", "good.lua")
     site.write(text)
     site.load(fatal=False)
@@ -222,20 +222,20 @@ def test_a_script_that_cannot_be_loaded(site: Site, text: str, why: str) -> None
 
 
 def test_a_script_that_all_may_write_fails_its_line(site: Site) -> None:
-    """Whoever can write it would be root in slurmd; to leave it out would drop the site's policy."""
+    """A script that others can write fails its line, and is not just disabled."""
     site.write("function slurm_spank_exit() end").chmod(0o666)
     with pytest.raises(LoadError, match="it is writable by everybody"):
         site.load()
 
 
 def test_no_script_is_no_error(site: Site) -> None:
-    """A GLOB that matches nothing, or a name of no file, is as for spank-lua."""
+    """A GLOB without matches, or a missing file, is not an error, as in spank-lua."""
     assert site.load(pattern="none.d/*.lua").all_handlers() == []
     assert site.load(pattern="none.lua", fatal=True).all_handlers() == []
 
 
 def test_items(site: Site) -> None:
-    """Numbers, texts and arrays; the step id of special steps is negative, as scripts compare it."""
+    """Items are numbers, texts and tables; the step id of special steps is negative."""
     site.native.items.update(
         job_stepid=0xFFFFFFFB,
         job_argv=["a", "b c"],
@@ -296,7 +296,7 @@ def test_items(site: Site) -> None:
     [(0, "0 0 nil nil"), (3 << 8, "768 3 nil nil"), (9, "9 nil 9 0"), (11 | 0x80, "139 nil 11 128")],
 )
 def test_exit_status(site: Site, status: int, shown: str) -> None:
-    """Four values: the raw status, the exit code or nil, signal and core flag or nil."""
+    """The exit status is four values: raw status, exit code, signal and core flag, of which some are nil."""
     site.native.items["task_exit_status"] = status
     site.write(
         """
@@ -312,7 +312,7 @@ def test_exit_status(site: Site, status: int, shown: str) -> None:
 
 
 def test_environments(site: Site) -> None:
-    """nil and Slurm's text where it fails; overwrite is a boolean or a number; long values come whole."""
+    """Failures return nil and Slurm's message; overwrite is a boolean or a number; long values are complete."""
     site.native.env["LONG"] = "x" * 9000
     site.write(
         """
@@ -365,7 +365,7 @@ def test_environments(site: Site) -> None:
 
 
 def test_job_control_environment_of_prolog(site: Site) -> None:
-    """It is read there, and never written: Slurm's function for that crashes."""
+    """It can be read in prolog and epilog, but not written, as Slurm would crash."""
     site.native.job_control_env["X"] = "y"
     site.native.spank_job_control_setenv = site.native.spank_job_control_unsetenv = None  # type: ignore[assignment,method-assign]
     site.native.context = "job_script"
@@ -400,7 +400,7 @@ end
 
 
 def test_options_and_their_callbacks(site: Site) -> None:
-    """The table's members mean what struct spank_option's do; any result but 0 refuses the value."""
+    """Tables have the members of struct spank_option; a result of the callback other than 0 refuses the value."""
     site.write(OPTIONS)
     options = {option.name: option for option in site.load().options}
     assert list(options) == ["word", "maybe", "yes", "flag", "other"]
@@ -421,7 +421,7 @@ def test_options_and_their_callbacks(site: Site) -> None:
 
 
 def test_getopt_and_register_option(site: Site) -> None:
-    """getopt returns the argument, true for one that has none, or nil and why; options may be registered in init."""
+    """getopt returns the argument, true without one, or nil and a message; options can be registered in init."""
     site.write(
         """
         local word = {name = "word", usage = "a word", has_arg = 1}
@@ -448,7 +448,7 @@ def test_getopt_and_register_option(site: Site) -> None:
 
 
 def test_logs(site: Site) -> None:
-    """Each level of Slurm's, with Lua's format; the line is the script's alone, a per cent sign is one."""
+    """Lines are logged at each level without a prefix; a percent sign needs no escape."""
     site.write(
         """
         for _, name in ipairs({"error", "info", "verbose", "debug", "debug2", "debug3", "user"}) do
@@ -476,7 +476,7 @@ def test_logs(site: Site) -> None:
     ],
 )
 def test_where_a_script_runs(site: Site, names: list[str], places: dict[str, tuple[str, ...]]) -> None:
-    """The callbacks that a script has are its handlers; slurmd is a matter of scripts that know of it."""
+    """The callbacks of a script are its handlers; init runs in slurmd only for scripts with callbacks for slurmd."""
     site.write("".join(f"function slurm_spank_{name}() end\n" for name in names))
     handlers = {handler.spec.name.removeprefix("spank."): handler for handler in site.load().all_handlers()}
     assert handlers.keys() == places.keys()
@@ -486,7 +486,7 @@ def test_where_a_script_runs(site: Site, names: list[str], places: dict[str, tup
 
 
 def test_a_callback_that_may_come_later_counts(site: Site) -> None:
-    """One that the text names, but for comments, has to be asked for, as the manifest cannot know."""
+    """A callback that appears in the source outside of comments is a handler, as it may be defined later."""
     path = site.write(
         """
         -- slurm_spank_exit is mentioned
@@ -504,7 +504,7 @@ def test_a_callback_that_may_come_later_counts(site: Site) -> None:
 
 
 def test_slurmd_gets_both_starts(site: Site) -> None:
-    """Slurm calls init there; a script's slurmd_init runs too, as its manual says."""
+    """In slurmd, init and slurmd_init run."""
     site.write(
         "function slurm_spank_init() SPANK.log_info('init') end\nfunction slurm_spank_slurmd_init() return -1 end"
     )
@@ -514,7 +514,7 @@ def test_slurmd_gets_both_starts(site: Site) -> None:
 
 
 def test_a_handle_ends_with_its_callback(site: Site) -> None:
-    """One that a script keeps is of no use until there is a callback again."""
+    """A handle can be used only while a callback runs."""
     site.write(
         """
         function slurm_spank_init(spank) kept = spank end
@@ -530,7 +530,7 @@ def test_a_handle_ends_with_its_callback(site: Site) -> None:
 
 
 def test_exit_ends_the_process_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """os.exit does not come back through what Slurm does at exit."""
+    """os.exit ends the process without exit handlers."""
     ended: list[int] = []
     monkeypatch.setattr("posix._exit", ended.append)
     site.write("os.exit() os.exit(true) os.exit(false) os.exit(3) os.exit(257)")
@@ -539,12 +539,12 @@ def test_exit_ends_the_process_at_once(site: Site, monkeypatch: pytest.MonkeyPat
 
 
 def test_python_first(site: Site, write: Callable[..., Path]) -> None:
-    """The handlers of hook files stand before those of scripts, and stay what they were."""
+    """Handlers of hook files come before those of scripts."""
     site.write("function slurm_spank_exit() end")
     write("hooks.py", "from slurmhooks import hook\n@hook.spank.exit(order=50)\ndef last(spank): pass")
     python = loader.load(loader.expand(["hooks.py"], str(site.folder)))
-    found = spank.extend(python, loader.expand(["*.lua"], str(site.folder)), False, None).handlers("spank.exit")
-    assert [(handler.scripted, handler.label) for handler in found] == [
+    handlers = spank.extend(python, loader.expand(["*.lua"], str(site.folder)), False, None).handlers("spank.exit")
+    assert [(handler.scripted, handler.label) for handler in handlers] == [
         (False, "hooks:last"),
         (True, "script.lua:slurm_spank_exit"),
     ]

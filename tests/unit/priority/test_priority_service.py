@@ -12,7 +12,7 @@ from slurmhooks.job_submit.number_rows import NICE_OFFSET
 from slurmhooks.priority.service import KEEP, MOST_FAILURES, USED_MEMBERS, VALUES, Service
 from slurmhooks.testing import FakeRecord, run
 from slurmhooks.testing.capture import CapturedLog
-from slurmhooks.testing.job_submit import fake_jobs
+from slurmhooks.testing.job_tables import fake_jobs
 from slurmhooks.testing.slurmctld import FakeSlurmctld
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import MEMBERS, Message, Type, decode, pack
@@ -76,7 +76,7 @@ def job(number: int, **fields: object) -> FakeRecord:
 
 
 def test_only_what_handlers_read_is_sent(write: Write) -> None:
-    """A member that was not sent is asked for once a job; in the next batch it is there, and nothing is asked."""
+    """A record of which a member was not sent is asked for; in the next batch it is there, and nothing is asked."""
     file = write(
         "@hook.priority\ndef points(record):\n"
         "    return record.job_id + len(record.partition) + record.min_nodes if record.name == 'a' else None\n"
@@ -85,11 +85,11 @@ def test_only_what_handlers_read_is_sent(write: Write) -> None:
         file, [job(1, name="a", partition="debug", min_nodes=2), job(2, name="b", partition="x", min_nodes=3)]
     )
     assert slurmctld.batch() == [8, None]
-    assert slurmctld.asked == 4  # three fields of the first job, and one of the second
+    assert slurmctld.asked == 2
     names = {RECORD.members[place].name for place in slurmctld.members}
     assert names == {"job_id", "name", "partition", "details", "details.min_nodes"}
     assert slurmctld.batch() == [8, None]
-    assert slurmctld.asked == 4
+    assert slurmctld.asked == 2
 
 
 def test_a_field_that_does_not_exist_is_a_bug(write: Write) -> None:

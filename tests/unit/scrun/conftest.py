@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def public_path(tmp_path: Path) -> Path:
-    """A test's folder that every user can enter; those that pytest makes are its user's alone."""
+    """Make a folder that every user can enter; only the owner can enter those of pytest."""
     for folder in (tmp_path, *tmp_path.parents):
         if folder == Path(os.environ["PYTEST_DEBUG_TEMPROOT"]):
             break

@@ -21,7 +21,7 @@ def config(*binds: tuple[Path | str, str], **more: Any) -> oci.Config:
 
 
 def test_binds_become_copies_and_come_back(tmp_path: Path) -> None:
-    """Files and folders are copied in, their mounts dropped; what changed is copied back, but not to read-only ones."""
+    """Files and folders are copied in and their mounts removed; changes are copied back, except to read-only mounts."""
     rootfs, data, fixed, name = tmp_path / "rootfs", tmp_path / "my data", tmp_path / "fixed", tmp_path / "resolv"
     for folder in (rootfs / "run", data, fixed):
         folder.mkdir(parents=True)
@@ -64,7 +64,7 @@ def test_a_bind_of_nothing(tmp_path: Path) -> None:
 
 
 def test_a_bind_of_a_socket_stays(tmp_path: Path) -> None:
-    """What cannot be copied is left to the runtime."""
+    """Mounts of devices and sockets stay."""
     with socket.socket(socket.AF_UNIX) as made_socket:
         made_socket.bind(str(tmp_path / "socket"))
         made = config(mounts=[{"destination": "/s", "type": "bind", "source": str(tmp_path / "socket")}])
@@ -85,7 +85,7 @@ def test_a_bind_of_a_socket_stays(tmp_path: Path) -> None:
     ],
 )
 def test_inside_never_leaves(tmp_path: Path, path: str, expected: str) -> None:
-    """Links are followed as the container would; none leads out."""
+    """Links are followed as in the container; none leads out of the root file system."""
     (tmp_path / "deep").mkdir()
     (tmp_path / "etc").mkdir()
     (tmp_path / "out").symlink_to("/etc")
@@ -95,7 +95,7 @@ def test_inside_never_leaves(tmp_path: Path, path: str, expected: str) -> None:
 
 
 def test_inside_in_circles(tmp_path: Path) -> None:
-    """Links in a circle are an error, not a hang."""
+    """A loop of links is an error and ends."""
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(StagingError, match="symbolic links"):
@@ -103,7 +103,7 @@ def test_inside_in_circles(tmp_path: Path) -> None:
 
 
 def test_a_bind_of_a_link_is_one_of_its_target(tmp_path: Path) -> None:
-    """/etc/localtime and the like are copied as a mount shows them, and written back to where the link leads."""
+    """A link such as /etc/localtime is copied as a mount shows it, and changes are written to its target."""
     rootfs, zone, name = tmp_path / "rootfs", tmp_path / "zone", tmp_path / "localtime"
     rootfs.mkdir()
     zone.write_text("zone")
@@ -156,7 +156,7 @@ def test_what_a_container_replaced_is_not_returned(tmp_path: Path, by: str) -> N
 
 
 def test_what_a_container_replaced_within_a_bind_is_not_returned(tmp_path: Path) -> None:
-    """The same holds for what lies in a folder; a FIFO in place of a file does not empty the host's file."""
+    """The same holds inside a folder; a FIFO in place of a file does not empty the file of the host."""
     rootfs, host, file = tmp_path / "rootfs", tmp_path / "host", tmp_path / "file"
     rootfs.mkdir()
     (host / "sub").mkdir(parents=True)
@@ -176,7 +176,7 @@ def test_what_a_container_replaced_within_a_bind_is_not_returned(tmp_path: Path)
 
 
 def test_what_a_container_removed_stays(tmp_path: Path) -> None:
-    """Nothing is deleted on the host, whether the copy, its folder or all is gone, or became a link to nowhere."""
+    """Nothing is deleted on the host, even if the copy or a folder above it is gone, or is a dangling link."""
     rootfs, file = tmp_path / "rootfs", tmp_path / "file"
     rootfs.mkdir()
     file.write_text("mine")
@@ -191,7 +191,7 @@ def test_what_a_container_removed_stays(tmp_path: Path) -> None:
 
 
 def test_links_of_a_container_lead_nowhere_else(tmp_path: Path) -> None:
-    """Links that the image or the container put on the way to a bind's place stay in the root file system."""
+    """Links of the image or the container in the path of a destination cannot lead out of the root file system."""
     rootfs, outside, file = tmp_path / "rootfs", tmp_path / "outside", tmp_path / "file"
     rootfs.mkdir()
     outside.mkdir()
@@ -215,6 +215,6 @@ def test_a_bind_onto_the_root(tmp_path: Path) -> None:
 
 
 def test_one_text_is_no_list_of_folders(tmp_path: Path) -> None:
-    """A single folder is refused with what to write: letter by letter, "/proc" would keep every mount."""
+    """A str instead of a list is refused with a hint; taken letter by letter, "/proc" would keep every mount."""
     with pytest.raises(TypeError, match=r"write keep=\['/proc'\]"):
         scrun.copy_binds(config(), str(tmp_path), keep="/proc")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Making a configuration fit for a rootless runtime."""
+"""Adapting configurations to rootless runtimes."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def config(**keys: Any) -> oci.Config:
 
 
 def test_rootless() -> None:
-    """What a container engine writes becomes what a rootless runtime accepts; the rest stays."""
+    """The configuration of a container engine is changed so that a rootless runtime accepts it; other keys stay."""
     made = config(
         process={
             "cwd": "/",
@@ -57,7 +57,7 @@ def test_rootless() -> None:
 
 
 def test_rootless_on_the_least_there_is() -> None:
-    """A configuration without any of it gets the user namespace and nothing else."""
+    """A minimal configuration gets a user namespace and nothing else."""
     made = oci.parse(b'{"ociVersion":"1.1.0"}', "config.json")
     scrun.rootless(made, user_id=1, group_id=2)
     line = [{"containerID": 0, "size": 1}]
@@ -72,7 +72,7 @@ def test_rootless_on_the_least_there_is() -> None:
 
 
 def test_rootless_twice_is_once() -> None:
-    """Handlers may call it again."""
+    """A second call changes nothing."""
     made = config()
     scrun.rootless(made, user_id=1, group_id=1)
     first = made.to_json()
@@ -81,14 +81,14 @@ def test_rootless_twice_is_once() -> None:
 
 
 def test_drop_hooks_by_name() -> None:
-    """Other moments are dropped when they are named."""
+    """Hooks of other times are removed if they are named."""
     made = config(hooks={"prestart": [{"path": "/a"}], "createRuntime": [{"path": "/b"}]})
     scrun.drop_hooks(made, "createRuntime")
     assert made.to_json()["hooks"] == {"prestart": [{"path": "/a"}]}
 
 
 def test_merge_environment() -> None:
-    """New values replace old ones of the same name, in one entry; values may hold anything."""
+    """New values replace old ones of the same name; values may contain anything."""
     made = config(process={"cwd": "/", "env": ["PATH=/bin", "A=old", "ODD", "A=older"]})
     scrun.merge_environment(
         made, {"A": "new", "B": "x=y\nz \udcff", "SLURM_JOB_ID": "1", "PATH": "/other"}, keep=["PATH"]
@@ -102,18 +102,18 @@ def test_merge_environment() -> None:
 
 @pytest.mark.parametrize("name", ["only", "keep"])
 def test_one_text_is_no_list_of_names(name: str) -> None:
-    """A single pattern is refused with what to write, not taken letter by letter, even if nothing is to be merged."""
+    """A str instead of a list of patterns is refused with a hint, even if there is nothing to merge."""
     with pytest.raises(TypeError, match=rf"write {name}=\['SLURM_\*'\]"):
         scrun.merge_environment(oci.parse(b'{"ociVersion":"1"}', "f"), {}, **{name: "SLURM_*"})
 
 
 def test_merge_environment_without_a_process() -> None:
-    """Nothing to merge into is no error."""
+    """A configuration without a process is no error."""
     scrun.merge_environment(oci.parse(b'{"ociVersion":"1"}', "f"), {"A": "1"})
 
 
 def test_staging_cleans_up(tmp_path: Path) -> None:
-    """The folder is gone if its block failed, there if not, and never another's."""
+    """The folder is removed only if its block failed, and another folder of the same name never is."""
     place = str(tmp_path / "of alice" / "demo")
 
     def fail() -> None:
@@ -133,7 +133,7 @@ def test_staging_cleans_up(tmp_path: Path) -> None:
 
 
 def test_staging_with_a_slash(tmp_path: Path) -> None:
-    """A slash at the end changes nothing, and a block that removes the folder itself is no error."""
+    """A trailing slash changes nothing, and a block may remove the folder itself."""
     place = f"{tmp_path}/a/b/"
 
     def fail(remove: bool) -> None:
@@ -150,7 +150,7 @@ def test_staging_with_a_slash(tmp_path: Path) -> None:
 
 
 def test_every_building_block_is_there() -> None:
-    """All that the package announces can be imported from it, and has a docstring."""
+    """Every name in ``__all__`` can be imported, and has a docstring."""
     for name in scrun.__all__:
         assert getattr(scrun, name).__doc__
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a handler sees, commands, and a trial without Slurm."""
+"""The view ``container``, commands, and the stand-in for the anchor process."""
 
 import json
 import os
@@ -24,7 +24,7 @@ CONFIG = {"ociVersion": "1.0.2", "process": {"cwd": "/", "args": ["sh"]}, "root"
 
 
 class Scrun:
-    """Takes notes in scrun's place."""
+    """Records calls in place of scrun."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, bytes]] = []
@@ -47,13 +47,13 @@ def bundle(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def scrun() -> Scrun:
-    """A scrun that takes notes."""
+    """A scrun that records calls."""
     return Scrun()
 
 
 @pytest.fixture
 def container(bundle: Path, scrun: Scrun) -> Container:
-    """A container as stage_in sees it."""
+    """The view of a container in stage_in."""
     values: dict[str, Any] = {
         "id": "demo",
         "bundle": str(bundle),
@@ -71,7 +71,7 @@ def container(bundle: Path, scrun: Scrun) -> Container:
 
 @pytest.fixture
 def cancelled() -> Iterator[Callable[[], None]]:
-    """Cancel the staging at hand."""
+    """Cancel the staging."""
     state: list[int] = []
     cancel.attach(lambda: bool(state))
     yield lambda: state.append(1)
@@ -79,7 +79,7 @@ def cancelled() -> Iterator[Callable[[], None]]:
 
 
 def test_reading(container: Container) -> None:
-    """Every argument is there under its name; others are explained."""
+    """Every value can be read by its name; the error for another name shows the nearest."""
     assert (container.id, container.job_id, container.user_id, container.group_id) == ("demo", 5, 2001, 2002)
     assert container.root_path is None
     assert container.job_env["SLURM_JOB_ID"] == "5"
@@ -98,7 +98,7 @@ def test_read_only(container: Container, name: str) -> None:
     ("value", "error"), [("relative", ValueError), ("/a\0b", ValueError), (b"/a", TypeError), (None, TypeError)]
 )
 def test_wrong_paths(container: Container, scrun: Scrun, value: Any, error: type[Exception]) -> None:
-    """A path that scrun could not use is refused, and nothing is written."""
+    """A path that scrun cannot use is refused, and nothing is staged."""
     with pytest.raises(error, match="bundle"):
         container.bundle = value
     container.commit()
@@ -106,7 +106,7 @@ def test_wrong_paths(container: Container, scrun: Scrun, value: Any, error: type
 
 
 def test_writes_wait_for_the_commit(container: Container, scrun: Scrun) -> None:
-    """scrun hears of paths only when all handlers have passed; handlers see them at once."""
+    """scrun gets paths when all handlers have passed; handlers see them at once."""
     old = container.set_bundle_path("/new/b \udcff")
     assert container.set_root_path("/new/r") == os.path.join(container.orig_bundle, "rootfs")
     assert old == container.orig_bundle
@@ -117,7 +117,7 @@ def test_writes_wait_for_the_commit(container: Container, scrun: Scrun) -> None:
 
 
 def test_rollback(container: Container, scrun: Scrun) -> None:
-    """What a lenient handler wrote before its bug is forgotten."""
+    """Writes of a lenient handler with a bug are dropped."""
     container.job_env["A"] = "1"
     point = container.savepoint()
     container.bundle = "/new"
@@ -129,7 +129,7 @@ def test_rollback(container: Container, scrun: Scrun) -> None:
 
 
 def test_stale(container: Container) -> None:
-    """After the call, every use of the view says so."""
+    """After the call, every use of the view raises StaleHandleError."""
     environment = container.job_env
     container.close()
     uses: list[Callable[[], object]] = [
@@ -150,7 +150,7 @@ def test_stale(container: Container) -> None:
 def test_nothing_is_applied_of_a_cancelled_staging(
     container: Container, scrun: Scrun, cancelled: Callable[[], None]
 ) -> None:
-    """Handlers that never asked whether they were wanted do not start a container."""
+    """A cancelled container is not started, even if no handler checks."""
     container.bundle = "/new"
     assert not container.cancelled
     cancelled()
@@ -161,7 +161,7 @@ def test_nothing_is_applied_of_a_cancelled_staging(
 
 
 def test_config_follows_the_bundle(container: Container, bundle: Path, tmp_path: Path) -> None:
-    """Read from the given bundle, saved to the assigned one; the given one is untouched."""
+    """The configuration is read from the original bundle and saved to the assigned one."""
     container.config.hostname = "new"
     place = tmp_path / "place"
     place.mkdir()
@@ -174,7 +174,7 @@ def test_config_follows_the_bundle(container: Container, bundle: Path, tmp_path:
 
 
 def test_config_errors(container: Container, bundle: Path) -> None:
-    """Missing, not JSON, wrong: one line with the file's name."""
+    """A missing, malformed or invalid file is reported in one line with its name."""
     path = bundle / "config.json"
     path.write_text("{")
     with pytest.raises(BundleError, match=r"a bundle/config\.json: not JSON"):
@@ -185,7 +185,7 @@ def test_config_errors(container: Container, bundle: Path) -> None:
 
 
 def test_no_pydantic_without_config() -> None:
-    """A container whose handlers never touch its configuration does not pay for the model."""
+    """The model is imported only if a handler uses the configuration."""
     code = (
         "import sys, slurmhooks.scrun.model, slurmhooks.scrun.trees, slurmhooks.scrun.commands\n"
         "bad = [name for name in ('pydantic', 'typing_extensions', 'asyncio', 'logging') if name in sys.modules]\n"
@@ -196,7 +196,7 @@ def test_no_pydantic_without_config() -> None:
 
 
 def test_remote_command_is_scruns(container: Container, scrun: Scrun) -> None:
-    """A list is quoted, a str taken as it is; the answer is decoded, NUL and all."""
+    """A list is quoted, a str is passed as it is; the output is decoded, NUL bytes included."""
     result = container.remote_command(["echo", "two words", "$HOME"])
     assert (result.status, result.output) == (3, "said \udcff\0 this")
     container.remote_command("echo $HOME")
@@ -208,7 +208,7 @@ def test_remote_command_is_scruns(container: Container, scrun: Scrun) -> None:
     [("a | b", b"a | b"), (["a b", "c"], b"'a b' c"), (("ls", Path("/x y")), b"ls '/x y'"), (["\udcff"], b"'\xff'")],
 )
 def test_commands_for_the_shell(command: Any, text: bytes) -> None:
-    """A str is as it is, words are quoted, and a path is a word."""
+    """A str stays as it is, words are quoted, and a path is a word."""
     assert shell_text(command) == text
 
 
@@ -224,7 +224,7 @@ def test_commands_for_the_shell(command: Any, text: bytes) -> None:
     ],
 )
 def test_what_is_no_command(command: Any, error: type[Exception], message: str) -> None:
-    """The message says what a command is; nothing is run."""
+    """A value that is no command is refused, and nothing runs."""
     with pytest.raises(error, match=message):
         shell_text(command)
 
@@ -264,7 +264,7 @@ def test_allocator_command_sees_what_handlers_set(container: Container) -> None:
 
 
 def test_allocator_command_when_somebody_else_reaps(container: Container) -> None:
-    """scrun's own handler of SIGCHLD takes the status away; it still arrives."""
+    """The status arrives although scrun's handler of SIGCHLD reaps the child."""
     import threading
 
     stop = threading.Event()
@@ -287,7 +287,7 @@ def test_allocator_command_when_somebody_else_reaps(container: Container) -> Non
 
 
 def test_allocator_command_is_ended(container: Container, cancelled: Callable[[], None], tmp_path: Path) -> None:
-    """A command of a cancelled container is killed, and what it started."""
+    """A command of a cancelled container is killed, with its children."""
     cancelled()
     start = time.monotonic()
     with pytest.raises(CancelledError):
@@ -326,7 +326,7 @@ def stage_out(container):
 
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is logged."""
+    """The lines of the log."""
     found: list[str] = []
     monkeypatch.setattr(log, "_sink", lambda level, text: found.append(text))
     monkeypatch.setattr(log, "_user", found.append)
@@ -341,7 +341,7 @@ def load(tmp_path: Path, text: str) -> Any:
 
 @pytest.mark.parametrize("in_place", [False, True])
 def test_trial(tmp_path: Path, bundle: Path, lines: list[str], in_place: bool) -> None:
-    """Handlers run on a bundle without Slurm, on a copy unless asked otherwise."""
+    """Handlers run on a copy of a bundle, or on the bundle itself if requested."""
     with FakeAnchor(load(tmp_path, HOOKS), bundle, in_place=in_place) as trial:
         assert trial.stage_in().passed
         assert '+  "hostname": "tried"' in trial.config_diff()
@@ -363,14 +363,14 @@ def test_trial_of_a_refusal(tmp_path: Path, bundle: Path) -> None:
 
 
 def test_trial_of_a_broken_bundle(tmp_path: Path, bundle: Path) -> None:
-    """A bundle that scrun would not take is refused before any handler, and leaves no copy."""
+    """A bundle that scrun would refuse is refused before handlers run, and no copy remains."""
     (bundle / "config.json").write_text("[]")
     with pytest.raises(BundleError, match="JSON object"):
         FakeAnchor(load(tmp_path, HOOKS), bundle)
 
 
 def test_the_ported_example_as_a_trial(tmp_path: Path, bundle: Path, lines: list[str]) -> None:
-    """contrib's staging works on any bundle, and leaves only what the container changed."""
+    """The example in contrib works, and leaves only changes of the container."""
     text = (PROJECT / "contrib/scrun/staging.py").read_text()
     scratch = tmp_path / "scratch"
     text = text.replace('SCRATCH = "/run/user/{uid}/slurm/scrun"', f"SCRATCH = {str(scratch)!r}")

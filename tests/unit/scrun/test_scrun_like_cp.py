@@ -23,7 +23,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may")
 
 
 def facts(top: Path) -> dict[bytes, tuple[object, ...]]:
-    """Return all that a copy is to keep, the top included; names of one file are told by the first of them."""
+    """Return everything that a copy must keep, including the top folder; hard links refer to the first name."""
     found: dict[bytes, tuple[object, ...]] = {}
     firsts: dict[int, bytes] = {}
     root = os.fsencode(top)
@@ -54,7 +54,7 @@ def facts(top: Path) -> dict[bytes, tuple[object, ...]]:
 
 @pytest.fixture
 def nasty(tmp_path: Path) -> Iterator[Path]:
-    """A tree with all that trees hold."""
+    """A tree with every kind of entry."""
     top = tmp_path / "nasty"
     top.mkdir()
     for name in NAMES:
@@ -106,7 +106,7 @@ def nasty(tmp_path: Path) -> Iterator[Path]:
 
 
 def as_nobody(work: Callable[[], object]) -> None:
-    """Run something as an ordinary user in a second process."""
+    """Run code as an ordinary user in a second process."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -128,7 +128,7 @@ def cp(source: Path, target: Path) -> None:
 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_like_cp(nasty: Path, tmp_path: Path, workers: int) -> None:
-    """A copy is what cp -a makes, the first time and over an older copy."""
+    """A copy equals that of cp -a, the first time and over an older copy."""
     cp(nasty, tmp_path / "by cp")
     expected = facts(tmp_path / "by cp")
     for _ in range(2):
@@ -138,7 +138,7 @@ def test_like_cp(nasty: Path, tmp_path: Path, workers: int) -> None:
 
 @as_root
 def test_like_cp_for_an_ordinary_user(nasty: Path, public_path: Path) -> None:
-    """Owners, setuid bits and devices are what cp -a makes of them for somebody who may not give files away."""
+    """For an ordinary user, owners, setuid bits and devices are copied as by cp -a."""
     for name in ("null", "disk"):
         (nasty / name).unlink()
     work = public_path / "work"
@@ -211,7 +211,7 @@ def rm(path: Path) -> None:
 
 
 def test_like_rm(nasty: Path, tmp_path: Path) -> None:
-    """All goes, of the strangest names and kinds, and nothing that links lead to."""
+    """Entries with any name and of any kind are removed, but no target of a link."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "file").write_text("x")
@@ -224,7 +224,7 @@ def test_like_rm(nasty: Path, tmp_path: Path) -> None:
 @as_root
 @pytest.mark.parametrize("remove", [rm, remove_tree])
 def test_mounts_stay(tmp_path: Path, remove: Callable[[Path], None]) -> None:
-    """What is mounted in a tree stays, and the rest goes; remove_tree leaves bind mounts, too."""
+    """Mounts in a tree stay, even bind mounts, and everything else is removed."""
     tree, bound = tmp_path / "tree", tmp_path / "bound"
     for folder in (tree / "other", tree / "a", tree / "z", bound):
         folder.mkdir(parents=True)
@@ -255,14 +255,14 @@ def test_mounts_stay(tmp_path: Path, remove: Callable[[Path], None]) -> None:
 
 
 def test_the_root_folder_has_no_name() -> None:
-    """What opens the folder of anything that is removed refuses "/"; this only opens, so that it is safe to try."""
+    """The function that opens the parent of an entry to remove refuses "/"; it only opens, so the test is safe."""
     with pytest.raises(StagingError, match="last component"), parent_of("/"):
         pass
 
 
 @pytest.mark.parametrize("path", ["link/", ".", "..", "tree/.", "tree/..", "", "file/x"])
 def test_paths_that_rm_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    """A link with a slash, and what has no name of its own, are errors and not what lies behind them."""
+    """A link with a trailing slash, and a path without a last component, are errors."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "inside").touch()

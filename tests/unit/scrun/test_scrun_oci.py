@@ -45,13 +45,13 @@ def parsed(content: object) -> oci.Config:
 
 
 def test_everything_comes_back_in_its_order() -> None:
-    """What was read and not touched is what is written, unknown keys at all depths and the order of keys included."""
+    """An unchanged configuration is written as it was read, including unknown keys and the order of keys."""
     assert json.dumps(parsed(FULL).to_json()) == json.dumps(FULL)
 
 
 @given(extra=st.dictionaries(KEYS, ANY_JSON, max_size=4), inner=st.dictionaries(KEYS, ANY_JSON, max_size=4))
 def test_unknown_keys_survive(extra: dict[str, Any], inner: dict[str, Any]) -> None:
-    """Keys that the model does not declare come back, whatever they are called and hold."""
+    """Keys that the model does not declare are written back, whatever their names and values are."""
     known = set(oci.Config.model_fields)
     content = {**{key: extra[key] for key in extra if key not in known}, "ociVersion": "1.0.0"}
     content["linux"] = {key: inner[key] for key in inner if key not in oci.Linux.model_fields}
@@ -59,7 +59,7 @@ def test_unknown_keys_survive(extra: dict[str, Any], inner: dict[str, Any]) -> N
 
 
 def test_null_is_absence() -> None:
-    """Go's tools write null for what is not there; it reads like an absent key."""
+    """A null, which tools in Go write, reads like a missing key."""
     config = parsed(
         {"ociVersion": "1", "mounts": None, "linux": None, "hooks": {"prestart": None}, "annotations": None}
     )
@@ -70,7 +70,7 @@ def test_null_is_absence() -> None:
 
 
 def test_changes_are_written() -> None:
-    """Assigned, appended and removed values are in the file; absent ones that were only read are not."""
+    """Assigned, appended and removed values are in the file; missing keys that were only read are not."""
     config = parsed(FULL)
     assert config.process is not None
     assert config.linux is not None
@@ -105,7 +105,7 @@ def test_a_required_key_stays() -> None:
 
 
 def test_a_wrong_assignment_raises_at_once() -> None:
-    """A value of the wrong type never gets in."""
+    """An assignment of the wrong type is refused."""
     config = parsed(FULL)
     with pytest.raises(ValidationError, match="hostname"):
         config.hostname = 3  # type: ignore[assignment]
@@ -127,7 +127,7 @@ def test_a_wrong_assignment_raises_at_once() -> None:
     ],
 )
 def test_errors_name_file_and_place(content: object, place: str) -> None:
-    """A configuration that is wrong says in which file and where in it, as a refusal for the user."""
+    """The refusal of an invalid configuration names the file and the place in it."""
     with pytest.raises(BundleError) as caught:
         parsed(content)
     assert isinstance(caught.value, Reject)
@@ -136,7 +136,7 @@ def test_errors_name_file_and_place(content: object, place: str) -> None:
 
 
 def test_every_error_at_once() -> None:
-    """All that is wrong is said together, one line each."""
+    """All invalid places are reported at once, one line each."""
     with pytest.raises(BundleError) as caught:
         parsed({"ociVersion": 1, "mounts": [{}], "linux": 3})
     assert len(caught.value.text.splitlines()) == 3
@@ -168,7 +168,7 @@ def test_bytes_that_are_not_utf8_survive(tmp_path: Path) -> None:
 
 
 def test_write_keeps_the_mode_and_replaces_at_once(tmp_path: Path) -> None:
-    """The file is replaced by rename, with the mode that it had, and nothing is left beside it."""
+    """The file is replaced atomically and keeps its mode; no temporary file remains."""
     path = tmp_path / "config.json"
     path.write_text("old")
     path.chmod(0o640)
@@ -179,7 +179,7 @@ def test_write_keeps_the_mode_and_replaces_at_once(tmp_path: Path) -> None:
 
 
 def test_write_refuses_what_became_wrong(tmp_path: Path) -> None:
-    """What was appended to a list is checked before anything is written."""
+    """Values that were appended to a list are validated before the file is written."""
     config = parsed(FULL)
     config.mounts.append("x")  # type: ignore[arg-type]
     with pytest.raises(BundleError, match="/mounts/1: should be an object"):
@@ -188,6 +188,6 @@ def test_write_refuses_what_became_wrong(tmp_path: Path) -> None:
 
 
 def test_write_where_one_must_not(tmp_path: Path) -> None:
-    """A place that cannot be written is one line that names the file."""
+    """A file that cannot be written is reported in one line with its name."""
     with pytest.raises(BundleError, match=r"nowhere/config\.json: cannot be written: No such file"):
         oci.write(parsed(FULL), str(tmp_path / "nowhere" / "config.json"))

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Exchange two entries in one step."""
+    """Exchange two entries atomically."""
     libc.renameat2(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE)
 
 
@@ -64,7 +64,7 @@ ATTACKS = [exchanging, swapping, swapping_files]
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder that the attacker reaches."""
+    """A folder that the attacker can reach."""
     top = Path(f"/tmp/slurmhooks-races-{os.getpid()}")
     top.mkdir()
     top.chmod(0o711)
@@ -135,7 +135,7 @@ def outside_is_whole(place: Path) -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_removing(place: Path, attack: Callable[[Path, Path], None]) -> None:
-    """Links that take the place of folders meanwhile are not followed by remove_tree."""
+    """remove_tree does not follow links that replace folders meanwhile."""
     for _ in range(ROUNDS):
         tree, aside = build(place)
         with attacker(attack, tree, aside), contextlib.suppress(StagingError):
@@ -145,7 +145,7 @@ def test_removing(place: Path, attack: Callable[[Path, Path], None]) -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_copying_from(place: Path, attack: Callable[[Path, Path], None]) -> None:
-    """What root copies out of a user's tree never holds what only root may read."""
+    """A copy that root makes of a user's tree never contains files that only root may read."""
     copy = place / "copy"
     for number in range(ROUNDS):
         tree, aside = build(place)
@@ -162,7 +162,7 @@ def test_copying_from(place: Path, attack: Callable[[Path, Path], None]) -> None
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("delete", [False, True])
 def test_copying_into(place: Path, attack: Callable[[Path, Path], None], delete: bool) -> None:
-    """Root that fills a user's tree, and deletes what is too much there, makes and removes nothing outside of it."""
+    """When root fills a user's tree and deletes extra entries, nothing outside of the tree is made or removed."""
     source = place / "source"
     for number in range(FOLDERS):
         (source / str(number)).mkdir(parents=True)
@@ -177,7 +177,7 @@ def test_copying_into(place: Path, attack: Callable[[Path, Path], None], delete:
 
 
 def test_staging_removes_only_its_own(place: Path) -> None:
-    """A folder that has taken the place of the one that was made stays, and a link is not followed."""
+    """A folder that replaced the new one stays, and a link is not followed."""
     tree, aside = build(place)
     for change in ("folder", "link"):
 
@@ -213,7 +213,7 @@ def swap_at_open(monkeypatch: pytest.MonkeyPatch, entry: Path, goal: Path) -> No
 
 @pytest.mark.parametrize("tool", ["remove", "copy from", "copy into"])
 def test_a_folder_becomes_a_link(place: Path, monkeypatch: pytest.MonkeyPatch, tool: str) -> None:
-    """A link that takes the place of a folder after it was looked at, and before it is opened, is not followed."""
+    """A link that replaces a folder between its check and its opening is not followed."""
     tree, aside = build(place)
     before = (place / "outside").stat()
     swap_at_open(monkeypatch, tree / "0", aside / "0")
@@ -233,7 +233,7 @@ def test_a_folder_becomes_a_link(place: Path, monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_file_becomes_a_link(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same for a file that is copied."""
+    """The same holds for a file that is copied."""
     tree, aside = build(place)
     swap_at_open(monkeypatch, tree / "0" / "file", aside / "link0")
     with pytest.raises(StagingError, match="0/file"):
@@ -243,7 +243,7 @@ def test_a_file_becomes_a_link(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_new_fifo_becomes_a_link(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same for what was made in a user's tree and is given its owner and mode."""
+    """The same holds for a new entry that gets its owner and mode."""
     tree, aside = build(place)
     source, fifo = place / "source", place / "fifo"
     (source / "0").mkdir(parents=True)
@@ -260,7 +260,7 @@ def test_a_new_fifo_becomes_a_link(place: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_folder_moved_away_while_it_is_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way back up ends where a folder was moved out of the tree: its new parent is left alone."""
+    """A walk ends when a folder was moved out of the tree: its new parent is not touched."""
     tree, hold = place / "tree", place / "outside" / "hold"
     names = ["a", "b", "c"]
     for top in (tree, hold):
@@ -277,7 +277,7 @@ def test_a_folder_moved_away_while_it_is_removed(place: Path, monkeypatch: pytes
             os.rename(tree / moved[0], hold / "moved")
 
     monkeypatch.setattr(os, "unlink", unlink)
-    with pytest.raises(StagingError, match="moved by somebody else meanwhile"):
+    with pytest.raises(StagingError, match="moved by another process meanwhile"):
         remove_tree(tree)
     monkeypatch.undo()
     assert sorted(os.listdir(hold)) == [*names, "moved"]

@@ -53,7 +53,7 @@ def snapshot(top: Path) -> dict[bytes, tuple[object, ...]]:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A tree with what trees hold."""
+    """A tree with files, folders and links."""
     top = tmp_path / "source"
     top.mkdir()
     for name in NAMES:
@@ -81,14 +81,14 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_everything_is_kept(source: Path, tmp_path: Path, workers: int) -> None:
-    """Contents, modes, times, links and the strangest names are the same in the copy."""
+    """Contents, modes, times, links and names are the same in the copy."""
     result = copy_tree(source, tmp_path / "copy", workers=workers)
     assert snapshot(tmp_path / "copy") == snapshot(source)
     assert result.skipped == []
 
 
 def test_again_over_itself(source: Path, tmp_path: Path) -> None:
-    """A copy over an older one is the same as a fresh one, with delete=True over other kinds of entries, too."""
+    """A copy over an older one equals a fresh one; with delete=True also over entries of other kinds."""
     target = tmp_path / "copy"
     (target / "link").mkdir(parents=True)
     (target / "link" / "inside").write_text("in the way")
@@ -102,7 +102,7 @@ def test_again_over_itself(source: Path, tmp_path: Path) -> None:
 
 
 def test_update_and_delete(source: Path, tmp_path: Path) -> None:
-    """Only what differs is copied, and what the source lacks is removed."""
+    """Only files that differ are copied, and extra entries are removed."""
     target = tmp_path / "copy"
     copy_tree(source, target)
     (target / "extra").mkdir()
@@ -151,7 +151,7 @@ def test_names_of_one_file_stay_one_file(tmp_path: Path) -> None:
 
 
 def test_holes_stay_holes(tmp_path: Path) -> None:
-    """A sparse file takes no more room than before."""
+    """The copy of a sparse file is sparse."""
     top = tmp_path / "source"
     top.mkdir()
     with open(top / "sparse", "wb") as file:
@@ -170,7 +170,7 @@ def test_holes_stay_holes(tmp_path: Path) -> None:
 
 
 def test_attributes(tmp_path: Path) -> None:
-    """Extended attributes are kept where the file system has them."""
+    """Extended attributes are copied if the file system supports them."""
     top = tmp_path / "source"
     top.mkdir()
     (top / "file").write_text("x")
@@ -185,7 +185,7 @@ def test_attributes(tmp_path: Path) -> None:
 
 
 def test_without_copy_file_range(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """File systems that copy nothing by themselves are copied by hand."""
+    """Files are copied on file systems without copy_file_range, too."""
 
     def refuse(*args: object) -> int:
         raise OSError(errno.EXDEV, "no")
@@ -197,7 +197,7 @@ def test_without_copy_file_range(source: Path, tmp_path: Path, monkeypatch: pyte
 
 
 def test_cancelled(source: Path, tmp_path: Path) -> None:
-    """A cancelled copy ends with its own error, and its threads with it."""
+    """A cancelled copy raises CancelledError and ends its threads."""
     before = threading.active_count()
     with pytest.raises(CancelledError):
         copy_tree(source, tmp_path / "copy", cancelled=lambda: True, workers=4)
@@ -205,7 +205,7 @@ def test_cancelled(source: Path, tmp_path: Path) -> None:
 
 
 def test_cancelled_within_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One huge file is no reason to go on."""
+    """A copy can be cancelled within a large file."""
     monkeypatch.setattr(tree_copy, "CHUNK", 1 << 16)
     top = tmp_path / "source"
     top.mkdir()
@@ -222,7 +222,7 @@ def test_cancelled_within_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_progress(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy that takes long says how far it is."""
+    """A long copy logs its progress."""
     monkeypatch.setattr(tree_copy, "REPORT_SECONDS", 0.0)
     lines: list[str] = []
     monkeypatch.setattr(log, "_sink", lambda level, text: lines.append(text))
@@ -231,7 +231,7 @@ def test_progress(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_errors_name_the_file(tmp_path: Path) -> None:
-    """What is wrong is said with its path, quoted, as a refusal."""
+    """An error is a refusal that names the path, quoted."""
     with pytest.raises(StagingError, match=r"nowhere'.*No such file"):
         copy_tree(tmp_path / "nowhere", tmp_path / "copy")
     (tmp_path / "file").write_text("x")
@@ -252,7 +252,7 @@ def test_disk_full(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @as_root
 def test_unreadable_as_another_user(public_path: Path) -> None:
-    """What the user may not read fails the copy, or is left out and named; deleting never touches it."""
+    """A file that the user may not read fails the copy, or is skipped and reported; it is never deleted."""
     top, target = public_path / "source", public_path / "copy"
     (top / "shut").mkdir(parents=True)
     (top / "open").write_text("x")
@@ -284,7 +284,7 @@ def test_unreadable_as_another_user(public_path: Path) -> None:
 
 
 def test_copy_file(source: Path, tmp_path: Path) -> None:
-    """One file, over whatever is there."""
+    """copy_file copies one file, over a file or link."""
     (tmp_path / "there").symlink_to("/etc/passwd")
     copy_file(source / "program", tmp_path / "there")
     assert (tmp_path / "there").read_bytes() == b"#!"
@@ -294,7 +294,7 @@ def test_copy_file(source: Path, tmp_path: Path) -> None:
 
 
 def test_copy_file_keeps_what_it_does_not_replace(tmp_path: Path) -> None:
-    """A missing source, the file itself, a folder, a FIFO or a failure half-way leave the target as it was."""
+    """After an error the target is unchanged."""
     one, other, folder = tmp_path / "one", tmp_path / "other", tmp_path / "folder"
     one.write_text("one")
     other.write_text("other")
@@ -307,7 +307,7 @@ def test_copy_file_keeps_what_it_does_not_replace(tmp_path: Path) -> None:
     for same in (one, tmp_path / "same", tmp_path / "folder" / ".." / "one"):
         with pytest.raises(StagingError, match="same file"):
             copy_file(one, same)
-    with pytest.raises(StagingError, match=r"folder'.*a folder, which .*one' does not replace"):
+    with pytest.raises(StagingError, match=r"folder'.*a folder, which is not replaced by the file .*one'"):
         copy_file(one, folder)
     with pytest.raises(StagingError, match=r"fifo'.*not a regular file"):
         copy_file(tmp_path / "fifo", other)
@@ -328,7 +328,7 @@ def copy_file_in_pieces(source: Path, target: Path) -> None:
 
 
 def test_copy_file_follows_a_link_to_its_source(tmp_path: Path) -> None:
-    """A symbolic link as source is what it leads to, as /etc/localtime is."""
+    """The target of a symbolic link is copied."""
     (tmp_path / "file").write_text("zone")
     (tmp_path / "localtime").symlink_to("file")
     copy_file(tmp_path / "localtime", tmp_path / "copy")
@@ -338,7 +338,7 @@ def test_copy_file_follows_a_link_to_its_source(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["", "sub", "sub/new/er", "link"])
 def test_a_folder_is_not_copied_into_itself(tmp_path: Path, place: str) -> None:
-    """A target that is the source, or lies in it, is refused before anything is made, also behind a link."""
+    """A target that is the source or below it is refused before anything is made, also through a link."""
     top = tmp_path / "tree"
     (top / "sub").mkdir(parents=True)
     (top / "file").write_text("x")
@@ -352,7 +352,7 @@ def test_a_folder_is_not_copied_into_itself(tmp_path: Path, place: str) -> None:
 
 @as_root
 def test_a_folder_is_not_copied_into_a_mount_of_itself(tmp_path: Path) -> None:
-    """A bind mount hides where a target lies from its path, but not from the walk."""
+    """A target that is below the source through a bind mount is refused, too."""
     top, mount = tmp_path / "tree", tmp_path / "mount"
     (top / "sub" / "target").mkdir(parents=True)
     mount.mkdir()
@@ -366,7 +366,7 @@ def test_a_folder_is_not_copied_into_a_mount_of_itself(tmp_path: Path) -> None:
 
 
 def test_deleting_the_source_is_refused(tmp_path: Path) -> None:
-    """With delete=True, a folder is not copied to the one that it lies in; without, it may."""
+    """With delete=True a folder is not copied into a folder above it; without, it is."""
     (tmp_path / "top" / "sub").mkdir(parents=True)
     (tmp_path / "top" / "sub" / "file").write_text("x")
     with pytest.raises(StagingError, match="delete=True would remove it"):
@@ -377,7 +377,7 @@ def test_deleting_the_source_is_refused(tmp_path: Path) -> None:
 
 
 def test_folders_and_files_do_not_replace_each_other(tmp_path: Path) -> None:
-    """Unless delete is set, a folder in the way of a file or link stays, and so does what is in the way of a folder."""
+    """Without delete, a folder is not replaced by a file or link, nor a file or link by a folder."""
     source, target = tmp_path / "source", tmp_path / "target"
     for name, kind in (("a", "file"), ("b", "link"), ("c", "folder"), ("d", "folder")):
         source.mkdir(exist_ok=True)
@@ -410,7 +410,7 @@ def test_folders_and_files_do_not_replace_each_other(tmp_path: Path) -> None:
 
 
 def test_a_failed_replacement_keeps_the_old_file(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the disk is full, the older copy of a file is there, and nothing half-made beside it."""
+    """On a full disk the older copy of a file remains, and no temporary file."""
     target = tmp_path / "copy"
     copy_tree(source, target)
     before = snapshot(target)
@@ -454,7 +454,7 @@ def test_deep_trees(tmp_path: Path) -> None:
 
 
 def test_no_descriptors_are_left(source: Path, tmp_path: Path) -> None:
-    """Copies and removals close what they open, when they fail, too."""
+    """Copies and removals close all descriptors, also after errors."""
     before = len(os.listdir("/proc/self/fd"))
     copy_tree(source, tmp_path / "copy", workers=4)
     with pytest.raises(CancelledError):
@@ -468,7 +468,7 @@ def test_no_descriptors_are_left(source: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("exclude", ["proc/*", b"proc/*"])
 def test_one_text_is_no_list_of_patterns(tmp_path: Path, exclude: str) -> None:
-    """A single pattern is refused with what to write, not taken letter by letter."""
+    """A str instead of a list of patterns is refused with a hint."""
     (tmp_path / "source").mkdir()
     with pytest.raises(TypeError, match=r"write exclude=\[b?'proc/\*'\]"):
         copy_tree(tmp_path / "source", tmp_path / "copy", exclude=exclude)
@@ -476,13 +476,13 @@ def test_one_text_is_no_list_of_patterns(tmp_path: Path, exclude: str) -> None:
 
 
 def test_procfs(tmp_path: Path) -> None:
-    """Files without a size that have content are copied with it."""
+    """Files that have content but no size are copied."""
     copy_file("/proc/self/status", tmp_path / "copy")
     assert b"Umask:" in (tmp_path / "copy").read_bytes()
 
 
 def test_remove_tree(source: Path, tmp_path: Path) -> None:
-    """All goes, links are not followed, folders without permissions are no obstacle, and twice is fine."""
+    """A tree is removed, even with folders without permissions; links are not followed; a second call does nothing."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "file").write_text("x")

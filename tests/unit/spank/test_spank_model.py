@@ -11,6 +11,7 @@ from slurmhooks.hook_specs import CONTEXTS, HOOKS
 from slurmhooks.spank.fields import ITEMS
 from slurmhooks.spank.model import Spank
 from slurmhooks.testing import FakeSpank
+from slurmhooks.testing.spank import view_for
 from slurmhooks.values import ExitStatus
 
 CALLS = [
@@ -24,13 +25,13 @@ values = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"
 
 
 def view(context: str = "remote", callback: str | None = None, **keywords: Any) -> tuple[FakeSpank, Any]:
-    """Return a stand-in, and what handlers get."""
+    """Return a stand-in, and the view that handlers get."""
     fake = FakeSpank(context, callback=callback, **keywords)
-    return fake, fake._view(fake.callback)
+    return fake, view_for(fake, fake.callback)
 
 
 def test_contexts_have_slurms_numbers() -> None:
-    """spank_context_t begins with an error, then the five contexts."""
+    """The numbers of spank_context_t start with an error, followed by the five contexts."""
     assert CONTEXTS == ("local", "remote", "allocator", "slurmd", "job_script")
 
 
@@ -38,7 +39,7 @@ def test_contexts_have_slurms_numbers() -> None:
 
 
 def test_an_unknown_attribute_has_the_nearest_names() -> None:
-    """A misspelt item is an error on reading and on writing; what slurmhooks keeps for itself is not suggested."""
+    """Reading or writing an unknown attribute raises, with similar names of items."""
     _, spank = view()
     with pytest.raises(AttributeError, match=r"^spank has no 'jobid'; nearest: job_id"):
         spank.jobid  # noqa: B018
@@ -54,14 +55,14 @@ def test_an_unknown_attribute_has_the_nearest_names() -> None:
 
 @pytest.mark.parametrize("name", ["job_id", "env", "job_control_env", "context", "args", "step_name", "commit"])
 def test_nothing_can_be_assigned(name: str) -> None:
-    """An assignment that would have no effect is an error; the environments are written to by name."""
+    """Assignments raise; only the environments can be written to."""
     _, spank = view()
     with pytest.raises(AttributeError, match=rf"^spank\.{name} is read-only$"):
         setattr(spank, name, {})
 
 
 def test_what_is_known_of_the_call() -> None:
-    """Context, callback and the arguments of the line are there in every call, and in the representation."""
+    """Context, callback and arguments are set in every call; repr() has the first two."""
     for context, callback in CALLS:
         _, spank = view(context, callback, args=["quota=5"])
         assert (spank.context, spank.callback, spank.args) == (context, callback, ("quota=5",))
@@ -73,16 +74,16 @@ def test_what_is_known_of_the_call() -> None:
 
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
 def test_items_answer_where_slurm_does(item: Any) -> None:
-    """In every call an item either has a value or raises SpankError with Slurm's name and where it works."""
+    """In every call, an item has a value, or raises SpankError with Slurm's name and where it works."""
     assert item.name == item.item.removeprefix("S_").lower()
     assert item.item in (getattr(Spank, item.name).__doc__ or "")
     for context, callback in CALLS:
         _, spank = view(context, callback)
 
         def use(spank: Any = spank) -> None:
-            found = getattr(spank, item.name)
+            value = getattr(spank, item.name)
             if item.argument is not None:
-                found(4242 if item.argument == "pid" else 0)
+                value(4242 if item.argument == "pid" else 0)
 
         if item.where.includes(context, callback):
             use()
@@ -95,7 +96,7 @@ def test_items_answer_where_slurm_does(item: Any) -> None:
 
 
 def test_items_have_their_values() -> None:
-    """Numbers, texts and lists arrive as they are; unset ones are None."""
+    """Items have their values; unset ones are None."""
     items = {
         "job_id": 7,
         "job_ncpus": 65535,
@@ -114,7 +115,7 @@ def test_items_have_their_values() -> None:
 
 
 def test_special_steps_have_names() -> None:
-    """A batch step has a number and the name that Slurm's tools show."""
+    """A special step has a number and a name."""
     assert view(items={"job_stepid": 0xFFFFFFFB})[1].step_name == "batch"
     assert view(items={"job_stepid": 3})[1].step_name == "3"
 
@@ -129,7 +130,7 @@ def test_special_steps_have_names() -> None:
     ],
 )
 def test_exit_status_taken_apart(raw: int, exit_code: int | None, signal: int | None, core: bool, shown: str) -> None:
-    """A task ended by itself, with a code, or by a signal, perhaps with a core file."""
+    """The exit status has the exit code, or the signal and whether a core file was written."""
     status = view(callback="task_exit", items={"task_exit_status": raw})[1].task_exit_status
     assert (status.raw, status.exit_code, status.signal, status.core_dumped) == (raw, exit_code, signal, core)
     assert repr(status) == shown
@@ -139,7 +140,7 @@ def test_exit_status_taken_apart(raw: int, exit_code: int | None, signal: int | 
 
 
 def test_items_with_an_argument() -> None:
-    """A task is asked for by its process; one that does not exist is an error that says so."""
+    """Items with an argument return ids of tasks; an unknown argument raises."""
     _, spank = view(callback="task_exit", items={"job_pid_to_global_id": {100: 5}})
     assert spank.job_pid_to_global_id(100) == 5
     with pytest.raises(SpankError) as caught:
@@ -157,7 +158,7 @@ def test_items_with_an_argument() -> None:
 
 @pytest.mark.parametrize(("context", "callback"), CALLS)
 def test_the_environment_can_be_changed_everywhere(context: str, callback: str) -> None:
-    """spank.env is the job's in slurmstepd and the process's elsewhere; changes wait for the commit."""
+    """spank.env is the environment of the job in slurmstepd, of the process elsewhere; writes are staged."""
     fake, spank = view(context, callback, env={"PATH": "/bin", "HOME": "/root"})
     assert isinstance(spank.env, MutableMapping)
     spank.env["NEW"] = "1"
@@ -171,7 +172,7 @@ def test_the_environment_can_be_changed_everywhere(context: str, callback: str) 
 
 @given(st.sampled_from(["remote", "local"]), names, values)
 def test_variables_round_trip(context: str, name: str, value: str) -> None:
-    """Every text that an environment can hold goes in and comes out, in whichever process."""
+    """Every valid text is read as it was written, in every process."""
     fake, spank = view(context)
     spank.env[name] = value
     spank.commit()
@@ -180,13 +181,13 @@ def test_variables_round_trip(context: str, name: str, value: str) -> None:
 
 
 def test_variables_of_any_length() -> None:
-    """A value longer than the first buffer arrives whole."""
+    """A value that is longer than the first buffer is read completely."""
     long = "x" * 100_000
     assert view(env={"LONG": long})[1].env["LONG"] == long
 
 
 def test_job_env_is_a_copy() -> None:
-    """job_env is Slurm's item: what is written to it stays there."""
+    """job_env is a copy: writing to it changes nothing."""
     _, spank = view(env={"A": "1"})
     spank.job_env["A"] = "2"
     assert spank.env["A"] == "1"
@@ -194,7 +195,7 @@ def test_job_env_is_a_copy() -> None:
 
 @pytest.mark.parametrize("context", ["local", "allocator"])
 def test_the_job_control_environment_where_it_is_made(context: str) -> None:
-    """srun, sbatch and salloc read and write it by name; Slurm does not list it, and saying so is not a crash."""
+    """srun, sbatch and salloc can read and write it by name; listing it raises."""
     fake, spank = view(context, "init_post_opt", job_control_env={"A": "1"})
     assert spank.job_control_env["A"] == "1"
     assert "B" not in spank.job_control_env
@@ -208,7 +209,7 @@ def test_the_job_control_environment_where_it_is_made(context: str) -> None:
 
 
 def test_the_job_control_environment_in_prolog() -> None:
-    """Prolog and epilog see it, as variables with SPANK_ before the name, and cannot change it."""
+    """Prolog and epilog can read it, from variables that start with SPANK_, but not write it."""
     _, spank = view("job_script", "job_prolog", job_control_env={"A": "1"})
     assert spank.job_control_env == {"A": "1"}
     assert spank.env["SPANK_A"] == "1"
@@ -217,7 +218,7 @@ def test_the_job_control_environment_in_prolog() -> None:
 
 
 def test_the_job_control_environment_in_a_task() -> None:
-    """Where there is none, reading is an error with Slurm's code."""
+    """In a task, reading it raises with Slurm's code."""
     with pytest.raises(SpankError) as caught:
         view()[1].job_control_env["A"]
     assert caught.value.code == "ESPANK_NOT_LOCAL"
@@ -228,7 +229,7 @@ def test_the_job_control_environment_in_a_task() -> None:
 
 @pytest.mark.parametrize("callback", ["task_init", "task_init_privileged"])
 def test_words_before_the_command(callback: str) -> None:
-    """Later calls put their words before those of earlier ones, all when the handlers have passed."""
+    """Words of later calls come first; all are prepended after the handlers have passed."""
     fake, spank = view(callback=callback)
     spank.prepend_task_argv(["numactl", "-N0"])
     spank.prepend_task_argv(("time",))
@@ -238,7 +239,7 @@ def test_words_before_the_command(callback: str) -> None:
 
 
 def test_words_are_words() -> None:
-    """A text is not a list of letters, and a word is a text without NUL; nothing is kept of a list with a wrong one."""
+    """A single text, and a list with an invalid word, are refused as a whole."""
     fake, spank = view()
     with pytest.raises(TypeError, match=r"^prepend_task_argv takes a list of str, not 'numactl'$"):
         spank.prepend_task_argv("numactl")
@@ -251,13 +252,13 @@ def test_words_are_words() -> None:
 
 @pytest.mark.parametrize(("context", "callback"), [call for call in CALLS if not call[1].startswith("task_init")])
 def test_only_a_tasks_start_has_a_command(context: str, callback: str) -> None:
-    """Elsewhere the call is refused at once, with where it works."""
+    """In other callbacks the call raises, with where it works."""
     with pytest.raises(SpankError, match=r"works in task_init_privileged and task_init \(ESPANK_NOT_TASK\)"):
         view(context, callback)[1].prepend_task_argv(["time"])
 
 
 def test_releases_without_it_say_since_when(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before 23.11 there is no such function."""
+    """Before 23.11 the call raises, with the release that it needs."""
     fake, spank = view()
     monkeypatch.delattr(type(fake._slurm), "spank_prepend_task_argv")
     with pytest.raises(SpankError, match=r"works in Slurm 23\.11 and later \(ESPANK_NOT_AVAIL\)"):
@@ -265,7 +266,7 @@ def test_releases_without_it_say_since_when(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_symbols() -> None:
-    """Slurm says which functions it would call."""
+    """symbol_supported() returns Slurm's answer."""
     _, spank = view()
     assert spank.symbol_supported("slurm_spank_task_init") is True
     assert spank.symbol_supported("slurm_spank_nothing") is False
@@ -297,7 +298,7 @@ CONTROL_WRITES: dict[str, Callable[[Any], object]] = {
 def test_rollback_undoes_what_came_after_the_savepoint(
     spank: Any, first: Callable[[Any], object] | None, second: Callable[[Any], object]
 ) -> None:
-    """A lenient handler's writes are undone, those of earlier handlers stay."""
+    """rollback() undoes later writes and keeps earlier ones."""
 
     def content() -> tuple[object, ...]:
         return dict(spank.env), spank.job_control_env.savepoint(), list(spank._prepended)
@@ -327,7 +328,7 @@ def test_rollback_undoes_what_came_after_the_savepoint(
     ],
 )
 def test_every_use_after_the_call_is_stale(use: Callable[[Any], object]) -> None:
-    """The handle is Slurm's again, and nothing of Slurm is asked any more."""
+    """After close(), every use raises StaleHandleError, and calls nothing of Slurm."""
     _, spank = view(env={"A": "1"})
     spank.close()
     spank._calls = None
@@ -336,7 +337,7 @@ def test_every_use_after_the_call_is_stale(use: Callable[[Any], object]) -> None
 
 
 def test_an_environment_that_outlives_its_call_is_stale() -> None:
-    """So is a mapping that a handler kept."""
+    """An environment raises StaleHandleError after close(), too."""
     _, spank = view(env={"A": "1"})
     env = spank.env
     spank.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What sbatch's options mean, field by field."""
+"""The stand-in for sbatch."""
 
 import time
 from typing import Any
@@ -75,7 +75,7 @@ def test_options(words: list[str], expected: dict[str, Any]) -> None:
     ],
 )
 def test_times(text: str, minutes: object) -> None:
-    """Every form of a time limit, seconds rounded up."""
+    """Every notation of a time limit is read, and seconds are rounded up."""
     assert fields_of("-t", text) == {"time_limit": minutes}
 
 
@@ -94,13 +94,13 @@ def test_now() -> None:
     ],
 )
 def test_wrong(words: list[str]) -> None:
-    """What sbatch refuses is refused, with the option's name."""
+    """Options that sbatch refuses are refused, with the option's name."""
     with pytest.raises(sbatch.SbatchError, match=words[0].partition("=")[0]):
         fields_of(*words)
 
 
 def test_every_option_sets_fields_that_a_job_has() -> None:
-    """No field is misspelled, and what an option makes of its argument fits it."""
+    """Every option sets existing fields to values that they accept."""
     arguments = {"time": "5", "number": "2", "mib": "3", "moment": "now"}
     for name, (_, takes, take) in options.OPTIONS.items():
         fields: dict[str, Any] = {}
@@ -123,7 +123,7 @@ def test_every_option_sets_fields_that_a_job_has() -> None:
 
 
 def test_unknown_options_are_named() -> None:
-    """An option of a SPANK plugin, or of a newer sbatch, is left out, with its argument."""
+    """Options of SPANK plugins or of a newer sbatch are ignored, with their arguments, and noted."""
     fields: dict[str, Any] = {}
     notes: list[str] = []
     sbatch.apply(["--greet", "Ada", "--greet=Bob", "-Z7", "--hold"], fields, notes)
@@ -144,7 +144,7 @@ echo
 
 
 def test_script() -> None:
-    """The lines before the first command count, of the first component; the command line goes before them."""
+    """The #SBATCH lines of the first component before the first command count; the command line overrides them."""
     notes: list[str] = []
     fields = sbatch.submission("/some/job.sh", SCRIPT, ["-t20"], notes)
     assert notes == []

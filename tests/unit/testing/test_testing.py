@@ -10,6 +10,7 @@ import pytest
 
 from slurmhooks.errors import LoadError, StaleHandleError
 from slurmhooks.hook_specs import HOOKS
+from slurmhooks.job_submit.constants import NodeState
 from slurmhooks.log import log
 from slurmhooks.scrun import CommandResult
 from slurmhooks.testing import (
@@ -41,7 +42,7 @@ def hooks(write: Write) -> Callable[[str], Path]:
 
 
 def test_a_pass(hooks: Callable[[str], Path]) -> None:
-    """What was accepted, with what changed, what the user saw and what was logged."""
+    """The result has the changes, messages and log of an accepted request."""
     path = hooks(
         """
 @hook.job_submit
@@ -62,7 +63,7 @@ def handler(job, submit_uid):
 
 
 def test_a_refusal_changes_nothing(hooks: Callable[[str], Path]) -> None:
-    """A refusal has code and text, and nothing of what handlers wrote; messages are shown all the same."""
+    """The result of a refusal has code, text and messages, and no changes."""
     path = hooks(
         """
 @hook.job_submit
@@ -87,7 +88,7 @@ def second(job):
 
 
 def test_a_bug_is_shown_with_its_traceback(hooks: Callable[[str], Path]) -> None:
-    """A failing assertion on the result prints what the log of the daemon would hold."""
+    """The representation of a result with a bug shows the log."""
     result = run(hooks("@hook.job_submit\ndef handler(job):\n    {}['x']\n"), "job_submit")
     assert not result.accepted
     assert result.error_id is not None
@@ -109,7 +110,7 @@ def test_a_lenient_bug_is_undone(hooks: Callable[[str], Path]) -> None:
 
 
 def test_slurms_log_is_the_tests_own_only_while_it_runs(hooks: Callable[[str], Path]) -> None:
-    """Other users of the log get it back."""
+    """After a run the log writes to its previous destination."""
     own = print, print, None
     before = log.attach(*own)
     run(hooks("@hook.job_submit\ndef handler(job): log.info('x')\n"), "job_submit")
@@ -120,7 +121,7 @@ def test_slurms_log_is_the_tests_own_only_while_it_runs(hooks: Callable[[str], P
 
 
 def test_a_broken_file_is_told_as_when_it_is_loaded(hooks: Callable[[str], Path], tmp_path: Path) -> None:
-    """What slurmhooks check would find fails the test with the findings."""
+    """A file with mistakes raises LoadError with the findings of check."""
     with pytest.raises(LoadError, match="takes 'jbo', which the hook does not have"):
         run(hooks("@hook.job_submit\ndef handler(jbo): ...\n"), "job_submit")
     with pytest.raises(LoadError, match="no such hook file"):
@@ -128,7 +129,7 @@ def test_a_broken_file_is_told_as_when_it_is_loaded(hooks: Callable[[str], Path]
 
 
 def test_a_file_is_loaded_anew(hooks: Callable[[str], Path]) -> None:
-    """One test's globals do not reach the next one."""
+    """Each run loads a file anew, with fresh globals."""
     path = hooks(
         "seen = []\n@hook.job_submit\ndef handler(job):\n    seen.append(1)\n    job.comment = str(len(seen))\n"
     )
@@ -170,13 +171,13 @@ def test_an_imported_module_runs_as_it_is(module: ModuleType, monkeypatch: pytes
 
 
 def test_options_are_forgotten_between_runs(module: ModuleType) -> None:
-    """What one test gave does not reach the next one, in a module that stays."""
+    """Values of options are reset after each run."""
     assert run(module, "spank.task_init", options={"quota": "5"}).changes == {"env": {"QUOTA": "5"}}
     assert run(module, "spank.task_init").changes == {"env": {"QUOTA": "None"}}
 
 
 def test_handlers_can_be_called_as_they_are(module: ModuleType) -> None:
-    """A handler is a plain function: a test may call it with a stand-in, and look at what it wrote."""
+    """A test may call a handler with a stand-in and read what it wrote."""
     job = FakeJob()
     module.handler(job)
     assert job.time_limit == 60
@@ -188,7 +189,7 @@ def test_handlers_can_be_called_as_they_are(module: ModuleType) -> None:
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_every_hook_runs_with_defaults(hooks: Callable[[str], Path], hook: str) -> None:
-    """Whatever a handler of a hook may take is there."""
+    """Every argument of a hook has a default."""
     arguments = ", ".join(HOOKS[hook].arguments)
     result = run(hooks(f"@hook.{hook}\ndef handler({arguments}): log.info('ran')\n"), hook)
     assert result.accepted
@@ -225,7 +226,7 @@ def test_misspelt_names_are_told(hooks: Callable[[str], Path]) -> None:
 
 
 def test_values_are_checked_as_in_slurm() -> None:
-    """A stand-in cannot have what Slurm could not."""
+    """A stand-in refuses values that Slurm could not have."""
     for error, fields in ((ValueError, {"time_limit": -1}), (TypeError, {"account": 5}), (ValueError, {"name": "\0"})):
         with pytest.raises(error):
             FakeJob(**fields)
@@ -235,7 +236,7 @@ def test_values_are_checked_as_in_slurm() -> None:
 
 
 def test_what_handlers_get_of_slurmctld(hooks: Callable[[str], Path]) -> None:
-    """Partitions, reservations, jobs and the record are what the test says, as dicts or as tables."""
+    """Tables and the record come from the test, as dicts or as tables."""
     path = hooks(
         """
 @hook.job_modify
@@ -257,6 +258,42 @@ def handler(job, record, modify_uid, partitions, reservations, jobs):
         assert result.changes == expected
 
 
+def test_all_tables_of_slurmctld(hooks: Callable[[str], Path]) -> None:
+    """Nodes, licenses, QOS and associations are what the test says; what it leaves out is unset, or none."""
+    path = hooks(
+        """
+from slurmhooks import UNLIMITED
+
+@hook.job_submit
+def handler(job, nodes, licenses, qos, associations):
+    node, license, high = nodes["n1"], licenses["matlab"], qos["high"]
+    log.info("%s", [node.cpus, node.partitions, node.reason, node.state, len(nodes)])
+    log.info("%s", [license.total, license.used])
+    log.info("%s", [high.usage_factor, high.limit_factor, high.max_wall_pj is UNLIMITED, high.preempt, high.grp_tres])
+    log.info("%s", [(found.id, found.user) for found in associations.where(account="physics") if found.qos])
+"""
+    )
+    result = run(
+        path,
+        "job_submit",
+        nodes={"n1": {"cpus": 8, "partitions": ["a", "b"], "state": NodeState.NODE_STATE_IDLE}},
+        licenses={"matlab": {"total": 5, "used": 2}},
+        qos={"high": {"usage_factor": 2.5, "max_wall_pj": UNLIMITED, "preempt": ["low"]}},
+        associations=[
+            {"account": "physics", "user": "alice", "qos": ["high"]},
+            {"account": "physics", "user": "bob"},
+            {"account": "maths", "user": "alice", "qos": ["high"]},
+        ],
+    )
+    assert result.accepted, result
+    assert result.log == [
+        "info: [8, ['a', 'b'], None, <NodeState.NODE_STATE_IDLE: 2>, 1]",
+        "info: [5, 2]",
+        "info: [2.5, None, True, ['low'], None]",
+        "info: [(1, 'alice')]",
+    ]
+
+
 def test_an_update_names_no_user(hooks: Callable[[str], Path]) -> None:
     """In an update the user of the request is unset, unless the test gives one."""
     path = hooks("@hook.job_modify\ndef handler(job): log.info('%s', job.user_id)\n")
@@ -265,7 +302,7 @@ def test_an_update_names_no_user(hooks: Callable[[str], Path]) -> None:
 
 
 def test_views_are_stale_after_the_run(hooks: Callable[[str], Path]) -> None:
-    """What a handler keeps is stale as in slurmctld; the test's own stand-ins live on."""
+    """A view that a handler keeps is stale after the call; the stand-ins of the test are not."""
     path = hooks(
         """
 kept = []
@@ -283,7 +320,7 @@ def handler(job, record, partitions):
 
 
 def test_a_job_can_be_submitted_and_then_changed(hooks: Callable[[str], Path]) -> None:
-    """One stand-in may go through several runs; what the test sets in between is part of the request."""
+    """A stand-in can be used in several runs, and the test may change it in between."""
     path = hooks("@hook.job_submit\ndef handler(job): job.comment = (job.comment or '') + (job.account or '')\n")
     job = FakeJob(account="a")
     assert run(path, "job_submit", job=job).changes == {"comment": "a"}
@@ -293,7 +330,7 @@ def test_a_job_can_be_submitted_and_then_changed(hooks: Callable[[str], Path]) -
 
 
 def test_changes_of_environments_and_arguments(hooks: Callable[[str], Path]) -> None:
-    """Of an environment the changed variables are told, None for one that is gone; of argv all of it."""
+    """Changes of an environment are its changed variables, None for a removed one; of argv, the whole list."""
     path = hooks(
         """
 @hook.job_submit
@@ -316,7 +353,7 @@ def handler(job):
 
 
 def test_fields_that_slurmctld_computes() -> None:
-    """What slurmctld or the name service would be asked for is what the test says."""
+    """Computed fields have the values that the test gives."""
     job = FakeJob(user_name="alice", default_account="physics", groups={"wheel": 10})
     assert (job.user_name, job.default_account, job.groups) == ("alice", "physics", {"wheel": 10})
 
@@ -332,14 +369,14 @@ def test_contexts(hooks: Callable[[str], Path]) -> None:
 
 
 def test_items_are_refused_as_by_slurm(hooks: Callable[[str], Path]) -> None:
-    """A handler that asks for an item in the wrong place fails here, not on the cluster."""
+    """An item in a context without it raises SpankError, as on a cluster."""
     result = run(hooks("@hook.spank.init\ndef handler(spank): spank.task_id\n"), "spank.init")
     assert not result.accepted
     assert "ESPANK_NOT_REMOTE" in repr(result)
 
 
 def test_changes_of_a_task(hooks: Callable[[str], Path]) -> None:
-    """Changes of the environment and the command of a task are told."""
+    """The result has changes of the environment and of the task's command."""
     path = hooks(
         """
 @hook.spank.task_init
@@ -388,7 +425,7 @@ def test_options(hooks: Callable[[str], Path], given: dict[str, str | bool], see
 
 
 def test_options_are_known_in_their_contexts(hooks: Callable[[str], Path]) -> None:
-    """An option that is not known in prolog has no value there."""
+    """An option has no value in a context in which it does not exist."""
     result = run(hooks(OPTIONS), "spank.job_prolog", options={"name": "x", "number": "7"})
     assert result.log == ["info: ['x', None, None, None]"]
 
@@ -401,14 +438,14 @@ def test_options_are_known_in_their_contexts(hooks: Callable[[str], Path]) -> No
     ],
 )
 def test_a_refused_option(hooks: Callable[[str], Path], given: dict[str, str | bool], text: str) -> None:
-    """What a type or a check refuses is what srun tells the user; no handler runs."""
+    """An argument that the type or the check refuses is the refusal of srun; no handler runs."""
     result = run(hooks(OPTIONS), "spank.init", options=given)
     assert (result.accepted, result.code, result.text, result.log) == (False, "ESPANK_BAD_ARG", text, [])
 
 
 @pytest.mark.parametrize("given", [{"flag": "x"}, {"name": True}, {"name": 5}, {"flag": False}])
 def test_options_that_srun_could_not_be_given(hooks: Callable[[str], Path], given: dict[str, Any]) -> None:
-    """A flag takes no argument, another option needs one: the test is wrong, and hears of it."""
+    """A wrong kind of argument for an option is an error of the test."""
     with pytest.raises(ValueError, match="takes"):
         run(hooks(OPTIONS), "spank.init", options=given)
 
@@ -417,7 +454,7 @@ def test_options_that_srun_could_not_be_given(hooks: Callable[[str], Path], give
 
 
 def test_commands_are_noted_and_not_run(hooks: Callable[[str], Path]) -> None:
-    """What a handler would run is told, and answered by the test."""
+    """Commands are recorded, and the test gives their results."""
     path = hooks(
         """
 @hook.scrun.stage_in
@@ -435,7 +472,7 @@ def handler(container):
 
 
 def test_changes_of_a_container(hooks: Callable[[str], Path]) -> None:
-    """The paths that a handler set are told, and stay for stage_out."""
+    """The result has the paths that handlers set, and stage_out sees them."""
     path = hooks(
         """
 @hook.scrun.stage_in
@@ -457,7 +494,7 @@ def stage_out(container):
 
 
 def test_a_cancelled_container(hooks: Callable[[str], Path]) -> None:
-    """A handler can ask whether it is still wanted; one that does not is refused in the end."""
+    """A handler can check for cancellation; a cancelled container is refused in the end."""
     path = hooks("@hook.scrun.stage_in\ndef handler(container): log.info('%s', container.cancelled)\n")
     result = run(path, "scrun.stage_in", container=FakeContainer(cancelled=True))
     assert result.log == ["info: True"]
@@ -488,7 +525,7 @@ def test_a_hook_without_a_handler(hooks: Callable[[str], Path]) -> None:
 
 
 def test_a_misspelled_code(write: Write) -> None:
-    """It refuses even where bugs let requests pass; a test of a site sees the mistake, with the name that was meant."""
+    """An unknown error code refuses even if on_error accepts bugs, and the log names the nearest code."""
     path = write(
         "hooks.py",
         """

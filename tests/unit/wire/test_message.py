@@ -53,7 +53,7 @@ def values() -> st.SearchStrategy[dict[str, Any]]:
 
 @given(values())
 def test_structs_round_trip(given_values: dict[str, Any]) -> None:
-    """Every raw value reads back as it was packed; what was not given is 0, NULL or empty."""
+    """Every raw value reads back as it was packed; missing values are 0, NULL or empty."""
     packed = Packed(JOB, pack(JOB, given_values))
     behind = any(name.startswith("details.") for name in given_values)
     for member in JOB.members:
@@ -91,7 +91,7 @@ def test_damage_is_an_error(given_values: dict[str, Any], data: st.DataObject) -
 
 @given(st.binary(max_size=200), st.booleans())
 def test_noise_is_an_error(noise: bytes, with_header: bool) -> None:
-    """What is no message raises MessageError, or is one by chance; so do the parts of items."""
+    """Arbitrary bytes raise MessageError unless they happen to be a message; so do parts of items."""
     if with_header:
         size = 32 + len(noise)
         noise = Message(Type.RESULT).encode(TABLES)[:16] + size.to_bytes(4, "little") + bytes(12) + noise
@@ -111,7 +111,7 @@ def test_other_tables() -> None:
 
 
 def test_what_was_left_out_is_fetched() -> None:
-    """A text that was left out for its length is asked for when it is read, and only then."""
+    """A long text that a message omits is requested when it is read."""
     slots = bytearray(pack(JOB, {}))
     slots[0] = 1
     asked = []
@@ -143,7 +143,7 @@ def test_what_was_left_out_is_fetched() -> None:
     ],
 )
 def test_what_c_cannot_hold_is_not_packed(values: dict[str, Any], error: type[Exception]) -> None:
-    """A wrong kind of value, a number that does not fit and a NUL byte raise; nothing is cut."""
+    """A wrong type, a number that does not fit and a NUL byte raise an error."""
     with pytest.raises(error):
         pack(JOB, values)
 

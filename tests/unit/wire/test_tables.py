@@ -47,13 +47,13 @@ def test_every_difference_has_another_identity() -> None:
     | st.lists(st.sampled_from(["slurmhooks table 1", "release 1 2", "table job", "u8 a", "u8"])).map("\n".join)
 )
 def test_other_texts_are_refused(text: str) -> None:
-    """A text that no build wrote raises TableError, or is a table."""
+    """Arbitrary text raises TableError unless it happens to be a table."""
     with contextlib.suppress(TableError):
         assert parse(text).text == text
 
 
 def test_members_behind_pointers() -> None:
-    """A member knows the pointer that it is behind; a member of a nested struct is behind none."""
+    """A member behind a pointer names it; a member of a nested struct names none."""
     table = Table(
         "record", (Member("details", "pointer"), Member("details.nice", "u32"), Member("step_id.sluid", "u64"))
     )

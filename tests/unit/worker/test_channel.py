@@ -47,7 +47,7 @@ def read(end: socket.socket) -> tuple[int, bytes]:
 
 @pytest.mark.parametrize("size", [0, 1, (1 << 16) - HEADER.size, (1 << 16) - HEADER.size + 1, 3_000_000])
 def test_messages_arrive_whole(ends: tuple[Channel, socket.socket], size: int) -> None:
-    """A message of any size is received whole, however many reads it takes."""
+    """A message of any size is received completely, in any number of reads."""
     ours, theirs = ends
     data = bytes(range(256)) * (size // 256) + b"z" * (size % 256)
     sender = Thread(target=theirs.sendall, args=(message(REQUEST, data),))
@@ -75,7 +75,7 @@ def test_header_in_pieces(ends: tuple[Channel, socket.socket]) -> None:
     ids=["another kind", "too long", "more than one"],
 )
 def test_damaged_messages(ends: tuple[Channel, socket.socket], wrong: bytes) -> None:
-    """What cannot be right ends the worker."""
+    """An invalid message ends the worker."""
     ours, theirs = ends
     theirs.sendall(wrong)
     with pytest.raises(ProtocolError):
@@ -115,7 +115,7 @@ def test_serving(ends: tuple[Channel, socket.socket]) -> None:
 
 
 def test_end_of_service(ends: tuple[Channel, socket.socket]) -> None:
-    """A worker leaves in peace when slurmctld has closed the channel, even in the middle of a request."""
+    """A worker ends without an error when slurmctld closes the channel, even during a request."""
     ours, theirs = ends
     theirs.sendall(message(REQUEST, b""))
     theirs.shutdown(socket.SHUT_RDWR)
@@ -123,7 +123,7 @@ def test_end_of_service(ends: tuple[Channel, socket.socket]) -> None:
 
 
 def test_limits(ends: tuple[Channel, socket.socket]) -> None:
-    """A handler's own time is told in milliseconds, at least one; that it is over only if there was one."""
+    """The status page has the deadline of a handler in milliseconds, at least one, until the handler ends."""
     ours, theirs = ends
     for seconds, sent in ((None, None), (0.25, 250), (1e-9, 1), (None, 0), (None, None)):
         if sent is not None:

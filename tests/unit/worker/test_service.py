@@ -20,7 +20,7 @@ HOOK = "from slurmhooks import hook\n@hook.job_submit\ndef check(job): pass\n"
 
 
 def load(before: Watch | None = None) -> Watch:
-    """Return what a generation notes, as the supervisor gets it."""
+    """Return the facts of a generation, as the supervisor gets them."""
     watch = Watch(before=before)
     try:
         load_site(watch, lambda registry: [])
@@ -48,7 +48,7 @@ def test_settings(write: Write) -> None:
 
 
 def test_watch(write: Write, tmp_path: Path) -> None:
-    """A site's files are watched: configuration, hook files, and what globs may come to name; JSON keeps all of it."""
+    """Configuration, hook files and globs are watched; the list survives JSON."""
     write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py", "more.py"]')
     write("hooks.d/a.py", HOOK)
     write("more.py", HOOK)
@@ -66,7 +66,7 @@ def test_watch(write: Write, tmp_path: Path) -> None:
 
 
 def test_what_does_not_load_is_watched(write: Write) -> None:
-    """Files that do not load are watched as well: they will be corrected."""
+    """Files that do not load are watched, too."""
     write("slurmhooks.toml", '[hooks]\npaths = ["a.py", "gone.py"]')
     write("a.py", "import nothing_of_that_name\n")
     for name in ("a.py", "gone.py"):
@@ -80,7 +80,7 @@ def test_what_does_not_load_is_watched(write: Write) -> None:
 
 
 def test_accidents_do_not_load(write: Write) -> None:
-    """Once a generation serves, no file that is gone or empty takes a handler away; before, it may."""
+    """A missing or empty file does not remove a handler of a serving generation."""
     settings = write("slurmhooks.toml", '[hooks]\npaths = ["hooks.d/*.py"]')
     one, two = write("hooks.d/a.py", HOOK), write("hooks.d/b.py", HOOK)
     serving = load()
@@ -99,7 +99,7 @@ def test_accidents_do_not_load(write: Write) -> None:
 
 
 def test_handlers_that_are_removed_on_purpose(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A handler that is taken out of its file goes once the file has not changed for a while."""
+    """A handler that is removed from its file is dropped when the file has not changed for a while."""
     write("slurmhooks.toml", '[hooks]\npaths = ["a.py"]')
     write("a.py", HOOK + "@hook.job_submit\ndef other(job): pass\n")
     serving = load()
@@ -156,7 +156,7 @@ def bind(stack: ExitStack, name: str) -> socket.socket:
 
 
 def test_sockets_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What others call their sockets neither keeps a command from the supervisor nor takes the supervisor's name."""
+    """Sockets of other users neither hide the supervisor nor take its name."""
     monkeypatch.setattr(requests, "CONNECT", 0.05)
     start = requests.start_of_name(str(tmp_path))
     with ExitStack() as stack:

@@ -22,7 +22,7 @@ def received(ours: socket.socket) -> control.Message:
 
 
 def test_what_failed_is_tried_again(tmp_path: Path) -> None:
-    """What does not load is loaded and reported again, though no file that is watched has changed."""
+    """A failed load is tried and reported again, even if no watched file has changed."""
     state, repaired = tmp_path / "state.json", tmp_path / "repaired"
     failing = f"if not os.path.exists({str(repaired)!r}): raise LoadError(['a.py:3: wrong'])"
     state.write_text(json.dumps({"load": failing, "settings": {"accept": True}}))

@@ -3,18 +3,19 @@
 
 import click
 
-from slurmhooks.cli.commands.try_ import job_submit, record, scrun
+from slurmhooks.cli.commands.try_ import cli_filter, job_submit, record, scrun
 
 
 @click.group("try")
 def command() -> None:
     """Run handlers without Slurm, and show what they do.
 
-    Nothing is submitted, no daemon is asked. Exit codes: 0 accepted, 1 a handler refused or failed, 2 wrong use.
+    This command submits nothing and asks no daemon. Exit codes: 0 accepted, 1 a handler refused or failed, 2 wrong use.
     """
 
 
 command.add_command(job_submit.command)
+command.add_command(cli_filter.command)
 command.add_command(scrun.command)
 for made in record.COMMANDS:
     command.add_command(made)

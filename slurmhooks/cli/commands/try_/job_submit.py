@@ -19,29 +19,30 @@ from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
 from slurmhooks.cli.findings import shown
 from slurmhooks.registry import Registry
 from slurmhooks.testing import FakeJob, FakeRecord, Result, run, sbatch
-from slurmhooks.testing.job_submit import MAKERS, RELEASE, FakeTable
+from slurmhooks.testing.job_submit import RELEASE, missing_fields
+from slurmhooks.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.values import UNLIMITED
 
 ENVIRONMENTS = ("environment", "spank_job_env")
 
 
 def release_of(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """Return a release without its third part, which changes no field."""
+    """Return a release without its third part: micro releases have the same fields."""
     del context, option
-    found = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
-    if value is not None and found is None:
-        raise click.BadParameter(f"a release is such as 24.11 or 24.11.5, not {value}")
-    return found and found[1]
+    match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
+    if value is not None and match is None:
+        raise click.BadParameter(f"{value} is no release such as 24.11 or 24.11.5")
+    return match and match[1]
 
 
 @click.command("job_submit", context_settings={"ignore_unknown_options": False})
 @click.argument("source", type=click.Path(dir_okay=False, allow_dash=True))
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SBATCH_OPTION...]")
-@click.option("--uid", type=click.IntRange(0), help="Who submits, by number. Default: you.")
-@click.option("--user", help="Who submits, by name.")
-@click.option("--modify", type=FILE, metavar="RECORD", help="Try an update of the job whose fields this JSON file has.")
+@click.option("--uid", type=click.IntRange(0), help="User id of the submitter. Default: yours.")
+@click.option("--user", help="Name of the submitter.")
+@click.option("--modify", type=FILE, metavar="RECORD", help="Try an update; this JSON file has the fields of the job.")
 @click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "jobs": [{...}], ...}.')
-@click.option("--release", callback=release_of, help="Of Slurm, such as 24.11: decides which fields there are.")
+@click.option("--release", callback=release_of, help="Release of Slurm, such as 24.11: decides which fields exist.")
 @common
 def command(
     source: str,
@@ -58,7 +59,7 @@ def command(
     """Run a submission through the handlers of job_submit.
 
     SOURCE is a batch script, whose #SBATCH lines are read as sbatch reads them, or a JSON object of fields by name; "-"
-    is standard input. Behind "--" stand options of sbatch. With --modify, the handlers of job_modify run.
+    is standard input. Options of sbatch follow "--". With --modify, the handlers of job_modify run.
     """
     if uid is not None and user is not None:
         raise click.UsageError("--uid and --user exclude each other")
@@ -94,15 +95,15 @@ def _text(source: str) -> str:
 
 @dataclass
 class Request:
-    """What is tried.
+    """The submission or update to try.
 
     Attributes:
-        fields: of the job.
-        release: of Slurm: decides which fields there are.
-        uid: who submits or updates.
-        record: fields of the job as slurmctld knows it, for an update; else None.
-        tables: of slurmctld, by their names as arguments of handlers.
-        notes: what was left out.
+        fields: the fields of the job.
+        release: release of Slurm: decides which fields exist.
+        uid: user id of the submitter.
+        record: fields of the job as slurmctld knows it, for an update; None for a submission.
+        tables: tables of slurmctld, by the names of the arguments of handlers.
+        notes: what was ignored, for the user.
     """
 
     fields: dict[str, Any]
@@ -116,10 +117,10 @@ class Request:
         """Run the handlers.
 
         Returns:
-            what happened, and the changed fields, each with its value before and after.
+            the result, and the changed fields, each with its value before and after.
 
         Raises:
-            click.UsageError: there is no such field, or it cannot have such a value.
+            click.UsageError: a field does not exist, or cannot have this value.
         """
         update = self.record is not None
         job, before = self._job(), self._job()
@@ -128,13 +129,13 @@ class Request:
             given["record"] = self._fake(FakeRecord, self.record or {})
         hook = "job_modify" if update else "job_submit"
         given["modify_uid" if update else "submit_uid"] = self.uid
-        _say_what_lacks(registry, hook, given, self.notes)
+        _note_missing_data(registry, hook, given, self.notes)
         result = run(registry, hook, job=job, **given)
         return result, {name: _pair(before, name, value) for name, value in result.changes.items()}
 
     def _job(self) -> FakeJob:
-        made: FakeJob = self._fake(FakeJob, self.fields)
-        return made
+        job: FakeJob = self._fake(FakeJob, self.fields)
+        return job
 
     def _table(self, name: str, values: Any) -> FakeTable:
         if name not in MAKERS:
@@ -161,28 +162,28 @@ def _pair(before: FakeJob, name: str, value: Any) -> tuple[Any, Any]:
     return (list(old) if name == "argv" else old), value
 
 
-def _say_what_lacks(registry: Registry, hook: str, given: dict[str, Any], notes: list[str]) -> None:
-    """Say what handlers ask for and only slurmctld has."""
+def _note_missing_data(registry: Registry, hook: str, given: dict[str, Any], notes: list[str]) -> None:
+    """Add notes about handlers that do not run, or get no data."""
     if not registry.handlers(hook):
-        notes.append(f"no handler of hook.{hook}: Slurm takes it as it is")
+        notes.append(f"no handler of hook.{hook}: Slurm accepts the request unchanged")
     for name in MAKERS:
         asking = [handler.label for handler in registry.handlers(hook) if name in handler.names]
         if asking and name not in given:
-            notes.append(f"{', '.join(asking)} takes {name}, which is empty here: give some with --tables")
+            notes.append(f"{', '.join(asking)} takes {name}, which is empty here: fill it with --tables")
 
 
 def read_source(name: str, text: str, words: Sequence[str], release: str, notes: list[str]) -> dict[str, Any]:
-    """Return the fields that a source means.
+    """Return the fields of a submission.
 
     Args:
-        name: of the file.
+        name: name of the source file.
         text: a batch script, or a JSON object of fields.
-        words: sbatch's options.
-        release: of Slurm: fields that it lacks are left out of what options set.
-        notes: are added to.
+        words: options of sbatch.
+        release: release of Slurm; fields that it lacks are ignored if options set them.
+        notes: list to which notes for the user are added.
 
     Raises:
-        click.UsageError: it is neither.
+        click.UsageError: the text is invalid.
     """
     try:
         if not text.lstrip().startswith("{"):
@@ -193,26 +194,25 @@ def read_source(name: str, text: str, words: Sequence[str], release: str, notes:
             return fields
     except sbatch.SbatchError as error:
         raise click.UsageError(str(error)) from error
-    kind = type(FakeJob(release=release))
-    for missing in [key for key in fields if key in kind._missing]:
-        notes.append(f"Slurm {release} has no {missing}: left out")
+    for missing in sorted(missing_fields(release).intersection(fields)):
+        notes.append(f"Slurm {release} has no {missing}: ignored")
         del fields[missing]
     return fields
 
 
 def read_json(name: str, text: str) -> dict[str, Any]:
-    """Return a JSON object; the word UNLIMITED stands for that value.
+    """Return a JSON object; the text "UNLIMITED" becomes that value.
 
     Raises:
-        click.UsageError: it is none.
+        click.UsageError: the text is no JSON object.
     """
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError as error:
         raise click.UsageError(f"{name}: not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise click.UsageError(f"{name}: should be a JSON object")
-    return {key: UNLIMITED if value == "UNLIMITED" else value for key, value in found.items()}
+    return {key: UNLIMITED if item == "UNLIMITED" else item for key, item in value.items()}
 
 
 def read_file(path: Path) -> dict[str, Any]:
@@ -221,25 +221,29 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def submitter(uid: int | None, name: str | None) -> tuple[int, dict[str, Any]]:
-    """Return the number of a user, and the fields of a job that follow from it.
+    """Return the user id of the submitter, and the fields of a job that follow from it.
+
+    Args:
+        uid: the user id, or None.
+        name: the user name, or None; without both, the user of this process.
 
     Raises:
-        click.UsageError: there is no such user.
+        click.UsageError: the user does not exist.
     """
     try:
-        known = pwd.getpwnam(name) if name is not None else pwd.getpwuid(os.getuid() if uid is None else uid)
+        entry = pwd.getpwnam(name) if name is not None else pwd.getpwuid(os.getuid() if uid is None else uid)
     except KeyError:
         if uid is None:
-            raise click.UsageError(f"there is no user {name!r} here: give a number with --uid") from None
+            raise click.UsageError(f"user {name!r} does not exist here: give a user id with --uid") from None
         return uid, {"user_id": uid, "group_id": uid}
     groups: dict[str, int] = {}
-    for gid in os.getgrouplist(known.pw_name, known.pw_gid):
+    for gid in os.getgrouplist(entry.pw_name, entry.pw_gid):
         groups[_group_name(gid)] = gid
-    return known.pw_uid, {
-        "user_id": known.pw_uid,
-        "group_id": known.pw_gid,
-        "user_name": known.pw_name,
-        "group_name": _group_name(known.pw_gid),
+    return entry.pw_uid, {
+        "user_id": entry.pw_uid,
+        "group_id": entry.pw_gid,
+        "user_name": entry.pw_name,
+        "group_name": _group_name(entry.pw_gid),
         "groups": groups,
     }
 
@@ -252,7 +256,7 @@ def _group_name(gid: int) -> str:
 
 
 def show(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> None:
-    """Print what happened."""
+    """Print the result for people."""
     if result.accepted:
         click.echo(click.style("accepted", fg="green", bold=True))
     else:
@@ -279,7 +283,7 @@ def _word(value: Any) -> str:
 
 
 def as_json(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> str:
-    """Return what happened, for programs."""
+    """Return the result as JSON."""
     content = {
         "accepted": result.accepted,
         "code": result.code,

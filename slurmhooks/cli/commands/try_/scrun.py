@@ -22,18 +22,18 @@ from slurmhooks.testing.capture import CapturedLog
 
 @click.group("scrun")
 def command() -> None:
-    """Stage a bundle in or out, as scrun's anchor would."""
+    """Stage a bundle in or out, as the anchor process of scrun would."""
 
 
 def staging(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that both stagings take."""
+    """Add the options of both commands."""
     for option in (
         click.option("--env", "environment", multiple=True, metavar="NAME=VALUE",
-                     help="A variable of the job's environment, besides those that scrun sets."),
-        click.option("--gid", "group_id", type=click.IntRange(0), help="Group of the job. Default: yours."),
-        click.option("--uid", "user_id", type=click.IntRange(0), help="User of the job. Default: you."),
-        click.option("--id", "container_id", help="Name of the container. Default: the bundle's."),
-        click.option("--in-place", is_flag=True, help="Let the handlers have the bundle itself, not a copy."),
+                     help="A variable of the job's environment, in addition to those that scrun sets."),
+        click.option("--gid", "group_id", type=click.IntRange(0), help="Group id of the job. Default: yours."),
+        click.option("--uid", "user_id", type=click.IntRange(0), help="User id of the job. Default: yours."),
+        click.option("--id", "container_id", help="Name of the container. Default: name of the bundle."),
+        click.option("--in-place", is_flag=True, help="Give the handlers the bundle itself, not a copy."),
         click.option("--bundle", required=True, help="The bundle: a folder with config.json.",
                      type=click.Path(exists=True, file_okay=False, path_type=Path)),
     ):  # fmt: skip
@@ -46,7 +46,8 @@ def staging(function: Callable[..., None]) -> Callable[..., None]:
 def stage_in(**options: Any) -> None:
     """Run the handlers of stage_in on a copy of a bundle.
 
-    They run for real, as you: what they stage elsewhere stays. allocator_command and remote_command run here.
+    Handlers really run, with your permissions: files that they stage elsewhere remain. Their allocator_command and
+    remote_command run on this machine.
     """
     _stage(("stage_in",), **options)
 
@@ -56,7 +57,7 @@ def stage_in(**options: Any) -> None:
 def stage_out(**options: Any) -> None:
     """Run the handlers of stage_in and then those of stage_out on a copy of a bundle.
 
-    stage_out needs what stage_in left, in the same process. If stage_in fails, it runs all the same, as in scrun.
+    stage_out needs the results of stage_in, in the same process. It runs even if stage_in fails, as in scrun.
     """
     _stage(("stage_in", "stage_out"), **options)
 
@@ -88,20 +89,20 @@ def _stage(
 
 
 class Staged:
-    """What came of one staging function.
+    """The result of one staging function.
 
     Attributes:
         function: stage_in or stage_out.
         passed: all handlers passed.
-        text: what the user reads of a refusal or a bug.
-        bundle: its path as set by the handlers.
-        root_path: that of the root file system, or None.
-        diff: of config.json, as the lines of a unified diff.
-        captured: what the handlers said.
+        text: what the user reads about a refusal or a bug; None if all passed.
+        bundle: path of the bundle as set by the handlers.
+        root_path: path of the root file system as set by the handlers; None if it is unset.
+        diff: changes of config.json, as the lines of a unified diff.
+        captured: what the handlers logged.
     """
 
     def __init__(self, anchor: FakeAnchor, function: str) -> None:
-        """Run the handlers of a function."""
+        """Run the handlers of a staging function."""
         self.function = function
         self.captured = CapturedLog()
         self.diff: list[str] = []
@@ -116,7 +117,7 @@ class Staged:
         self.bundle, self.root_path = anchor.bundle, anchor.root_path
 
     def show(self) -> None:
-        """Print it."""
+        """Print the result for people."""
         state = (
             click.style("passed", fg="green", bold=True) if self.passed else click.style("failed", fg="red", bold=True)
         )
@@ -129,7 +130,7 @@ class Staged:
             output.show("config.json", self.diff or ["not changed"])
 
     def content(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the result for JSON."""
         return {
             "passed": self.passed,
             "text": self.text,
@@ -142,12 +143,18 @@ class Staged:
 
 
 def report(stages: list[Staged], bundle: str, in_json: bool) -> None:
-    """Print what came of all functions."""
+    """Print the results of all functions.
+
+    Args:
+        stages: the results, in order.
+        bundle: path of the bundle before the first handler.
+        in_json: print JSON.
+    """
     if in_json:
         click.echo(json.dumps(output.plain({stage.function: stage.content() for stage in stages}), indent=2))
         return
     for stage in stages:
         stage.show()
-    left = stages[-1].bundle
-    if left != bundle and os.path.exists(left):
-        click.echo(f"{click.style('note:', bold=True)} what the handlers staged stays: {shown(left)}", err=True)
+    staged = stages[-1].bundle
+    if staged != bundle and os.path.exists(staged):
+        click.echo(f"{click.style('note:', bold=True)} the staged bundle remains: {shown(staged)}", err=True)

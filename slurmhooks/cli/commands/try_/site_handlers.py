@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The options that all of `try` has, and the handlers that they name."""
+"""The options common to the commands of `try`, and the handlers that they select."""
 
 import os
 import sys
@@ -18,11 +18,11 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def common(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say which handlers, and how to print."""
+    """Add the options that select handlers and the output format."""
     for option in (
         click.option("--json", "in_json", is_flag=True, help="Print a JSON object."),
         click.option("--hooks", "files", type=FILE, multiple=True, metavar="FILE",
-                     help="Hook file to load instead of what slurmhooks.toml names; may be given several times."),
+                     help="Load this hook file instead of those of slurmhooks.toml; may be given several times."),
         configuration.sysconfdir_option,
     ):  # fmt: skip
         function = option(function)
@@ -30,15 +30,15 @@ def common(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> Registry:
-    """Load handlers.
+    """Load handlers; changes SLURM_CONF in the environment of this process.
 
     Args:
         sysconfdir: where slurmhooks.toml is.
-        files: hook files to load instead of what it names.
-        scripts: also a job_submit.lua that it names.
+        files: hook files to load instead of those that slurmhooks.toml names.
+        scripts: also load the job_submit.lua and the cli_filter.lua that it names.
 
     Raises:
-        Findings: they do not load, or there is nothing to load.
+        Findings: hook files do not load, or there is no slurmhooks.toml.
     """
     sys.dont_write_bytecode = True
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
@@ -47,21 +47,26 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
             return loader.load([loader.Source(path=os.path.realpath(path)) for path in files])
         path = site.config_path()
         if not path.exists():
-            raise Finding(f"{path} does not exist: name its folder with --sysconfdir, or hook files with --hooks")
+            raise Finding(f"{path} does not exist: give its folder with --sysconfdir, or hook files with --hooks")
         if os.getuid() == 0:
             trusted.guard(slurm_conf.slurm_user())
         read, sources = site.of_config(path)
         sources = [*(_lua(read, path) if scripts else ()), *sources]
-        if os.getuid() == 0 and (left := loading.not_roots([str(path), *loader.names(sources)])):
-            raise Findings(left)
+        if os.getuid() == 0 and (refused := loading.not_roots([str(path), *loader.files_of(sources)])):
+            raise Findings(refused)
         return loader.load(sources)
     except (ConfigError, LoadError) as error:
         raise Findings(error.findings) from error
 
 
 def _lua(read: config.Config, path: Path) -> list[loader.Source]:
-    if read.job_submit.lua is None:
-        return []
-    from slurmhooks.lua import job_submit
+    found = []
+    if read.job_submit.lua is not None:
+        from slurmhooks.lua import job_submit
 
-    return job_submit.sources(read, path)
+        found += job_submit.sources(read, path)
+    if read.cli_filter.lua is not None:
+        from slurmhooks.lua import cli_filter
+
+        found.append(cli_filter.source(os.path.join(path.parent, read.cli_filter.lua), read.lua.version))
+    return found

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What filters of command lines ask of Slurm (native/cli_filter/module.c). An address is that of a ``slurm_opt_t``."""
+
+RELEASE: tuple[int, int]
+"""Of Slurm: (24, 11)."""
+
+def get(address: int, name: bytes, /) -> str | None:
+    """Return the text of an option, or None."""
+
+def is_set(address: int, name: bytes, /) -> bool:
+    """Tell whether an option was given or set."""
+
+def assign(address: int, name: bytes, value: bytes, early: bool, /) -> bool:
+    """Set an option; tell whether Slurm took the text."""
+
+def reset(address: int, name: bytes, /) -> bool:
+    """Put an option back to its default; tell whether Slurm knows it."""
+
+def names(address: int, /) -> list[str]:
+    """Return the long options of the command, those of SPANK plugins included."""
+
+def given(address: int, /) -> list[tuple[str, str | None]]:
+    """Return names and texts of the options that are set."""
+
+def spank() -> dict[str, dict[str, str | None]]:
+    """Return the options of SPANK plugins, by plugin and name."""
+
+def first_word() -> int:
+    """Return getopt's optind."""
+
+def get_variable(name: bytes, /) -> str | None:
+    """Return a variable of the environment, or None."""
+
+def set_variable(name: bytes, value: bytes | None, /) -> None:
+    """Set a variable of the environment, or with None delete it."""
+
+def variables() -> list[str]:
+    """Return the entries of the environment."""
+
+def log(level: int, line: bytes, /) -> None:
+    """Write a line to Slurm's log."""
+
+def syslog(line: bytes, /) -> None:
+    """Write a line to the system's log."""

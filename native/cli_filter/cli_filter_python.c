@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The plugin of CliFilterPlugins: Slurm's calls, handed to slurmhooks.cli_filter.entry where a handler waits for them.
+ */
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include <getopt.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_filter/options.h"
+#include "log.h"
+#include "manifest/manifest.h"
+#include "stub/stub.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED const char plugin_name[] = "slurmhooks cli_filter plugin";
+EXPORTED const char plugin_type[] = "cli_filter/python";
+EXPORTED const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+/* What Slurm gets when Python has no answer: the command ends. */
+#define FAILED SLURM_ERROR
+
+/* In the order of COMMANDS of slurmhooks/hook.py. */
+enum command { SALLOC, SBATCH, SRUN, SCRONTAB };
+
+/* The running command: it has one option, at least, that no other one has. */
+static enum command command_of(slurm_opt_t *opt)
+{
+    enum command command = SCRONTAB;
+    char *letters = NULL;
+    struct option *table = slurm_option_table_create(opt, &letters);
+
+    for (const struct option *option = table; option && option->name; option++) {
+        if (!strcmp(option->name, "wrap"))
+            command = SBATCH;
+        else if (!strcmp(option->name, "label"))
+            command = SRUN;
+        else if (!strcmp(option->name, "no-shell"))
+            command = SALLOC;
+    }
+    slurm_option_table_destroy(table);
+    slurm_xfree((void **)&letters);
+    return command;
+}
+
+static int has_handlers(const struct manifest_line *line)
+{
+    for (int i = 0; i < FILTER_COUNT; i++)
+        if (line->calls[i])
+            return 1;
+    return 0;
+}
+
+/* IN opt  NULL after the submission: the command is known by then. */
+static int call(enum filter which, slurm_opt_t *opt, int early, int offset, uint32_t job_id, uint32_t step_id)
+{
+    static struct slurmhooks_entry entry = {"slurmhooks.cli_filter.entry", "call", NULL};
+    static enum command command;
+    static int known = -1;
+    struct slurmhooks_answer answer;
+    const char *why;
+    const struct manifest_line *line = manifest_find_point(MANIFEST_CLI_FILTER, &why);
+
+    if (line && !has_handlers(line))
+        return 0;
+    if (opt && known < 0)
+        command = command_of(opt);
+    if (known < 0 && !line)
+        slurm_debug("slurmhooks: no hook manifest (%s): Python starts in every command; run 'slurmhooks compile'", why);
+    known = line != NULL;
+    if (line && !(line->calls[which] & (1u << command)))
+        return 0;
+    if (STUB_CALL(&entry, &answer, which, command, (intptr_t)opt, early, offset, job_id, step_id, known))
+        return FAILED;
+    free(answer.message);
+    return answer.rc;
+}
+
+EXPORTED int cli_filter_p_setup_defaults(slurm_opt_t *opt, bool early)
+{
+    return call(FILTER_setup_defaults, opt, early, 0, NO_VAL, NO_VAL);
+}
+
+EXPORTED int cli_filter_p_pre_submit(slurm_opt_t *opt, int offset)
+{
+    return call(FILTER_pre_submit, opt, 0, offset, NO_VAL, NO_VAL);
+}
+
+EXPORTED void cli_filter_p_post_submit(int offset, uint32_t job_id, uint32_t step_id)
+{
+    call(FILTER_post_submit, NULL, 0, offset, job_id, step_id);
+}

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One row an option that handlers see as a value of Python too; a new one is a row here.
+
+Names are those of job_submit's ``job``, so that one function can be a handler of both. ``None`` is not given.
+"""
+
+from __future__ import annotations
+
+from slurmhooks.values import UNLIMITED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Generic, Protocol, TypeVar, overload
+
+    from slurmhooks.values import Unlimited
+
+    Value = TypeVar("Value")
+
+    class Options(Protocol):
+        """What a field reads and writes."""
+
+        def __getitem__(self, name: str, /) -> str | None:
+            """Return the text of an option."""
+
+        def __setitem__(self, name: str, value: str | None, /) -> None:
+            """Set the text of an option."""
+
+    class _Of(Generic[Value]):
+        """Makes a class generic."""
+
+else:
+    Value, _Of = None, {None: object}  # the same without importing typing
+
+MIB = {"K": 1 / 1024, "M": 1, "G": 1 << 10, "T": 1 << 20, "P": 1 << 30}
+
+
+class Field(_Of[Value]):
+    """A property of ``options``.
+
+    Attributes:
+        option: the long option.
+        name: of the property.
+        unit: of the value, for the documentation.
+        text: what it is, for the documentation.
+    """
+
+    __slots__ = ("name", "option", "text")
+
+    unit = ""
+    kind = "str"
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, value):
+            """Stand for a field of any type; typing is not imported."""
+            return cls
+
+    def __init__(self, option: str, text: str) -> None:
+        """Keep the description; see the class."""
+        self.option = option
+        self.text = text
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Keep the name."""
+        self.name = name
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, view: None, owner: type | None = None) -> Field[Value]: ...
+
+        @overload
+        def __get__(self, view: Options, owner: type | None = None) -> Value | None: ...
+
+    def __get__(self, view: Options | None, owner: type | None = None) -> Any:
+        """Return the value; None if the option is not given, or the command does not have it."""
+        if view is None:
+            return self
+        text = view[self.option]
+        return None if text is None else self.read(text)
+
+    def __set__(self, view: Options, value: Value | None) -> None:
+        """Set the option; None puts it back to its default.
+
+        Raises:
+            TypeError: the value is of the wrong type.
+            ValueError: Slurm refuses it, or it is out of range.
+        """
+        view[self.option] = None if value is None else self.write(value, view[self.option])
+
+    def read(self, text: str) -> Any:
+        """Return the value of a text that Slurm prints."""
+        return text
+
+    def write(self, value: Any, before: str | None) -> str:
+        """Return the text of a value for Slurm; what it was before matters to half of an option."""
+        del before
+        if not isinstance(value, str):
+            raise TypeError(f"{self.name} takes a str or None, not {value!r}")
+        return value
+
+
+class Text(Field[str]):
+    """The text as it is."""
+
+    __slots__ = ()
+
+
+class Number(Field[int]):
+    """A number."""
+
+    __slots__ = ("lowest",)
+
+    kind = "int"
+
+    def __init__(self, option: str, text: str, lowest: int = 0) -> None:
+        """Keep the description; see Field.
+
+        Args:
+            option: the long option.
+            text: what it is.
+            lowest: the least that it can be.
+        """
+        super().__init__(option, text)
+        self.lowest = lowest
+
+    def read(self, text: str) -> int:
+        """Return the number."""
+        return int(text)
+
+    def write(self, value: Any, before: str | None) -> str:
+        """Return the digits."""
+        del before
+        return str(self.checked(value))
+
+    def checked(self, value: Any) -> int:
+        """Return a number that the option can have.
+
+        Raises:
+            TypeError: it is not an int.
+            ValueError: it is out of range.
+        """
+        if not isinstance(value, int):
+            raise TypeError(f"{self.name} takes an int or None, not {value!r}")
+        if not self.lowest <= value < 1 << 31:
+            raise ValueError(f"{self.name} takes {self.lowest} to {(1 << 31) - 1}, not {value}")
+        return int(value)
+
+
+class NodeCount(Number):
+    """One end of ``--nodes=MIN-MAX``."""
+
+    __slots__ = ("end",)
+
+    def __init__(self, option: str, text: str, end: int) -> None:
+        """Keep the description; ``end`` is 0 for the least and 1 for the most."""
+        super().__init__(option, text, 1)
+        self.end = end
+
+    def read(self, text: str) -> int:
+        """Return this end; both are one if Slurm prints one number."""
+        return int(text.split("-")[self.end if "-" in text else 0])
+
+    def write(self, value: Any, before: str | None) -> str:
+        """Return both ends; the other one follows where it must."""
+        number = self.checked(value)
+        ends = [number, number] if before is None else [int((before.split("-") * 2)[0]), int(before.split("-")[-1])]
+        ends[self.end] = number
+        return f"{min(ends[0], number)}-{max(ends[1], number)}"
+
+
+class Memory(Number):
+    """An amount of memory."""
+
+    __slots__ = ()
+
+    unit = "MiB"
+
+    def read(self, text: str) -> int:
+        """Return MiB."""
+        number, unit = (text[:-1], text[-1]) if text[-1] in MIB else (text, "M")
+        return int(int(number) * MIB[unit])
+
+    def write(self, value: Any, before: str | None) -> str:
+        """Return the number with its unit."""
+        return f"{super().write(value, before)}M"
+
+
+class Minutes(Field["int | Unlimited"]):
+    """A time limit."""
+
+    __slots__ = ()
+
+    unit = "minutes"
+    kind = "int | Unlimited"
+
+    def read(self, text: str) -> int | Unlimited:
+        """Return the minutes of what mins2time_str() prints: ``[DAYS-]HOURS:MINUTES:SECONDS``."""
+        if text == "UNLIMITED":
+            return UNLIMITED
+        days, _, time = text.rpartition("-")
+        hours, minutes, _ = time.split(":")
+        return int(days or 0) * 1440 + int(hours) * 60 + int(minutes)
+
+    def write(self, value: Any, before: str | None) -> str:
+        """Return minutes as a number."""
+        del before
+        if value is UNLIMITED:
+            return "UNLIMITED"
+        if not isinstance(value, int):
+            raise TypeError(f"{self.name} takes minutes as an int, UNLIMITED or None, not {value!r}")
+        if not 0 <= value < 1 << 31:
+            raise ValueError(f"{self.name} takes 0 to {(1 << 31) - 1} minutes, not {value}")
+        return str(int(value))
+
+
+class OptionFields:
+    """The fields of ``options``, in alphabetical order."""
+
+    __slots__ = ()
+
+    account = Text("account", "Account to charge.")
+    burst_buffer = Text("bb", "Burst buffer directives.")
+    clusters = Text("clusters", "Clusters that the job may go to, separated by commas.")
+    comment = Text("comment", "Comment of the user.")
+    container = Text("container", "OCI bundle to run in.")
+    cores_per_socket = Number("cores-per-socket", "Fewest cores in each socket.")
+    cpus_per_task = Number("cpus-per-task", "CPUs for each task.")
+    dependency = Text("dependency", "Jobs to wait for.")
+    exc_nodes = Text("exclude", "Nodes not to use, as a node list.")
+    extra = Text("extra", "Text that Slurm keeps.")
+    features = Text("constraint", "Features that nodes must have.")
+    licenses = Text("licenses", "Licenses that the job needs.")
+    mail_user = Text("mail-user", "Whom to mail.")
+    max_nodes = NodeCount("nodes", "Most nodes that the job may get.", 1)
+    mcs_label = Text("mcs-label", "Label for sharing nodes.")
+    min_mem_per_cpu = Memory("mem-per-cpu", "Memory for each CPU.")
+    min_mem_per_node = Memory("mem", "Memory on each node; 0 for all of it.")
+    min_nodes = NodeCount("nodes", "Fewest nodes that the job needs.", 0)
+    name = Text("job-name", "Name of the job.")
+    network = Text("network", "Demands on the interconnect.")
+    nice = Number("nice", "How much lower the job's priority is to be.", -((1 << 31) - 1))
+    ntasks_per_core = Number("ntasks-per-core", "Most tasks on each core.")
+    ntasks_per_node = Number("ntasks-per-node", "Tasks on each node.")
+    ntasks_per_socket = Number("ntasks-per-socket", "Most tasks on each socket.")
+    num_tasks = Number("ntasks", "Tasks to start.")
+    partition = Text("partition", "Partitions, separated by commas.")
+    pn_min_cpus = Number("mincpus", "Fewest CPUs on each node.")
+    pn_min_tmp_disk = Memory("tmp", "Fewest temporary disk space on each node.")
+    prefer = Text("prefer", "Features that nodes should have.")
+    qos = Text("qos", "Quality of service.")
+    req_nodes = Text("nodelist", "Nodes that the job must get, as a node list.")
+    reservation = Text("reservation", "Reservations to use, separated by commas.")
+    sockets_per_node = Number("sockets-per-node", "Fewest sockets on each node.")
+    std_err = Text("error", "File for errors.")
+    std_in = Text("input", "File for input.")
+    std_out = Text("output", "File for output.")
+    threads_per_core = Number("threads-per-core", "Threads to use of each core.")
+    time_limit = Minutes("time", "Longest run time.")
+    time_min = Minutes("time-min", "Shortest run time that the user accepts.")
+    wckey = Text("wckey", "Workload characterization key.")
+    work_dir = Text("chdir", "Working directory.")
+
+
+FIELDS: dict[str, Field[Any]] = {name: field for name, field in vars(OptionFields).items() if isinstance(field, Field)}
+"""The fields by name."""
+
+NUMBERS = frozenset(
+    {field.option for field in FIELDS.values() if type(field) is Number and field.lowest == 0}
+    | {"core-spec", "cpus-per-gpu", "kill-on-bad-exit", "msg-timeout", "ntasks-per-gpu", "relative", "resv-ports"}
+    | {"thread-spec", "threads", "wait-all-nodes"}
+)
+"""Options for whose wrong values Slurm's parser (parse_int) ends the command, instead of refusing them."""

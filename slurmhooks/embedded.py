@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the entry modules of scrun and cli_filter have in common: the log of a user's command, and what it loads."""
+
+from __future__ import annotations
+
+import posix
+
+from slurmhooks import dispatch, loader, site, trusted
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.loader import Source
+from slurmhooks.log import VERBOSE, log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Protocol
+
+    from slurmhooks.registry import Handler, Registry
+
+    Answer = tuple[int, bytes | None, int]
+
+    class Native(Protocol):
+        """Slurm's log, in a module of C."""
+
+        def log(self, level: int, line: bytes, /) -> None:
+            """Write a line to Slurm's log."""
+
+        def syslog(self, line: bytes, /) -> None:
+            """Write a line to the system's log."""
+
+
+def attach(native: Native, user: int) -> None:
+    """Direct the lines of the log to Slurm, in a command whose log is the user's terminal.
+
+    Tracebacks are kept from it: syslog has them, too.
+
+    Args:
+        native: writes a line.
+        user: the level of lines for the user.
+    """
+
+    def sink(level: int, text: str) -> None:
+        native.log(level, text.encode())
+
+    def to_user(text: str) -> None:
+        for line in text.split("\n"):
+            sink(user, line)
+
+    def record(text: str) -> None:
+        sink(VERBOSE, text)
+        native.syslog(text.encode())
+
+    log.attach(sink, to_user, record)
+
+
+def told(answer: Answer) -> Answer:
+    """Show the user the text of an answer, which Slurm does not."""
+    if answer[1] is not None:
+        log.user(answer[1].decode())
+    return answer[0], None, 0
+
+
+def load(point: str, known: bool, read: Callable[[str, Sequence[str]], list[Handler]] | None = None) -> Registry | None:
+    """Load the handlers of a plugin point that has no line of plugstack.conf; None if that fails, with all in the log.
+
+    Args:
+        point: its name, in the manifest and in the configuration.
+        known: the manifest says what to load.
+        read: returns the handlers of the site's Lua script, given its path and the words of the Lua in the manifest.
+    """
+    if posix.getuid() == 0:
+        trusted.guard()
+    try:
+        sources, require, lua = _sources(point, known, read is not None)
+        if read is not None:
+            for source in sources:
+                if source.scripted:
+                    source.read = lambda path: read(path, lua)
+        return loader.load(sources, require)
+    except (ConfigError, LoadError) as error:
+        log.user(dispatch.report_findings(error.findings))
+        return None
+
+
+def _sources(point: str, known: bool, with_script: bool) -> tuple[Sequence[Source], Sequence[str], Sequence[str]]:
+    """Return what to load, the handlers that are required, and the words of the Lua in the manifest."""
+    if known:
+        from slurmhooks import manifest
+
+        rows = manifest.read((), point=point)
+        if rows is not None:
+            # 'slurmhooks compile' writes no manifest that lacks a required handler.
+            return manifest.sources(rows), (), manifest.of_scripts(rows)[0]
+    sources, require = site.sources()
+    script = site.script_of(point) if with_script else None
+    # A script runs before the handlers of hook files of the same order, as for job_submit.
+    return [*([] if script is None else [Source(path=script)]), *sources], require, ()

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The long options of Slurm's commands in 22.05, 24.11 and 26.05; tests/cluster/test_cli_filter.py compares them.
+
+A command itself asks Slurm which it has; only stand-ins and the documentation use these.
+"""
+
+_BY_COMMANDS = {
+    "salloc sbatch srun scrontab": """
+        account acctg-freq autocomplete chdir comment consolidate-segments constraint container container-id
+        container-type context contiguous core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task deadline
+        delay-boot dependency distribution exclude exclusive extra extra-node-info gpu-bind gpu-freq gpus
+        gpus-per-node gpus-per-socket gpus-per-task gres gres-flags help hint job-name licenses mail-type mail-user
+        mcs-label mem mem-bind mem-per-cpu mem-per-gpu mem-update mincpus network nice no-kill nodefile nodelist
+        nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres oom-kill-step
+        overcommit oversubscribe partition priority profile qos quiet reboot reservation resources resv-ports
+        segment signal sockets-per-node spread-job spread-segments stepmgr switches tasks-per-node thread-spec
+        threads-per-core time time-min tmp tres-bind tres-per-task usage use-min-nodes verbose version wckey
+    """,
+    "salloc sbatch srun": """
+        bb bbf begin cluster cluster-constraint clusters gid hold power prefer uid
+    """,
+    "sbatch srun scrontab": """
+        error export input open-mode output
+    """,
+    "salloc sbatch": """
+        get-user-env wait-all-nodes
+    """,
+    "salloc srun": """
+        immediate x11
+    """,
+    "sbatch srun": """
+        parsable propagate test-only wait
+    """,
+    "srun": """
+        accel-bind async bcast bcast-exclude compress cpu-bind cpu_bind debugger-test disable-status epilog exact
+        external-launcher het-group ignore-signals interactive jobid kill-on-bad-exit label mpi msg-timeout
+        multi-prog no-allocate overlap pack-group preserve-env prolog pty quit-on-interrupt relative send-libs
+        slurmd-debug task-epilog task-prolog threads treewidth unbuffered wait-for-children whole
+    """,
+    "sbatch": """
+        array batch export-file external ignore-pbs kill-on-invalid-dep no-requeue requeue wrap
+    """,
+    "salloc": """
+        bell kill-command no-bell no-shell
+    """,
+}
+
+NAMES = {
+    command: tuple(
+        sorted(
+            name for commands, names in _BY_COMMANDS.items() if command in commands.split() for name in names.split()
+        )
+    )
+    for command in ("salloc", "sbatch", "srun", "scrontab")
+}
+"""The options of each command, in alphabetical order."""

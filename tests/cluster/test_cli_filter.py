@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""cli_filter in the commands of each release."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmhooks.testing.option_names import NAMES
+from tests.cluster.spank.site import Site, site
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+LUA = Path(__file__).parent / "lua" / "cli_filter.lua"
+HAVE_LUA = '[hooks]\npaths = ["hooks.d/*.py"]\n[cli_filter]\nlua = "cli_filter.lua"\n'
+SAY = """
+import json
+from slurmhooks import hook, log
+
+def say(what, **values):
+    log.user("SAID " + json.dumps({"what": what, **values}))
+"""
+ALL = (
+    SAY
+    + """
+seen = {}
+
+@hook.cli_filter.setup_defaults
+def defaults(options, early):
+    say("defaults", command=options.command, early=early)
+    options.comment = "by default"
+
+@hook.cli_filter.pre_submit
+def pre(options, offset):
+    seen[offset] = options.command
+    fields = {name: getattr(options, name) for name in WANTED}
+    say("pre", command=options.command, offset=offset, argv=options.argv, given=options.given, script=options.script,
+        known="time" in options, unknown="nonesuch" in options, home=options.environment["HOME"], **fields)
+    if options.time_limit is None:
+        options.time_limit = 7
+    options["job-name"] = None
+    options.environment["FROM_FILTER"] = "yes"
+
+@hook.cli_filter.post_submit
+def post(offset, job_id, step_id):
+    say("post", offset=offset, job_id=job_id, step_id=step_id, seen=seen.get(offset))
+
+WANTED = ("time_limit", "min_mem_per_node", "min_nodes", "max_nodes", "num_tasks", "name")
+"""
+)
+REFUSALS = (
+    SAY
+    + """
+@hook.cli_filter.pre_submit
+def refused(options):
+    for name, value in (("time", "junk"), ("nonesuch", "x"), ("ntasks", "many"), ("help", "x"), ("mem", "a\\0")):
+        try:
+            options[name] = value
+        except (KeyError, ValueError) as error:
+            say(type(error).__name__, name=name)
+    say("left", time=options["time"], ntasks=options.num_tasks)
+    options["time"] = None
+    say("reset", time=options.time_limit)
+"""
+)
+REJECT = """
+from slurmhooks import Reject, hook
+
+@hook.cli_filter.pre_submit
+def no(options):
+    raise Reject("not on a Sunday")
+"""
+BUG = """
+from slurmhooks import hook
+
+@hook.cli_filter.pre_submit{how}
+def broken(options):
+    options.comment = "half done"
+    options.environment["HALF"] = "done"
+    1 / 0
+"""
+ELSEWHERE = """
+from slurmhooks import hook
+
+@hook.cli_filter.pre_submit(contexts="salloc")
+def only_salloc(options):
+    pass
+"""
+
+
+@pytest.fixture(scope="module")
+def lent(cluster: "Cluster") -> Iterator[Site]:
+    """A site whose commands have the plugin."""
+    with site(cluster) as made:
+        made.plugstack("required spank_python.so")
+        configure(made, "python")
+        yield made
+
+
+def configure(lent: Site, plugin: str) -> None:
+    """Have one plugin for cli_filter."""
+    scron = "" if lent.release == "22.05" else "ScronParameters=enable\n"
+    lent.cluster.put(f"CliFilterPlugins={plugin}\n{scron}", "/etc/slurm/local.conf")
+    lent.cluster.restart()
+
+
+def said(output: str) -> list[dict[str, object]]:
+    """Return what handlers have said in the output of a command."""
+    lines = output.splitlines()
+    return [json.loads(line.partition("SAID ")[2]) for line in lines if "SAID " in line]
+
+
+def test_options_reach_handlers_and_slurm(lent: Site) -> None:
+    """Handlers read text and values, what they write is in the job, and what pre_submit keeps is in post_submit."""
+    lent.hooks(filter=ALL)
+    done = lent.shell("sbatch -J mine -t 60 --mem=2G -N1-2 -H --wrap 'echo $FROM_FILTER'")
+    early, late, pre, post = said(done.stdout)
+    assert (early["early"], late["early"], early["command"]) == (True, False, "sbatch"), done.stdout
+    assert pre["given"] == {
+        "comment": "by default", "hold": "set", "job-name": "mine", "mem": "2G", "nodes": "1-2", "time": "01:00:00",
+        "wrap": "echo $FROM_FILTER",
+    }  # fmt: skip
+    assert [
+        pre[name] for name in ("time_limit", "min_mem_per_node", "min_nodes", "max_nodes", "num_tasks", "name")
+    ] == [*(60, 2048, 1, 2, None, "mine")]
+    assert (pre["home"], pre["known"], pre["unknown"], pre["argv"]) == ("/home/alice", True, False, [])
+    assert str(pre["script"]).endswith("\necho $FROM_FILTER\n")
+    job = int(str(post["job_id"]))
+    assert (post["seen"], post["step_id"], post["offset"]) == ("sbatch", None, 0)
+    assert (lent.job(job)["TimeLimit"], lent.job(job)["Comment"]) == ("01:00:00", "by")
+    assert lent.job(job)["JobName"] == "wrap"
+    lent.root(f"scancel {job}")
+
+
+def test_each_command(lent: Site) -> None:
+    """Every command calls the handlers, with the words behind its options as Slurm has them."""
+    lent.hooks(filter=ALL)
+    done = lent.shell("srun -Q -n1 sh -c 'echo $FROM_FILTER; true' 'a  b'")
+    early, pre, post = said(done.stdout)
+    assert "yes" in done.stdout.splitlines()
+    assert (early["command"], pre["num_tasks"], post["step_id"], post["seen"]) == ("srun", 1, 0, "srun")
+    words = pre["argv"]
+    assert isinstance(words, list)
+    assert (words[0].rpartition("/")[2], words[1:]) == ("sh", ["-c", "echo $FROM_FILTER; true", "a  b"])
+
+    done = lent.shell("salloc -Q -n1 sh -c 'scontrol -o show job $SLURM_JOB_ID' x")
+    early, pre, post = said(done.stdout)
+    assert (early["early"], pre["command"], post["step_id"]) == (False, "salloc", None)
+    assert pre["argv"] == ["sh", "-c", "scontrol -o show job $SLURM_JOB_ID", "x"]
+    assert "TimeLimit=00:07:00" in done.stdout
+
+    lent.root("printf '#!/bin/sh\\n#SBATCH -J inside\\necho $1\\n' > '/opt/job script.sh'; chmod 755 /opt/job*.sh")
+    done = lent.shell("sbatch -H '/opt/job script.sh' 'a  b'")
+    *_, pre, post = said(done.stdout)
+    assert (pre["argv"], pre["name"]) == (["/opt/job script.sh", "a  b"], "inside")
+    assert pre["script"] == "#!/bin/sh\n#SBATCH -J inside\necho $1\n"
+    lent.root(f"scancel {post['job_id']}")
+
+    if lent.release != "22.05":  # its scrontab has no filters
+        done = lent.shell("printf '#SCRON -t 5\\n0 0 1 1 * true\\n' | scrontab -")
+        _, pre, post = said(done.stdout)
+        assert (pre["command"], pre["time_limit"], post["seen"]) == ("scrontab", 5, "scrontab"), done.stdout
+        lent.shell("scrontab -r")
+
+
+def test_components(lent: Site) -> None:
+    """Handlers see each component of a heterogeneous job by itself."""
+    lent.hooks(filter=ALL)
+    done = lent.shell("sbatch -H -n1 : -n2 --wrap true")
+    found = said(done.stdout)
+    assert [(one["offset"], one["num_tasks"]) for one in found if one["what"] == "pre"] == [(0, 1), (1, 2)]
+    jobs = {one["offset"]: one["job_id"] for one in found if one["what"] == "post"}
+    assert set(jobs) == {0, 1}
+    lent.root(f"scancel {jobs[0]}")
+
+
+def test_what_slurm_refuses(lent: Site) -> None:
+    """A value that Slurm does not take raises and changes nothing; None puts an option back."""
+    lent.hooks(filter=REFUSALS)
+    done = lent.shell("sbatch -H -t 3 -n2 --wrap true")
+    assert [(one["what"], one.get("name")) for one in said(done.stdout)] == [
+        *(("ValueError", "time"), ("KeyError", "nonesuch"), ("ValueError", "ntasks"), ("ValueError", "help")),
+        *(("ValueError", "mem"), ("left", None), ("reset", None)),
+    ]
+    *_, left, reset = said(done.stdout)
+    assert (left["time"], left["ntasks"], reset["time"]) == ("00:03:00", 2, None)
+    lent.root("scancel -u alice")
+
+
+def test_a_refusal(lent: Site) -> None:
+    """The user reads the text, and nothing is sent; each command ends with an error."""
+    lent.hooks(filter=REJECT)
+    before = lent.root("squeue -h -a | wc -l")
+    for command in ("sbatch -H --wrap true", "srun true", "salloc true"):
+        done = lent.shell(command)
+        assert done.returncode != 0
+        assert done.stdout.splitlines()[0].endswith("not on a Sunday"), done.stdout
+        assert "Traceback" not in done.stdout
+    assert lent.root("squeue -h -a | wc -l") == before
+
+
+def test_a_bug(lent: Site) -> None:
+    """It refuses with one line and an id, or passes without what it had written if its bugs are to be ignored."""
+    lent.hooks(filter=BUG.format(how=""))
+    done = lent.shell("sbatch -H --wrap true")
+    assert done.returncode != 0
+    assert "cli_filter.pre_submit handler filter:broken failed (error " in done.stdout
+    assert "ZeroDivisionError" not in done.stdout
+    lent.hooks(filter=BUG.format(how='(on_error="ignore")'))
+    done = lent.shell("sbatch -H --comment=mine --wrap true")
+    assert "filter:broken failed (error " in done.stdout
+    job = int(done.stdout.split()[-1])
+    assert lent.job(job)["Comment"] == "mine"
+    lent.root(f"scancel {job}")
+
+
+def test_files_that_do_not_load(lent: Site) -> None:
+    """The user gets one line with an id, and nothing is sent."""
+    lent.hooks(filter="import nonesuch")
+    done = lent.shell("sbatch --wrap true")
+    assert done.returncode != 0
+    assert "the hooks could not be loaded (error " in done.stdout
+
+
+def test_no_python_without_a_handler(lent: Site) -> None:
+    """With a manifest, a command loads libpython only if it has a handler itself."""
+    lent.hooks(filter=ELSEWHERE)
+    lent.compile()
+    for command, loads in (("sbatch -H --wrap true", False), ("srun true", False), ("salloc true", True)):
+        done = lent.shell(f"LD_DEBUG=files {command}")
+        assert done.returncode == 0, done.stdout[-500:]
+        assert ("libpython" in done.stdout) is loads, command
+    lent.root("scancel -u alice")
+
+
+def test_a_script_does_the_same_under_slurms_own_plugin(lent: Site) -> None:
+    """Whatever a cli_filter.lua reads, writes, stores and returns, the terminal and the exit code are the same."""
+    lent.hooks()
+    lent.cluster.put(LUA, "/etc/slurm/cli_filter.lua")
+    toml = lent.root("cat /etc/slurm/slurmhooks.toml")
+    commands = (
+        "sbatch -H -J mine --mem=2G -N1-2 --wrap 'echo a/b'",
+        "srun -Q -t 3 -n1 sh -c 'echo a b' 'x  y'",
+        "salloc -Q -n1 true a",
+        *(f"{name}=1 sbatch -H --wrap true" for name in ("BUG", "TEXT", "NOTHING", "REFUSE")),
+    )
+    seen: dict[tuple[str, str], tuple[int, list[str]]] = {}
+    try:
+        for plugin in ("lua", "python"):
+            configure(lent, plugin)
+            lent.cluster.put(HAVE_LUA if plugin == "python" else toml, "/etc/slurm/slurmhooks.toml")
+            for command in commands:
+                done = lent.shell(command, FOR_JSON="a/\u00e9", SLURM_NOT_THIS="x")
+                lines = [re.sub("^(Submitted batch job) .*", r"\1", line) for line in done.stdout.splitlines()]
+                seen[plugin, command] = (done.returncode, lines)
+            lent.root("scancel -u alice")
+        for command in commands:
+            assert seen["python", command] == seen["lua", command], command
+        assert "SAID kept kept" in "".join(seen["python", commands[0]][1])
+        lent.compile()
+        done = lent.shell(commands[0], FOR_JSON="a/\u00e9", SLURM_NOT_THIS="x")
+        assert done.stdout.splitlines()[:-1] == seen["lua", commands[0]][1][:-1]
+        lent.root("scancel -u alice")
+    finally:
+        configure(lent, "python")
+        lent.cluster.put(toml, "/etc/slurm/slurmhooks.toml")
+
+
+def test_the_options_of_stand_ins(lent: Site) -> None:
+    """The testing kit knows every option that a command has."""
+    lent.hooks(filter="from slurmhooks import hook, log\n@hook.cli_filter.pre_submit\ndef f(options):\n"
+               "    log.user(f'NAMES {options.command} ' + ' '.join(options))\n")  # fmt: skip
+    for command in ("sbatch -H --wrap true", "srun true", "salloc true"):
+        shown = re.search(r"NAMES (\w+) (.*)", lent.shell(command).stdout)
+        assert shown is not None
+        assert set(shown[2].split()) - set(NAMES[shown[1]]) == set()
+    lent.root("scancel -u alice")

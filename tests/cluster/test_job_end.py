@@ -32,7 +32,8 @@ def end(record, event):
     # The values stay: those of the first job, when the last one has ended.
     note(id=event.id, name=event.name, attempt=event.attempt, job=record.job_id, user=record.user_name,
          job_name=record.name, state=record.job_state.name, exit=record.exit_code, nodes=record.nodes,
-         tres=record.tres_fmt_alloc_str, partition=record.partition, comment=record.comment, script=record.script, line=record.submit_line,
+         tres=record.tres_fmt_alloc_str, partition=record.partition, comment=record.comment, script=record.script,
+         line=record.submit_line,
          times=[record.submit_time, record.start_time, record.end_time],
          first=kept[0].name)
 """

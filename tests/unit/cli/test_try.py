@@ -163,7 +163,7 @@ def handler(job, nodes, licenses, qos, associations):
     found = answer(result)
     assert found["accepted"] is True
     assert found["log"] == ["info: ['debug', 'gpu'] 60 [['high']]"]
-    assert found["notes"] == ["hooks:handler takes licenses, which is empty here: give some with --tables"]
+    assert found["notes"] == ["hooks:handler takes licenses, which is empty here: fill it with --tables"]
 
 
 @pytest.mark.parametrize(("uid", "code"), [(1000, 1), (0, 0)])

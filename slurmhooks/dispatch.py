@@ -137,7 +137,7 @@ def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | i
     reason = fault(error.code)
     if reason is None:
         return error.code
-    if handler is None or not handler.told:
+    if handler is None or not handler.logged_code:
         import os
 
         call = f"Reject(code={_shown(error.code)})"
@@ -145,7 +145,7 @@ def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | i
             f"{what} raised {call}: {reason}; the request is refused without it", f"error {os.urandom(4).hex()}: "
         )
     if handler is not None:
-        handler.told = True
+        handler.logged_code = True
     return None
 
 
@@ -176,6 +176,14 @@ def guarded(
         return function()
     except BaseException as error:  # noqa: BLE001 - a bug in slurmhooks itself must fail the call
         return bug(what, error, failed)
+
+
+def answer(what: str, function: Callable[[], tuple[int, bytes | None, int]], failed: int) -> tuple[int, None, int]:
+    """Run the body of an entry point as :func:`guarded` does, and show its text to the user: Slurm itself does not."""
+    code, text, _ = guarded(what, function, failed)
+    if text is not None:
+        log.user(text.decode())
+    return code, None, 0
 
 
 def bug(what: str, error: BaseException, failed: int) -> tuple[int, bytes, int]:

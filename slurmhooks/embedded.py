@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 def attach(native: Native, user: int) -> None:
-    """Direct the lines of the log to Slurm, in a command whose log is the user's terminal.
+    """Write to Slurm's log, in a command whose log is the user's terminal.
 
-    Tracebacks are kept from it: syslog has them, too.
+    Tracebacks have a level that is not shown by default, and are written to syslog, too.
 
     Args:
-        native: writes a line.
-        user: the level of lines for the user.
+        native: the functions that write a line.
+        user: level of lines for the user.
     """
 
     def sink(level: int, text: str) -> None:
@@ -51,13 +51,6 @@ def attach(native: Native, user: int) -> None:
         native.syslog(text.encode())
 
     log.attach(sink, to_user, record)
-
-
-def told(answer: Answer) -> Answer:
-    """Show the user the text of an answer, which Slurm does not."""
-    if answer[1] is not None:
-        log.user(answer[1].decode())
-    return answer[0], None, 0
 
 
 def load(point: str, known: bool, read: Callable[[str, Sequence[str]], list[Handler]] | None = None) -> Registry | None:

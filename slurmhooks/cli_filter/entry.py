@@ -76,7 +76,7 @@ def call(
             log.user(outcome.text)
         return 0 if outcome.passed else FAILED, None, 0
 
-    return embedded.told(dispatch.guarded(f"cli_filter {name}", body, FAILED))
+    return dispatch.answer(f"cli_filter {name}", body, FAILED)
 
 
 def _argv(name: str, address: int, command: str, offset: int) -> tuple[str, ...]:

@@ -92,6 +92,7 @@ class View:
 
     def __init__(self, script: Script, options: Options) -> None:
         """Take the view of handlers in Python."""
+        self._script = script
         self._state = script.state
         self._options = options
 
@@ -101,7 +102,7 @@ class View:
         if raw is None:
             return None
         if raw == b"argv":
-            return self._state.value(list(self._options.raw_argv()))
+            return self._state.value(self._script.argv_of(self._options))
         if raw == b"spank":
             found = self._options.raw_spank()
             return self._state.value(
@@ -149,6 +150,7 @@ class Script:
             LoadError: it cannot be loaded.
         """
         self.path = path
+        self._release = release
         self._options: Options | None = None
         self._stored: dict[int, bytes] = {}
         try:
@@ -179,6 +181,10 @@ class Script:
 
     def _function(self, name: str) -> Any:
         return self.state.globals[f"slurm_cli_{name}".encode()]
+
+    def argv_of(self, options: Options) -> list[str]:
+        """Return the words behind the options; in 22.05 Slurm's own plugin has none in salloc."""
+        return [] if (0, 0) < self._release < (24, 11) and options.command == "salloc" else list(options.raw_argv())
 
     def handlers(self) -> list[Handler]:
         """Return the script's functions as handlers."""
@@ -239,7 +245,7 @@ class Script:
             found.update(
                 {f"spank:{name}": value or "set" for name, value in values.items() if value not in (None, "unset")}
             )
-        found["argv"] = list(self._options.argv)
+        found["argv"] = self.argv_of(self._options)
         return _json(found)
 
     def _json_env(self, *_: object) -> object:

@@ -90,7 +90,7 @@ def _bytes(text: str | None) -> bytes | None:
 
 
 def _event(name: str, address: int, has_manifest: bool) -> Answer:
-    return embedded.told(dispatch.guarded(f"scrun {name}", lambda: _run(name, address, has_manifest), FAILED))
+    return dispatch.answer(f"scrun {name}", lambda: _run(name, address, has_manifest), FAILED)
 
 
 def _run(name: str, address: int, has_manifest: bool) -> Answer:

@@ -189,7 +189,7 @@ def callback(
             _before_tasks(line, argv)
         return answer
 
-    return _answer(f"spank {name}", body)
+    return dispatch.answer(f"spank {name}", body, FAILED[0])
 
 
 def option(argc: int, argv: int, known: int, index: int, name: int, argument: int, remote: int) -> Answer:
@@ -223,14 +223,7 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
         accepted = options().take(option, text, "remote" if remote else "local")
         return SUCCESS if accepted else (SIGN * lib.ESPANK_BAD_ARG, None, 0)
 
-    return _answer("spank option", body)
-
-
-def _answer(what: str, body: Callable[[], tuple[int, bytes | None, int]]) -> Answer:
-    code, text, _ = dispatch.guarded(what, body, FAILED[0])
-    if text is not None:  # Slurm itself shows nothing
-        log.user(text.decode())
-    return code, None, 0
+    return dispatch.answer("spank option", body, FAILED[0])
 
 
 def _line(argc: int, argv: int, known: bool) -> Line | None:
@@ -358,7 +351,7 @@ def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
 
     def run(handle: int) -> Answer:
         view.bind(ffi.cast("struct spank_handle *", handle))
-        return _answer(what, body)
+        return dispatch.answer(what, body, FAILED[0])
 
     return run
 

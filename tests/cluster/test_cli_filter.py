@@ -303,6 +303,7 @@ def test_one_interpreter_for_spank_and_filters(lent: Site) -> None:
 def test_one_rule_at_two_places(lent: Site) -> None:
     """The example's function refuses in the command, and in slurmctld for a user who avoids the command's filters."""
     lent.hooks(limits=EXAMPLE.read_text())
+    lent.root("slurmhooks reload")
     text = "partition debug takes at most 60 minutes: lower --time"
     command = "sbatch -H -p debug -t 61 --wrap true"
     done = lent.shell(command)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from slurmhooks import manifest
+from slurmhooks import loader, manifest
 from slurmhooks.loader import Source
 from slurmhooks.log import log
 from slurmhooks.registry import Registry
@@ -116,6 +116,28 @@ def test_what_scrun_needs(tmp_path: Path) -> None:
     assert (manifest.read(["scrun"], str(path)) or [])[0] == ["source", "/line.py"]
     manifest.write(manifest.render([line], [], 0x180B05), str(path))
     assert manifest.read((), str(path), "scrun") is None
+
+
+def test_what_cli_filter_needs(tmp_path: Path) -> None:
+    """Its functions with handlers, each with the commands as bits, and the Lua of its script."""
+    hooks = tmp_path / "hooks.py"
+    hooks.write_text(
+        "from slurmhooks import hook\n@hook.cli_filter.pre_submit(contexts=['salloc', 'srun'])\ndef a(): ...\n"
+        "@hook.cli_filter.pre_submit(contexts='scrontab')\n@hook.cli_filter.post_submit\n@hook.spank.init\n"
+        "def b(): ...\n"
+    )
+    sources = [Source(path=str(hooks))]
+    lua = ("5.4", "lupa.lua54", "/lupa.so", "?.lua", "?.so")
+    point = manifest.Point("cli_filter", sources, ("info", "500"), registry=loader.load(sources), lua=lua)
+    path = tmp_path / "slurmhooks.manifest"
+    manifest.write(manifest.render([], [], 0x180B05, (), [point]), str(path))
+    rows = manifest.read((), str(path), "cli_filter")
+    assert rows is not None
+    assert rows[:-2] == [
+        *(["source", str(hooks)], ["log", "info", "500"], ["lua", *lua], ["call", "pre_submit", "13"]),
+        ["call", "post_submit", "15"],
+    ]
+    assert manifest.of_scripts(rows)[0] == list(lua)
 
 
 def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:

@@ -263,8 +263,8 @@ def _marks(defined: Collection, module: ModuleType) -> list[tuple[Mark, Callable
 
     These are the marks that the module has defined, all of them: of two functions with one name, both run. The
     namespace of the module adds handlers that it has imported, and replaces a marked function by the wrapper that has
-    its name. What other modules defined while they were imported does not count: it would be missing in the next load,
-    as Python does not run them again.
+    its name. Handlers that an imported module defines do not count by themselves: Python runs such a module once, so
+    they would be missing in the next load.
 
     Args:
         defined: everything that was defined in this load.

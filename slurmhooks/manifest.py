@@ -17,7 +17,8 @@ blanks; ``%XX`` represents a special character::
     option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
     scrun                                   the next records (source, module, log) are for scrun
     script PATH                             the site's own scrun.lua
-    cli_filter                              likewise, with lua and call; bit n of CONTEXTS is number n of COMMANDS
+    cli_filter                              the next records (source, module, log, lua, call) are for cli_filter;
+                                            bit n of CONTEXTS is number n of COMMANDS (slurmhooks/hook_specs.py)
     end
 
 Device numbers are not recorded: overlays, Btrfs and NFS, common root file systems of nodes, get new ones at each mount.

@@ -45,7 +45,7 @@ STRUCTS = {
     "association": "struct slurmhooks_association",
 }
 COPY = "record"
-"""The member of structs in native/slurmctld/rows.h that is a copy of Slurm's struct, whose members it adds."""
+"""In structs of native/slurmctld/rows.h, the member that is a copy of Slurm's struct; the table has its members, too."""
 KINDS = {
     **dict.fromkeys(("bool", "_Bool", "uint8_t"), "u8"),
     "uint16_t": "u16",

@@ -45,7 +45,8 @@ static bool meets(const struct condition *condition, const void *object)
     return text && !strcmp(text, condition->text);
 }
 
-/* RET whether the conditions hold: those for members of Slurm's struct, or those for members that a row adds. */
+/* RET whether an object meets the conditions. IN of_row: only those on members that a row adds; else only the others.
+ */
 static bool meets_all(const struct page *page, const void *object, bool of_row)
 {
     for (size_t i = 0; i < page->count; i++) {

@@ -23,7 +23,7 @@ struct slurmhooks_event {
 uint32_t slurmhooks_record_owner(const void *record, uint32_t sender);
 
 /*
- * Answer a question: the slurmhooks_query of wire/client.h. slurmctld holds its read locks.
+ * Answer a question: the slurmhooks_query of wire/client.h. slurmctld holds its locks.
  *
  * IN context  a struct slurmhooks_event
  */

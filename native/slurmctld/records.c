@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Locks: slurmctld holds read locks on configuration, jobs, nodes and partitions while it calls job_submit() and
- * job_modify() (job_submit_g_submit() in src/interfaces/job_submit.c asserts that), so that jobs, nodes, partitions and
+ * Locks: while slurmctld calls job_submit(), it holds read locks on configuration, jobs, nodes and partitions
+ * (job_submit_g_submit() in src/interfaces/job_submit.c asserts that); while it calls job_modify(), those on jobs and
+ * nodes are write locks (_slurm_rpc_update_job() in src/slurmctld/proc_req.c). So jobs, nodes, partitions and
  * reservations do not change. For plugins that are called without these locks slurmhooks_answer_with_locks() takes
  * them, for each question. QOS and associations have the locks of the association manager, which come after slurmctld's
  * (src/common/assoc_mgr.h). They are held for one question: records may be added or removed between two pages. Licenses

@@ -30,8 +30,8 @@ SPANK_PLUGIN(python, 1)
 int slurm_spank_init_failure_mode = ESPANK_NODE_FAILURE;
 
 /*
- * Return what slurmstepd gets if init fails: the code that the handler has chosen, else the mode that the site has
- * chosen, else the answer itself. This also holds for init_post_opt, since with a manifest Python starts only there.
+ * Return the code for slurmstepd if init fails: that of the handler's Reject, or else the failure mode in
+ * slurmhooks.toml, or else rc. The same for init_post_opt, because with a manifest Python does not start before it.
  */
 static int by_mode(const struct line *line, enum callback callback_id, unsigned context, int rc)
 {

@@ -34,7 +34,8 @@ struct slurmhooks_client_config {
      * { PYTHON, "-I", "-m", "slurmhooks.worker", "MODULE:FUNCTION", NULL }. FUNCTION loads the hooks
      * (slurmhooks/worker/service.py). */
     const char *const *command;
-    /* Log one line, without a line feed. Called in any thread, while no lock is held. */
+    /* Log one line, without a line feed. Called in any thread, also while output of workers is read;
+     * it must not call the client. */
     void (*log)(enum slurmhooks_level level, const char *line);
 };
 
@@ -52,8 +53,8 @@ struct slurmhooks_failure {
     /* One line for the log: what happened, with worker and handler; empty with SLURMHOOKS_OK. */
     char detail[SLURMHOOKS_DETAIL_MAX];
     char handler[SLURMHOOKS_HANDLER_MAX]; /* the running handler; empty: none */
-    bool lenient;                         /* on_error of that handler is "accept" */
-    bool all_lenient;                     /* on_error of all handlers of the hook is "accept" */
+    bool lenient;                         /* on_error of that handler lets requests pass */
+    bool all_lenient;                     /* on_error of all handlers of the hook does */
 };
 
 /*

@@ -130,7 +130,7 @@ static bool release_worker(struct slurmhooks_client *client, struct worker *work
     pthread_mutex_lock(&client->lock);
     worker->busy = false;
     if (result == SLURMHOOKS_WORKER_DIED && !worker->dead) {
-        /* The monitor discards it when the supervisor tells how it ended. It may only have closed its channel. */
+        /* It may still run, with its channel closed. The monitor discards it when the supervisor tells how it ended. */
         worker->dead = true;
         killpg(pid, SIGKILL);
     } else if (result != SLURMHOOKS_OK)

@@ -28,7 +28,7 @@ struct slurmhooks_client {
     struct worker *workers; /* the most recently used first: its memory is in the processor's caches */
     uint32_t serving;       /* generation; workers of earlier ones are not used any more */
     unsigned timeout_ms;
-    bool accepts; /* [job_submit] on_unavailable is "accept" */
+    bool accepts; /* on_unavailable of the plugin's section is "accept" */
     bool stopping;
     bool unavailable; /* the hooks do not load; `reason` says why */
     unsigned exchanges;

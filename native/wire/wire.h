@@ -76,9 +76,9 @@ struct slurmhooks_header {
     uint32_t type;
     uint64_t identity;
     uint32_t size;   /* of the message, with the header */
-    uint32_t first;  /* request: 0 submission, 1 update; answer: return code; query: its kind; result: status */
-    uint32_t second; /* request: user who asks; query: table; result: where the next page begins, or 0 */
-    uint32_t third;  /* request: owner of the job; query: depends on its kind */
+    uint32_t first;  /* request: number of the hook; answer: return code; query: its kind; result: status */
+    uint32_t second; /* request: user who asks, or 0; query: table; result: where the next page begins, or 0 */
+    uint32_t third;  /* request: owner of the job, or 0; query: depends on its kind */
 };
 
 #define SLURMHOOKS_MAGIC "SHW1"

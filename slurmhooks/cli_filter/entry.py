@@ -39,7 +39,7 @@ def call(
 
     Args:
         which: of :data:`slurmhooks.cli_filter.CALLS`.
-        command: of :data:`slurmhooks.hook.COMMANDS`.
+        command: of :data:`slurmhooks.hook_specs.COMMANDS`.
         address: of the ``slurm_opt_t``; 0 after the submission.
         early: the early call of setup_defaults.
         offset: which component of a heterogeneous job.

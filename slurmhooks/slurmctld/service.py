@@ -122,8 +122,8 @@ def watched(handlers: tuple[Handler, ...], left_out: Container[bytes | None]) ->
 
     Args:
         handlers: of one hook.
-        left_out: as status pages have them, the names of those that are not to run. They ended a worker that may have
-            had other files: what must not fail is not left out.
+        left_out: the names, as on a status page, of handlers that ended a worker and must not run again. That worker
+            may have had other hook files, so a name does not count for a handler that is not lenient.
     """
     every = ALL_LENIENT if all(handler.lenient for handler in handlers) else 0
     try:

@@ -60,7 +60,7 @@ class What(IntEnum):
     MEMBER: one member of the job or the record, however long; ``second`` is the table, ``third`` the member.
     ROW: a struct of a table by its key: the number in ``third``, or the text of the only item.
     PAGE: some structs of a table, from the ``third`` on, that meet the conditions in the items.
-    FACT: what slurmctld knows otherwise; ``second`` is one of Fact, ``third`` a user.
+    FACT: what slurmctld knows otherwise; ``second`` is one of Fact, ``third`` a user, or the job of JOB_SCRIPT.
     """
 
     MEMBER = 1

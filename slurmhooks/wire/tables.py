@@ -53,7 +53,7 @@ class Table:
     """The members of one struct; messages refer to them by their places in it.
 
     Attributes:
-        name: ``job``, ``record``, ``partition`` or ``reservation``.
+        name: of the struct, as in STRUCTS of native/generate/tables.py.
         members: in the order of the slots of a packed struct.
         places: the index of each member by its name.
         via: for each member, the index of the pointer that it is behind, or None.

@@ -30,8 +30,8 @@ first is started after 0.1."""
 REPEAT = 60.0
 """Seconds before files that do not load are loaded, and the error is logged, again though they have not changed."""
 ACCIDENTS = 3
-"""How often a generation or its worker may end by itself before it can serve until requests are refused at once, and do
-not wait for the next one."""
+"""Unexpected ends of a generation, or its worker, before it serves. After so many, requests are refused at once and
+do not wait for the next attempt."""
 GRACE = 2.0
 """Seconds for workers to clean up when slurmctld ends, and for a generation beyond the time of a request."""
 

@@ -43,8 +43,10 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
 
 
 def _of(handlers: Iterable[Handler], point: str) -> list[Handler]:
-    prefix = "job_" if point == "job_submit" else f"{point}."
-    return [handler for handler in handlers if handler.spec.name.startswith(prefix)]
+    def is_of_point(hook: str) -> bool:
+        return hook == point or hook.startswith(f"{point}.") or (point == "job_submit" and hook == "job_modify")
+
+    return [handler for handler in handlers if is_of_point(handler.spec.name)]
 
 
 def _count(handlers: Sequence[Handler], hook: str) -> str:

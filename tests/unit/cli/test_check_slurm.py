@@ -28,6 +28,14 @@ def test_job_submit_plugins_without_ours(site: Site) -> None:
     assert site.found() == []  # there is nothing to call
 
 
+def test_handlers_of_jobs_that_end_need_no_job_submit(site: Site) -> None:
+    """Hooks whose names begin alike belong to other plugins: only the plugin that calls a handler is asked for."""
+    site.conf(f"PluginDir={site.plugins}")
+    site.file("@hook.job_end\ndef done(event): pass\n")
+    assert [finding for finding in site.found() if "JobSubmitPlugins" in finding or "job_submit" in finding] == []
+    assert any("JobCompType=jobcomp/python" in finding for finding in site.found())
+
+
 @pytest.mark.parametrize("text", [INIT, 'hook.spank.option("x", usage="")\n'])
 def test_no_line_of_plugstack_conf(site: Site, text: str) -> None:
     """A line may stand in an included file; without one nothing of SPANK is called."""

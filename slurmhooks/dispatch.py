@@ -137,7 +137,7 @@ def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | i
     reason = fault(error.code)
     if reason is None:
         return error.code
-    if handler is None or not handler.told:
+    if handler is None or not handler.logged_code:
         import os
 
         call = f"Reject(code={_shown(error.code)})"
@@ -145,7 +145,7 @@ def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | i
             f"{what} raised {call}: {reason}; the request is refused without it", f"error {os.urandom(4).hex()}: "
         )
     if handler is not None:
-        handler.told = True
+        handler.logged_code = True
     return None
 
 

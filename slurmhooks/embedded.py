@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 def attach(native: Native, user: int) -> None:
-    """Direct the lines of the log to Slurm, in a command whose log is the user's terminal.
+    """Write to Slurm's log, in a command whose log is the user's terminal.
 
-    Tracebacks are kept from it: syslog has them, too.
+    Tracebacks have a level that is not shown by default, and are written to syslog, too.
 
     Args:
-        native: writes a line.
-        user: the level of lines for the user.
+        native: the functions that write a line.
+        user: level of lines for the user.
     """
 
     def sink(level: int, text: str) -> None:

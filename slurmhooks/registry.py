@@ -36,7 +36,7 @@ class Handler:
         label: ``module:qualname``, for messages.
         path: the file that defines it.
         line: the line that defines it.
-        told: the log already has a message on its invalid refusal code.
+        logged_code: the log already has a message on its invalid refusal code.
         scripted: it represents a function of a Lua script, see slurmhooks.lua; dispatch does not run it.
     """
 
@@ -48,12 +48,12 @@ class Handler:
         "label",
         "lenient",
         "line",
+        "logged_code",
         "names",
         "order",
         "path",
         "spec",
         "timeout",
-        "told",
     )
 
     def __init__(
@@ -80,7 +80,7 @@ class Handler:
         self.label = label
         self.path = path
         self.line = line
-        self.told = False
+        self.logged_code = False
 
     @property
     def where(self) -> str:

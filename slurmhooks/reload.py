@@ -67,7 +67,7 @@ def load(
             watch.handlers = _loaded(registry, hooks)
             _refuse(check(registry) + _accidents(before, watch, str(path)))
         except BaseException:
-            # The files that are missed may come back.
+            # Files that are missing now may come back.
             for file in before.files:
                 watch.file(file)
             raise
@@ -142,7 +142,7 @@ def _fewer(before: Handlers, after: Handlers) -> Handlers:
 
 
 def _may_change(fewer: Handlers, watch: Watch, config: str) -> bool:
-    """Tell whether files that have lost handlers were written only just now, so that more of them may come."""
+    """Tell whether files that have lost handlers may still be changing: one was written less than SETTLED ago."""
     files = {config}.union(*(_files(name, handlers) for name, handlers in fewer.items()))
     return any(map(_is_fresh, files)) or watch.changed()
 
@@ -153,28 +153,28 @@ def _is_fresh(file: str) -> bool:
 
 
 def report_change(before: Handlers, after: Handlers) -> None:
-    """Log that other handlers are in force now, and which are not any more."""
-    log.info("took up changed hooks: %d handlers", sum(map(len, after.values())))
+    """Log that other handlers are in service, and which ones are gone."""
+    log.info("loaded changed hooks: %d handlers", sum(map(len, after.values())))
     for name, handlers in _lost(before, after).items():
         log.info("%s: no longer in force: %s", name, _named(handlers))
 
 
 def _lost(before: Handlers, after: Handlers) -> dict[str, list[LoadedHandler]]:
-    """Return the handlers that are gone, by the source that they were in; one that has moved to another is not."""
+    """Return the handlers that are gone, by their former source. A handler that has moved to another source is not."""
     spare: Counter[tuple[str, str]] = Counter()
     lost: dict[str, list[LoadedHandler]] = {}
     for name in [*before, *(name for name in after if name not in before)]:
         left = Counter(map(_key, after.get(name, ())))
         lost[name] = _without(before.get(name, ()), left)
         spare += left
-    # Files that are still there come first: for one that is gone, a doubt counts as an accident.
+    # Existing files are matched first, so that in doubt the handlers of a missing file count as lost.
     for name in sorted(lost, key=lambda name: name not in after):
         lost[name] = _without(lost[name], spare)
     return {name: handlers for name, handlers in lost.items() if handlers}
 
 
 def _without(handlers: Iterable[LoadedHandler], others: Counter[tuple[str, str]]) -> list[LoadedHandler]:
-    """Return the handlers that are not among others, which each count once."""
+    """Return the handlers without a counterpart in ``others``, from which each counterpart is removed."""
     left = []
     for handler in handlers:
         if others[_key(handler)] > 0:
@@ -185,7 +185,7 @@ def _without(handlers: Iterable[LoadedHandler], others: Counter[tuple[str, str]]
 
 
 def _key(handler: LoadedHandler) -> tuple[str, str]:
-    """Return what a handler keeps when its file is renamed: hook and name."""
+    """Return hook and name, which stay the same when the file of a handler is renamed."""
     return handler.hook, handler.label.partition(":")[2]
 
 
@@ -194,14 +194,14 @@ def _named(handlers: Iterable[LoadedHandler]) -> str:
 
 
 def _files(source: str, handlers: Iterable[LoadedHandler]) -> set[str]:
-    """Return the files that hold some handlers of a source: a hook file, or those of a package that define them."""
+    """Return the files with handlers of a source: the hook file, or the files of a package that define them."""
     return {source} if "/" in source else {handler.path for handler in handlers}
 
 
 def _accidents(before: Watch, watch: Watch, config: str) -> list[str]:
-    """Return a finding for each source that had handlers and is gone or empty, or has lost them without an edit.
+    """Return a finding for each source that has lost handlers, and is gone or empty or was not edited.
 
-    An edit of the configuration says that all of that is meant.
+    If the configuration was edited, all changes are intended.
 
     Args:
         before: the files and handlers in service.
@@ -228,7 +228,7 @@ def _accidents(before: Watch, watch: Watch, config: str) -> list[str]:
 
 
 def _refuse_blank(config: str) -> None:
-    """Refuse a configuration that is missing or empty while handlers are in force.
+    """Refuse a configuration that is missing or empty while handlers are in service.
 
     Raises:
         ConfigError: it is.
@@ -240,7 +240,7 @@ def _refuse_blank(config: str) -> None:
 
 
 def _is_blank(path: str) -> bool:
-    """Tell whether a file holds nothing but blanks; one that cannot be read, or trusted, is reported elsewhere."""
+    """Tell whether a file contains only blanks; False if it cannot be read, which the loader reports."""
     try:
         return not trusted.read(path).strip()
     except (OSError, LoadError):

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plugin of CliFilterPlugins: Slurm's calls, handed to slurmhooks.cli_filter.entry where a handler waits for them.
- */
+/* The plugin of CliFilterPlugins: calls slurmhooks.cli_filter.entry for each call of Slurm that has a handler. */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
@@ -20,13 +19,13 @@ EXPORTED const char plugin_name[] = "slurmhooks cli_filter plugin";
 EXPORTED const char plugin_type[] = "cli_filter/python";
 EXPORTED const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-/* What Slurm gets when Python has no answer: the command ends. */
+/* The return code for Slurm if Python has no answer: the command ends. */
 #define FAILED SLURM_ERROR
 
-/* In the order of COMMANDS of slurmhooks/hook.py. */
+/* The order is that of COMMANDS in slurmhooks/hook.py. */
 enum command { SALLOC, SBATCH, SRUN, SCRONTAB };
 
-/* The running command: it has one option, at least, that no other one has. */
+/* RET the running command. Each command has an option that no other one has. */
 static enum command command_of(slurm_opt_t *opt)
 {
     enum command command = SCRONTAB;
@@ -54,7 +53,7 @@ static int has_handlers(const struct manifest_line *line)
     return 0;
 }
 
-/* IN opt  NULL after the submission: the command is known by then. */
+/* IN opt  NULL after the submission, when the command is already known */
 static int call(enum filter which, slurm_opt_t *opt, int early, int offset, uint32_t job_id, uint32_t step_id)
 {
     static struct slurmhooks_entry entry = {"slurmhooks.cli_filter.entry", "call", NULL};

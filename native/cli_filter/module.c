@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The module _slurmhooks_cli_filter: what slurmhooks.cli_filter.entry asks of Slurm. Names and values are bytes. As
- * scrun's it is not made by cffi, which takes longer to load than all else here.
+ * The Python module _slurmhooks_cli_filter, by which slurmhooks.cli_filter.entry reads and sets options. Names and
+ * values are bytes. Like the module for scrun it does not use cffi, which takes longer to load than all of the rest.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -15,7 +15,7 @@
 #include "cli_filter/options.h"
 #include "python/module.h"
 
-/* RET new: the bytes of a text of Slurm's, which is freed; None for NULL; or NULL with an exception. */
+/* Convert a text of Slurm, and free it. RET new: bytes, or None for NULL; or NULL with an exception. */
 static PyObject *taken(char *value)
 {
     if (!value)
@@ -25,7 +25,8 @@ static PyObject *taken(char *value)
     return py_text;
 }
 
-/* Add an item to a list or, with a key, to a dict; both are given up. RET 0, or -1 with an exception. */
+/* Add an item to a list or, with a key, to a dict. Takes over the references to both. RET 0, or -1 with an exception.
+ */
 static int add(PyObject *into, PyObject *py_key, PyObject *py_value)
 {
     int rc = -1;
@@ -37,7 +38,7 @@ static int add(PyObject *into, PyObject *py_key, PyObject *py_value)
     return rc;
 }
 
-/* IN arguments  an address, then what the format says. RET NULL with an exception */
+/* Parse arguments: an address, then those of the format. RET the address, or NULL with an exception. */
 static slurm_opt_t *parse(PyObject *arguments, const char *format, const char **name, const char **value, int *early)
 {
     unsigned long long address;
@@ -46,7 +47,7 @@ static slurm_opt_t *parse(PyObject *arguments, const char *format, const char **
         return NULL;
     if (!address)
         PyErr_SetString(PyExc_ValueError, "no options have the address 0");
-    return (slurm_opt_t *)(uintptr_t)address; /* NOLINT: an address that the stub has handed over */
+    return (slurm_opt_t *)(uintptr_t)address; /* NOLINT: the address comes from the plugin */
 }
 
 static PyObject *get(PyObject *self, PyObject *arguments)
@@ -86,7 +87,7 @@ static PyObject *reset(PyObject *self, PyObject *arguments)
     return opt ? PyBool_FromLong(slurm_option_reset(opt, name)) : NULL;
 }
 
-/* {plugin: {option: value or None}} */
+/* RET {plugin: {option: value or None}} */
 static PyObject *spank(PyObject *self, PyObject *unused)
 {
     char **plugins = NULL;
@@ -118,7 +119,7 @@ static PyObject *spank(PyObject *self, PyObject *unused)
     return py_plugins;
 }
 
-/* [name, ...] of the running command, options of SPANK plugins among them */
+/* RET the names of all options of the running command, with those of SPANK plugins. */
 static PyObject *names(PyObject *self, PyObject *address)
 {
     slurm_opt_t *opt = PyLong_AsVoidPtr(address);
@@ -137,7 +138,7 @@ static PyObject *names(PyObject *self, PyObject *address)
     return py_names;
 }
 
-/* [(name, value or None), ...] of the options that are set, in Slurm's order */
+/* RET [(name, value or None), ...] of the options that are set, in Slurm's order. */
 static PyObject *given(PyObject *self, PyObject *address)
 {
     slurm_opt_t *opt = PyLong_AsVoidPtr(address);
@@ -154,7 +155,7 @@ static PyObject *given(PyObject *self, PyObject *address)
     return py_given;
 }
 
-/* getopt's: the index of the first word that is no option, in the part of the command line that was read last. */
+/* RET getopt's optind: the first word that is not an option, in the part of the command line that was read last. */
 static PyObject *first_word(PyObject *self, PyObject *unused)
 {
     (void)self;

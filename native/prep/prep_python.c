@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "log.h"
 #include "prep/reason.h"
@@ -26,6 +27,8 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 /* How many events are handled at the same time, if there are so many workers. Others wait in order. */
 #define THREADS 16
+/* How often, in milliseconds, a thread checks whether a slurmctld that reconfigures itself goes on. */
+#define ENDING_MS 50
 /* The wait status of a script that ends with exit code 1. */
 #define FAILED (1 << 8)
 /* The table of job_record_t, see STRUCTS in native/generate/tables.py. */
@@ -129,13 +132,23 @@ static int handle(struct job *job)
     return failed ? FAILED : 0;
 }
 
+/* Wait until slurmctld takes callbacks. RET false if it never will: it ends, or another one takes its place. */
+static bool takes_callbacks(void)
+{
+    for (;;) {
+        pthread_mutex_lock(&mutex);
+        bool ends = stopping;
+        pthread_mutex_unlock(&mutex);
+        if (ends || !slurmhooks_is_ending())
+            return !ends;
+        nanosleep(&(struct timespec){.tv_nsec = ENDING_MS * 1000000L}, NULL);
+    }
+}
+
 /* Tell slurmctld how an event ended. An event that the end of slurmctld interrupts runs again in the next one. */
 static void finish(const struct job *job, int status)
 {
-    pthread_mutex_lock(&mutex);
-    bool interrupted = stopping;
-    pthread_mutex_unlock(&mutex);
-    if (interrupted)
+    if (!takes_callbacks())
         return;
     bool has_reason = status && job->text && !job->epilog;
     if (has_reason)
@@ -223,8 +236,10 @@ static int start(void)
         return SLURM_SUCCESS;
     int rc = slurmhooks_point_start(&point);
     stopping = false;
-    while (!rc && thread_count < THREADS && !pthread_create(&threads[thread_count], NULL, run, NULL))
+    while (!rc && thread_count < THREADS && slurmhooks_point_thread(&threads[thread_count], run))
         thread_count++;
+    if (!rc && !thread_count)
+        log_error("prep: no thread can be started: jobs start and end without hooks");
     return rc;
 }
 

@@ -40,6 +40,11 @@ void slurmhooks_keep_reason(uint32_t job_id, const char *text)
     unlock_slurmctld(LOCKS);
 }
 
+bool slurmhooks_is_ending(void)
+{
+    return slurmctld_config.shutdown_time != 0;
+}
+
 #else
 
 #include "log.h"
@@ -52,6 +57,11 @@ void slurmhooks_say_reason(uint32_t job_id, const char *text)
 void slurmhooks_keep_reason(uint32_t job_id, const char *text)
 {
     (void)job_id, (void)text;
+}
+
+bool slurmhooks_is_ending(void)
+{
+    return false;
 }
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the extension modules that are not made by cffi have in common: texts, and Slurm's log. */
+/* Texts and Slurm's log for the Python modules that do not use cffi. */
 #ifndef SLURMHOOKS_PYTHON_MODULE_H
 #define SLURMHOOKS_PYTHON_MODULE_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* As text_from_c of slurmhooks/values.py. RET new: None for NULL; or NULL with an exception. */
+/* Decode a text as text_from_c() of slurmhooks/values.py does. RET new, None for NULL; or NULL with an exception. */
 PyObject *slurmhooks_text(const char *value);
 
-/* The methods log and syslog. */
+/* The methods `log` and `syslog`. */
 PyObject *slurmhooks_log_line(PyObject *self, PyObject *arguments);
 PyObject *slurmhooks_syslog_line(PyObject *self, PyObject *line);
 

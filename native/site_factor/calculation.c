@@ -310,7 +310,7 @@ int slurmhooks_calculation_start(void)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    running = !pthread_create(&thread, NULL, run, NULL);
+    running = slurmhooks_point_thread(&thread, run);
     if (!running)
         error("slurmhooks: priority: no thread can be started: site factors are calculated for new jobs only");
     return SLURM_SUCCESS;

@@ -4,6 +4,7 @@
 #include <slurm/slurm_errno.h>
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,4 +178,15 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
     }
     free(left_out);
     return end;
+}
+
+bool slurmhooks_point_thread(pthread_t *thread, void *(*run)(void *))
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = !pthread_create(thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
 }

@@ -8,6 +8,7 @@
 #ifndef SLURMHOOKS_POINT_H
 #define SLURMHOOKS_POINT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,5 +70,8 @@ enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, 
 
 /* Report a failure: a line with an id for the user, the reason for the log. IN what: what the failure means */
 void slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason);
+
+/* Start a thread that gets no signals: slurmctld's are for its own threads. RET false if that is not possible. */
+bool slurmhooks_point_thread(pthread_t *thread, void *(*run)(void *));
 
 #endif

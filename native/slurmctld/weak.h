@@ -12,5 +12,6 @@
 #pragma weak last_job_update
 #pragma weak part_list
 #pragma weak resv_list
+#pragma weak slurmctld_config
 
 #endif

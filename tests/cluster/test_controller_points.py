@@ -155,9 +155,27 @@ def test_a_prolog_goes_on_after_a_restart(site: Site) -> None:
 
 
 def test_plugins_do_not_delay_each_other(site: Site) -> None:
-    """While a prolog hangs, submissions are answered, because each plugin has its own workers."""
+    """While a prolog hangs, submissions are answered, as each plugin has workers of its own."""
     job = site.submit("hangs")
     site.cluster.wait(lambda: site.shown(job, "JobState") == "CONFIGURING", what="prolog")
     assert site.submit("other", "--begin=now+1hour")
     assert site.shown(job, "JobState") == "CONFIGURING"
     site.cluster.user("alice", "scancel", job, check=True)
+    site.cluster.wait(lambda: f"controller_prolog of JobId={job}: " in site.cluster.log(), what="end of the prolog")
+
+
+def test_reconfigure(site: Site) -> None:
+    """scontrol reconfigure starts another slurmctld in recent releases: all plugins serve, and prologs run again.
+
+    A prolog of the slurmctld before may end while that waits for the new one. Only with Slurm's sources it can be told.
+    """
+    job = site.submit("hangs") if site.private else None
+    if job is not None:
+        site.cluster.wait(lambda: site.shown(job, "JobState") == "CONFIGURING", what="prolog")
+    site.cluster.root("scontrol", "reconfigure", check=True)
+    site.cluster.wait(site.serves, what="workers of all plugins")
+    if job is not None:
+        site.cluster.user("alice", "scancel", job, check=True)
+    before = site.cluster.log().count("prolog of yes on n")
+    assert site.cluster.user("alice", "srun", "--job-name=yes", "true").returncode == 0
+    assert site.cluster.log().count("prolog of yes on n") == before + 1

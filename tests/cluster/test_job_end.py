@@ -33,6 +33,7 @@ def end(record, event):
     note(id=event.id, name=event.name, attempt=event.attempt, job=record.job_id, user=record.user_name,
          job_name=record.name, state=record.job_state.name, exit=record.exit_code, nodes=record.nodes,
          tres=record.tres_fmt_alloc_str, partition=record.partition, comment=record.comment, script=record.script,
+         line=record.submit_line,
          times=[record.submit_time, record.start_time, record.end_time],
          first=kept[0].name)
 """
@@ -102,7 +103,7 @@ def test_each_end_is_delivered(site: Cluster) -> None:
     """Each job's end is delivered once, with slurmctld's data of the job; kept records stay valid."""
     ids = [
         job(site, "--job-name=first", "--comment=c", wrap="exit 3"),
-        job(site, "--job-name=second", "-n2", f"--comment={LONG}"),
+        job(site, "--job-name=second", "-n2", wrap=f"true {LONG}"),
     ]
     site.wait(lambda: len(delivered(site)) >= 2, what="delivery")
     found = delivered(site)
@@ -121,7 +122,7 @@ def test_each_end_is_delivered(site: Cluster) -> None:
     assert "cpu=2" in second["tres"]
     assert second["nodes"].startswith("n")
     assert "exit 3" in first["script"]
-    assert second["comment"] == LONG
+    assert LONG in second["line"]
     assert first["times"] == sorted(first["times"])
     assert second["first"] == found[0]["job_name"]
 

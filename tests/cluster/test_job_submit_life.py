@@ -78,7 +78,7 @@ def test_a_change_counts_without_reload(site: Site) -> None:
     assert "before" in site.refused()
     site.hooks("@hook.job_submit\ndef say(job): raise Reject('after')\n", reload=False)
     site.cluster.wait(lambda: "after" in site.refused(), what="the changed handler")
-    assert "took up changed hooks: 1 handlers" in site.logged()
+    assert "loaded changed hooks: 1 handlers" in site.logged()
 
 
 def test_added_and_renamed_files_are_taken_up(site: Site) -> None:

@@ -71,7 +71,7 @@ def test_an_accident_takes_no_handler_away(site: Site, accident: str) -> None:
     assert words in said, said
     assert words in logged, logged
     assert STAYS in logged
-    assert "took up changed hooks" not in logged
+    assert "loaded changed hooks" not in logged
     site.hooks(HANDLER.format(2))
     assert "version 2" in site.refused()
 

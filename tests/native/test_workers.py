@@ -335,7 +335,7 @@ def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
         "OK",
         "('tests:v2', 4)",
     )
-    assert "took up changed hooks: 1 handlers" in host.log
+    assert "loaded changed hooks: 1 handlers" in host.log
     assert "no longer in force: job_submit handler tests:v1" in host.log
     assert "no longer in force: job_submit handler tests:v3" not in host.log
     host.stop()

@@ -146,7 +146,7 @@ def test_changed_new_and_renamed_files(write: Write, sites: Callable[..., Site],
     write("hooks.d/a.py", HANDLER.format(name="g"))
     assert labels(site) == ["a:g"]
     assert said.lines == [
-        (1, "slurmhooks: took up changed hooks: 1 handlers"),
+        (1, "slurmhooks: loaded changed hooks: 1 handlers"),
         (1, f"slurmhooks: {path}: no longer in force: job_submit handler a:f"),
     ]
     write("hooks.d/b.py", HANDLER.format(name="h"))

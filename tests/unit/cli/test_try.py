@@ -343,3 +343,34 @@ def test_the_options_of_a_command(run: Run, tmp_path: Path) -> None:
     ):
         done = run("try", "cli_filter", "--hooks", path, *words)
         assert (done.exit_code, text in done.output) == (2, True), done.output
+
+
+RECORD_HOOKS = """
+from slurmhooks import Reject, hook
+
+@hook.priority
+def points(record):
+    return 2 * record.site_factor
+
+@hook.controller_prolog
+def starts(record):
+    if record.licenses:
+        raise Reject("no licence server")
+"""
+
+
+def test_a_job_that_slurmctld_knows(run: Run, tmp_path: Path) -> None:
+    """The handlers of priority and of controller_prolog run on a record; an unknown field is wrong use."""
+    (tmp_path / "hooks.py").write_text(RECORD_HOOKS)
+    job = tmp_path / "job.json"
+    job.write_text('{"site_factor": 21, "licenses": "matlab"}')
+    options = (job, "--hooks", tmp_path / "hooks.py", "--json")
+    assert answer(run("try", "priority", *options))["changes"] == {"site_factor": {"before": 21, "after": 42}}
+    refused = run("try", "controller_prolog", *options)
+    assert (refused.exit_code, answer(refused)["text"]) == (1, "no licence server")
+    ended = answer(run("try", "controller_epilog", *options))
+    assert ended["notes"] == ["no handler of hook.controller_epilog: Slurm goes on as without it"]
+    job.write_text('{"colour": 1}')
+    wrong = run("try", "priority", *options)
+    assert wrong.exit_code == 2
+    assert "record has no 'colour'" in wrong.output

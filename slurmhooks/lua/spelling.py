@@ -7,6 +7,7 @@ import keyword
 import re
 from typing import TYPE_CHECKING
 
+from slurmhooks.cli_filter.fields import FIELDS as OPTION_FIELDS
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.lua import job_fields
 from slurmhooks.lua.source import ENTRIES, Script, Use
@@ -45,11 +46,17 @@ SLURM = {
     "to_json": "json.dumps(...)",
     "from_yaml": "a YAML package of your choice",
     "to_yaml": "a YAML package of your choice",
+    "json_cli_options": "options.given, a mapping",
+    "json_env": "options.environment, a mapping",
+    "cli_store": "a variable of the hook file: post_submit runs in the same process",
+    "cli_retrieve": "a variable of the hook file",
     "set_bundle_path": "container.bundle = ...",
     "set_root_path": "container.root_path = ...",
     "allocator_command": "container.allocator_command(...), with .status and .output",
     "remote_command": "container.remote_command(...), with .status and .output",
 }
+OPTIONS = {field.option: f"options.{name}" for name, field in reversed(OPTION_FIELDS.items())}
+"""The properties of ``options`` by the option; of two for one option the first."""
 FIELDS = {
     "nice": "job.nice, without NICE_OFFSET: 0 is neither higher nor lower",
     "argv": "job.argv, a list",
@@ -79,6 +86,7 @@ TITLES = {
     "reservation": "Fields of reservations",
     "environment": "The job's environment",
     "slurm": "The table slurm",
+    "options": "Options of the command",
     "SPANK": "The table SPANK",
     "spank": "The handle of SPANK",
     "system": "Programs, files and the process",
@@ -112,9 +120,9 @@ def _functions(script: Script) -> list[Row]:
 def hook_of(name: str) -> str | None:
     """Return the hook for a function of a script; None if Slurm no longer calls it."""
     short = name.removeprefix("slurm_")
-    for start in ("spank_", "scrun_"):
+    for start, point in (("spank_", "spank"), ("scrun_", "scrun"), ("cli_", "cli_filter")):
         if short.startswith(start):
-            short = f"{start[:-1]}.{short.removeprefix(start)}"
+            short = f"{point}.{short.removeprefix(start)}"
     return short if short in HOOKS else None
 
 
@@ -130,6 +138,9 @@ def _python(kind: str, name: str, written: bool) -> str:
     """Return the equivalent in Python."""
     if not name:
         return "look at the script: the name is put together when it runs"
+    if kind == "options":
+        known = {"type": "options.command", "argv": "options.argv, from 0", "spank": "options.spank"}
+        return known.get(name) or OPTIONS.get(name) or f'options["{name}"]'
     if kind in VIEWS:
         return _field(kind, name, written)
     if kind == "environment":
@@ -233,6 +244,8 @@ def _arguments(script: Script, entry: str) -> list[str]:
         return ["spank"]
     if hook.startswith("scrun."):
         return ["container"]
+    if hook.startswith("cli_filter."):
+        return [name for name in HOOKS[hook].arguments if name in ("options", "offset", "job_id", "step_id")]
     used = {use.of for use in script.uses_in(entry)} | {
         use.name for use in script.uses_in(entry) if use.of in ("slurm", "whole")
     }

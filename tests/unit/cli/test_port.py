@@ -23,6 +23,26 @@ end
 function slurm_scrun_stage_out() return slurm.SUCCESS end
 """
 
+CLI_FILTER = """
+function slurm_cli_setup_defaults(options) return slurm.SUCCESS end
+function slurm_cli_pre_submit(options, offset)
+   if options["time"] == nil then options.gres = options.type end
+   slurm.cli_store(0, slurm.json_cli_options(options))
+   return slurm.SUCCESS
+end
+function slurm_cli_post_submit(offset, jobid, stepid) return slurm.SUCCESS end
+"""
+
+
+def test_options_of_commands(run: Callable[..., Result], tmp_path: Path) -> None:
+    """A cli_filter.lua: its functions, options and helpers have their Python beside them."""
+    script = tmp_path / "cli_filter.lua"
+    script.write_text(CLI_FILTER)
+    shown = run("port", str(script)).output
+    for text in ("@hook.cli_filter.post_submit", "options.time_limit", 'options["gres"]', "options.command",
+                 "options.given, a mapping"):  # fmt: skip
+        assert text in shown
+
 
 def test_each_kind_of_script_has_a_skeleton_that_loads(run: Callable[..., Result], tmp_path: Path) -> None:
     """job_submit.lua, spank-lua and scrun.lua: the hook file that comes out is one that slurmhooks takes."""
@@ -31,6 +51,7 @@ def test_each_kind_of_script_has_a_skeleton_that_loads(run: Callable[..., Result
         ("job_submit.lua", job.replace("\\n", "\n"), "job_submit"),
         ("spank.lua", SPANK, "spank.task_init"),
         ("scrun.lua", SCRUN, "scrun.stage_in"),
+        ("cli_filter.lua", CLI_FILTER, "cli_filter.pre_submit"),
     ):
         script = tmp_path / name
         script.write_text(text)

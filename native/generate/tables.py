@@ -45,7 +45,7 @@ STRUCTS = {
     "association": "struct slurmhooks_association",
 }
 COPY = "record"
-"""In structs of native/slurmctld/rows.h, the member that is a copy of Slurm's struct; the table has its members, too."""
+"""In structs of native/slurmctld/rows.h, the member that is a copy of Slurm's struct; the table has its members."""
 KINDS = {
     **dict.fromkeys(("bool", "_Bool", "uint8_t"), "u8"),
     "uint16_t": "u16",

@@ -196,3 +196,23 @@ def test_a_wrong_next_plugin(site: Cluster) -> None:
     before = len(delivered(site))
     job(site)
     site.wait(lambda: len(delivered(site)) == before + 1, what="delivery without the other plugin")
+
+
+SCRIPT = """
+function slurm_jobcomp_log_record(job_rec)
+   job_rec.admin_comment = "seen " .. job_rec.name
+   return slurm.SUCCESS
+end
+return slurm.SUCCESS
+"""
+
+
+def test_lua_scripts_go_on(site: Cluster) -> None:
+    """With next = "lua" a site's jobcomp.lua runs unchanged beside the handlers, and writes to the job."""
+    site.put(SCRIPT, "/etc/slurm/jobcomp.lua")
+    site.put(TOML.replace("filetxt", "lua"), "/etc/slurm/slurmhooks.toml")
+    site.restart()
+    before = len(delivered(site))
+    number = job(site, "--job-name=third")
+    site.wait(lambda: len(delivered(site)) > before, what="delivery")
+    assert "AdminComment=seen third" in site.root("scontrol", "show", "job", str(number), check=True).stdout

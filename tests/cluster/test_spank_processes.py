@@ -108,7 +108,7 @@ def privileged(spank):
 @hook.spank.task_init(on_error="ignore")
 def lenient(spank):
     spank.env["LOST"] = "1"
-    if hasattr(spank._lib, "spank_prepend_task_argv"):
+    if hasattr(spank._calls.lib, "spank_prepend_task_argv"):
         spank.prepend_task_argv(["env", "LOST=2"])
     raise ValueError("lenient")
 
@@ -116,7 +116,7 @@ def lenient(spank):
 def task(spank):
     spank.env["ODD"] = "\\u00e4\\udcff" + "x" * 5000
     del spank.env["GONE"]
-    if hasattr(spank._lib, "spank_prepend_task_argv"):
+    if hasattr(spank._calls.lib, "spank_prepend_task_argv"):
         spank.prepend_task_argv(["env", "WORD=1"])
     note(spank, task=spank.task_id)
     if spank.task_id == 1 and "REFUSE" in spank.env:

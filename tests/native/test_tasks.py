@@ -97,7 +97,7 @@ CASES = {
     ),
     "items in both": handlers('log.info("task", id=spank.task_id)', 'log.info("privileged", id=spank.task_id)'),
     "words": handlers(
-        'if hasattr(spank._lib, "spank_prepend_task_argv"):\n'
+        'if hasattr(spank._calls.lib, "spank_prepend_task_argv"):\n'
         '    spank.prepend_task_argv(["b"])\n    spank.prepend_task_argv(["a"])\nspank.env["B"] = "2"'
     ),
     "refused": handlers('spank.env["B"] = "2"\nraise Reject("no such luck")', more=LATER.format(body="pass")),
@@ -111,7 +111,7 @@ CASES = {
 @hook.spank.task_init(on_error="ignore")
 def task(spank):
     spank.env["B"] = "2"
-    if hasattr(spank._lib, "spank_prepend_task_argv"):
+    if hasattr(spank._calls.lib, "spank_prepend_task_argv"):
         spank.prepend_task_argv(["lost"])
     del spank.env["A"]
     1 / 0

@@ -635,9 +635,7 @@ def test_constants_are_those_of_the_header(probe: Probe) -> None:
     (told,) = probe.told()
     names = [name for items in told.values() for name in items]
     lines = "".join(f'printf("%llu\\n", (unsigned long long)({name}));\n' for name in names)
-    source = (
-        f"#include <stdio.h>\n#include <slurm/slurm.h>\n#include <slurm/slurm_errno.h>\nint main(void) {{\n{lines}}}\n"
-    )
+    source = f"#include <stdio.h>\n#include <slurm/slurm.h>\n#include <slurm/slurm_errno.h>\n#include <slurm/slurmdb.h>\nint main(void) {{\n{lines}}}\n"
     probe.cluster.put(source, f"{FOLDER}/numbers.c")
     command = f"cd {FOLDER} && gcc -w -o numbers numbers.c && ./numbers"
     numbers = probe.cluster.root("sh", "-c", command, check=True).stdout.split()

@@ -619,6 +619,9 @@ def test_a_refusal_names_slurms_code(probe: Probe) -> None:
         assert "because" in done.stderr
 
 
+HEADERS = ("stdio.h", "slurm/slurm.h", "slurm/slurm_errno.h", "slurm/slurmdb.h")
+
+
 def test_constants_are_those_of_the_header(probe: Probe) -> None:
     """Each constant has the number that a C compiler computes from the header; no error code is missing."""
     probe.hooks(
@@ -635,7 +638,8 @@ def test_constants_are_those_of_the_header(probe: Probe) -> None:
     (told,) = probe.told()
     names = [name for items in told.values() for name in items]
     lines = "".join(f'printf("%llu\\n", (unsigned long long)({name}));\n' for name in names)
-    source = f"#include <stdio.h>\n#include <slurm/slurm.h>\n#include <slurm/slurm_errno.h>\n#include <slurm/slurmdb.h>\nint main(void) {{\n{lines}}}\n"
+    headers = "".join(f"#include <{name}>\n" for name in HEADERS)
+    source = f"{headers}int main(void) {{\n{lines}}}\n"
     probe.cluster.put(source, f"{FOLDER}/numbers.c")
     command = f"cd {FOLDER} && gcc -w -o numbers numbers.c && ./numbers"
     numbers = probe.cluster.root("sh", "-c", command, check=True).stdout.split()

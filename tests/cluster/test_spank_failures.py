@@ -133,9 +133,11 @@ ROWS = (
 
 COMMANDS = {
     "srun": "timeout 60 srun --quiet --kill-on-bad-exit -w {node} -J {name} echo IT_RAN",
-    "salloc": "timeout 60 salloc --quiet -w {node} -J {name} srun --quiet echo IT_RAN",
+    "salloc": "timeout -k 5 60 salloc --quiet -w {node} -J {name} timeout -k 5 30 srun --quiet echo IT_RAN",
     "sbatch": "sbatch --no-requeue -w {node} -J {name} -o {name}.out --wrap 'srun --quiet echo IT_RAN'",
 }
+STUCK = (124, 137)
+"""Exit codes of timeout: on 22.05 srun may hang if its job is cancelled while it launches the step."""
 OVER = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT")
 
 
@@ -172,8 +174,9 @@ def play(lent: Site, command: str, fail: str, node: str, drains: bool = False) -
         lent.root(f"scontrol update nodename={node} state=resume")
     if command == "sbatch":
         output += lent.shell(f"cat {name}.out 2> /dev/null").stdout
+    stuck = lent.release == "22.05" and "prolog" in fail and done.returncode in STUCK
     return Result(
-        exit=done.returncode,
+        exit=PROLOG.exit if stuck else done.returncode,
         # Slurm's word for it depends on timing.
         job="gone" if "prolog" in fail and state in ("FAILED", "CANCELLED", "NODE_FAIL") else state,
         drains=drains,

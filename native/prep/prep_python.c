@@ -51,6 +51,7 @@ struct job {
     struct slurmhooks_event event;
     uint32_t id;
     bool epilog;
+    bool broken;                      /* it could not be packed: it fails without handlers */
     char *text;                       /* why it failed, for the user; or NULL */
     struct slurmhooks_buffer structs; /* packed under slurmctld's locks */
 };
@@ -119,6 +120,10 @@ static int handle(struct job *job)
     size_t size;
 
     snprintf(whom, sizeof(whom), "JobId=%u", job->id);
+    if (job->broken) {
+        slurmhooks_point_report(&call, call.failed, "memory is short");
+        return FAILED;
+    }
     enum slurmhooks_end end = slurmhooks_point_call(&point, &call, &answer, &size);
     if (end != SLURMHOOKS_ANSWERED)
         return end == SLURMHOOKS_PASSED ? 0 : FAILED;
@@ -183,7 +188,8 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* Pack the job's record and the variables, and free the variables. RET false if memory is short. */
+/* Pack the job's record and the variables, and free the variables. OUT job: also its id. RET false if memory is short.
+ */
 static bool pack_event(struct job *job, void *record, char **variables)
 {
     slurmhooks_begin(&job->structs, SLURMHOOKS_REQUEST);
@@ -208,17 +214,21 @@ static bool pack_event(struct job *job, void *record, char **variables)
     return slurmhooks_end(&job->structs, 0, 0, 0) && complete;
 }
 
-/* Give an event to the threads. RET whether slurmctld must wait for a callback. */
+/*
+ * Give an event to the threads. RET whether slurmctld must wait for a callback.
+ *
+ * Only the callback can stop a job, so an event that cannot be packed goes to the threads, too, and fails there.
+ */
 static bool begin(void *record, bool epilog)
 {
     struct job *job = thread_count ? calloc(1, sizeof(*job)) : NULL;
 
-    if (!job || !pack_event(job, record, job_common_env_vars(record, epilog))) {
+    if (!job) {
         log_error("a %s did not run: memory is short, or there are no threads",
                   epilog ? "controller_epilog" : "controller_prolog");
-        free_job(job);
         return false;
     }
+    job->broken = !pack_event(job, record, job_common_env_vars(record, epilog));
     job->epilog = epilog;
     job->event = (struct slurmhooks_event){.unasked = true, .job_id = job->id};
     pthread_mutex_lock(&mutex);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +14,12 @@
 
 #include "build_config.h"
 #include "log.h"
+#include "wire/spawn.h"
 
 /* The longest time for Python, in seconds. */
 #define PATIENCE 30
 /* The largest size of its output, in bytes. */
 #define TEXT_MAX (8 << 10)
-
-extern char **environ;
 
 /* Start the process. OUT output: a pipe from its standard output and error. RET 0 or an errno. */
 static int start(const char *state_save_location, int *output, pid_t *pid)
@@ -36,24 +34,11 @@ static int start(const char *state_save_location, int *output, pid_t *pid)
         state_save_location,
         NULL,
     };
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none;
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC))
         return errno;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    int error = posix_spawn(pid, command[0], &actions, &attributes, (char *const *)command, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
+    int error = spawn_python((char *const *)command, ends[1], -1, pid);
     close(ends[1]);
     if (error)
         close(ends[0]);
@@ -104,7 +89,7 @@ bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *
 {
     char *text = malloc(TEXT_MAX), *rest = text, *line;
     bool end = false, clean = true;
-    int output;
+    int output = -1;
     pid_t pid;
 
     *settings = (struct slurmhooks_settings){.limit = UINT64_C(256) << 20, .fsync = SLURMHOOKS_FSYNC_INTERVAL};

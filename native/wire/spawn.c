@@ -40,7 +40,8 @@ static char **environment(void)
     return copy;
 }
 
-/* Start a process. IN output, control: larger than CONTROL_FD, see below. OUT pid. RET 0 or an errno. */
+/* Start a process. IN output, control: larger than CONTROL_FD, see below; control -1: none. OUT pid. RET 0 or an errno.
+ */
 static int spawn(char *const *command, char *const *variables, int output, int control, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
@@ -70,11 +71,11 @@ static int spawn(char *const *command, char *const *variables, int output, int c
         error = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     if (!error)
         error = posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-    if (!error)
+    if (!error && control >= 0)
         error = posix_spawn_file_actions_adddup2(&actions, control, CONTROL_FD);
 #ifdef SLURMHOOKS_CLOSEFROM
     if (!error)
-        error = posix_spawn_file_actions_addclosefrom_np(&actions, CONTROL_FD + 1);
+        error = posix_spawn_file_actions_addclosefrom_np(&actions, control >= 0 ? CONTROL_FD + 1 : CONTROL_FD);
 #endif
     if (!error)
         error = posix_spawn(pid, command[0], &actions, &attributes, command, variables);
@@ -83,17 +84,13 @@ static int spawn(char *const *command, char *const *variables, int output, int c
     return error;
 }
 
-int spawn_supervisor(char *const *command, int output, int *control, pid_t *pid)
+int spawn_python(char *const *command, int output, int control, pid_t *pid)
 {
-    int ends[2];
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-        return errno;
     /* Copies that are larger than the descriptors which spawn() overwrites: slurmctld may have closed its own 0 to 2.
      */
-    int control_copy = fcntl(ends[1], F_DUPFD_CLOEXEC, CONTROL_FD + 1);
+    int control_copy = control < 0 ? -1 : fcntl(control, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
     int output_copy = fcntl(output, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
-    int error = control_copy < 0 || output_copy < 0 ? errno : 0;
+    int error = (control >= 0 && control_copy < 0) || output_copy < 0 ? errno : 0;
     char **variables = environment();
 
     if (!error)
@@ -103,6 +100,16 @@ int spawn_supervisor(char *const *command, int output, int *control, pid_t *pid)
         close(control_copy);
     if (output_copy >= 0)
         close(output_copy);
+    return error;
+}
+
+int spawn_supervisor(char *const *command, int output, int *control, pid_t *pid)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+        return errno;
+    int error = spawn_python(command, output, ends[1], pid);
     close(ends[1]);
     if (error)
         close(ends[0]);

@@ -5,10 +5,22 @@
 #include <sys/types.h>
 
 /*
- * Start the supervisor. Safe in a process with threads, since no code of ours runs between fork and exec.
+ * Start Python. Safe in a process with threads, since no code of ours runs between fork and exec.
  *
- * The new process leads a session of its own. No signal is blocked or ignored; standard input is /dev/null; the control
- * socket is descriptor 3. From glibc 2.34 on no other descriptor is open; with older ones the supervisor closes them.
+ * The new process leads a session of its own. No signal is blocked or ignored, no variable of the environment changes
+ * where Python looks for itself, and standard input is /dev/null. From glibc 2.34 on no other descriptor is open.
+ *
+ * IN command   path and arguments
+ * IN output    its standard output and error
+ * IN control   is its descriptor 3; -1: it has none
+ * OUT pid      of the new process
+ * RET 0 or an errno
+ */
+int spawn_python(char *const *command, int output, int control, pid_t *pid);
+
+/*
+ * Start the supervisor, as spawn_python() does, with a control socket. With a glibc before 2.34 it closes itself what
+ * else is open.
  *
  * IN command   path and arguments
  * IN output    its standard output and error

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from slurmhooks.registry import Handler
 
+    Done = Callable[[Handler, BaseException | None, "Outcome | None"], None]
+
     class View(Protocol):
         """What handlers read and write. Writes are staged until all handlers have passed."""
 
@@ -59,6 +61,7 @@ def run(
     arguments: dict[str, object],
     view: View | None = None,
     take: Callable[[object], Exception | None] | None = None,
+    done: Done | None = None,
 ) -> Outcome:
     """Run handlers one after the other until one refuses or fails; if none does, apply their writes.
 
@@ -67,6 +70,8 @@ def run(
         arguments: the arguments of the hook by name.
         view: the argument that handlers can write to, if there is one.
         take: takes what each handler returns, and returns what is wrong with it; by default handlers return nothing.
+        done: takes each handler after it has run, what was wrong with it (None: nothing), and the outcome of the event
+            if this handler decided it; must not raise.
 
     Returns:
         the outcome, whatever a handler raises.
@@ -77,13 +82,16 @@ def run(
     try:
         for handler in handlers:
             savepoint = view.savepoint() if handler.lenient and view is not None else None
+            wrong: BaseException | None
             try:
                 result = handler.call(arguments)
             except BaseException as error:  # noqa: BLE001 - nothing may end a daemon, not even SystemExit
-                outcome = judge(handler, error, view, savepoint)
+                wrong = error
             else:
                 wrong = None if result is None and take is None else (take or returned)(result)
-                outcome = None if wrong is None else judge(handler, wrong, view, savepoint)
+            outcome = None if wrong is None else judge(handler, wrong, view, savepoint)
+            if done is not None:
+                done(handler, wrong, outcome)
             if outcome is not None:
                 return outcome
         if view is not None:

@@ -150,8 +150,8 @@ class Job(JobFields, View):
         assert isinstance(savepoint, tuple)
         writes, argv, mappings = savepoint
         self._set(_writes=writes, _argv=argv)
-        for name, mapping in self._mappings.items():
-            mapping.rollback(mappings.get(name, {}))
+        for name in {*self._mappings, *mappings}:
+            self._mapping(name).rollback(mappings.get(name, {}))
 
     def commit(self) -> None:
         """Apply the staged writes; for dispatch. They were checked at assignment, so this cannot fail."""

@@ -15,11 +15,12 @@ from slurmhooks.slurmctld.source import Asking, Struct
 from slurmhooks.wire.message import answer
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable, Container
     from pathlib import Path
 
     from slurmhooks.config import Config
     from slurmhooks.dispatch import Outcome
+    from slurmhooks.job_submit.model import Job
     from slurmhooks.registry import Registry
     from slurmhooks.slurmctld.binding import Computations
     from slurmhooks.watch import Watch
@@ -81,13 +82,17 @@ class Service(PointService):
         message, items, left_out = self._open(request, len(HOOKS))
         asking = source.current = Asking(self._tables, query)
         structs = [asking.struct(tag, value) for tag, value in items]
-        return self._run(message, asking, structs, left_out).encode(self._tables)
+        done = self._run(message, asking, structs, left_out).encode(self._tables)
+        if self.call is not None:
+            self.call.request = request
+        return done
 
     def _run(self, message: Message, asking: Asking, structs: list[Struct], left_out: set[bytes | None]) -> Message:
         hook = HOOKS[message.first]
         modify = hook == "job_modify"
         struct = structs[0]
-        job = self._views.job(struct, modify=modify, owner=message.third if modify else None)
+        make = partial(self._views.job, struct, modify=modify, owner=message.third if modify else None)
+        job = make()
         arguments: dict[str, Any] = {"job": job, f"{hook.removeprefix('job_')}_uid": message.second}
         record = structs[1] if len(structs) > 1 else None
         others = self._views.arguments(self._registry.wanted(hook), asking, record)
@@ -96,6 +101,9 @@ class Service(PointService):
         finally:
             for view in others.values():
                 view.close()
+        if self.call is not None:
+            self.call.number = message.second
+            self.call.fresh = partial(_fresh, make)
         return self._answer(outcome, struct.written)
 
     def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> Message:
@@ -103,6 +111,13 @@ class Service(PointService):
         text = "\n".join(texts).encode() if texts else None
         code = 0 if outcome.passed else self._number(outcome.code)
         return answer(self._tables["job"], code, text, written if outcome.passed else None)
+
+
+def _fresh(make: Callable[[], Job], savepoint: object) -> Job:
+    """Return a new view of a request as a savepoint has it."""
+    job = make()
+    job.rollback(savepoint)
+    return job
 
 
 def load(watch: Watch) -> Service:

@@ -11,6 +11,7 @@ from slurmhooks import dispatch
 from slurmhooks.errors import LoadError
 from slurmhooks.log import log
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
+from slurmhooks.slurmctld.call import Call
 from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, decode, read_text
 from slurmhooks.wire.tables import TableError, installed
 from slurmhooks.worker import process
@@ -36,6 +37,8 @@ class PointService:
 
     Attributes:
         settings: see slurmhooks.worker.service.
+        followers: each takes every call after its answer has gone out.
+        call: the running call, or the last one; None: there was none yet.
     """
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
@@ -43,6 +46,8 @@ class PointService:
         self.settings = settings
         self._tables = tables
         self._registry = registry
+        self.followers: list[Callable[[Call], None]] = []
+        self.call: Call | None = None
         self._messages: list[str] = []
         self._calling = 0  # the thread of the running call
 
@@ -53,6 +58,13 @@ class PointService:
             LoadError: a handler failed that runs when a worker starts, which ends the worker.
         """
         process.log_to_stderr(self._user)
+
+    def after(self) -> None:
+        """Hand the last call to the followers."""
+        call, self.call = self.call, None
+        if call is not None:
+            for follow in self.followers:
+                follow(call)
 
     def stop(self) -> None:
         """Clean up."""
@@ -77,11 +89,16 @@ class PointService:
         """Run the handlers of a hook in a call of its own."""
         self._messages.clear()
         self._calling = get_ident()
+        call = Call(hook, view) if self.followers else None
         try:
             with closing(watched(self._registry.handlers(hook), left_out)) as handlers:
-                return dispatch.run(handlers, arguments, view)
+                outcome = dispatch.run(handlers, arguments, view, done=None if call is None else call.done)
         finally:
             self._calling = 0
+        if call is not None:
+            call.end(outcome, self._texts(outcome))
+            self.call = call
+        return outcome
 
     def _without_user(self, hook: str) -> None:
         """Run handlers in a call that no user waits for: what they say to one goes to the log."""

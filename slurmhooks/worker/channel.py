@@ -177,13 +177,20 @@ def _end_child(channel: Channel) -> None:
         os._exit(1)
 
 
-def serve(channel: Channel, handle: Callable[[bytes, Query], bytes], retire: Callable[[], bool] = bool) -> None:
+def serve(
+    channel: Channel,
+    handle: Callable[[bytes, Query], bytes],
+    retire: Callable[[], bool] = bool,
+    after: Callable[[], object] = bool,
+) -> None:
     """Answer requests until slurmctld closes the channel.
 
     Args:
         channel: to slurmctld.
         handle: returns the answer to a request; what it raises ends the worker, and the request gets no answer.
         retire: tells after each request whether this worker is to be replaced.
+        after: called after each answer has gone out, when slurmctld does not wait any more; what it raises ends the
+            worker. It must be quick all the same: the next request may be here already.
     """
     _end_child(channel)
     # A forked child of a handler must not keep the channel open, nor answer.
@@ -199,5 +206,6 @@ def serve(channel: Channel, handle: Callable[[bytes, Query], bytes], retire: Cal
             channel.doing("")
             last = retire()
             channel.send(LAST if last else ANSWER, answer)
+            after()
             if last:
                 return

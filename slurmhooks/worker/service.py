@@ -68,6 +68,9 @@ class Service(Protocol):
     def handle(self, request: bytes, query: Query) -> bytes:
         """Return the answer to a request. Handlers' exceptions are in the answer; any that it raises is a bug."""
 
+    def after(self) -> None:
+        """Do what nobody waits for, after the answer has gone out; whatever it raises ends the worker."""
+
     def stop(self) -> None:
         """Clean up in a worker that ends in peace: its files changed, or slurmctld ends."""
 

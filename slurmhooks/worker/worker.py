@@ -62,7 +62,7 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
     _channel = Channel(connection, mmap(page, PAGE))
     os.close(page)
     service.start()
-    serve(_channel, service.handle, lambda: is_bloated(service.settings))
+    serve(_channel, service.handle, lambda: is_bloated(service.settings), service.after)
     service.stop()
 
 

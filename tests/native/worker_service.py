@@ -42,6 +42,9 @@ class Service:
         exec(request.decode(), self._names)
         return str(self._names["answer"]).encode()
 
+    def after(self) -> None:
+        """Do nothing more."""
+
     def stop(self) -> None:
         """Run the code of the test."""
         exec(str(self._state.get("stop", "")))

@@ -5,6 +5,7 @@ import pytest
 
 from slurmhooks import loader
 from slurmhooks.job_submit.service import Service
+from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
@@ -65,3 +66,51 @@ def test_a_refusal_is_not_the_end_of_a_lenient_handler(tmp_path: Path, monkeypat
     answer = read_answer(tables["job"], decode(service.handle(request, bytes), tables))
     assert answer.code != 0
     assert said == ["limits:refuses", ""]
+
+
+STEPS = """
+from slurmhooks import Reject, hook
+
+@hook.job_submit(order=1)
+def fills_in(job):
+    job.account = "physics"
+    job.environment["SITE"] = "1"
+
+@hook.job_submit(order=2, on_error="accept")
+def has_a_bug(job):
+    job.account = "lost"
+    raise ValueError
+
+@hook.job_submit(order=3)
+def refuses(job):
+    job.comment = "too late"
+    raise Reject("no")
+"""
+
+
+def test_followers_see_each_step_after_the_answer(tmp_path: Path) -> None:
+    """A follower gets what each handler did, and can look at the request as it was after each of them."""
+    file = tmp_path / "limits.py"
+    file.write_text(STEPS)
+    tables = tables_of("24.11")
+    service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
+    calls: list[Call] = []
+    service.followers.append(calls.append)
+    given = FakeJob(release="24.11", script="#!/bin/sh\n", environment={"HOME": "/"})
+    items = ((0, request_of(given, "job_submit").data),)
+    request = Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables)
+    service.handle(request, bytes)
+    assert calls == []
+    service.after()
+    service.after()
+    (call,) = calls
+    assert (call.hook, call.number, call.request, call.texts) == ("job_submit", 1000, request, ["no"])
+    assert call.nanoseconds >= sum(step.nanoseconds for step in call.steps) > 0
+    assert call.fresh is not None
+    seen = [(step.handler.label, type(step.wrong).__name__, call.fresh(step.savepoint)) for step in call.steps]
+    assert [(label, wrong, job.account, job.environment.get("SITE"), job.comment) for label, wrong, job in seen] == [
+        ("limits:fills_in", "NoneType", "physics", "1", None),
+        ("limits:has_a_bug", "ValueError", "physics", "1", None),
+        ("limits:refuses", "Reject", "physics", "1", "too late"),
+    ]
+    assert [step.outcome is call.outcome for step in call.steps] == [False, False, True]

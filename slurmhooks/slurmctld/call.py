@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happened in one call of slurmctld, for those who follow it: decision log, observers, recordings."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slurmhooks.dispatch import PASSED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from slurmhooks.dispatch import Outcome, View
+    from slurmhooks.registry import Handler
+
+
+@dataclass(slots=True)
+class Step:
+    """What one handler did.
+
+    Attributes:
+        handler: that ran.
+        wrong: what it raised, or the error in what it returned; None: it passed.
+        outcome: of the event, if this handler decided it; None: the next one runs.
+        nanoseconds: that it took.
+        savepoint: of the view, after it; None if the hook has no view.
+    """
+
+    handler: Handler
+    wrong: BaseException | None
+    outcome: Outcome | None
+    nanoseconds: int
+    savepoint: object
+
+
+class Call:
+    """One call; it grows while the handlers run, and is followed after its answer has gone out.
+
+    Attributes:
+        hook: name of the hook.
+        time: when it began, in seconds since the epoch.
+        steps: one for each handler that ran, in order.
+        outcome: of the event.
+        texts: what the user is told.
+        nanoseconds: that all handlers took.
+        request: the packed message, if the service keeps it.
+        number: who sent the request, as a user id, if it says so.
+        fresh: makes a new view of the request from a savepoint; None if the hook has no view. Fields that slurmctld did
+            not send, and nobody read during the call, cannot be read any more.
+    """
+
+    __slots__ = (
+        "_begun",
+        "_step",
+        "_view",
+        "fresh",
+        "hook",
+        "nanoseconds",
+        "number",
+        "outcome",
+        "request",
+        "steps",
+        "texts",
+        "time",
+    )
+
+    def __init__(self, hook: str, view: View | None) -> None:
+        """Begin now.
+
+        Args:
+            hook: name of the hook.
+            view: the argument that handlers can write to, if there is one.
+        """
+        self.hook = hook
+        self.time = time.time()
+        self.steps: list[Step] = []
+        self.outcome: Outcome = PASSED
+        self.texts: list[str] = []
+        self.nanoseconds = 0
+        self.request = b""
+        self.number: int | None = None
+        self.fresh: Callable[[object], Any] | None = None
+        self._view = view
+        self._begun = self._step = time.perf_counter_ns()
+
+    def done(self, handler: Handler, wrong: BaseException | None, outcome: Outcome | None) -> None:
+        """Note what a handler did; for dispatch."""
+        now = time.perf_counter_ns()
+        savepoint = None if self._view is None else self._view.savepoint()
+        self.steps.append(Step(handler, wrong, outcome, now - self._step, savepoint))
+        self._step = time.perf_counter_ns()
+
+    def end(self, outcome: Outcome, texts: list[str]) -> None:
+        """Note how the call ended."""
+        self.nanoseconds = time.perf_counter_ns() - self._begun
+        self.outcome = outcome
+        self.texts = texts
+        self._view = None

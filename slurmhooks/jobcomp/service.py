@@ -61,6 +61,8 @@ class Service(PointService):
             log.error("the spool cannot be used, nothing is delivered: %s", error)
             del self._deliveries[name]  # what it knows may differ from what is written
             wait = IDLE
+        else:
+            self.call = delivery.call if self.followers else None
         return answer(self._tables["job"], math.ceil(wait * 1000)).encode(self._tables)
 
 

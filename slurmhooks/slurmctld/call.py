@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from slurmhooks.dispatch import Outcome, View
     from slurmhooks.registry import Handler
 
+ABOUT = ("job_id", "user_id", "account", "partition", "name", "submit_time")
+"""Fields that tell a job from others, of requests and of records."""
+
+
+def about_record(record: Any) -> dict[str, object]:
+    """Return what a record tells of its job."""
+    return {name: getattr(record, name) for name in ABOUT}
+
 
 @dataclass(slots=True)
 class Step:
@@ -24,7 +33,7 @@ class Step:
     Attributes:
         handler: that ran.
         wrong: what it raised, or the error in what it returned; None: it passed.
-        outcome: of the event, if this handler decided it; None: the next one runs.
+        outcome: what that means for the event: if it is no pass, this handler decided it. None: nothing was wrong.
         nanoseconds: that it took.
         savepoint: of the view, after it; None if the hook has no view.
     """
@@ -40,6 +49,7 @@ class Call:
     """One call; it grows while the handlers run, and is followed after its answer has gone out.
 
     Attributes:
+        id: of the call, twelve hexadecimal digits: what decision log and recordings call it.
         hook: name of the hook.
         time: when it began, in seconds since the epoch.
         steps: one for each handler that ran, in order.
@@ -47,6 +57,7 @@ class Call:
         texts: what the user is told.
         nanoseconds: that all handlers took.
         request: the packed message, if the service keeps it.
+        about: returns what is known of the job besides the view: any of ABOUT, or ``user``, its name; None: nothing is.
         number: who sent the request, as a user id, if it says so.
         fresh: makes a new view of the request from a savepoint; None if the hook has no view. Fields that slurmctld did
             not send, and nobody read during the call, cannot be read any more.
@@ -56,8 +67,10 @@ class Call:
         "_begun",
         "_step",
         "_view",
+        "about",
         "fresh",
         "hook",
+        "id",
         "nanoseconds",
         "number",
         "outcome",
@@ -74,6 +87,7 @@ class Call:
             hook: name of the hook.
             view: the argument that handlers can write to, if there is one.
         """
+        self.id = os.urandom(6).hex()
         self.hook = hook
         self.time = time.time()
         self.steps: list[Step] = []
@@ -82,6 +96,7 @@ class Call:
         self.nanoseconds = 0
         self.request = b""
         self.number: int | None = None
+        self.about: Callable[[], dict[str, object]] | None = None
         self.fresh: Callable[[object], Any] | None = None
         self._view = view
         self._begun = self._step = time.perf_counter_ns()

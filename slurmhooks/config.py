@@ -225,6 +225,50 @@ class Log(Section):
     )
 
 
+class Decisions(Section):
+    """``[decisions]``: the decision log of slurmctld's plugins."""
+
+    enabled: bool = Field(default=True, description="write the decision log")
+    folder: Annotated[str | None, AfterValidator(_absolute)] = Field(
+        default=None,
+        description="folder of its files, one for each plugin; by default slurmhooks beside SlurmctldLogFile",
+    )
+    max_size: Annotated[int, BeforeValidator(_bytes)] = Field(
+        default=64 << 20, ge=1 << 16, description='size at which a file is rotated: bytes or "64MiB"'
+    )
+    keep: int = Field(default=9, ge=1, le=1000, description="number of rotated files that are kept")
+    sample: float = Field(
+        default=1.0,
+        ge=0.0,
+        le=1.0,
+        strict=False,
+        description="share of the accepted requests that are logged; refusals, warnings and bugs are always logged",
+    )
+    include: tuple[Literal["script", "environment"], ...] = Field(
+        default=(),
+        strict=False,
+        description='secrets to log when handlers change them: "script" (with arguments), "environment"',
+    )
+
+
+class Metrics(Section):
+    """``[metrics]``: the metrics of slurmctld's plugins; off by default."""
+
+    sockets: Annotated[str | None, AfterValidator(_absolute)] = Field(
+        default=None,
+        description="folder for a Unix socket of each plugin, such as job_submit.sock, that serves OpenMetrics",
+    )
+    textfiles: Annotated[str | None, AfterValidator(_absolute)] = Field(
+        default=None,
+        description="folder for a file of each plugin, such as slurmhooks_job_submit.prom, for node_exporter",
+    )
+    interval: float = Field(default=15.0, ge=0.1, le=3600.0, description="seconds between two versions of these files")
+    readers: Literal["owner", "group", "everyone"] = Field(
+        default="everyone",
+        description="who may read sockets and files: SlurmUser, also its group, or everyone",
+    )
+
+
 class Config(Section):
     """The whole file."""
 
@@ -238,6 +282,8 @@ class Config(Section):
     scrun: Scrun = Scrun()
     lua: Lua = Lua()
     log: Log = Log()
+    decisions: Decisions = Decisions()
+    metrics: Metrics = Metrics()
 
 
 def read(path: Path) -> Config:

@@ -48,6 +48,11 @@ class HookSpec:
         """Seconds that a handler may take by default; None in worker processes, which the configuration limits."""
         return _TIMEOUTS.get(self.name, _TIMEOUTS.get(self.name.partition(".")[0]))
 
+    @property
+    def has_modes(self) -> bool:
+        """Whether a handler may warn or observe instead of deciding: only hooks that decide about requests."""
+        return self.on_error[0] == "reject"
+
 
 _TIMEOUTS = {"spank": 60.0, "spank.job_prolog": 300.0, "spank.job_epilog": 300.0, "cli_filter": 60.0, "scrun": 3600.0}
 _SUBMIT = ("reject", "accept")

@@ -17,6 +17,7 @@ from slurmhooks import cli, config, scrun, testing
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS, HookSpec
 from slurmhooks.job_submit import constants, fields, flag_rows, model, number_rows, rows, strings
+from slurmhooks.policies import describe
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank import model as spank_model
@@ -64,6 +65,7 @@ def pages() -> dict[str, str]:
         "job-fields": fields_page(),
         "constants": constants_page(),
         "configuration": configuration_page(),
+        "policies": policies_page(),
         "command-line": command_line_page(),
         "python": python_page(),
         "testing": testing_page(),
@@ -341,6 +343,9 @@ def configuration_page() -> str:
     parts = []
     for name, section in config.Config.model_fields.items():
         kind = section.annotation
+        if name == "policies":
+            parts.append("## [[policies]]\n\nEach is a rule; [](policies.md) has their keys.\n")
+            continue
         assert isinstance(kind, type)
         assert issubclass(kind, config.Section)
         parts.append(f"## [{name}]\n\n{_sentence(doc(kind).split(': ', 1)[-1])}\n")
@@ -354,6 +359,15 @@ def configuration_page() -> str:
         "The file is in the folder of `slurm.conf`.\n"
         "An unknown key, or a value of a wrong type, is an error that names the key.\n",
         *parts,
+    )
+
+
+def policies_page() -> str:
+    """Return the page of all ready-made rules."""
+    return page(
+        "# Ready-made rules\n",
+        "Each `[[policies]]` of `slurmhooks.toml` is one of these; [](../policies.md) says how to use them.\n",
+        describe.reference(),
     )
 
 

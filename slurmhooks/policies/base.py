@@ -47,6 +47,7 @@ class Rule(BaseModel):
         placeholders: the placeholders of its own in messages, with what they stand for.
         code: the error code of its refusals.
         example: its keys in an example, as TOML.
+        inner: the models of the tables in its keys, by the keys.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -57,6 +58,7 @@ class Rule(BaseModel):
     placeholders: ClassVar[dict[str, str]] = {}
     code: ClassVar[str | None] = None
     example: ClassVar[str] = ""
+    inner: ClassVar[dict[str, type[BaseModel]]] = {}
 
     name: Label | None = Field(
         default=None, description="its name, which must be unique; by default that of the rule: see the label"
@@ -127,6 +129,11 @@ class Rule(BaseModel):
     def tables(self) -> tuple[str, ...]:
         """Return the tables of slurmctld that it needs, besides the partitions for the default one."""
         return ()
+
+    @property
+    def longest(self) -> float:
+        """The most seconds that it may take where it waits for something."""
+        return 0.0
 
     @property
     def needs_partitions(self) -> bool:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 RECORD_NAMES = {"reservation": "resv_name"}
 """Fields that have another name in a record."""
+NOT_IN_RECORDS = frozenset({"ntasks_per_node", "sockets_per_node"})
+"""Fields of requests that slurmctld does not keep under a name of their own."""
 MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
 """Two readings of one member: a job that sets one of them has no other."""
 
@@ -64,9 +66,13 @@ class Request:
     def get(self, name: str) -> Any:
         """Return a field of the job as it would be; None if it is unset, or the update clears it."""
         value = getattr(self.job, name)
-        if value is None and self.record is not None and not (name in MEMORY and self.sets(MEMORY)):
+        if value is None and self.record is not None and not self._is_replaced(name):
             value = getattr(self.record, RECORD_NAMES.get(name, name))
         return None if value == "" else value
+
+    def _is_replaced(self, name: str) -> bool:
+        """Tell whether the job's present value of a field does not count."""
+        return name in NOT_IN_RECORDS or (name in MEMORY and self.sets(MEMORY))
 
     def number(self, name: str) -> int:
         """Return a number; 0 if it is unset or has no limit."""

@@ -11,7 +11,21 @@ from pydantic import Field, ValidationError, create_model
 
 from slurmhooks import config
 from slurmhooks.errors import ConfigError
-from slurmhooks.policies import times
+from slurmhooks.policies import (
+    accounts,
+    budget,
+    details,
+    features,
+    gpus,
+    guard,
+    interactive,
+    memory,
+    notices,
+    partitions,
+    script,
+    sizes,
+    times,
+)
 from slurmhooks.policies.base import Rule
 from slurmhooks.view import nearest
 
@@ -19,13 +33,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-MODULES = (times,)
+MODULES = (accounts, partitions, times, memory, gpus, sizes, features, interactive, details, script, guard, budget,
+           notices)  # fmt: skip
 
 
 def _kinds() -> Iterator[tuple[str, type[Rule]]]:
     for module in MODULES:
         for item in vars(module).values():
-            if isinstance(item, type) and issubclass(item, Rule) and item is not Rule:
+            if isinstance(item, type) and issubclass(item, Rule) and item.__module__ == module.__name__:
+                if "rule" not in item.model_fields:  # a base
+                    continue
                 yield item.model_fields["rule"].default, item
 
 

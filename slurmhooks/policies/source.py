@@ -55,6 +55,12 @@ def handlers(read: Config, path: Path) -> list[Handler]:
         for hook in rule.active_hooks()
     ]
     findings = [finding for handler in made if (finding := _lacking(handler)) is not None]
+    waiting = [rule for rule in switched_on if rule.longest]
+    if waiting and sum(rule.longest for rule in waiting) >= read.job_submit.timeout:
+        findings.append(
+            f"{path}: policies: deadline of {', '.join(rule.title for rule in waiting)}: together they may take as long"
+            f" as a request, [job_submit] timeout = {read.job_submit.timeout:g}: shorten them, or raise that"
+        )
     if findings:
         raise LoadError(findings)
     return made

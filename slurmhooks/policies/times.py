@@ -42,22 +42,22 @@ class DefaultTime(Rule):
     """Jobs without a time limit get one, instead of the partition's DefaultTime."""
 
     rule: Literal["default_time"] = "default_time"
-    limit: Minutes = Field(description="the time limit: minutes, or as --time takes it")
+    value: Minutes = Field(description="the time limit: minutes, or as --time takes it")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     text: ClassVar[str] = "no --time given: limited to {limit}"
     placeholders: ClassVar[dict[str, str]] = {"limit": "the time limit"}
-    example: ClassVar[str] = 'limit = "1:00:00"'
+    example: ClassVar[str] = 'value = "1:00:00"'
 
     def check(self, request: Request) -> None:
         """Set a missing time limit."""
         if request.job.time_limit is None:
-            request.job.time_limit = self.limit
-            self.tell(request, limit=shown_time(self.limit))
+            request.job.time_limit = self.value
+            self.tell(request, limit=shown_time(self.value))
 
     def effect(self) -> str:
         """Describe the rule."""
-        return f"A job without `--time` is limited to {shown_time(self.limit)}."
+        return f"A job without `--time` is limited to {shown_time(self.value)}."
 
 
 class TimeCeiling(Rule):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LARGEST = 64 << 10
-"""Bytes of an answer; the rest is not read."""
+"""Bytes of an answer."""
 MOST_WAITING = 4
 """Threads of a worker that still wait for a service that has missed its deadline."""
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
@@ -76,19 +76,24 @@ def program(words: Sequence[str], deadline: float) -> Answer:
 
 
 def _read(descriptor: int, end: float) -> str:
-    """Read until the end of the output, or as much as an answer may have."""
+    """Read until the end of the output.
+
+    Raises:
+        TimeoutError: it has no end by then.
+        UnansweredError: it is longer than an answer may be.
+    """
     parts: list[bytes] = []
     size = 0
-    while size < LARGEST:
+    while size <= LARGEST:
         ready, _, _ = select.select([descriptor], [], [], max(end - time.monotonic(), 0))
         if not ready:
             raise TimeoutError
         part = os.read(descriptor, LARGEST)
         if not part:
-            break
+            return b"".join(parts).decode("utf-8", "replace")
         parts.append(part)
         size += len(part)
-    return b"".join(parts).decode("utf-8", "replace")
+    raise UnansweredError(f"its output has more than {LARGEST >> 10} KiB")
 
 
 class _SameAddress(urllib.request.HTTPRedirectHandler):

@@ -43,7 +43,7 @@ class Reservation(Rule):
     required: bool = Field(default=False, description="jobs must name a reservation")
     allowed: Words = Field(default=(), description="the reservations that they may name; shell patterns; empty: all")
 
-    own_fields: ClassVar[tuple[str, ...]] = ("reservation", "partition")
+    own_fields: ClassVar[tuple[str, ...]] = ("reservation",)
     text: ClassVar[str] = "name another reservation with --reservation: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "the reservations that are allowed"}
     code: ClassVar[str | None] = "ESLURM_RESERVATION_INVALID"

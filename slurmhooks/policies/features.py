@@ -25,7 +25,7 @@ class RequireFeatures(Rule):
     rule: Literal["require_features"] = "require_features"
     one_of: Words = Field(min_length=1, description="the features, of which a job has to name one; shell patterns")
 
-    own_fields: ClassVar[tuple[str, ...]] = ("features", "partition")
+    own_fields: ClassVar[tuple[str, ...]] = ("features",)
     text: ClassVar[str] = "name a kind of node with --constraint: {features}"
     placeholders: ClassVar[dict[str, str]] = {"features": "the features"}
     code: ClassVar[str | None] = "ESLURM_INVALID_FEATURE"
@@ -95,7 +95,7 @@ class Licenses(Rule):
     allowed: Words = Field(default=(), description="the licenses that a job may ask for; shell patterns; empty: all")
     most: dict[str, Count] = Field(default={}, description="the most of each license, by its name")
 
-    own_fields: ClassVar[tuple[str, ...]] = ("licenses", "partition")
+    own_fields: ClassVar[tuple[str, ...]] = ("licenses",)
     text: ClassVar[str] = "ask for other licenses with --licenses: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what is allowed"}
     code: ClassVar[str | None] = "ESLURM_INVALID_LICENSES"

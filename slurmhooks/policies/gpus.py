@@ -26,7 +26,7 @@ class RequireGpu(Rule):
 
     rule: Literal["require_gpu"] = "require_gpu"
 
-    own_fields: ClassVar[tuple[str, ...]] = (*GPU_FIELDS, "partition")
+    own_fields: ClassVar[tuple[str, ...]] = resources.PER
     text: ClassVar[str] = "partition {partition} is for jobs that ask for GPUs: add --gpus=1"
     code: ClassVar[str | None] = GRES
     example: ClassVar[str] = 'partitions = ["gpu*"]'
@@ -48,7 +48,7 @@ class GpuCeiling(Rule):
     per_job: Count | None = Field(default=None, description="the most GPUs of a job")
     per_node: Count | None = Field(default=None, description="the most GPUs on a node")
 
-    own_fields: ClassVar[tuple[str, ...]] = (*GPU_FIELDS, "partition")
+    own_fields: ClassVar[tuple[str, ...]] = GPU_FIELDS
     text: ClassVar[str] = "the most GPUs in {partition} are {limit}, not {asked}"
     placeholders: ClassVar[dict[str, str]] = {"limit": "the ceiling, as 4 per job", "asked": "what the job asks for"}
     code: ClassVar[str | None] = GRES
@@ -80,7 +80,7 @@ class RequireGpuType(Rule):
     rule: Literal["require_gpu_type"] = "require_gpu_type"
     types: Words = Field(default=(), description="the types that count; shell patterns; empty: all")
 
-    own_fields: ClassVar[tuple[str, ...]] = (*resources.PER, "partition")
+    own_fields: ClassVar[tuple[str, ...]] = resources.PER
     text: ClassVar[str] = "name the type of GPU, as in --gpus=TYPE:1; types are {types}"
     placeholders: ClassVar[dict[str, str]] = {"types": "the types that count"}
     code: ClassVar[str | None] = GRES
@@ -105,7 +105,10 @@ class CpusPerGpu(Rule):
     rule: Literal["cpus_per_gpu"] = "cpus_per_gpu"
     most: Count = Field(description="the most CPUs for each GPU")
 
-    own_fields: ClassVar[tuple[str, ...]] = (*GPU_FIELDS, *resources.CPU_FIELDS, "partition")
+    own_fields: ClassVar[tuple[str, ...]] = (
+        *GPU_FIELDS,
+        *resources.CPU_FIELDS,
+    )
     text: ClassVar[str] = "the most CPUs for each GPU are {limit}; the job asks for {asked} with {gpus} GPUs"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the most CPUs for each GPU",
@@ -134,8 +137,7 @@ class MemoryPerGpu(Rule):
     most: Mebibytes = Field(description="the most memory for each GPU: MiB, or as --mem takes it")
 
     own_fields: ClassVar[tuple[str, ...]] = (
-        *GPU_FIELDS, *resources.MEMORY_FIELDS, *resources.CPU_FIELDS, "partition",
-    )  # fmt: skip
+        *GPU_FIELDS, *resources.MEMORY_FIELDS, *resources.CPU_FIELDS,)  # fmt: skip
     text: ClassVar[str] = "the most memory for each GPU is {limit}; the job asks for {asked} with {gpus} GPUs per node"
     placeholders: ClassVar[dict[str, str]] = {
         "limit": "the most memory for each GPU",

@@ -29,8 +29,7 @@ class InteractiveLimit(Rule):
     gpus: Count | None = Field(default=None, description="the most GPUs in all")
 
     own_fields: ClassVar[tuple[str, ...]] = (
-        "time_limit", *resources.NODE_FIELDS, *resources.CPU_FIELDS, *resources.PER, "partition",
-    )  # fmt: skip
+        "time_limit", *resources.NODE_FIELDS, *resources.CPU_FIELDS, *resources.PER,)  # fmt: skip
     text: ClassVar[str] = "interactive jobs in {partition} may have {allowed}; use sbatch for others"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what they may have, such as at most 2 nodes"}
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"

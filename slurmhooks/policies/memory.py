@@ -95,8 +95,7 @@ class MemoryCeiling(Rule):
     whole_nodes: Literal["refuse", "accept"] = Field(default="refuse", description="what happens to --mem=0")
 
     own_fields: ClassVar[tuple[str, ...]] = (
-        *resources.MEMORY_FIELDS, *resources.CPU_FIELDS, "min_nodes", "partition",
-    )  # fmt: skip
+        *resources.MEMORY_FIELDS, *resources.CPU_FIELDS, "min_nodes",)  # fmt: skip
     text: ClassVar[str] = "the most memory in {partition} is {limit}, not {asked}"
     placeholders: ClassVar[dict[str, str]] = {"limit": "the ceiling, as 4G per CPU", "asked": "what the job asks for"}
     code: ClassVar[str | None] = MEMORY

@@ -78,7 +78,6 @@ class Forbid(Rule):
 
     rule: Literal["forbid"] = "forbid"
 
-    own_fields: ClassVar[tuple[str, ...]] = ("partition", "qos", "account")
     text: ClassVar[str] = "you may not use this partition, QOS or account: {partition}, {qos}, {account}"
     code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
     example: ClassVar[str] = 'partitions = ["gpu"]\nexcept_groups = ["gpu-users"]'
@@ -107,7 +106,7 @@ class RequireQos(Rule):
         default=False, description="the user's default QOS counts, too; needs a build with Slurm's sources"
     )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("qos", "partition")
+    own_fields: ClassVar[tuple[str, ...]] = ("qos",)
     text: ClassVar[str] = "name a QOS with --qos: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "the QOS that are allowed"}
     code: ClassVar[str | None] = QOS

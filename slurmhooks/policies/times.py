@@ -78,7 +78,7 @@ class TimeCeiling(Rule):
         " partition's DefaultTime, which may be longer",
     )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("time_limit", "partition")
+    own_fields: ClassVar[tuple[str, ...]] = ("time_limit",)
     text: ClassVar[str] = "the longest time limit in {partition} is {limit}, not {asked}: use --time"
     placeholders: ClassVar[dict[str, str]] = {"limit": "the ceiling", "asked": "the time limit of the job"}
     code: ClassVar[str | None] = TIME

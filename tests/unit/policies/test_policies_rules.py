@@ -184,7 +184,7 @@ GPUS = {
         *(Case("", {f"tres_per_{per}": "gres/gpu:a100:1"}) for per in ("job", "node", "socket", "task")),
         Case("", {"tres_per_node": "gres:gpu:2"}),
         Case("", {"tres_per_node": "gres/shard:2"}, "add --gpus=1"),
-        Case("", {"partition": "gpu"}, "partition gpu is for", record={"partition": "cpu"}),
+        Case('partitions = ["gpu"]', {"partition": "gpu"}, "partition gpu is for", record={"partition": "cpu"}),
         Case("", {"partition": "gpu"}, record={"tres_per_node": "gres/gpu:1"}),
         Case("", {}, uid=0),
     ],

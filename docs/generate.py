@@ -16,7 +16,8 @@ import click
 from slurmhooks import cli, config, scrun, testing
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS, HookSpec
-from slurmhooks.job_submit import constants, fields, flag_rows, model, number_rows, rows, strings
+from slurmhooks.job_submit import constants, model, strings
+from slurmhooks.slurmctld import fields, flag_rows, number_rows, rows
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank import model as spank_model

@@ -30,7 +30,7 @@
 #include "slurmctld/rows.h"
 #include "slurmctld/weak.h"
 
-/* slurmhooks/job_submit/fields/reservation.py has these values. */
+/* slurmhooks/slurmctld/fields/reservation.py has these values. */
 _Static_assert(RESV_CTLD_FULL_NODE == 0x4 && RESV_CTLD_NODE_FLAGS_SET == 0x8, "flags of reservations");
 
 typedef __typeof__(job_list) slurm_list;

@@ -4,27 +4,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-from slurmhooks.errors import StaleHandleError
 from slurmhooks.job_submit.arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
-from slurmhooks.job_submit.fields import (
-    AssociationFields,
-    JobFields,
-    LicenseFields,
-    NodeFields,
-    PartitionFields,
-    QosFields,
-    RecordFields,
-    ReservationFields,
+from slurmhooks.slurmctld import model as records
+from slurmhooks.slurmctld.fields import JobFields
+from slurmhooks.slurmctld.model import (
+    Association,
+    License,
+    Members,
+    Node,
+    Partition,
+    Qos,
+    Record,
+    Reservation,
+    View,
 )
-from slurmhooks.job_submit.rows import Computed, Field
-from slurmhooks.job_submit.table import Table
-from slurmhooks.slurmctld import NEEDS_SOURCES
+from slurmhooks.slurmctld.table import Table
 from slurmhooks.values import text_to_c
-from slurmhooks.view import nearest, stale
 
 __all__ = [
+    "VIEWS",
     "Association",
     "Environment",
     "Job",
@@ -35,90 +35,13 @@ __all__ = [
     "Record",
     "Reservation",
     "Table",
+    "View",
     "Words",
 ]
 
 if TYPE_CHECKING:
-    from slurmhooks.job_submit.source import Struct
-
-
-class View:
-    """A view of one of Slurm's structs; binding.py makes the class for a release.
-
-    Public names are fields. So everything else begins with an underscore, even what other modules of slurmhooks use.
-
-    Attributes:
-        _struct: the struct that slurmctld sent.
-        _writes: staged raw values by member.
-        _missing: fields that this release lacks.
-        _release: the release of Slurm.
-    """
-
-    __slots__ = ("_struct", "_writes")
-
-    _struct: Struct
-    _writes: dict[str, Any]
-
-    _missing: ClassVar[dict[str, Field[Any]]] = {}
-    _release: ClassVar[str] = ""
-
-    def __init__(self, struct: Struct) -> None:
-        """View a struct."""
-        self._set(_struct=struct, _writes={})
-
-    def _set(self, **values: object) -> None:
-        """Set attributes of the view itself, as an assignment would set a field."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that explains: the attribute does not exist, or the call has ended."""
-        return self._explain(name)
-
-    def _explain(self, name: str) -> Any:
-        """Raise an error that explains why an attribute does not exist."""
-        if name in View.__slots__:
-            raise stale(self)
-        what = type(self).__name__.lower()
-        row = self._missing.get(name)
-        if isinstance(row, Computed) and row.private:
-            raise AttributeError(f"only slurmctld knows {what}.{name}: {NEEDS_SOURCES}")
-        if row is not None:
-            span = [f"{word} Slurm {end}" for word, end in (("since", row.since), ("until", row.until)) if end]
-            exists = " ".join(span) or "in other builds of Slurm"
-            raise AttributeError(f"{what}.{name} exists {exists}; this is {self._release}")
-        raise AttributeError(f"{what} has no {name!r}{nearest(name, self._names())}")
-
-    def _assign(self, name: str, value: object) -> None:
-        """Handle an assignment to a name that is no writable field; binding.bind makes ``__setattr__``."""
-        self._living()
-        if name not in self._missing and hasattr(type(self), name):
-            raise AttributeError(f"{type(self).__name__.lower()}.{name} is read-only")
-        self._explain(name)
-
-    def _living(self) -> None:
-        self._struct  # noqa: B018 - raises if the call has ended
-
-    def __dir__(self) -> list[str]:
-        """Return the names of the fields."""
-        return sorted(self._names())
-
-    def __repr__(self) -> str:
-        """Show the class, and the name of the object."""
-        try:
-            return f"<{type(self).__name__} {self.name!r}>"
-        except (AttributeError, StaleHandleError):  # a representation must not raise
-            return f"<{type(self).__name__}>"
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        hidden = {"commit", "close", "rollback", "savepoint", *cls._missing}
-        return [name for name in dir(cls) if not name.startswith("_") and name not in hidden]
-
-    def close(self) -> None:
-        """Make every later use raise StaleHandleError; for dispatch."""
-        for name in View.__slots__:
-            object.__delattr__(self, name)
+    from slurmhooks.slurmctld.source import Struct
+    from slurmhooks.wire.message import Raw
 
 
 class Job(JobFields, View):
@@ -213,6 +136,10 @@ class Job(JobFields, View):
         else:
             super()._assign(name, value)
 
+    def members(self) -> RequestMembers:
+        """Return the members of the request, also for writing; for Lua scripts."""
+        return RequestMembers(self)
+
     def savepoint(self) -> object:
         """Return the staged writes; for dispatch."""
         mappings = {name: mapping.savepoint() for name, mapping in self._mappings.items()}
@@ -250,63 +177,25 @@ def owner_of(job: Job) -> int | None:
     return owner
 
 
-class Record(RecordFields, View):
-    """``record``: the job as slurmctld knows it; read-only."""
+class RequestMembers(Members):
+    """The members of a request; writes are staged like those of handlers."""
 
     __slots__ = ()
 
+    _view: Job
 
-class Partition(PartitionFields, View):
-    """A partition; read-only."""
+    def put(self, member: str, value: Raw) -> None:
+        """Stage a raw value."""
+        self._view._writes[member] = value
 
-    __slots__ = ()
+    def array(self, member: str) -> list[bytes]:
+        """Return an array of texts; of ``argv`` the staged words, if there are any."""
+        return self._view._words() if member == "argv" else self._view._struct.array(member)
 
-
-class Reservation(ReservationFields, View):
-    """A reservation; read-only."""
-
-    __slots__ = ()
-
-
-class Node(NodeFields, View):
-    """A node; read-only."""
-
-    __slots__ = ()
+    def is_set(self, member: str) -> bool:
+        """Return whether a text or an array is set, without asking slurmctld for a long one."""
+        return self._view._is_set(member)
 
 
-class License(LicenseFields, View):
-    """A license; read-only."""
-
-    __slots__ = ()
-
-
-class Qos(QosFields, View):
-    """A QOS; read-only."""
-
-    __slots__ = ()
-
-
-class Association(AssociationFields, View):
-    """An account, or a user with an account; read-only."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        """Return the class, and whose it is."""
-        try:
-            return f"<Association {self.id}: {self.account} {self.user or ''}>"
-        except (AttributeError, StaleHandleError):  # a representation must not raise
-            return "<Association>"
-
-
-VIEWS: dict[str, type[View]] = {
-    "job": Job,
-    "record": Record,
-    "partition": Partition,
-    "reservation": Reservation,
-    "node": Node,
-    "license": License,
-    "qos": Qos,
-    "association": Association,
-}
+VIEWS: dict[str, type[View]] = {"job": Job, **records.VIEWS}
 """What handlers see, by the names of the tables."""

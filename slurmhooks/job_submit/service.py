@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import loader
-from slurmhooks.job_submit import source
-from slurmhooks.job_submit.source import Asking, Struct, Views
-from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
+from slurmhooks.job_submit import model
+from slurmhooks.job_submit.users import Facts, Users
+from slurmhooks.slurmctld import source
 from slurmhooks.slurmctld.service import PointService, load_point
-from slurmhooks.wire.message import MessageError, answer
+from slurmhooks.slurmctld.source import Asking, Struct
+from slurmhooks.wire.message import answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from slurmhooks.dispatch import Outcome
     from slurmhooks.job_submit.model import Job
     from slurmhooks.registry import Registry
+    from slurmhooks.slurmctld.binding import Computations
     from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message, Raw
     from slurmhooks.wire.tables import Tables
@@ -28,6 +30,30 @@ if TYPE_CHECKING:
 
 HOOKS = ("job_submit", "job_modify")
 """Hooks by their numbers in a request."""
+
+
+class Views(source.Views):
+    """Adds the class of requests.
+
+    Attributes:
+        job: the class of requests.
+    """
+
+    def __init__(
+        self, tables: Tables, of_job: Computations | None = None, of_record: Computations | None = None
+    ) -> None:
+        """Bind the classes.
+
+        Args:
+            tables: of the build.
+            of_job: the functions of a request's fields that are no members; by default slurmctld's and the system's.
+            of_record: likewise, of a record's.
+        """
+        super().__init__(tables, of_record)
+        if of_job is None:
+            users = Facts() if self.private else Users()
+            of_job = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
+        self.job: Any = self.bound(model.Job, "job", of_job)
 
 
 class Service(PointService):
@@ -68,8 +94,8 @@ class Service(PointService):
         make = partial(self._views.job, struct, modify=modify, owner=message.third if modify else None)
         job = make()
         arguments: dict[str, Any] = {"job": job, f"{hook.removeprefix('job_')}_uid": message.second}
-        wanted = self._registry.wanted(hook) & PRIVATE_ARGUMENTS
-        others = {name: self._argument(name, asking, structs) for name in wanted}
+        record = structs[1] if len(structs) > 1 else None
+        others = self._views.arguments(self._registry.wanted(hook), asking, record)
         try:
             outcome = self._call(hook, arguments | others, job, left_out)
         finally:
@@ -79,13 +105,6 @@ class Service(PointService):
             self.call.number = message.second
             self.call.fresh = partial(_fresh, make)
         return self._answer(outcome, struct.written)
-
-    def _argument(self, name: str, asking: Asking, structs: list[Struct]) -> Any:
-        if name != "record":
-            return self._views.table(name, asking)
-        if len(structs) < 2:
-            raise MessageError("an update without its record")
-        return self._views.record(structs[1])
 
     def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> Message:
         texts = self._texts(outcome)

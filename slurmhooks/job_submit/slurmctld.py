@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmhooks.job_submit import source
-from slurmhooks.slurmctld import NEEDS_SOURCES
+from slurmhooks.slurmctld import NEEDS_SOURCES, source
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.message import Fact
 
 if TYPE_CHECKING:
-    from slurmhooks.job_submit.source import Asking
+    from slurmhooks.slurmctld.source import Asking
 
 
 def cluster_name() -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Look up the user of a request in the name service."""
+"""Look up the user of a request, in the name service and in slurmctld."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pwd
 from typing import Any
 
 from slurmhooks.job_submit.model import owner_of
+from slurmhooks.values import text_to_c
+from slurmhooks.wire.message import Fact
 
 
 class Users:
@@ -46,3 +48,40 @@ class Users:
             except KeyError:
                 ids[str(number)] = number
         return ids
+
+
+class Facts(Users):
+    """What slurmctld knows of users, as job_submit/lua asks for it; only in a build with Slurm's sources."""
+
+    def _association(self, fact: Fact, job: Any) -> str | None:
+        user_id = owner_of(job)
+        if user_id is None:
+            return None
+        texts = [None if text is None else text_to_c("text", text) for text in (job.account, job.partition)]
+        found: str | None = job._struct.asking.text(fact, user_id, *texts)
+        return found
+
+    def user_name(self, job: Any) -> str | None:
+        """Return the user's name, which recent releases of Slurm send along."""
+        user_id = owner_of(job)
+        found: str | None = None if user_id is None else job._struct.asking.text(Fact.USER_NAME, user_id)
+        return found
+
+    def default_account(self, job: Any) -> str | None:
+        """Return the account that the user is charged to when none is named."""
+        user_id = owner_of(job)
+        found: str | None = None if user_id is None else job._struct.asking.text(Fact.DEFAULT_ACCOUNT, user_id)
+        return found
+
+    def default_qos(self, job: Any) -> str | None:
+        """Return the default QOS of the association of user, account and partition."""
+        return self._association(Fact.DEFAULT_QOS, job)
+
+    def assoc_comment(self, job: Any) -> str | None:
+        """Return the comment of that association."""
+        return self._association(Fact.ASSOC_COMMENT, job)
+
+    def assoc_qos(self, job: Any) -> str | None:
+        """Return the names of the QOS of that association, sorted, as job_submit/lua does."""
+        names = self._association(Fact.ASSOC_QOS, job)
+        return None if names is None else ",".join(sorted(names.split(",")))

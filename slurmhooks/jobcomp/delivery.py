@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
     from slurmhooks.config import JobEnd
-    from slurmhooks.job_submit.model import Record as View
     from slurmhooks.jobcomp.spool import Record, Spool
     from slurmhooks.registry import Handler, Registry
+    from slurmhooks.slurmctld.model import Record as View
 
 IDLE = 10.0
 """Seconds until a worker looks at the spool again without being asked to: for what commands have put there."""

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import slurm_conf
-from slurmhooks.job_submit.source import Struct, Views
+from slurmhooks.slurmctld.source import Struct, Views
 from slurmhooks.values import text_from_c
 from slurmhooks.wire.message import MessageError, Type, decode
 
 if TYPE_CHECKING:
-    from slurmhooks.job_submit.model import Record
+    from slurmhooks.slurmctld.model import Record
     from slurmhooks.wire.tables import Tables
 
 _bound: dict[int, Views] = {}

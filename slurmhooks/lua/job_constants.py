@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from slurmhooks import slurm_conf
-from slurmhooks.job_submit import constants, slurmctld
-from slurmhooks.job_submit.rows import Release
+from slurmhooks.job_submit import slurmctld
+from slurmhooks.slurmctld import constants
+from slurmhooks.slurmctld.rows import Release
 
 NUMBERS = (
     "ALLOC_SID_ADMIN_HOLD ALLOC_SID_USER_HOLD INFINITE INFINITE64 MAIL_INVALID_DEPEND MAIL_JOB_BEGIN MAIL_JOB_END"

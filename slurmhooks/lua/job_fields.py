@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The fields of requests and records for Lua scripts, made from the rows of slurmhooks.job_submit.fields.
+"""The fields of requests and records for Lua scripts, made from the rows of slurmhooks.slurmctld.fields.
 
 A field has the same name as its row. This module has the differences: rows that scripts cannot read or write, releases
 that added them, and fields for which Slurm's C code passes something other than the member.
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.job_submit.fields import JobFields, PartitionFields, RecordFields, ReservationFields
-from slurmhooks.job_submit.flag_rows import Bit
-from slurmhooks.job_submit.number_rows import (
+from slurmhooks.slurmctld.fields import JobFields, PartitionFields, RecordFields, ReservationFields
+from slurmhooks.slurmctld.flag_rows import Bit
+from slurmhooks.slurmctld.number_rows import (
     AUTH_NOBODY,
     CORE_SPEC_THREAD,
     MEM_PER_CPU,
@@ -24,11 +24,13 @@ from slurmhooks.job_submit.number_rows import (
     Tagged,
     Time,
 )
-from slurmhooks.job_submit.rows import Computed, Field, Gres, Release, Strings, Text, Truth, release_of, rows
+from slurmhooks.slurmctld.rows import Computed, Field, Gres, Release, Strings, Text, Truth, release_of, rows
 from slurmhooks.values import ENCODING, ERRORS, INFINITE, NO_VAL, UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from slurmhooks.slurmctld.model import Members
 
 
 NEWEST: Release = (26, 5)
@@ -120,10 +122,8 @@ def writable(release: Release) -> frozenset[str]:
     return frozenset(name for name, row in fields.items() if row.writable and name not in _READ_ONLY)
 
 
-def readers(members: Mapping[str, str | None], release: Release) -> dict[bytes, Callable[[Any, Any], Any]]:
+def readers(members: Mapping[str, str | None], release: Release) -> dict[bytes, Callable[[Members], Any]]:
     """Return the functions that read the fields of a request, by their names in bytes.
-
-    The functions take the struct and the staged writes.
 
     Args:
         members: the member of each row in this release.
@@ -137,9 +137,9 @@ def readers(members: Mapping[str, str | None], release: Release) -> dict[bytes, 
     return functions
 
 
-def _reader(member: str, decode: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    def read(struct: Any, writes: Any) -> Any:
-        raw = writes[member] if member in writes else struct.raw(member)
+def _reader(member: str, decode: Callable[[Any], Any]) -> Callable[[Members], Any]:
+    def read(members: Members) -> Any:
+        raw = members.get(member)
         return None if raw is None else decode(raw)
 
     return read
@@ -239,7 +239,7 @@ def _special(kind: str, name: str) -> Callable[[Any], Any] | None:
     """Return the function for a field for which Slurm passes something other than the row."""
     if kind == "job_rec":
         return {
-            "user_name": lambda view: view._struct.raw("user_name"),  # not looked up, as record.user_name is
+            "user_name": lambda view: view.members().get("user_name"),  # not looked up, as record.user_name is
             "job_state": lambda view: float(view.job_state | view.job_state_flags),
             "resizing": lambda view: float(view.resizing),
             "argv": lambda view: _table(view.argv, 1),

@@ -6,16 +6,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.errors import StaleHandleError
-from slurmhooks.job_submit.rows import Computed, Text, release_of
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import conversions, job_fields
 from slurmhooks.lua.runtime import to_bytes, to_text
+from slurmhooks.slurmctld.rows import Computed, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurmhooks.job_submit.rows import Release
+    from slurmhooks.job_submit.model import RequestMembers
     from slurmhooks.lua.runtime import State
+    from slurmhooks.slurmctld.rows import Release
 
 PLUGIN = "job_submit/lua"
 NEWINDEX = {"5.2": "__newindex", "5.3": "__newindex", "5.4": "newindex", "5.5": "newindex"}
@@ -50,28 +51,33 @@ class Request:
         self._release = release
         self._bound: Any = None
         self._job: Any = None
+        self._members: RequestMembers | None = None
         self._readers: dict[bytes, Any] = {}
         self._encoders: dict[bytes, Any] = {}
         self._computed: frozenset[str] = frozenset()
 
     def begin(self, job: Any) -> None:
         """Set the running request."""
+        self._members = members = job.members()
         if type(job) is not self._bound:
-            self._bind(type(job), job._struct.table)
+            self._bind(type(job), members)
         self._job = job
 
     def end(self) -> None:
         """Forget the running request."""
-        self._job = None
+        self._job = self._members = None
 
-    def _bind(self, kind: Any, table: Any) -> None:
+    def _bind(self, kind: Any, of_request: RequestMembers) -> None:
         """Prepare the readers and encoders for a class of requests; a worker has only one."""
-        release = release_of(kind._release)
         fields = job_fields.names("job_desc", self._release)
-        members = {name: row.member(release, table.places) for name, row in fields.items()}
+        members = {name: of_request.of(row) for name, row in fields.items()}
         self._readers = job_fields.readers(members, self._release)
         self._encoders = {
-            name.encode(): (members[name], isinstance(fields[name], Text), job_fields.encoder(fields[name], release))
+            name.encode(): (
+                members[name],
+                isinstance(fields[name], Text),
+                job_fields.encoder(fields[name], of_request.release),
+            )
             for name in job_fields.writable(self._release)
             if members[name] is not None
         }
@@ -88,28 +94,34 @@ class Request:
             raise StaleHandleError(f"{what} was used outside of a call")
         return self._job
 
+    def _running(self, what: str) -> RequestMembers:
+        """Return the members of the request of the running call; see :meth:`current`."""
+        self.current(what)
+        assert self._members is not None
+        return self._members
+
     def read(self, name: Any) -> Any:
         """Return a field."""
-        job = self.current("job_desc")
+        members = self._running("job_desc")
         read = self._readers.get(name)
         if read is not None:
-            return read(job._struct, job._writes)
+            return read(members)
         if name == b"environment":
             return self.environment
         if not isinstance(name, bytes):
             return None
         text = to_text(name)
         if text in job_fields.ARRAYS:
-            items = job._words() if text == "argv" else job._struct.array(text)
+            items = members.array(text)
             return self._state.value({float(index): item for index, item in enumerate(items)}) if items else None
         if text not in self._computed:
             return None
-        computed = getattr(job, text)
+        computed = getattr(self._job, text)
         return None if computed is None else to_bytes(computed)
 
     def write(self, name: Any, value: Any) -> bytes | None:
         """Stage a write to a field; return the error for Lua if the value has the wrong type."""
-        job = self.current("job_desc")
+        members = self._running("job_desc")
         encoder = self._encoders.get(name)
         if encoder is None:
             key = conversions.as_string(self._state, name)
@@ -121,7 +133,7 @@ class Request:
         converted = conversions.as_string(self._state, value) if is_text else conversions.as_number(value)
         if converted is None:
             return self._misfit(3, "string" if is_text else "number", value)
-        job._writes[member] = encode(converted)
+        members.put(member, encode(converted))
         return None
 
     def _misfit(self, position: int, wanted: str, value: Any) -> bytes:
@@ -129,11 +141,12 @@ class Request:
         kind, callee = self._state.type_of(value), NEWINDEX.get(self._state.version, "?")
         return f"bad argument #{position} to '{callee}' ({wanted} expected, got {kind})".encode()
 
-    def _has_environment(self, job: Any, function: str, end: str) -> bool:
+    def _has_environment(self, function: str, end: str) -> bool:
         """Tell whether the request has an environment; if not, log the same as Slurm."""
-        if job._struct.is_set("environment"):
+        members = self._running("job_desc.environment")
+        if members.is_set("environment"):
             return True
-        if job._is_set("script"):
+        if members.is_set("script"):
             log.plain(ERROR, f"{PLUGIN}: {function}: job_desc->environment is NULL.")
         else:
             # Slurm adds the names of plugin and function to info messages only.
@@ -148,7 +161,7 @@ class Request:
             return None
         value = job.environment.get(to_text(key))
         if value is None:
-            self._has_environment(job, "_job_env_field", "")
+            self._has_environment("_job_env_field", "")
         return None if value is None else to_bytes(value)
 
     def write_variable(self, name: Any, value: Any) -> bytes | None:
@@ -157,7 +170,7 @@ class Request:
         key = conversions.as_string(self._state, name)
         if key is None:
             return self._misfit(2, "string", name)
-        if not self._has_environment(job, "_set_job_env_field", " "):
+        if not self._has_environment("_set_job_env_field", " "):
             return None
         raw = conversions.as_string(self._state, value)
         if raw is None:

@@ -14,7 +14,6 @@ from slurmhooks import loader
 from slurmhooks.errors import LoadError, Reject, SlurmhooksError
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.job_submit import slurmctld
-from slurmhooks.job_submit.rows import Release, release_of
 from slurmhooks.log import ERROR, INFO, log
 from slurmhooks.lua import job_fields, slurm_table, source
 from slurmhooks.lua.conversions import number
@@ -25,6 +24,7 @@ from slurmhooks.lua.library import NoLuaError
 from slurmhooks.lua.runtime import LuaRaise, ScriptError, State, read_script, to_bytes, to_text
 from slurmhooks.registry import Handler
 from slurmhooks.slurmctld import NEEDS_SOURCES as NEEDS
+from slurmhooks.slurmctld.rows import Release, release_of
 from slurmhooks.values import text_to_c
 from slurmhooks.wire.tables import installed
 

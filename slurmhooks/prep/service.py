@@ -6,13 +6,12 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.job_submit import source
-from slurmhooks.job_submit.source import Asking, Views
 from slurmhooks.log import log
-from slurmhooks.slurmctld import PRIVATE_ARGUMENTS
+from slurmhooks.slurmctld import source
 from slurmhooks.slurmctld.service import PointService, load_point, log_each
+from slurmhooks.slurmctld.source import Asking, Views
 from slurmhooks.values import text_from_c
-from slurmhooks.wire.message import VARIABLES, MessageError, answer, read_texts
+from slurmhooks.wire.message import VARIABLES, answer, read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,8 +42,11 @@ class Service(PointService):
         message, items, left_out = self._open(request, len(HOOKS))
         hook = HOOKS[message.first]
         asking = source.current = Asking(self._tables, query)
-        arguments: dict[str, Any] = {"environment": _environment(dict(items))}
-        views = {name: self._argument(name, asking, items) for name in self._registry.wanted(hook) & PRIVATE_ARGUMENTS}
+        values = dict(items)
+        arguments: dict[str, Any] = {"environment": _environment(values)}
+        place = self._tables.place("record") if self._views.private else None
+        record = asking.struct(place, values[place]) if place in values else None
+        views = self._views.arguments(self._registry.wanted(hook), asking, record)
         try:
             outcome = self._call(hook, arguments | views, None, left_out)
         finally:
@@ -55,15 +57,6 @@ class Service(PointService):
         code = 0 if outcome.passed else self._number(outcome.code)
         reason = None if outcome.text is None else outcome.text.encode()
         return answer(self._tables["job"], code, reason).encode(self._tables)
-
-    def _argument(self, name: str, asking: Asking, items: list[tuple[int, bytes]]) -> Any:
-        if name != "record":
-            return self._views.table(name, asking)
-        place = self._tables.place("record")
-        value = dict(items).get(place)
-        if value is None:
-            raise MessageError("a job without its record")
-        return self._views.record(asking.struct(place, value))
 
 
 def _environment(items: dict[int, bytes]) -> Mapping[str, str]:

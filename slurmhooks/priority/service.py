@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch
 from slurmhooks.errors import HandlerError, StaleHandleError
-from slurmhooks.job_submit import source
-from slurmhooks.job_submit.binding import bind
-from slurmhooks.job_submit.fields import RecordFields
-from slurmhooks.job_submit.model import Record
-from slurmhooks.job_submit.rows import Computed, release_of, rows
-from slurmhooks.job_submit.source import Asking, Struct, Views
 from slurmhooks.log import log
+from slurmhooks.slurmctld import source
+from slurmhooks.slurmctld.binding import bind
+from slurmhooks.slurmctld.fields import RecordFields
+from slurmhooks.slurmctld.model import Record
+from slurmhooks.slurmctld.rows import Computed, release_of, rows
 from slurmhooks.slurmctld.service import PointService, load_point, watched
+from slurmhooks.slurmctld.source import Asking, Struct, Views
 from slurmhooks.values import NO_VAL
 from slurmhooks.wire.message import MEMBERS, Message, MessageError, Type
 from slurmhooks.wire.tables import Table
@@ -75,7 +75,7 @@ class Service(PointService):
         else:
             views = self._selected(asking, sent, [value for _, value in structs])
         wanted = self._registry.wanted("priority") - {"record"}
-        tables = {name: self._views.table(name, asking) for name in wanted}
+        tables = self._views.arguments(wanted, asking)
         try:
             values = self._values(views, tables, left_out)
         finally:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.job_submit import model
-from slurmhooks.job_submit.binding import bind
-from slurmhooks.job_submit.fields import COUNTERS
-from slurmhooks.job_submit.flag_rows import Bit, Enumerated
 from slurmhooks.job_submit.model import VIEWS
-from slurmhooks.job_submit.number_rows import Plain, Real, Time
-from slurmhooks.job_submit.rows import (
+from slurmhooks.slurmctld.binding import bind
+from slurmhooks.slurmctld.fields import COUNTERS
+from slurmhooks.slurmctld.flag_rows import Bit, Enumerated
+from slurmhooks.slurmctld.number_rows import Plain, Real, Time
+from slurmhooks.slurmctld.rows import (
     ANY_RELEASE,
     Computed,
     Field,
@@ -27,7 +27,7 @@ from slurmhooks.job_submit.rows import (
     release_of,
     rows,
 )
-from slurmhooks.job_submit.source import Struct
+from slurmhooks.slurmctld.source import Struct
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.values import NO_VAL, text_to_c
 from slurmhooks.wire.message import pack

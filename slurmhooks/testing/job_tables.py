@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.job_submit import model
-from slurmhooks.job_submit.binding import conditions_of
-from slurmhooks.job_submit.fields import KEYS
+from slurmhooks.slurmctld import model
+from slurmhooks.slurmctld.binding import conditions_of
+from slurmhooks.slurmctld.fields import KEYS
+from slurmhooks.slurmctld.table import Table
 from slurmhooks.testing.job_submit import (
     RELEASE,
     FakeRecord,
@@ -25,10 +26,10 @@ from slurmhooks.testing.tables import tables_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slurmhooks.job_submit.rows import Condition
+    from slurmhooks.slurmctld.rows import Condition
 
 
-class FakeTable(model.Table[Any, Any]):
+class FakeTable(Table[Any, Any]):
     """A table of slurmctld without slurmctld, such as ``partitions``; the functions below make them."""
 
     __slots__ = ("_kind", "structs")

@@ -7,11 +7,11 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.dispatch import Outcome
-from slurmhooks.job_submit.fields import LISTS
-from slurmhooks.job_submit.number_rows import NICE_OFFSET
-from slurmhooks.job_submit.source import Views
 from slurmhooks.prep import service as prep
 from slurmhooks.priority import service as priority
+from slurmhooks.slurmctld.fields import LISTS
+from slurmhooks.slurmctld.number_rows import NICE_OFFSET
+from slurmhooks.slurmctld.source import Views
 from slurmhooks.testing.job_submit import FakeRecord, release_of_view, struct_of
 from slurmhooks.testing.slurmctld import FakeSlurmctld, fake_table
 from slurmhooks.testing.tables import code_of, tables_of
@@ -67,4 +67,4 @@ def _views(tables: Tables, record: FakeRecord, jobs: FakeTable) -> Views:
     facts: dict[Any, Any] = {key: struct.facts for key, struct in jobs.structs.items()}
     facts.setdefault(record.job_id, struct_of(record).facts)
     of_record = {name: (lambda view, name=name: facts[view.job_id].get(name)) for name in ("script", "user_name")}
-    return Views(tables, {}, of_record)
+    return Views(tables, of_record)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.dispatch import Outcome
-from slurmhooks.job_submit.fields import LISTS
-from slurmhooks.job_submit.service import HOOKS, Service
-from slurmhooks.job_submit.source import Facts, Views
+from slurmhooks.job_submit.service import HOOKS, Service, Views
+from slurmhooks.job_submit.users import Facts
+from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view, request_of, struct_of
 from slurmhooks.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.testing.tables import code_of, tables_of
@@ -18,8 +18,8 @@ from slurmhooks.worker.service import Settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmhooks.job_submit.rows import Condition
     from slurmhooks.registry import Registry
+    from slurmhooks.slurmctld.rows import Condition
     from slurmhooks.testing.job_submit import FakeStruct
     from slurmhooks.wire.tables import Member, Tables
 

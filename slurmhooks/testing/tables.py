@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from slurmhooks.codes import NAMES
-from slurmhooks.job_submit.fields import COUNTERS, TABLES
-from slurmhooks.job_submit.number_rows import Time
-from slurmhooks.job_submit.rows import Computed, Field, Names, Status, Strings, Text, Truth, release_of, rows
+from slurmhooks.slurmctld.fields import COUNTERS, TABLES
+from slurmhooks.slurmctld.number_rows import Time
+from slurmhooks.slurmctld.rows import Computed, Field, Names, Status, Strings, Text, Truth, release_of, rows
 from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables
 
 FIRST_CODE = 1 << 30

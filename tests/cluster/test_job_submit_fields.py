@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from slurmhooks.job_submit.fields import JobFields
-from slurmhooks.job_submit.flag_rows import Enumerated
-from slurmhooks.job_submit.number_rows import Tagged
-from slurmhooks.job_submit.rows import Computed, Field, Text, rows
 from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes, time_str2mins
+from slurmhooks.slurmctld.fields import JobFields
+from slurmhooks.slurmctld.flag_rows import Enumerated
+from slurmhooks.slurmctld.number_rows import Tagged
+from slurmhooks.slurmctld.rows import Computed, Field, Text, rows
 from slurmhooks.values import UNLIMITED
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import place

@@ -17,8 +17,9 @@ import pytest
 from docs import generate
 from slurmhooks import cli, config, loader
 from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS
-from slurmhooks.job_submit import constants, fields, model, rows
+from slurmhooks.job_submit import constants, model
 from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
+from slurmhooks.slurmctld import fields, rows
 from slurmhooks.spank import callbacks
 from slurmhooks.spank import fields as spank_fields
 from slurmhooks.spank.model import Spank

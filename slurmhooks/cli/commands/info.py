@@ -11,7 +11,7 @@ from slurmhooks import config, site
 from slurmhooks._version import __version__
 from slurmhooks.cli import build_record, configuration, controllers, embedded_python, slurm
 from slurmhooks.cli.findings import Findings, shown
-from slurmhooks.job_submit.fields import LISTS
+from slurmhooks.slurmctld.fields import LISTS
 
 WIDTH = 200
 """Columns of a table that does not go to a terminal."""

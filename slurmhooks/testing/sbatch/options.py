@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from slurmhooks.job_submit.constants import MailType, OpenMode, Profile, Shared, TaskDist, TaskDistFlag, WarnFlag
 from slurmhooks.job_submit.strings import mem_str_to_mib, time_str2mins
 from slurmhooks.job_submit.strings.times import read_seconds
+from slurmhooks.slurmctld.constants import MailType, OpenMode, Profile, Shared, TaskDist, TaskDistFlag, WarnFlag
 from slurmhooks.testing.sbatch.values import SbatchError, moment, number
 
 Fields = dict[str, Any]

@@ -5,7 +5,7 @@ import pytest
 
 from slurmhooks.cli_filter.fields import FIELDS, NUMBERS
 from slurmhooks.errors import StaleHandleError
-from slurmhooks.job_submit.fields import JobFields
+from slurmhooks.slurmctld.fields import JobFields
 from slurmhooks.testing import FakeOptions
 from slurmhooks.testing.option_names import NAMES
 from slurmhooks.values import UNLIMITED

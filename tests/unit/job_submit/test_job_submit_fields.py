@@ -5,9 +5,9 @@ import inspect
 import pytest
 
 from slurmhooks.hook_specs import HOOKS
-from slurmhooks.job_submit import fields
 from slurmhooks.job_submit.model import VIEWS, Job, Partition, Record, Reservation
-from slurmhooks.job_submit.rows import Computed, Field, rows
+from slurmhooks.slurmctld import fields
+from slurmhooks.slurmctld.rows import Computed, Field, rows
 
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
 

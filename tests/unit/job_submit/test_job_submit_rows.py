@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmhooks.job_submit.constants import JobFlag, MailType, Shared, TaskDist, TaskDistFlag
-from slurmhooks.job_submit.flag_rows import Flag, OneOf
 from slurmhooks.job_submit.model import Job
-from slurmhooks.job_submit.number_rows import AUTH_NOBODY, NICE_OFFSET, Number, Offset, Plain, Tagged, Time
-from slurmhooks.job_submit.rows import Field, Gres, Text, rows
+from slurmhooks.slurmctld.flag_rows import Flag, OneOf
+from slurmhooks.slurmctld.number_rows import AUTH_NOBODY, NICE_OFFSET, Number, Offset, Plain, Tagged, Time
+from slurmhooks.slurmctld.rows import Field, Gres, Text, rows
 from slurmhooks.testing import FakeJob, FakeRecord, fake_partitions, fake_reservations
 from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED, ExitStatus
 from tests.unit.job_submit.views import raw, struct_of, view_of

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from slurmhooks import loader
-from slurmhooks.job_submit.number_rows import NICE_OFFSET
 from slurmhooks.priority.service import KEEP, MOST_FAILURES, USED_MEMBERS, VALUES, Service
+from slurmhooks.slurmctld.number_rows import NICE_OFFSET
 from slurmhooks.testing import FakeRecord, run
 from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.job_tables import fake_jobs

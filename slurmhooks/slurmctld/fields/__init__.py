@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The fields of the views that job_submit handlers get: one class for each struct, one row for each field.
+"""The fields of the views of slurmctld's structs: one class for each struct, one row for each field.
 
 A field has the name that job_submit/lua gives it, or else the name of the C member. An alias is another row with the
 same member. ``None`` means unset. Within each group the rows are in alphabetical order.
@@ -7,14 +7,14 @@ same member. ``None`` means unset. Within each group the rows are in alphabetica
 
 from __future__ import annotations
 
-from slurmhooks.job_submit.fields.association import AssociationFields
-from slurmhooks.job_submit.fields.job import JobFields
-from slurmhooks.job_submit.fields.license import LicenseFields
-from slurmhooks.job_submit.fields.node import NodeFields
-from slurmhooks.job_submit.fields.partition import PartitionFields
-from slurmhooks.job_submit.fields.qos import QosFields
-from slurmhooks.job_submit.fields.record import RecordFields
-from slurmhooks.job_submit.fields.reservation import ReservationFields
+from slurmhooks.slurmctld.fields.association import AssociationFields
+from slurmhooks.slurmctld.fields.job import JobFields
+from slurmhooks.slurmctld.fields.license import LicenseFields
+from slurmhooks.slurmctld.fields.node import NodeFields
+from slurmhooks.slurmctld.fields.partition import PartitionFields
+from slurmhooks.slurmctld.fields.qos import QosFields
+from slurmhooks.slurmctld.fields.record import RecordFields
+from slurmhooks.slurmctld.fields.reservation import ReservationFields
 
 __all__ = [
     "COUNTERS",

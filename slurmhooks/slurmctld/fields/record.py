@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from slurmhooks.job_submit.constants import JobFlag, JobState, JobStateFlag, MailType, StateReason
-from slurmhooks.job_submit.flag_rows import Bit, Flag, OneOf
-from slurmhooks.job_submit.number_rows import Number, Offset, Plain, Tagged, Time
-from slurmhooks.job_submit.rows import Computed, Sluid, Status, Strings, Text, Truth
+from slurmhooks.slurmctld.constants import JobFlag, JobState, JobStateFlag, MailType, StateReason
+from slurmhooks.slurmctld.flag_rows import Bit, Flag, OneOf
+from slurmhooks.slurmctld.number_rows import Number, Offset, Plain, Tagged, Time
+from slurmhooks.slurmctld.rows import Computed, Sluid, Status, Strings, Text, Truth
 
 JOB_STATE_BASE = 0xFF
 JOB_STATE_FLAGS = 0xFFFFFF00

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from slurmhooks.job_submit.number_rows import Identity, Number, Plain, Real
-from slurmhooks.job_submit.rows import Names, Text, Truth
+from slurmhooks.slurmctld.number_rows import Identity, Number, Plain, Real
+from slurmhooks.slurmctld.rows import Names, Text, Truth
 
 _Text = partial(Text, writable=False)
 _Number = partial(Number, writable=False)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from slurmhooks.job_submit.constants import PreemptMode, QosFlag
-from slurmhooks.job_submit.flag_rows import Flag
-from slurmhooks.job_submit.number_rows import Number, Plain, Real
-from slurmhooks.job_submit.rows import Names, Text
+from slurmhooks.slurmctld.constants import PreemptMode, QosFlag
+from slurmhooks.slurmctld.flag_rows import Flag
+from slurmhooks.slurmctld.number_rows import Number, Plain, Real
+from slurmhooks.slurmctld.rows import Names, Text
 
 _Text = partial(Text, writable=False)
 _Number = partial(Number, writable=False)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, TypeVar
 
-from slurmhooks.job_submit.rows import ANY_RELEASE, Field, Release
+from slurmhooks.slurmctld.rows import ANY_RELEASE, Field, Release
 from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED, Unlimited, number_to_c, signed_to_c
 
 if TYPE_CHECKING:

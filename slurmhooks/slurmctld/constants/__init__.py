@@ -14,7 +14,7 @@ from enum import Enum, IntEnum, IntFlag
 from typing import Any, Protocol
 
 from slurmhooks.codes import unknown
-from slurmhooks.job_submit.constants.records import (
+from slurmhooks.slurmctld.constants.records import (
     JobState,
     JobStateFlag,
     NodeState,
@@ -26,8 +26,8 @@ from slurmhooks.job_submit.constants.records import (
     ReservationFlag,
     StateReason,
 )
-from slurmhooks.job_submit.constants.release import GROUPS
-from slurmhooks.job_submit.constants.requests import (
+from slurmhooks.slurmctld.constants.release import GROUPS
+from slurmhooks.slurmctld.constants.requests import (
     AllocHold,
     CpuBind,
     CpuFreq,

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from slurmhooks.job_submit.flag_rows import Enumerated
-from slurmhooks.job_submit.rows import Computed, Field, release_of, rows
+from slurmhooks.slurmctld.flag_rows import Enumerated
+from slurmhooks.slurmctld.rows import Computed, Field, release_of, rows
 from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from slurmhooks.job_submit.rows import Condition
+    from slurmhooks.slurmctld.rows import Condition
     from slurmhooks.wire.tables import Table
 
     Computations = Mapping[str, Callable[[Any], Any]]

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from slurmhooks.job_submit.constants import ReservationFlag
-from slurmhooks.job_submit.flag_rows import Bit, Flag
-from slurmhooks.job_submit.number_rows import Number, Plain, Time
-from slurmhooks.job_submit.rows import Text
+from slurmhooks.slurmctld.constants import ReservationFlag
+from slurmhooks.slurmctld.flag_rows import Bit, Flag
+from slurmhooks.slurmctld.number_rows import Number, Plain, Time
+from slurmhooks.slurmctld.rows import Text
 
 RESV_CTLD_FULL_NODE = 0x4
 RESV_CTLD_NODE_FLAGS_SET = 0x8

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from slurmhooks.job_submit.constants import PartitionFlag, PartitionState
-from slurmhooks.job_submit.flag_rows import Bit, Flag, OneOf
-from slurmhooks.job_submit.number_rows import Number, Plain, Tagged
-from slurmhooks.job_submit.rows import Text
+from slurmhooks.slurmctld.constants import PartitionFlag, PartitionState
+from slurmhooks.slurmctld.flag_rows import Bit, Flag, OneOf
+from slurmhooks.slurmctld.number_rows import Number, Plain, Tagged
+from slurmhooks.slurmctld.rows import Text
 
 
 class PartitionFields:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
-from slurmhooks.job_submit.constants.release import of_release
+from slurmhooks.slurmctld.constants.release import of_release
 
 
 @of_release

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from slurmhooks.job_submit.number_rows import Plain, Time
-from slurmhooks.job_submit.rows import Text, Truth
+from slurmhooks.slurmctld.number_rows import Plain, Time
+from slurmhooks.slurmctld.rows import Text, Truth
 
 _Text = partial(Text, writable=False)
 _Time = partial(Time, writable=False)

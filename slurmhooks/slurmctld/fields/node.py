@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
-from slurmhooks.job_submit.flag_rows import Flag, OneOf
-from slurmhooks.job_submit.number_rows import Identity, Number, Plain, Time
-from slurmhooks.job_submit.rows import Names, Text
+from slurmhooks.slurmctld.constants import NodeState, NodeStateFlag
+from slurmhooks.slurmctld.flag_rows import Flag, OneOf
+from slurmhooks.slurmctld.number_rows import Identity, Number, Plain, Time
+from slurmhooks.slurmctld.rows import Names, Text
 
 NODE_STATE_BASE = 0xF
 NODE_STATE_FLAGS = 0xFFFFFFF0

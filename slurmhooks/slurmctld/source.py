@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.job_submit import model
-from slurmhooks.job_submit.binding import bind, conditions_of
-from slurmhooks.job_submit.fields import KEYS, LISTS
-from slurmhooks.job_submit.users import Users
+from slurmhooks.slurmctld import PRIVATE_ARGUMENTS, model
+from slurmhooks.slurmctld.binding import bind, conditions_of
+from slurmhooks.slurmctld.fields import KEYS, LISTS
+from slurmhooks.slurmctld.table import Table
 from slurmhooks.values import NO_VAL, text_from_c, text_to_c
 from slurmhooks.wire.message import (
     Fact,
@@ -25,12 +25,13 @@ from slurmhooks.wire.message import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from slurmhooks.job_submit.binding import Computations
-    from slurmhooks.job_submit.rows import Condition
+    from slurmhooks.slurmctld.binding import Computations
+    from slurmhooks.slurmctld.rows import Condition
     from slurmhooks.wire.message import Raw
-    from slurmhooks.wire.tables import Table, Tables
+    from slurmhooks.wire.tables import Table as StructTable
+    from slurmhooks.wire.tables import Tables
 
 
 class Asking:
@@ -124,7 +125,7 @@ class Struct(Packed):
     __slots__ = ("asking", "written")
 
     def __init__(
-        self, table: Table, data: bytes, asking: Asking | None, fetch: Callable[[int], bytes] | None = None
+        self, table: StructTable, data: bytes, asking: Asking | None, fetch: Callable[[int], bytes] | None = None
     ) -> None:
         """Take what was packed; see Packed."""
         super().__init__(table, data, fetch)
@@ -147,43 +148,6 @@ class Struct(Packed):
         return value[at + len(start) : end]
 
 
-class Facts(Users):
-    """What slurmctld knows of users, as job_submit/lua asks for it; only in a build with Slurm's sources."""
-
-    def _association(self, fact: Fact, job: Any) -> str | None:
-        user_id = model.owner_of(job)
-        if user_id is None:
-            return None
-        texts = [None if text is None else text_to_c("text", text) for text in (job.account, job.partition)]
-        found: str | None = job._struct.asking.text(fact, user_id, *texts)
-        return found
-
-    def user_name(self, job: Any) -> str | None:
-        """Return the user's name, which recent releases of Slurm send along."""
-        user_id = model.owner_of(job)
-        found: str | None = None if user_id is None else job._struct.asking.text(Fact.USER_NAME, user_id)
-        return found
-
-    def default_account(self, job: Any) -> str | None:
-        """Return the account that the user is charged to when none is named."""
-        user_id = model.owner_of(job)
-        found: str | None = None if user_id is None else job._struct.asking.text(Fact.DEFAULT_ACCOUNT, user_id)
-        return found
-
-    def default_qos(self, job: Any) -> str | None:
-        """Return the default QOS of the association of user, account and partition."""
-        return self._association(Fact.DEFAULT_QOS, job)
-
-    def assoc_comment(self, job: Any) -> str | None:
-        """Return the comment of that association."""
-        return self._association(Fact.ASSOC_COMMENT, job)
-
-    def assoc_qos(self, job: Any) -> str | None:
-        """Return the names of the QOS of that association, sorted, as job_submit/lua does."""
-        names = self._association(Fact.ASSOC_QOS, job)
-        return None if names is None else ",".join(sorted(names.split(",")))
-
-
 def _script(record: Any) -> str | None:
     found: str | None = record._struct.asking.text(Fact.JOB_SCRIPT, record.job_id)
     return found
@@ -196,42 +160,56 @@ def _user_name(record: Any) -> str | None:
 
 
 class Views:
-    """The classes that handlers of a worker see, bound to the tables of a build.
+    """The classes of records that handlers of a worker see, bound to the tables of a build.
 
     Attributes:
-        job: the class of requests.
         private: whether slurmctld answers questions about its own structs.
     """
 
-    def __init__(
-        self, tables: Tables, of_job: Computations | None = None, of_record: Computations | None = None
-    ) -> None:
+    def __init__(self, tables: Tables, of_record: Computations | None = None) -> None:
         """Bind the classes.
 
         Args:
             tables: of the build.
-            of_job: the functions of a request's fields that are no members; by default slurmctld's and the system's.
-            of_record: likewise, of a record's.
+            of_record: the functions of a record's fields that are no members; by default they ask slurmctld.
         """
         self.tables = tables
         self.private = "record" in tables
-        if of_job is None:
-            users = Facts() if self.private else Users()
-            of_job = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
-        self.job: Any = self._bound(model.Job, "job", of_job)
         if self.private:
             computed = {"record": of_record or {"script": _script, "user_name": _user_name}}
-            self._classes = {name: self._bound(model.VIEWS[name], name, computed.get(name)) for name in LISTS.values()}
+            self._classes = {name: self.bound(model.VIEWS[name], name, computed.get(name)) for name in LISTS.values()}
 
-    def _bound(self, view: type[Any], table: str, computed: Computations | None = None) -> Any:
+    def bound(self, view: type[Any], table: str, computed: Computations | None = None) -> Any:
+        """Return a class of views for the structs of a table; see :func:`slurmhooks.slurmctld.binding.bind`."""
         return bind(view, self.tables[table], self.tables.release, computed)
+
+    def arguments(self, names: Iterable[str], asking: Asking, record: Struct | None = None) -> dict[str, Any]:
+        """Return the arguments of handlers that come from slurmctld; the caller closes them.
+
+        Args:
+            names: of arguments; those that are not in PRIVATE_ARGUMENTS are left out.
+            asking: for the tables.
+            record: the job of the request.
+
+        Raises:
+            MessageError: a handler takes ``record``, and the request has none.
+        """
+        made: dict[str, Any] = {}
+        for name in PRIVATE_ARGUMENTS.intersection(names):
+            if name != "record":
+                made[name] = self.table(name, asking)
+            elif record is None:
+                raise MessageError("a request without the record of its job")
+            else:
+                made[name] = self.record(record)
+        return made
 
     def record(self, struct: Struct) -> model.Record:
         """Return the view of a job that slurmctld knows."""
         view: model.Record = self._classes["record"](struct)
         return view
 
-    def table(self, name: str, asking: Asking) -> model.Table[Any, Any]:
+    def table(self, name: str, asking: Asking) -> Table[Any, Any]:
         """Return a mapping of slurmctld's records by its name as an argument of handlers.
 
         Keys are texts or numbers; ``jobs["123"]`` is ``jobs[123]``, as in Lua.
@@ -258,4 +236,4 @@ class Views:
             conditions = conditions_of(made, self.tables[table], fields)
             return [made(struct) for struct in asking.rows(table, conditions)]
 
-        return model.Table(find, everything, select)
+        return Table(find, everything, select)

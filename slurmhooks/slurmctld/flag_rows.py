@@ -6,8 +6,8 @@ from __future__ import annotations
 from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from slurmhooks.job_submit.number_rows import Sized
-from slurmhooks.job_submit.rows import Field, Release
+from slurmhooks.slurmctld.number_rows import Sized
+from slurmhooks.slurmctld.rows import Field, Release
 from slurmhooks.values import NO_VAL
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from slurmhooks.job_submit.constants import (
+from slurmhooks.slurmctld.constants import (
     AllocHold,
     CpuBind,
     CpuFreq,
@@ -19,9 +19,9 @@ from slurmhooks.job_submit.constants import (
     WarnFlag,
     X11Flag,
 )
-from slurmhooks.job_submit.flag_rows import Bit, Flag, OneOf
-from slurmhooks.job_submit.number_rows import Identity, Number, Offset, Plain, Tagged, Time
-from slurmhooks.job_submit.rows import Computed, Gres, Sluid, Text
+from slurmhooks.slurmctld.flag_rows import Bit, Flag, OneOf
+from slurmhooks.slurmctld.number_rows import Identity, Number, Offset, Plain, Tagged, Time
+from slurmhooks.slurmctld.rows import Computed, Gres, Sluid, Text
 
 CRON_JOB = JobFlag.CRON_JOB
 TASK_DIST_BASE = 0xFFFF

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The views of slurmctld's structs, which handlers of all its plugin points get."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from slurmhooks.errors import StaleHandleError
+from slurmhooks.slurmctld import NEEDS_SOURCES
+from slurmhooks.slurmctld.fields import (
+    AssociationFields,
+    LicenseFields,
+    NodeFields,
+    PartitionFields,
+    QosFields,
+    RecordFields,
+    ReservationFields,
+)
+from slurmhooks.slurmctld.rows import Computed, Field, release_of
+from slurmhooks.view import nearest, stale
+
+if TYPE_CHECKING:
+    from slurmhooks.slurmctld.rows import Release
+    from slurmhooks.slurmctld.source import Struct
+    from slurmhooks.wire.message import Raw
+
+
+class View:
+    """A view of one of Slurm's structs; binding.py makes the class for a release.
+
+    Public names are fields. So everything else begins with an underscore, even what other modules of slurmhooks use.
+
+    Attributes:
+        _struct: the struct that slurmctld sent.
+        _writes: staged raw values by member.
+        _missing: fields that this release lacks.
+        _release: the release of Slurm.
+    """
+
+    __slots__ = ("_struct", "_writes")
+
+    _struct: Struct
+    _writes: dict[str, Any]
+
+    _missing: ClassVar[dict[str, Field[Any]]] = {}
+    _release: ClassVar[str] = ""
+
+    def __init__(self, struct: Struct) -> None:
+        """View a struct."""
+        self._set(_struct=struct, _writes={})
+
+    def _set(self, **values: object) -> None:
+        """Set attributes of the view itself, as an assignment would set a field."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that explains: the attribute does not exist, or the call has ended."""
+        return self._explain(name)
+
+    def _explain(self, name: str) -> Any:
+        """Raise an error that explains why an attribute does not exist."""
+        if name in View.__slots__:
+            raise stale(self)
+        what = type(self).__name__.lower()
+        row = self._missing.get(name)
+        if isinstance(row, Computed) and row.private:
+            raise AttributeError(f"only slurmctld knows {what}.{name}: {NEEDS_SOURCES}")
+        if row is not None:
+            span = [f"{word} Slurm {end}" for word, end in (("since", row.since), ("until", row.until)) if end]
+            exists = " ".join(span) or "in other builds of Slurm"
+            raise AttributeError(f"{what}.{name} exists {exists}; this is {self._release}")
+        raise AttributeError(f"{what} has no {name!r}{nearest(name, self._names())}")
+
+    def _assign(self, name: str, value: object) -> None:
+        """Handle an assignment to a name that is no writable field; binding.bind makes ``__setattr__``."""
+        self._living()
+        if name not in self._missing and hasattr(type(self), name):
+            raise AttributeError(f"{type(self).__name__.lower()}.{name} is read-only")
+        self._explain(name)
+
+    def _living(self) -> None:
+        self._struct  # noqa: B018 - raises if the call has ended
+
+    def __dir__(self) -> list[str]:
+        """Return the names of the fields."""
+        return sorted(self._names())
+
+    def __repr__(self) -> str:
+        """Show the class, and the name of the object."""
+        try:
+            return f"<{type(self).__name__} {self.name!r}>"
+        except (AttributeError, StaleHandleError):  # a representation must not raise
+            return f"<{type(self).__name__}>"
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        hidden = {"commit", "close", "members", "rollback", "savepoint", *cls._missing}
+        return [name for name in dir(cls) if not name.startswith("_") and name not in hidden]
+
+    def members(self) -> Members:
+        """Return the members of the struct as raw values; for Lua scripts."""
+        return Members(self)
+
+    def close(self) -> None:
+        """Make every later use raise StaleHandleError; for dispatch."""
+        for name in View.__slots__:
+            object.__delattr__(self, name)
+
+
+class Members:
+    """The members of a view's struct as raw values, which rows.py describes."""
+
+    __slots__ = ("_view",)
+
+    def __init__(self, view: View) -> None:
+        """Read a view; see :meth:`View.members`."""
+        self._view: Any = view
+
+    @property
+    def release(self) -> Release:
+        """The release of Slurm that the struct is of."""
+        return release_of(self._view._release)
+
+    def of(self, row: Field[Any]) -> str | None:
+        """Return the member that a row reads in this release, or None."""
+        return row.member(self.release, self._view._struct.table.places)
+
+    def get(self, member: str) -> Raw:
+        """Return the staged value of a member, or else the one that slurmctld sent."""
+        struct, writes = self._view._struct, self._view._writes
+        value: Raw = writes[member] if member in writes else struct.raw(member)
+        return value
+
+
+class Record(RecordFields, View):
+    """``record``: the job as slurmctld knows it; read-only."""
+
+    __slots__ = ()
+
+
+class Partition(PartitionFields, View):
+    """A partition; read-only."""
+
+    __slots__ = ()
+
+
+class Reservation(ReservationFields, View):
+    """A reservation; read-only."""
+
+    __slots__ = ()
+
+
+class Node(NodeFields, View):
+    """A node; read-only."""
+
+    __slots__ = ()
+
+
+class License(LicenseFields, View):
+    """A license; read-only."""
+
+    __slots__ = ()
+
+
+class Qos(QosFields, View):
+    """A QOS; read-only."""
+
+    __slots__ = ()
+
+
+class Association(AssociationFields, View):
+    """An account, or a user with an account; read-only."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the class, and whose it is."""
+        try:
+            return f"<Association {self.id}: {self.account} {self.user or ''}>"
+        except (AttributeError, StaleHandleError):  # a representation must not raise
+            return "<Association>"
+
+
+VIEWS: dict[str, type[View]] = {
+    "record": Record,
+    "partition": Partition,
+    "reservation": Reservation,
+    "node": Node,
+    "license": License,
+    "qos": Qos,
+    "association": Association,
+}
+"""The views of slurmctld's records, by the names of the tables."""

@@ -128,11 +128,12 @@ def load(watch: Watch) -> Service:
         LoadError: a hook file is, or needs what this build does not have.
     """
     former = watch.before.handlers if watch.before is not None else ()
-    scripts = partial(_scripts, former=former)
-    return Service(*load_point(watch, "job_submit", HOOKS, ("job_submit.init", "job_submit.fini"), scripts))
+    make = partial(scripts, former=former)
+    return Service(*load_point(watch, "job_submit", HOOKS, ("job_submit.init", "job_submit.fini"), make))
 
 
-def _scripts(read: Config, path: Path, former: Container[str]) -> list[loader.Source]:
+def scripts(read: Config, path: Path, former: Container[str] = ()) -> list[loader.Source]:
+    """Return the sources of the job_submit.lua that a configuration names; see load_site."""
     if read.job_submit.lua is None:
         return []
     from slurmhooks.lua import job_submit

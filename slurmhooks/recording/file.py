@@ -187,10 +187,10 @@ class Reader:
         self.unread = 0
 
     def frame(self, offset: int) -> Frame:
-        """Return the frame at an offset.
+        """Return the frame at an offset that :meth:`frames` has yielded.
 
         Raises:
-            RecordingError: there is none.
+            RecordingError: it is not there any more.
         """
         found = self._at(offset, os.fstat(self._fd).st_size)
         if found is None:

@@ -69,7 +69,9 @@ def decode_recorded(data: bytes) -> Recorded:
     if len(exchanged) % 2:
         raise RecordingError("a question has no result")
     questions = tuple(zip(exchanged[::2], exchanged[1::2], strict=True))
-    return Recorded(seconds, hook, id_, hooks, decided, tuple(bugs.split("\n")) if bugs else (), request, answer, questions)
+    return Recorded(
+        seconds, hook, id_, hooks, decided, tuple(bugs.split("\n")) if bugs else (), request, answer, questions
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +125,12 @@ class Redaction:
         """
         self._tables = tables
         self._members = {name for secret, names in SECRETS.items() if secret not in kept for name in names}
-        self._places = [
-            tuple(index for index, member in enumerate(table.members) if member.name in self._members)
-            for table in tables.tables
-        ]
+        self._places = _places(tables, self._members)
+        self._kept = _places(tables, {name for names in SECRETS.values() for name in names} - self._members)
+
+    def kept_places(self, table: int) -> tuple[int, ...]:
+        """Return the places of the secrets of a table that are recorded."""
+        return self._kept[table] if table < len(self._kept) else ()
 
     def request(self, message: bytes) -> bytes:
         """Return a request, or a result of rows, without the secrets."""
@@ -164,6 +168,13 @@ class Redaction:
         """Return a packed struct without the secret texts."""
         table, secret = self._tables.tables[place], self._places[place]
         return blanked(table, data, secret) if secret else data
+
+
+def _places(tables: Tables, members: Container[str]) -> list[tuple[int, ...]]:
+    """Return for each table the places of some members."""
+    return [
+        tuple(index for index, member in enumerate(table.members) if member.name in members) for table in tables.tables
+    ]
 
 
 def blanked(table: Table, data: bytes, places: Iterable[int]) -> bytes:

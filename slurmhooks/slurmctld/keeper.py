@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a worker keeps of its requests while they are recorded (slurmhooks.recording); nothing otherwise."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from slurmhooks.errors import Reject
+from slurmhooks.recording.request import Recorded, Redaction, Rows
+from slurmhooks.slurmctld.source import Asking
+from slurmhooks.wire.message import LEFT_OUT, Message, Packed, Type, What, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slurmhooks.slurmctld.call import Call
+    from slurmhooks.wire.tables import Tables
+    from slurmhooks.worker.service import Query
+
+PATIENCE = 0.1
+"""Seconds for rows of tables, while slurmctld holds its locks: a table that takes longer is not recorded."""
+
+
+class Keeper:
+    """Keeps one request at a time."""
+
+    def __init__(self, tables: Tables, kept: Iterable[str], hooks: str) -> None:
+        """Prepare to keep requests.
+
+        Args:
+            tables: of the messages.
+            kept: secrets that are recorded, see Redaction.
+            hooks: hash of the hook files.
+        """
+        self._tables = tables
+        self._kept = frozenset(kept)
+        self._redaction = Redaction(tables, self._kept)
+        self._hooks = hooks
+        self._query: Query | None = None
+        self._questions: list[tuple[bytes, bytes]] = []
+
+    def begin(self, query: Query) -> Query:
+        """Return what asks the questions of one request, and keeps them."""
+        self._questions = []
+        self._query = query
+
+        def asking(question: bytes) -> bytes:
+            result = query(question)
+            self._questions.append((question, result))
+            return result
+
+        return asking
+
+    def long_secrets(self, request: bytes) -> None:
+        """Ask for secrets that are recorded, and were too long to be sent unasked."""
+        assert self._query is not None
+        asked = {question for question, _ in self._questions}
+        for tag, value in decode(request, self._tables).items:
+            for place in self._redaction.kept_places(tag):
+                if Packed(self._tables.tables[tag], value).slots[place] == LEFT_OUT:
+                    question = Message(Type.QUERY, What.MEMBER, tag, place).encode(self._tables)
+                    if question not in asked:
+                        self._questions.append((question, self._query(question)))
+
+    def recorded(self, call: Call, request: bytes, answer: bytes) -> Recorded:
+        """Return a request that was answered."""
+        decided = [step.handler.label for step in call.steps if step.outcome is not None and not step.outcome.passed]
+        bugs = [
+            step.handler.label for step in call.steps if step.wrong is not None and not isinstance(step.wrong, Reject)
+        ]
+        return Recorded(
+            time=call.time,
+            hook=call.hook,
+            id=call.id,
+            hooks=self._hooks,
+            decided=decided[-1] if decided else "",
+            bugs=tuple(bugs),
+            request=self._redaction.request(request),
+            answer=self._redaction.answer(answer),
+            questions=self._redaction.questions(self._questions),
+        )
+
+    def rows(self, tables: Iterable[str], clock: Callable[[], float] = time.monotonic) -> tuple[list[Rows], list[str]]:
+        """Ask for all rows of tables, while slurmctld waits.
+
+        Args:
+            tables: names of structs.
+            clock: to bound the time by.
+
+        Returns:
+            the rows, and the tables that took too long.
+        """
+        assert self._query is not None
+        asking = Asking(self._tables, self._query)
+        until = clock() + PATIENCE
+        found, left = [], []
+        for table in tables:
+            structs = self._structs(asking, table, lambda: clock() < until)
+            if structs is None:
+                left.append(table)
+            else:
+                found.append(Rows(time.time(), table, self._tables.identity, structs))
+        return found, left
+
+    def _structs(self, asking: Asking, table: str, goes_on: Callable[[], bool]) -> tuple[bytes, ...] | None:
+        structs: list[bytes] = []
+        start, place = 0, self._tables.place(table)
+        while goes_on():
+            result = asking.ask(What.PAGE, place, start)
+            structs += [value for _, value in result.items]
+            if not result.second:
+                return tuple(structs)
+            start = result.second
+        return None

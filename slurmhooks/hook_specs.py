@@ -43,6 +43,11 @@ class HookSpec:
         """Whether a handler may have its own time limit: only worker processes can be killed."""
         return "." not in self.name
 
+    @property
+    def has_modes(self) -> bool:
+        """Whether a handler may warn or observe instead of deciding: only hooks that decide about requests."""
+        return self.on_error[0] == "reject"
+
 
 _SUBMIT = ("reject", "accept")
 _FAIL = ("fail", "ignore")

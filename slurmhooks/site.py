@@ -149,6 +149,7 @@ def _plain(path: str) -> dict[str, Any] | None:
         tables = tomllib.loads(raw.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         return None
+    tables.pop("policy", None)  # it is for slurmctld
     for name, entries in tables.items():
         kinds = _PLAIN.get(name)
         if kinds is None or not isinstance(entries, dict):

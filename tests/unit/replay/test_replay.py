@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from pathlib import Path
 
-from tests.unit.replay.recordings import recording
-
 from slurmhooks.replay.run import Options, replay
+from tests.unit.replay.recordings import recording
 
 ACCOUNT = """
 from slurmhooks import Reject, hook

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,23 +21,17 @@ from slurmhooks.worker.service import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import FrameType
 
+    from slurmhooks.log import Show
     from slurmhooks.recording.request import Recorded
     from slurmhooks.registry import Registry
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Tables
 
-PATIENCE = 10.0
-"""Seconds that a request may take; slurmctld would have ended the worker long before."""
 TRACEBACKS = 3
 """How often an engine keeps the traceback of the same bug."""
 _ERROR_ID = re.compile(r"\(error [0-9a-f]{8}\)")
-
-
-class TookTooLong(Exception):  # noqa: N818 - a handler's name for it, as that of a bug
-    """A handler ran for more than PATIENCE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +112,7 @@ class Engine:
         self._service = Service(tables, registry, Settings(), views)
         self._service.followers.append(self._follow)
         self._call: Call | None = None
+        self._user: Show | None = None
         self._seen: dict[tuple[str, str], int] = {}
 
     def _follow(self, call: Call) -> None:
@@ -126,22 +120,24 @@ class Engine:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run the handlers of init, and after the block those of fini. Only in the main thread.
+        """Keep the log of handlers out of the way; the first time, run those of init.
 
         Raises:
             LoadError: a handler of init failed.
         """
-        before = log.attach(*log.attach(None, None))
-        alarm = signal.signal(signal.SIGALRM, _took_too_long)
+        before = log.attach(None, None)
         try:
-            self._service.start()
-            _, user, _ = log.attach(None, None)
-            log.attach(_ignore, user, _drop)
+            if self._user is None:
+                self._service.start()
+                _, self._user, _ = log.attach(None, None)
+            log.attach(_ignore, self._user, _drop)
             yield
-            self._service.stop()
         finally:
-            signal.signal(signal.SIGALRM, alarm)
             log.attach(*before)
+
+    def stop(self) -> None:
+        """Run the handlers of fini."""
+        self._service.stop()
 
     def run(self, request: Recorded) -> tuple[bytes, bytes]:
         """Run the handlers over a request.
@@ -151,18 +147,14 @@ class Engine:
 
         Raises:
             MessageError: the request is damaged.
-            TookTooLong: slurmhooks itself did.
         """
         clock.show(request.time)
         self._answers.begin(request)
         self._call = None
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
         try:
             answer = self._service.handle(request.request, self._answers)
         except NotRecordedError:  # of a part of the request that handlers changed
             answer = request.answer
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
         self._service.after()
         return answer, self._notes()
 
@@ -217,7 +209,3 @@ def _ignore(level: int, text: str) -> None:
 
 def _drop(text: str) -> None:
     """Drop a line of a traceback, which :class:`Decision` has."""
-
-
-def _took_too_long(number: int, frame: FrameType | None) -> None:
-    raise TookTooLong(f"a request took more than {PATIENCE:g} s")

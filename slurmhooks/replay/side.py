@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from dataclasses import asdict, dataclass
 from struct import Struct
@@ -17,14 +18,24 @@ from typing import TYPE_CHECKING
 from slurmhooks.replay import clock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import FrameType
+
     from slurmhooks.recording.contents import Contents
+    from slurmhooks.recording.request import Recorded
     from slurmhooks.replay.convert import Conversions
     from slurmhooks.replay.engine import Engine
 
 LENGTH = Struct("<I")
 NOBODY = 65534
+PATIENCE = 10.0
+"""Seconds that a request may take; slurmctld would have ended the worker long before."""
 REPLAYING = "SLURMHOOKS_REPLAYING"
 """The variable that tells handlers, see :func:`slurmhooks.replaying`."""
+
+
+class TookTooLong(Exception):  # noqa: N818 - reported as a bug of the handler, by this name
+    """A handler ran for more than PATIENCE."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +91,7 @@ def main(task: Task) -> None:
     except (ConfigError, LoadError) as error:
         send(task.results, json.dumps({"findings": error.findings}).encode())
         return
+    _keep_lines({handler.path for handler in registry.all_handlers()})
     drop(task.user)
     handlers = [handler.label for hook in HOOKS for handler in registry.handlers(hook)]
     send(task.results, json.dumps({"isolated": isolated, "handlers": handlers}).encode())
@@ -88,16 +100,39 @@ def main(task: Task) -> None:
     engine = Engine(tables, registry, Answers(tables, snapshots, contents.users), enforce_all=task.enforce_all)
     with engine.running():
         _run(task, engine, contents, conversions)
+        engine.stop()
 
 
 def _run(task: Task, engine: Engine, contents: Contents, conversions: Conversions) -> None:
     from slurmhooks.replay.engine import pack_results
 
+    signal.signal(signal.SIGALRM, _took_too_long)
+
+    def run(request: Recorded) -> tuple[bytes, bytes]:
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+        try:
+            return engine.run(request)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
     first, last = task.offsets
     for offset in contents.offsets:
         if first <= offset <= last:
-            requests = map(conversions.request, contents.requests(offset))
-            send(task.results, pack_results([engine.run(request) for request in requests]))
+            send(task.results, pack_results(list(map(run, map(conversions.request, contents.requests(offset))))))
+
+
+def _took_too_long(number: int, frame: FrameType | None) -> None:
+    raise TookTooLong(f"a request took more than {PATIENCE:g} s")
+
+
+def _keep_lines(files: Iterable[str]) -> None:
+    """Read the lines of hook files for tracebacks, before this process becomes a user who may not read them."""
+    import linecache
+
+    for file in files:
+        lines = linecache.getlines(file)
+        # Without a time of change, the file is not looked at again.
+        linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
 
 
 def send(fd: int, data: bytes) -> None:

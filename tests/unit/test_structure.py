@@ -29,10 +29,11 @@ TIERS = (
         "view",
     ),
     ("plugstack", "slurm_conf", "paths", "loader", "dispatch", "site", "watch", "reload"),
+    ("recording",),
     ("worker",),
     ("slurmctld",),
     ("spank", "job_submit", "priority", "prep", "jobcomp", "scrun", "cli_filter", "lua", "manifest", "embedded"),
-    ("testing",),
+    ("testing", "replay"),
     ("cli",),
 )
 """A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""

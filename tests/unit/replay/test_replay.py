@@ -37,7 +37,11 @@ def limit_time(job):
     if job.time_limit is not None and job.time_limit > 60:
         raise Reject("too long", code="ESLURM_INVALID_TIME_LIMIT")
 """
-JOBS: list[dict[str, Any]] = [{"account": "physics", "name": "one"}, {"time_limit": 90}, {"account": "art", "time_limit": 90, "name": "long"}]
+JOBS: list[dict[str, Any]] = [
+    {"account": "physics", "name": "one"},
+    {"time_limit": 90},
+    {"account": "art", "time_limit": 90, "name": "long"},
+]
 
 
 def hook_file(folder: Path, text: str, name: str = "new.py") -> str:

@@ -10,6 +10,7 @@ import platform
 import pwd
 import time
 from dataclasses import dataclass
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks._version import __version__
@@ -29,7 +30,8 @@ PAUSE = 1.0
 RESERVE = 4096
 """Bytes of the limit that are kept for the last frame."""
 REQUEST, ROWS = b"q", b"r"
-"""The first byte of what workers report: a request, or the rows of a table."""
+"""What workers report: a request, or the rows of a table."""
+_REPORT = Struct("<cI")
 
 
 @dataclass(frozen=True)
@@ -94,16 +96,13 @@ class Recorder:
         """Take what a worker reports; after the end it is dropped."""
         if self.ended is not None:
             return
-        kind, data = report[:1], report[1:]
+        kind, lost = _REPORT.unpack_from(report)
+        data = report[_REPORT.size :]
+        self._lost += lost
         if kind == ROWS:
             self._take_rows(data)
         else:
             self._take_request(data)
-
-    def lost(self, number: int) -> None:
-        """Note reports that did not arrive."""
-        if self.ended is None:
-            self._lost += number
 
     def tick(self) -> None:
         """Write what waits, and end if it is time; to be called about once a second."""
@@ -201,6 +200,17 @@ class Recorder:
             pass  # without it, readers see that the end is missing
         finally:
             os.close(self._fd)
+
+
+def pack_report(kind: bytes, lost: int, data: bytes) -> bytes:
+    """Return a report of a worker.
+
+    Args:
+        kind: REQUEST or ROWS.
+        lost: requests that this worker could not report since its last report.
+        data: the encoded request or rows.
+    """
+    return _REPORT.pack(kind, lost) + data
 
 
 def users_of(data: bytes, tables: Tables) -> set[int]:

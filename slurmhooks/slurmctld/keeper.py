@@ -7,9 +7,14 @@ import time
 from typing import TYPE_CHECKING
 
 from slurmhooks.errors import Reject
+from slurmhooks.log import log
+from slurmhooks.recording import page as shared
+from slurmhooks.recording.recorder import REQUEST, ROWS, pack_report
 from slurmhooks.recording.request import Recorded, Redaction, Rows
+from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.slurmctld.source import Asking
 from slurmhooks.wire.message import LEFT_OUT, Message, Packed, Type, What, decode
+from slurmhooks.worker import reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,6 +25,88 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.1
 """Seconds for rows of tables, while slurmctld holds its locks: a table that takes longer is not recorded."""
+
+
+ROWS_EVERY = 600.0
+"""Seconds between two times that tables are recorded."""
+
+
+class Recording:
+    """Reports requests while they are recorded; a service hands it all of them."""
+
+    def __init__(self, tables: Tables, hooks: str, followers: list[Callable[[Call], None]]) -> None:
+        """Prepare.
+
+        Args:
+            tables: of the messages.
+            hooks: hash of the hook files.
+            followers: of the service's calls.
+        """
+        self._tables = tables
+        self._hooks = hooks
+        self._followers = followers
+        self._number = 0
+        self._kept: tuple[bytes, bytes] | None = None
+        self._keeper: Keeper | None = None
+        self._rows: list[str] = []
+        self._lost = 0
+
+    def around(self, request: bytes, query: Query, handle: Callable[[bytes, Query], bytes]) -> bytes:
+        """Return the answer to a request, and keep what belongs to it if requests are recorded.
+
+        Args:
+            request: the message.
+            query: asks slurmctld.
+            handle: returns the answer.
+        """
+        page = shared.page
+        number = 0 if page is None else page.number
+        if number != self._number:
+            self._change(number)
+        if self._keeper is None or page is None:
+            return handle(request, query)
+        answer = handle(request, self._keeper.begin(query))
+        self._keeper.long_secrets(request)
+        self._kept = request, answer
+        if self._rows and page.rows_at <= time.time():
+            page.rows_at = time.time() + ROWS_EVERY
+            self._record_rows(self._keeper)
+        return answer
+
+    def _change(self, number: int) -> None:
+        """Begin or end to keep requests."""
+        self._number = number
+        if self._keeper is not None:
+            self._followers.remove(self._follow)
+        self._keeper = None
+        orders = {} if shared.page is None or not number else shared.page.orders
+        if orders.get("number") == number and reporting.reporter is not None:
+            self._keeper = Keeper(self._tables, orders["with"], self._hooks)
+            self._rows = [LISTS[name] for name in orders["tables"] if LISTS[name] in self._tables]
+            self._followers.append(self._follow)
+        elif number:
+            self._number = 0  # half of the orders have been written: look again at the next request
+
+    def _record_rows(self, keeper: Keeper) -> None:
+        found, left = keeper.rows(self._rows)
+        for rows in found:
+            self._report(ROWS, rows.encode())
+        for table in left:
+            log.error("recording: all rows of %s take more than %g s, so they are not recorded", table, PATIENCE)
+            self._rows.remove(table)
+
+    def _follow(self, call: Call) -> None:
+        """Report a call that has been answered."""
+        kept, self._kept = self._kept, None
+        if self._keeper is not None and kept is not None:
+            self._report(REQUEST, self._keeper.recorded(call, *kept).encode())
+
+    def _report(self, kind: bytes, data: bytes) -> None:
+        assert reporting.reporter is not None
+        if reporting.reporter.report(reporting.RECORDED, pack_report(kind, self._lost, data)):
+            self._lost = 0
+        else:
+            self._lost += kind == REQUEST
 
 
 class Keeper:

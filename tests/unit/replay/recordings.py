@@ -9,7 +9,7 @@ from typing import Any
 from slurmhooks import loader
 from slurmhooks.job_submit.service import HOOKS, Service, Views
 from slurmhooks.recording.file import create
-from slurmhooks.recording.recorder import REQUEST, ROWS, Limits, Recorder
+from slurmhooks.recording.recorder import REQUEST, ROWS, Limits, Recorder, pack_report
 from slurmhooks.recording.request import Rows
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.fields import LISTS
@@ -60,7 +60,7 @@ def record(
     recorder = Recorder(create(str(path)), tables, limits, {"with": [*kept]})
     for name in snapshots:
         structs = tuple(records[LISTS[name]].packed(None))
-        recorder.take(ROWS + Rows(0.0, LISTS[name], tables.identity, structs).encode())
+        recorder.take(pack_report(ROWS, 0, Rows(0.0, LISTS[name], tables.identity, structs).encode()))
     for at, fields in enumerate(jobs):
         uid = fields.get("user_id", 1000)
         struct = request_of(FakeJob(release=release, **fields), "job_submit")
@@ -70,7 +70,7 @@ def record(
         call = calls.pop()
         call.time = TIME + at
         call.id = f"{at:012x}"
-        recorder.take(REQUEST + keeper.recorded(call, request, answer).encode())
+        recorder.take(pack_report(REQUEST, 0, keeper.recorded(call, request, answer).encode()))
     source.unlink()
     return recorder
 

@@ -7,14 +7,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.recording.file import Kind, Reader, RecordingError
-from slurmhooks.recording.request import decode_recorded, decode_rows
+from slurmhooks.recording.request import decode_facts, decode_recorded, decode_rows
 from slurmhooks.wire.message import identity_of
 from slurmhooks.wire.tables import TableError, Tables, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slurmhooks.recording.request import Recorded, Rows
+    from slurmhooks.recording.request import Recorded, Rows, UserFacts
 
 
 class Contents:
@@ -26,6 +26,7 @@ class Contents:
         tables: of its messages, by their identity.
         users: what the name service said, by user id.
         rows: tables of slurmctld as they were at some times.
+        facts: what slurmctld knew of users at some times.
         offsets: of the frames with requests.
         unread: bytes at the end that are no whole frame.
     """
@@ -42,6 +43,7 @@ class Contents:
         self.tables: dict[int, Tables] = {}
         self.users: dict[int, dict[str, Any]] = {}
         self.rows: list[Rows] = []
+        self.facts: list[UserFacts] = []
         self.offsets: list[int] = []
         for frame in self._reader.frames():
             if frame.kind == Kind.REQUESTS:
@@ -50,6 +52,8 @@ class Contents:
                 self._take_tables(frame.content)
             elif frame.kind == Kind.ROWS:
                 self.rows += map(decode_rows, frame.items())
+            elif frame.kind == Kind.FACTS:
+                self.facts += map(decode_facts, frame.items())
             elif frame.kind == Kind.USER:
                 user = frame.json()
                 self.users[int(user["id"])] = user

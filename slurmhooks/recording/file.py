@@ -42,6 +42,7 @@ class Kind(IntEnum):
     REQUESTS: compressed items, each a request with its questions (slurmhooks.recording.request).
     ROWS: compressed items, all rows of a table of slurmctld at some time (slurmhooks.recording.request).
     USER: JSON; what the name service says of a user.
+    FACTS: compressed items, each some questions that belong to no request (slurmhooks.recording.request).
     END: JSON; why it ends. The last frame, unless slurmctld has ended.
     """
 
@@ -51,6 +52,7 @@ class Kind(IntEnum):
     ROWS = 4
     USER = 5
     END = 6
+    FACTS = 7
 
 
 @dataclass(frozen=True, slots=True)

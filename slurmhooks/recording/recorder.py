@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks._version import __version__
 from slurmhooks.recording.file import FIRST_LINE, Kind, compressed, encoded
-from slurmhooks.recording.request import decode_recorded, decode_rows
+from slurmhooks.recording.request import decode_facts, decode_recorded, decode_rows
 from slurmhooks.wire.message import Type, decode
 
 if TYPE_CHECKING:
@@ -27,10 +27,12 @@ BLOCK = 256 << 10
 """Bytes of requests, at least, that are compressed together."""
 PAUSE = 1.0
 """Seconds, at most, that a request waits to be written."""
+MOST_FACTS = 1_000_000
+"""UserFacts that are remembered, so that each is written only when it changes."""
 RESERVE = 4096
 """Bytes of the limit that are kept for the last frame."""
-REQUEST, ROWS = b"q", b"r"
-"""What workers report: a request, or the rows of a table."""
+REQUEST, ROWS, FACTS = b"q", b"r", b"f"
+"""What workers report: a request, the rows of a table, or facts of a user."""
 _REPORT = Struct("<cI")
 
 
@@ -76,6 +78,7 @@ class Recorder:
         self._pending_since = 0.0
         self._users: set[int] = set()
         self._rows: dict[str, bytes] = {}
+        self._facts: dict[bytes, bytes] = {}
         self._requests = self._lost = 0
         self.ended: str | None = None
         start = {
@@ -101,6 +104,8 @@ class Recorder:
         self._lost += lost
         if kind == ROWS:
             self._take_rows(data)
+        elif kind == FACTS:
+            self._take_facts(data)
         else:
             self._take_request(data)
 
@@ -146,6 +151,13 @@ class Recorder:
         if self._rows.get(rows.table) != content:
             self._rows[rows.table] = content
             self._frame(Kind.ROWS, compressed([data]))
+
+    def _take_facts(self, data: bytes) -> None:
+        questions = decode_facts(data).questions
+        changed = [question for question, result in questions if self._facts.get(question) != result]
+        if changed and len(self._facts) < MOST_FACTS:
+            self._facts.update(questions)
+            self._frame(Kind.FACTS, compressed([data]))
 
     def _flush(self) -> None:
         """Write the requests that wait, and what the name service says of their users."""
@@ -206,9 +218,9 @@ def pack_report(kind: bytes, lost: int, data: bytes) -> bytes:
     """Return a report of a worker.
 
     Args:
-        kind: REQUEST or ROWS.
+        kind: REQUEST, ROWS or FACTS.
         lost: requests that this worker could not report since its last report.
-        data: the encoded request or rows.
+        data: the encoded request, rows or facts.
     """
     return _REPORT.pack(kind, lost) + data
 

@@ -109,6 +109,36 @@ def decode_rows(data: bytes) -> Rows:
         raise RecordingError("the rows of a table are damaged") from None
 
 
+@dataclass(frozen=True, slots=True)
+class UserFacts:
+    """What slurmctld knows of a user, whoever asks.
+
+    Attributes:
+        time: in seconds since the epoch.
+        questions: each with slurmctld's result.
+    """
+
+    time: float
+    questions: tuple[tuple[bytes, bytes], ...]
+
+    def encode(self) -> bytes:
+        """Return the bytes."""
+        return join((_TIME.pack(self.time), *(each for pair in self.questions for each in pair)))
+
+
+def decode_facts(data: bytes) -> UserFacts:
+    """Return what was encoded.
+
+    Raises:
+        RecordingError: it was not.
+    """
+    try:
+        time, *exchanged = split(data)
+        return UserFacts(_TIME.unpack(time)[0], tuple(zip(exchanged[::2], exchanged[1::2], strict=True)))
+    except (ValueError, error):
+        raise RecordingError("the facts of a user are damaged") from None
+
+
 class Redaction:
     """Takes out of messages what is not to be recorded.
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmhooks.errors import SlurmhooksError
 from slurmhooks.hook_specs import LISTS
@@ -18,7 +18,7 @@ from slurmhooks.wire.message import Fact, Message, Packed, Type, What, decode, r
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slurmhooks.recording.request import Recorded, Rows
+    from slurmhooks.recording.request import Recorded, Rows, UserFacts
     from slurmhooks.slurmctld.binding import Computations
     from slurmhooks.wire.tables import Table, Tables
 
@@ -63,10 +63,17 @@ class Snapshots:
 
     def at(self, table: str, time: float) -> Snapshot | None:
         """Return the last one before a time, else the first one; None: the table was not recorded."""
-        found = self._at.get(table)
-        if not found:
-            return None
-        return next((snapshot for taken, snapshot in reversed(found) if taken <= time), found[0][1])
+        return _at(self._at.get(table), time)
+
+
+Value = TypeVar("Value")
+
+
+def _at(found: list[tuple[float, Value]] | None, time: float) -> Value | None:
+    """Return the last value before a time, else the first one; None if there is none."""
+    if not found:
+        return None
+    return next((value for taken, value in reversed(found) if taken <= time), found[0][1])
 
 
 class Answers:
@@ -76,17 +83,28 @@ class Answers:
         needs: what handlers of the running request wanted to read and was not recorded.
     """
 
-    def __init__(self, tables: Tables, snapshots: Snapshots, users: Mapping[int, Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        snapshots: Snapshots,
+        facts: Iterable[UserFacts],
+        users: Mapping[int, Mapping[str, Any]],
+    ) -> None:
         """Keep what belongs to no request.
 
         Args:
             tables: of the messages.
             snapshots: tables of slurmctld.
+            facts: what slurmctld knew of users.
             users: what the name service says of users, by their ids.
         """
         self._tables = tables
         self._snapshots = snapshots
         self._users = users
+        self._facts: dict[bytes, list[tuple[float, bytes]]] = {}
+        for each in facts:
+            for question, result in each.questions:
+                self._facts.setdefault(question, []).append((each.time, result))
         self._time = 0.0
         self._results: dict[bytes, bytes] = {}
         self.needs: list[str] = []
@@ -104,6 +122,8 @@ class Answers:
             NotRecordedError: it is not known.
         """
         result = self._results.get(question)
+        if result is None:
+            result = _at(self._facts.get(question), self._time)
         if result is not None:
             return result
         asked = decode(question, self._tables)

@@ -8,7 +8,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit.model import VIEWS
-from slurmhooks.recording.request import Rows
+from slurmhooks.recording.request import Rows, UserFacts
 from slurmhooks.slurmctld.rows import Computed, Gres, release_of, rows
 from slurmhooks.testing.job_submit import unset
 from slurmhooks.values import NO_VAL
@@ -16,7 +16,7 @@ from slurmhooks.wire.message import LEFT_OUT, Message, Packed, What, decode, num
 from slurmhooks.wire.tables import WIDTHS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from slurmhooks.recording.contents import Contents
     from slurmhooks.recording.request import Recorded
@@ -68,6 +68,12 @@ class Conversions:
             if converted is not None:
                 yield converted
 
+    def facts(self) -> Iterator[UserFacts]:
+        """Yield what slurmctld knew of users. Raises RecordingError, MessageError."""
+        for each in self._contents.facts:
+            conversion = self._of(self._contents.of(each.questions[0][0])) if each.questions else None
+            yield each if conversion is None else UserFacts(each.time, conversion.questions(each.questions))
+
 
 class Conversion:
     """From the tables of one build to those of another.
@@ -94,17 +100,21 @@ class Conversion:
 
     def recorded(self, request: Recorded) -> Recorded:
         """Return a recorded request."""
-        questions = []
-        for question, result in request.questions:
-            asked = self._question(decode(question, self.old))
-            if asked is not None:
-                questions.append((asked.encode(self.new), self._result(asked, decode(result, self.old))))
         return replace(
             request,
             request=self._structs(decode(request.request, self.old)).encode(self.new),
             answer=self._answer(decode(request.answer, self.old)).encode(self.new),
-            questions=tuple(questions),
+            questions=self.questions(request.questions),
         )
+
+    def questions(self, questions: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
+        """Return questions with their results, without those that cannot be asked of the new build."""
+        converted = []
+        for question, result in questions:
+            asked = self._question(decode(question, self.old))
+            if asked is not None:
+                converted.append((asked.encode(self.new), self._result(asked, decode(result, self.old))))
+        return tuple(converted)
 
     def rows(self, rows: Rows) -> Rows | None:
         """Return the rows of a table; None: the new build has no such table."""

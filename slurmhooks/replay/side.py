@@ -97,7 +97,9 @@ def main(task: Task) -> None:
     send(task.results, json.dumps({"isolated": isolated, "handlers": handlers}).encode())
     conversions = Conversions(contents, tables)
     snapshots = Snapshots(tables, conversions.rows())
-    engine = Engine(tables, registry, Answers(tables, snapshots, contents.users), enforce_all=task.enforce_all)
+    engine = Engine(
+        tables, registry, Answers(tables, snapshots, conversions.facts(), contents.users), enforce_all=task.enforce_all
+    )
     with engine.running():
         _run(task, engine, contents, conversions)
         engine.stop()

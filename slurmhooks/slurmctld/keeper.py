@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from slurmhooks.errors import Reject
 from slurmhooks.log import log
 from slurmhooks.recording import page as shared
-from slurmhooks.recording.recorder import REQUEST, ROWS, pack_report
-from slurmhooks.recording.request import Recorded, Redaction, Rows
+from slurmhooks.recording.recorder import FACTS, REQUEST, ROWS, pack_report
+from slurmhooks.recording.request import Recorded, Redaction, Rows, UserFacts
 from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.slurmctld.source import Asking
-from slurmhooks.wire.message import LEFT_OUT, Message, Packed, Type, What, decode
+from slurmhooks.wire.message import LEFT_OUT, Fact, Message, Packed, Type, What, decode, text_value
 from slurmhooks.worker import reporting
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ PATIENCE = 0.1
 
 
 ROWS_EVERY = 600.0
-"""Seconds between two times that tables are recorded."""
+"""Seconds between two times that tables, and facts of a user, are recorded."""
+ASSOCIATION_FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS)
+USER_FACTS = (Fact.USER_NAME, Fact.DEFAULT_ACCOUNT, *ASSOCIATION_FACTS)
 
 
 class Recording:
@@ -68,6 +70,9 @@ class Recording:
         answer = handle(request, self._keeper.begin(query))
         self._keeper.long_secrets(request)
         self._kept = request, answer
+        facts = self._keeper.facts(request)
+        if facts is not None:
+            self._report(FACTS, facts.encode())
         if self._rows and page.rows_at <= time.time():
             page.rows_at = time.time() + ROWS_EVERY
             self._record_rows(self._keeper)
@@ -124,6 +129,8 @@ class Keeper:
         self._kept = frozenset(kept)
         self._redaction = Redaction(tables, self._kept)
         self._hooks = hooks
+        self._facts_of: set[tuple[object, ...]] = set()
+        self._facts_until = 0.0
         self._query: Query | None = None
         self._questions: list[tuple[bytes, bytes]] = []
 
@@ -149,6 +156,31 @@ class Keeper:
                     question = Message(Type.QUERY, What.MEMBER, tag, place).encode(self._tables)
                     if question not in asked:
                         self._questions.append((question, self._query(question)))
+
+    def facts(self, request: bytes) -> UserFacts | None:
+        """Ask what slurmctld knows of the owner, with the request's account and partition; None: it was asked lately.
+
+        A new rule may read what no present one does, such as the default account.
+        """
+        message = decode(request, self._tables)
+        struct = Packed(self._tables.tables[0], message.items[0][1])
+        texts = tuple(struct.raw(member) for member in ("account", "partition"))
+        now = time.time()
+        if now >= self._facts_until:
+            self._facts_of.clear()
+            self._facts_until = now + ROWS_EVERY
+        key = (message.third, *texts)
+        if "record" not in self._tables or key in self._facts_of:
+            return None
+        assert self._query is not None
+        self._facts_of.add(key)
+        items = tuple(enumerate(text_value(text) for text in texts if text is None or isinstance(text, bytes)))
+        pairs = []
+        for fact in USER_FACTS:
+            given = items if fact in ASSOCIATION_FACTS else ()
+            question = Message(Type.QUERY, What.FACT, fact, message.third, given).encode(self._tables)
+            pairs.append((question, self._query(question)))
+        return UserFacts(now, tuple(pairs))
 
     def recorded(self, call: Call, request: bytes, answer: bytes) -> Recorded:
         """Return a request that was answered."""

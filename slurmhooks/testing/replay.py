@@ -91,7 +91,8 @@ class _Recording:
     def __init__(self, contents: Contents, release: str | None) -> None:
         self.tables = contents.newest() if release is None else tables_of(release)
         self.conversions = Conversions(contents, self.tables)
-        self.answers = Answers(self.tables, Snapshots(self.tables, self.conversions.rows()), contents.users)
+        snapshots = Snapshots(self.tables, self.conversions.rows())
+        self.answers = Answers(self.tables, snapshots, self.conversions.facts(), contents.users)
         self.reader = Reader(self.tables)
         self.views = Views(self.tables, computations(self.answers, private="record" in self.tables))
         self._engines: dict[str, Engine] = {}

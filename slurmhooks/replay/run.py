@@ -57,6 +57,7 @@ class Options:
         tables: of the build to replay for; None: that of the recording.
         processes: for each set of hooks.
         network: whether handlers may use the network.
+        guard: whether root refuses hook files that others could have written.
         enforce_all: see Engine.
         top: users, accounts and values of each difference.
         examples: requests of each.
@@ -67,6 +68,7 @@ class Options:
     tables: Tables | None = None
     processes: int = 2
     network: bool = False
+    guard: bool = False
     enforce_all: bool = False
     top: int = 10
     examples: int = 3
@@ -164,7 +166,7 @@ class _Side:
         self._hooks = hooks
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         ours, theirs = os.pipe()
-        task = Task(fd, theirs, hooks, offsets, user, options.network, options.enforce_all)
+        task = Task(fd, theirs, hooks, offsets, user, options.network, options.guard, options.enforce_all)
         # -P: the current folder may hold a module of any name.
         command = [sys.executable, "-P", "-X", f"slurmhooks_plugins={folder}", *task.arguments()]
         self._process = subprocess.Popen(

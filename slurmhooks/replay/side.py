@@ -49,6 +49,7 @@ class Task:
         offsets: of the first and the last frame.
         user: id of the user that handlers run as; None: that of this process.
         network: whether handlers may use the network.
+        guard: whether root refuses hook files that others could have written.
         enforce_all: whether handlers that only observe, or are enforced for a share, count for all.
     """
 
@@ -58,6 +59,7 @@ class Task:
     offsets: tuple[int, int]
     user: int | None = None
     network: bool = False
+    guard: bool = False
     enforce_all: bool = False
 
     def arguments(self) -> list[str]:
@@ -81,7 +83,7 @@ def main(task: Task) -> None:
     from slurmhooks.replay.engine import Engine
     from slurmhooks.wire.tables import installed
 
-    if os.getuid() == 0:
+    if task.guard and os.getuid() == 0:
         trusted.guard()
     contents = Contents(task.recording)
     tables = installed() or contents.newest()

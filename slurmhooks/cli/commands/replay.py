@@ -98,6 +98,7 @@ def command(
             tables=None if release is None else tables_for(release),
             processes=processes,
             network=network,
+            guard=True,
             enforce_all=enforce_all,
             top=top,
             examples=examples,

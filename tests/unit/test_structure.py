@@ -29,6 +29,7 @@ TIERS = (
         "view",
     ),
     ("plugstack", "slurm_conf", "paths", "loader", "dispatch", "deadline", "site", "watch", "reload"),
+    ("recording",),
     ("worker",),
     ("slurmctld",),
     (
@@ -44,7 +45,7 @@ TIERS = (
         "manifest",
         "embedded",
     ),
-    ("testing",),
+    ("testing", "replay"),
     ("cli",),
 )
 """A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""

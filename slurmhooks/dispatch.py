@@ -94,10 +94,12 @@ def run(
             else:
                 wrong = None if result is None and take is None else (take or returned)(result)
             if tried is not None and tried(handler, wrong, savepoint):
+                wrong = None
                 continue
             outcome = None if wrong is None else judge(handler, wrong, view, savepoint)
             if done is not None:
                 done(handler, wrong, outcome)
+            wrong = None  # its traceback refers to this frame: what it holds is freed now, not at some collection
             if outcome is not None and not outcome.passed:
                 return outcome
         if view is not None:

@@ -135,6 +135,10 @@ class Rule(BaseModel):
         """The most seconds that it may take where it waits for something."""
         return 0.0
 
+    def programs(self) -> tuple[str, ...]:
+        """Return the paths of programs that it runs."""
+        return ()
+
     @property
     def needs_partitions(self) -> bool:
         """Whether it must know in which partitions a job may run."""
@@ -266,8 +270,13 @@ def matches(name: str | None, patterns: tuple[str, ...]) -> bool:
     return name is not None and any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
+def matches_any_case(name: str | None, patterns: tuple[str, ...]) -> bool:
+    """Tell whether the name of an account or QOS, in which case does not count for Slurm, matches a shell pattern."""
+    return name is not None and matches(name.lower(), tuple(pattern.lower() for pattern in patterns))
+
+
 def _chosen(name: str | None, only: tuple[str, ...], never: tuple[str, ...]) -> bool:
-    return (not only or matches(name, only)) and not matches(name, never)
+    return (not only or matches_any_case(name, only)) and not matches_any_case(name, never)
 
 
 def _named(what: str, names: tuple[str, ...]) -> str:

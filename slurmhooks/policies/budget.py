@@ -97,6 +97,10 @@ class Budget(Rule):
         """The deadline."""
         return self.deadline
 
+    def programs(self) -> tuple[str, ...]:
+        """Return the path of the command."""
+        return self.command[:1]
+
     def check(self, request: Request) -> None:
         """Ask the service, unless it has answered the same question a moment ago."""
         allowed, reason = self._verdict(self._question(request))

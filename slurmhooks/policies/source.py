@@ -55,6 +55,7 @@ def handlers(read: Config, path: Path) -> list[Handler]:
         for hook in rule.active_hooks()
     ]
     findings = [finding for handler in made if (finding := _lacking(handler)) is not None]
+    findings += [finding for rule in switched_on for program in rule.programs() for finding in _exposed(program)]
     waiting = [rule for rule in switched_on if rule.longest]
     if waiting and sum(rule.longest for rule in waiting) >= read.job_submit.timeout:
         findings.append(
@@ -64,6 +65,15 @@ def handlers(read: Config, path: Path) -> list[Handler]:
     if findings:
         raise LoadError(findings)
     return made
+
+
+def _exposed(program: str) -> list[str]:
+    """Return why a program must not be run: another user could have written it."""
+    try:
+        trusted.check(program)
+    except LoadError as error:
+        return error.findings
+    return []
 
 
 def _lines(path: Path) -> list[int]:

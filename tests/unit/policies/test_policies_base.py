@@ -49,6 +49,8 @@ def test_no_rules_no_handlers(rules: Rules) -> None:
         ('accounts = ["phys*"]', {"account": "physics"}, True),
         ('accounts = ["phys*"]', {"default_account": "physics"}, True),
         ('accounts = ["phys*"]', {"account": "maths", "default_account": "physics"}, False),
+        ('accounts = ["phys*"]', {"account": "PHYSICS"}, True),
+        ('qos = ["Long"]', {"qos": "lONG"}, True),
         ('except_accounts = ["physics"]', {"account": "physics"}, False),
         ('users = ["alice"]', {"user_name": "alice"}, True),
         ('users = ["alice"]', {"user_name": "bob"}, False),

@@ -9,7 +9,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import click
 
@@ -342,13 +342,7 @@ def constants_page() -> str:
 def configuration_page() -> str:
     """Return the page of all keys of slurmhooks.toml."""
     parts = []
-    for name, section in config.Config.model_fields.items():
-        kind = section.annotation
-        if name == "policies":
-            parts.append("## [[policies]]\n\nEach is a rule; [](policies.md) has their keys.\n")
-            continue
-        assert isinstance(kind, type)
-        assert issubclass(kind, config.Section)
+    for name, kind in config.sections().items():
         parts.append(f"## [{name}]\n\n{_sentence(doc(kind).split(': ', 1)[-1])}\n")
         lines = [
             (f"`{key}`", _type(field.annotation), f"`{_default(field.default)}`", field.description or "")
@@ -379,6 +373,9 @@ def _sentence(text: str) -> str:
 def _type(annotation: Any) -> str:
     words = {tuple[str, ...]: "list of texts", bool: "true or false", int: "number", float: "number", str: "text"}
     words |= {int | None: "number or text", str | None: "text"}
+    words |= {float | None: "number"}
+    if any(get_origin(part) is tuple for part in get_args(annotation)):
+        return "list of texts"
     return words.get(annotation) or "one of " + code(annotation.__args__)
 
 

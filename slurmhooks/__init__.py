@@ -21,9 +21,19 @@ from slurmhooks.values import UNLIMITED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from slurmhooks._version import __version__
-    from slurmhooks.errors import Reject, SlurmhooksError, SpankError, StaleHandleError
+    from slurmhooks.errors import DeadlineExceeded, Reject, SlurmhooksError, SpankError, StaleHandleError
 
-__all__ = ["UNLIMITED", "Reject", "SlurmhooksError", "SpankError", "StaleHandleError", "__version__", "hook", "log"]
+__all__ = [
+    "UNLIMITED",
+    "DeadlineExceeded",
+    "Reject",
+    "SlurmhooksError",
+    "SpankError",
+    "StaleHandleError",
+    "__version__",
+    "hook",
+    "log",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from slurmhooks import trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import LIMIT
+from slurmhooks.rollout import KEYS, Rollout
 
 FILE_NAME = "slurmhooks.toml"
 
@@ -225,6 +226,43 @@ class Log(Section):
     )
 
 
+Mode = Literal["enforce", "warn", "observe", "off"]
+
+
+class Policy(Section):
+    """``[policy."LABEL"]``: which effect a handler of job_submit or job_modify has on which requests.
+
+    The label is that of ``slurmhooks check``, as in ``[policy."limits:require_account"]``. The table replaces what the
+    decorator of the handler says.
+    """
+
+    mode: Mode = Field(
+        default="enforce", description='"enforce"; "warn" and "observe", which change nothing; "off": it does not run'
+    )
+    percent: float | None = Field(
+        default=None, ge=0, le=100, strict=False, description="of the users; each stays in when the number grows"
+    )
+    users: tuple[Name | int, ...] | None = Field(
+        default=None, strict=False, min_length=1, description="names or user ids of the owners of jobs"
+    )
+    accounts: tuple[Name, ...] | None = Field(
+        default=None, strict=False, min_length=1, description="accounts that are charged"
+    )
+    partitions: tuple[Name, ...] | None = Field(
+        default=None, strict=False, min_length=1, description="partitions, of which the request names at least one"
+    )
+    otherwise: Mode = Field(
+        default="observe", description="mode for requests that do not meet all that the four keys above ask for"
+    )
+    note: str | None = Field(
+        default=None, description="text that follows each warning to a user, as in a date and an address for help"
+    )
+
+    def rollout(self) -> Rollout:
+        """Return the table as handlers have it."""
+        return Rollout(**{key: getattr(self, key) for key in KEYS})
+
+
 class PolicyDefaults(Section):
     """``[policy_defaults]``: what holds for all ready-made rules, which stand in ``[[policies]]``."""
 
@@ -267,10 +305,22 @@ class Config(Section):
     scrun: Scrun = Scrun()
     lua: Lua = Lua()
     log: Log = Log()
+    policy: dict[str, Policy] = Field(default={}, description="modes of handlers, by their labels")
     policy_defaults: PolicyDefaults = PolicyDefaults()
     policies: tuple[dict[str, Any], ...] = Field(
         default=(), strict=False, description="ready-made rules, each with its name in the key rule"
     )
+
+    def rollouts(self) -> dict[str, Rollout]:
+        """Return modes and shares by the labels of handlers."""
+        return {label: policy.rollout() for label, policy in self.policy.items()}
+
+
+def sections() -> dict[str, type[Section]]:
+    """Return the tables of the file by their names, for the reference; those of ready-made rules have a page."""
+    tables: dict[str, Any] = {name: field.annotation for name, field in Config.model_fields.items()}
+    del tables["policy"], tables["policies"]
+    return {**tables, 'policy."LABEL"': Policy}
 
 
 def read(path: Path) -> Config:

@@ -149,8 +149,8 @@ def _plain(path: str) -> dict[str, Any] | None:
         tables = tomllib.loads(raw.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         return None
-    # Launches have no use for ready-made rules.
-    for name in ("policies", "policy_defaults"):
+    # What is for slurmctld alone.
+    for name in ("policy", "policies", "policy_defaults"):
         tables.pop(name, None)
     for name, entries in tables.items():
         kinds = _PLAIN.get(name)

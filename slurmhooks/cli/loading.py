@@ -16,6 +16,7 @@ from slurmhooks.job_submit import service
 from slurmhooks.manifest import Line, Point
 from slurmhooks.paths import has_magic, matches
 from slurmhooks.registry import Registry
+from slurmhooks.rollout import assign
 from slurmhooks.spank.options import Names, too_many
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class Loaded:
             if left:
                 return
         self.registry = loader.load(sources, read.hooks.require)
+        self.findings += assign(read.rollouts(), self.registry.all_handlers())
         filters.registry = self.registry
         self.points.append(filters)
         self.notes += self.registry.notes

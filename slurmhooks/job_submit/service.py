@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import loader
 from slurmhooks.job_submit import model
+from slurmhooks.job_submit.subject import Subject
 from slurmhooks.job_submit.users import Facts, Users
 from slurmhooks.slurmctld import source
 from slurmhooks.slurmctld.service import PointService, load_point
@@ -97,7 +98,8 @@ class Service(PointService):
         record = structs[1] if len(structs) > 1 else None
         others = self._views.arguments(self._registry.wanted(hook), asking, record)
         try:
-            outcome = self._call(hook, arguments | others, job, left_out)
+            subject = Subject(job, self._views, asking, record)
+            outcome = self._call(hook, arguments | others, job, left_out, subject)
         finally:
             for view in others.values():
                 view.close()

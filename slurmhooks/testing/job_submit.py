@@ -120,6 +120,11 @@ def request_of(job: FakeJob, hook: str) -> FakeStruct:
 def fields_of(job: FakeJob) -> dict[str, Any]:
     """Return the values of all fields of a job; drops pending writes."""
     model.Job.__init__(job, job._struct)
+    return values_of(job)
+
+
+def values_of(job: model.Job) -> dict[str, Any]:
+    """Return the values of all fields of a job, with pending writes."""
     values = {name: getattr(job, name) for name in rows(type(job)) if name not in job._missing}
     for name in ("environment", "spank_job_env"):
         values[name] = dict(getattr(job, name))

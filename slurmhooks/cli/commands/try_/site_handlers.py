@@ -14,6 +14,7 @@ from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import service
 from slurmhooks.registry import Registry
+from slurmhooks.rollout import assign
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -55,7 +56,10 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
         sources = [*(_named_in(read, path) if scripts else ()), *sources]
         if os.getuid() == 0 and (refused := loading.not_roots([str(path), *loader.files_of(sources)])):
             raise Findings(refused)
-        return loader.load(sources)
+        registry = loader.load(sources)
+        if scripts and (wrong := assign(read.rollouts(), registry.all_handlers())):
+            raise Findings(wrong)
+        return registry
     except (ConfigError, LoadError) as error:
         raise Findings(error.findings) from error
 

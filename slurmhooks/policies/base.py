@@ -61,10 +61,15 @@ class Rule(BaseModel):
     inner: ClassVar[dict[str, type[BaseModel]]] = {}
 
     name: Label | None = Field(
-        default=None, description="its name, which must be unique; by default that of the rule: see the label"
+        default=None,
+        description="its name, which must be unique, by default that of the rule; its handlers are policies:NAME",
     )
     order: int = Field(default=50, description="its place among all handlers: low orders run first")
-    mode: Literal["enforce"] = Field(default="enforce", description="whether it counts")
+    mode: Literal["enforce", "warn", "observe", "off"] = Field(
+        default="enforce",
+        description="whether it decides, only warns, is only observed, or does not run;"
+        ' [policy."policies:NAME"] replaces it, for a share of the users, for example',
+    )
     message: str | None = Field(default=None, description="what the user reads instead of the rule's own text")
     help_url: Url | None = Field(default=None, description="a page that is named below the message")
 
@@ -109,6 +114,11 @@ class Rule(BaseModel):
     def title(self) -> str:
         """Its name."""
         return self.name or self.kind
+
+    @property
+    def label(self) -> str:
+        """The label of its handlers."""
+        return f"policies:{self.title}"
 
     @classmethod
     def documentation(cls) -> str:

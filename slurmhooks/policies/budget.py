@@ -147,7 +147,7 @@ class Budget(Rule):
     def _failure(self, reason: str, now: float) -> Verdict:
         """Return the verdict while the service fails; only what is new goes to the log."""
         if reason:
-            log.error("policies:%s: %s: jobs are %sed", self.title, reason, self.on_failure.removesuffix("e"))
+            log.error("%s: %s: jobs are %sed", self.label, reason, self.on_failure.removesuffix("e"))
             self._failed[:] = [now + self.retry]
         if self.on_failure == "accept":
             return True, ""

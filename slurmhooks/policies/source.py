@@ -12,6 +12,7 @@ from slurmhooks.hook_specs import HOOKS
 from slurmhooks.policies import rules
 from slurmhooks.policies.request import Request, Site
 from slurmhooks.registry import Handler
+from slurmhooks.rollout import ENFORCE, Rollout
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 from slurmhooks.wire.tables import installed
 
@@ -89,17 +90,20 @@ def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler
     if checks and rule.needs_partitions and site.default_partition is None:
         tables = tuple(dict.fromkeys((*tables, "partitions")))
     record = ("record",) if modify and checks else ()
-    return Handler(
+    made = Handler(
         _function(rule, site, modify, bool(record), tables),
         ("job", "modify_uid" if modify else "submit_uid", *record, *tables),
         HOOKS[hook],
         rule.order,
         False,
         (),
-        f"policies:{rule.title}",
+        rule.label,
         path,
         line,
     )
+    if rule.mode != ENFORCE:
+        made.rollout = Rollout(mode=rule.mode)
+    return made
 
 
 def _function(rule: Rule, site: Site, modify: bool, with_record: bool, tables: tuple[str, ...]) -> Callable[..., None]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The model of slurmhooks.toml.
+"""The model of slurmhooks.toml, and how it is read; its tables are in slurmhooks.config_sections.
 
 It needs pydantic, which takes long to import, so that launches avoid this module where they can.
 """
@@ -8,269 +8,41 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from slurmhooks import trusted
+from slurmhooks.config_sections import (
+    CliFilter,
+    Decisions,
+    Hooks,
+    JobEnd,
+    JobSubmit,
+    Log,
+    Lua,
+    Metrics,
+    Policy,
+    PolicyDefaults,
+    Prep,
+    Priority,
+    Scrun,
+    Section,
+    Spank,
+)
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.log import LIMIT
+from slurmhooks.rollout import Rollout
 
 FILE_NAME = "slurmhooks.toml"
 
 
-Name = Annotated[str, Field(min_length=1)]
-
-
-class Section(BaseModel):
-    """A table of the file. Unknown keys are refused, and nothing is converted implicitly."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Hooks(Section):
-    """``[hooks]``: the sources of handlers."""
-
-    paths: tuple[Name, ...] = Field(default=(), strict=False, description="hook files, as globs; relative to this file")
-    modules: tuple[Name, ...] = Field(
-        default=(), strict=False, description="import names of installed packages that contain handlers"
-    )
-    require: tuple[Name, ...] = Field(
-        default=(),
-        strict=False,
-        description='handlers without which no configuration goes into service, as in ["limits:require_account"]',
-    )
-
-
-UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-
-
-def _bytes(value: Any) -> Any:
-    """Convert a size such as ``"512MiB"`` to bytes, and "unlimited" to None; leave other values to the model."""
-    if not isinstance(value, str):
-        return value
-    if value == "unlimited":
-        return None
-    number, unit = value[:-3].strip(), UNITS.get(value[-3:])
-    if unit is None or not number.isdecimal():
-        raise ValueError(f"must be bytes, a size such as 512MiB (in {', '.join(UNITS)}) or unlimited")
-    return int(number) * unit
-
-
-class Workers(Section):
-    """What all sections of slurmctld's plugins have: each has worker processes of its own."""
-
-    reload: bool = Field(default=True, description="load changed hook files without a restart of slurmctld")
-    workers: int = Field(
-        default=1,
-        ge=1,
-        le=64,
-        description="number of requests that are served at the same time, each by a process",
-    )
-    timeout: float = Field(
-        default=2.0,
-        ge=0.01,
-        le=60.0,
-        description="seconds that a request may take, including the wait for a free worker; then the worker is killed",
-    )
-    memory_limit: Annotated[int | None, BeforeValidator(_bytes)] = Field(
-        default=1 << 30,
-        ge=64 << 20,
-        description='private memory of a worker, and of each program that it starts: bytes, "512MiB" or "unlimited"',
-    )
-
-
-class JobSubmit(Workers):
-    """``[job_submit]``: for slurmctld."""
-
-    on_unavailable: Literal["reject", "accept"] = Field(
-        default="reject", description="what happens to requests while no worker can serve them"
-    )
-    lua: str | None = Field(
-        default=None, min_length=1, description="a job_submit.lua to run besides the hook files; relative to this file"
-    )
-    lua_on_error: Literal["accept", "reject"] | None = Field(
-        default=None,
-        description="effect of an error in its functions on the request; by default as in Slurm: accept before 26.05",
-    )
-    lua_order: int = Field(
-        default=50,
-        description="its place among the handlers: low orders run first, and it runs before handlers of the same order",
-    )
-
-
-def _plugin_name(value: str | None) -> str | None:
-    """Return the name of a jobcomp plugin."""
-    if value is not None and (not value.isascii() or not value.isidentifier()):
-        raise ValueError("must be the name of a jobcomp plugin such as filetxt")
-    return value
-
-
-def _absolute(value: str | None) -> str | None:
-    """Return the absolute path of a folder."""
-    if value is not None and not (value.startswith("/") and value.isprintable()):
-        raise ValueError("must be an absolute path")
-    return value
-
-
-class JobEnd(Workers):
-    """``[job_end]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
-
-    workers: int = Field(
-        default=1, ge=1, le=8, description="how many records are delivered at the same time, each by its own process"
-    )
-    timeout: float = Field(
-        default=30.0, ge=0.01, le=3600.0, description="seconds that a handler may take; then its worker is killed"
-    )
-    tries: int = Field(
-        default=20, ge=1, le=1000, description="failed attempts after which a record becomes a dead letter"
-    )
-    backoff: float = Field(
-        default=5.0, ge=0.01, le=3600.0, description="seconds before the second attempt; twice as many before each next"
-    )
-    backoff_limit: float = Field(default=3600.0, ge=0.01, le=86400.0, description="most seconds between two attempts")
-    next: Annotated[str | None, AfterValidator(_plugin_name)] = Field(
-        default=None,
-        description='another jobcomp plugin that gets every call, too, as in "filetxt"; read when slurmctld starts',
-    )
-    spool: Annotated[str | None, AfterValidator(_absolute)] = Field(
-        default=None,
-        description="folder for records that wait; by default slurmhooks in StateSaveLocation;"
-        " read when slurmctld starts",
-    )
-    spool_size: Annotated[int, BeforeValidator(_bytes)] = Field(
-        default=256 << 20,
-        ge=1 << 20,
-        description='room for records that wait, and dead letters: bytes or "512MiB"; read when slurmctld starts',
-    )
-    fsync: Literal["always", "interval", "never"] = Field(
-        default="interval",
-        description="when records are forced onto the disk: before slurmctld goes on, once a second, or when the kernel"
-        " likes; matters only when the machine itself fails; read when slurmctld starts",
-    )
-
-
-class Priority(Workers):
-    """``[priority]``: for slurmctld, when it computes priorities."""
-
-    workers: int = Field(
-        default=2,
-        ge=2,
-        le=64,
-        description="processes that run handlers: one for waiting jobs, so that new jobs always find a free one",
-    )
-    timeout: float = Field(
-        default=1.0,
-        ge=0.01,
-        le=60.0,
-        description="seconds that the handlers may take for a new job, or for a batch of 500 waiting jobs",
-    )
-
-
-class Prep(Workers):
-    """``[prep]``: for slurmctld, when jobs start and end."""
-
-    timeout: float = Field(
-        default=60.0,
-        ge=0.01,
-        le=3600.0,
-        description="seconds that the handlers may take for a job, waiting for a free worker included",
-    )
-    on_unavailable: Literal["reject", "accept"] = Field(
-        default="reject", description="whether a job starts, or is requeued, when no worker can serve it"
-    )
-
-
-class Spank(Section):
-    """``[spank]``: for srun, sbatch, salloc, slurmd and slurmstepd."""
-
-
-class Scrun(Section):
-    """``[scrun]``: for scrun."""
-
-    lua: str | None = Field(
-        default=None,
-        min_length=1,
-        description="the site's own scrun.lua under another name, to run after the handlers; relative to this file",
-    )
-
-
-class CliFilter(Section):
-    """``[cli_filter]``: for sbatch, salloc, srun and scrontab."""
-
-    lua: str | None = Field(
-        default=None, min_length=1, description="a cli_filter.lua to run beside the hook files; relative to this file"
-    )
-
-
-class Lua(Section):
-    """``[lua]``: for Lua scripts."""
-
-    version: Literal["5.1", "5.2", "5.3", "5.4", "5.5", "luajit", "luajit2.0", "luajit2.1"] | None = Field(
-        default=None, description="the Lua version that runs them; by default that of Slurm's own Lua plugins"
-    )
-
-
-class Log(Section):
-    """``[log]``: what is written to Slurm's log."""
-
-    level: Literal["error", "info", "verbose", "debug", "debug2", "debug3"] = Field(
-        default="debug3", description="the lowest level of handlers' lines that are passed on to Slurm"
-    )
-    limit: int = Field(
-        default=LIMIT,
-        ge=256,
-        le=1 << 20,
-        description="maximal size in bytes of a record, and of a message to the user; longer ones are cut",
-    )
-
-
-class Decisions(Section):
-    """``[decisions]``: the decision log of slurmctld's plugins."""
-
-    enabled: bool = Field(default=True, description="write the decision log")
-    folder: Annotated[str | None, AfterValidator(_absolute)] = Field(
-        default=None,
-        description="folder of its files, one for each plugin; by default slurmhooks beside SlurmctldLogFile",
-    )
-    max_size: Annotated[int, BeforeValidator(_bytes)] = Field(
-        default=64 << 20, ge=1 << 16, description='size at which a file is rotated: bytes or "64MiB"'
-    )
-    keep: int = Field(default=9, ge=1, le=1000, description="number of rotated files that are kept")
-    sample: float = Field(
-        default=1.0,
-        ge=0.0,
-        le=1.0,
-        strict=False,
-        description="share of the accepted requests that are logged; refusals, warnings and bugs are always logged",
-    )
-    include: tuple[Literal["script", "environment"], ...] = Field(
-        default=(),
-        strict=False,
-        description='secrets to log when handlers change them: "script" (with arguments), "environment"',
-    )
-
-
-class Metrics(Section):
-    """``[metrics]``: the metrics of slurmctld's plugins; off by default."""
-
-    sockets: Annotated[str | None, AfterValidator(_absolute)] = Field(
-        default=None,
-        description="folder for a Unix socket of each plugin, such as job_submit.sock, that serves OpenMetrics",
-    )
-    textfiles: Annotated[str | None, AfterValidator(_absolute)] = Field(
-        default=None,
-        description="folder for a file of each plugin, such as slurmhooks_job_submit.prom, for node_exporter",
-    )
-    interval: float = Field(default=15.0, ge=0.1, le=3600.0, description="seconds between two versions of these files")
-    readers: Literal["owner", "group", "everyone"] = Field(
-        default="everyone",
-        description="who may read sockets and files: SlurmUser, also its group, or everyone",
-    )
-
-
 class Config(Section):
-    """The whole file."""
+    """The whole file.
+
+    Attributes:
+        policies: the ready-made rules as they stand in the file; slurmhooks.policies.rules validates them where they
+            count, so that a launch need not import them.
+    """
 
     hooks: Hooks = Hooks()
     job_submit: JobSubmit = JobSubmit()
@@ -284,6 +56,22 @@ class Config(Section):
     log: Log = Log()
     decisions: Decisions = Decisions()
     metrics: Metrics = Metrics()
+    policy: dict[str, Policy] = Field(default={}, description="modes of handlers, by their labels")
+    policy_defaults: PolicyDefaults = PolicyDefaults()
+    policies: tuple[dict[str, Any], ...] = Field(
+        default=(), strict=False, description="ready-made rules, each with its name in the key rule"
+    )
+
+    def rollouts(self) -> dict[str, Rollout]:
+        """Return modes and shares by the labels of handlers."""
+        return {label: policy.rollout() for label, policy in self.policy.items()}
+
+
+def sections() -> dict[str, type[Section]]:
+    """Return the tables of the file by their names, for the reference; those of ready-made rules have a page."""
+    tables: dict[str, Any] = {name: field.annotation for name, field in Config.model_fields.items()}
+    del tables["policy"], tables["policies"]
+    return {**tables, 'policy."LABEL"': Policy}
 
 
 def read(path: Path) -> Config:
@@ -310,17 +98,28 @@ def read(path: Path) -> Config:
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        findings = [
-            f"{path}: {'.'.join(map(str, item['loc']))}: {_explain(item['type'], item['msg'], item['input'])}"
-            for item in error.errors()
-        ]
-        raise ConfigError(findings) from error
+        raise ConfigError(findings(str(path), error)) from error
+
+
+def findings(where: str, error: ValidationError) -> list[str]:
+    """Return a finding for each error of a model.
+
+    Args:
+        where: what the model was validated from.
+        error: the errors.
+    """
+    return [
+        f"{where}: {'.'.join(map(str, item['loc']))}: {_explain(item['type'], item['msg'], item['input'])}"
+        for item in error.errors()
+    ]
 
 
 def _explain(kind: str, message: str, value: Any) -> str:
     """Describe an error of pydantic, in the terms of TOML."""
     if kind == "extra_forbidden":
         return "unknown key"
+    if kind == "missing":
+        return "missing"
     expected = _EXPECTED.get(kind)
     if expected is None:
         message = message.removeprefix("Value error, ").replace("Input should be", "must be")

@@ -20,7 +20,7 @@ from slurmhooks.worker.worker import doing
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
-    from slurmhooks.config import JobEnd
+    from slurmhooks.config_sections import JobEnd
     from slurmhooks.jobcomp.spool import Record, Spool
     from slurmhooks.registry import Handler, Registry
     from slurmhooks.slurmctld.model import Record as View

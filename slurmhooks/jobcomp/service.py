@@ -16,7 +16,7 @@ from slurmhooks.slurmctld.service import PointService, load_point
 from slurmhooks.wire.message import MessageError, Type, answer, decode, read_text
 
 if TYPE_CHECKING:
-    from slurmhooks.config import JobEnd
+    from slurmhooks.config_sections import JobEnd
     from slurmhooks.registry import Registry
     from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables

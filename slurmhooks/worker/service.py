@@ -15,7 +15,8 @@ from slurmhooks.watch import Watch
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slurmhooks.config import Config, Workers
+    from slurmhooks.config import Config
+    from slurmhooks.config_sections import Workers
     from slurmhooks.loader import Source
     from slurmhooks.registry import Registry
 

@@ -103,8 +103,9 @@ class Metrics:
     def decision(self, content: dict[str, Any]) -> None:
         """Count a request."""
         counts, point, hook = self._counts, self._point, content["hook"]
-        counts.requests.labels(point, hook, content["verdict"]).inc()
-        counts.seconds.labels(point, hook).observe(content["microseconds"] / 1e6)
+        if not content.get("observed"):  # else it has been counted
+            counts.requests.labels(point, hook, content["verdict"]).inc()
+            counts.seconds.labels(point, hook).observe(content["microseconds"] / 1e6)
         for each in content["handlers"]:
             handler = each["handler"]
             counts.handler_seconds.labels(point, hook, handler).observe(each["microseconds"] / 1e6)

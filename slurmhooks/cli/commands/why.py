@@ -156,7 +156,7 @@ def _head(decision: Decision) -> str:
 
 
 def _verdict(decision: Decision) -> str:
-    text = decision.verdict or "decided"
+    text = decision.verdict or "observed, after the answer"
     if decision.code is not None:
         text += f" with {decision.code}"
     if decision.error is not None:
@@ -182,7 +182,8 @@ def _step(step: Step) -> str:
         text += f": {step.text}"
     changes = [f"{name} from {_value(old)} to {_value(new)}" for name, (old, new) in step.changes.items()]
     changes += [f"{name} (not logged)" for name in step.hidden]
-    return f"{text}; changed {', '.join(changes)}" if changes else text
+    verb = "changed" if step.mode in (None, "enforce") else "would change"
+    return f"{text}; {verb} {', '.join(changes)}" if changes else text
 
 
 def _value(value: Any) -> str:

@@ -35,6 +35,7 @@ ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR, UNAVAILABLE = (
     "unavailable",
 )
 """Verdicts, and outcomes of handlers. UNAVAILABLE: no worker could serve the request."""
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 PASSED, WOULD_REFUSE, WOULD_FAIL = "passed", "would refuse", "would fail"
 """More outcomes of handlers; the latter two of those that warn or observe."""
 
@@ -57,7 +58,7 @@ class Decisions:
     def follow(self, call: Call) -> None:
         """Report a call."""
         content = decision(call, self._included) | self._version
-        self._reporter.report(DECISION, json.dumps(content, separators=(",", ":")).encode())
+        self._reporter.report(DECISION, _encode(content).encode())
 
 
 def decision(call: Call, included: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def _about(call: Call) -> dict[str, Any]:
         job = call.fresh(_state(call))
         for name in ABOUT:
             if about.get(name) is None:
-                about[name] = getattr(job, name, None)
+                about[name] = getattr(job, name)
     return {name: _plain(value) for name, value in about.items() if value is not None}
 
 

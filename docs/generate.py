@@ -17,6 +17,7 @@ from slurmhooks import cli, config, scrun, testing
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS, HookSpec
 from slurmhooks.job_submit import constants, model, strings
+from slurmhooks.policies import describe
 from slurmhooks.slurmctld import fields, flag_rows, number_rows, rows
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
@@ -65,6 +66,7 @@ def pages() -> dict[str, str]:
         "job-fields": fields_page(),
         "constants": constants_page(),
         "configuration": configuration_page(),
+        "policies": policies_page(),
         "command-line": command_line_page(),
         "python": python_page(),
         "testing": testing_page(),
@@ -352,6 +354,15 @@ def configuration_page() -> str:
         "The file is in the folder of `slurm.conf`.\n"
         "An unknown key, or a value of a wrong type, is an error that names the key.\n",
         *parts,
+    )
+
+
+def policies_page() -> str:
+    """Return the page of all ready-made rules."""
+    return page(
+        "# Ready-made rules\n",
+        "Each `[[policies]]` of `slurmhooks.toml` is one of these; [](../policies.md) says how to use them.\n",
+        describe.reference(),
     )
 
 

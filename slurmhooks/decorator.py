@@ -172,9 +172,9 @@ class Decorator:
                 "fail" (default) or "ignore" for all others.
             contexts: for SPANK, any of "local", "remote", "allocator", "slurmd", "job_script"; for cli_filter, any of
                 "salloc", "sbatch", "srun", "scrontab"; by default, all in which Slurm makes the call.
-            timeout: hooks of slurmctld only, such as job_submit: seconds that the handler may take. ``timeout`` of the
-                configuration limits all handlers of a hook together in any case. A handler that exceeds its limit is
-                killed with its worker process, which counts as a bug in it.
+            timeout: seconds that the handler may take; exceeding them is a bug in it. In hooks of slurmctld, such as
+                job_submit, it is killed with its worker process, and ``timeout`` of the configuration limits all
+                handlers of a request together. Elsewhere DeadlineExceeded is raised in it; see slurmhooks.deadline.
             rollout: job_submit and job_modify only, see docs/policy.md. ``mode``: "enforce" (default), "warn",
                 "observe" or "off". ``percent``, ``users``, ``accounts``, ``partitions``: the requests that this mode
                 is for, if not all: those that meet all that is given. ``otherwise``: the mode of the others, "observe"

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _VAR_POSITIONAL = 0x04
 _VAR_KEYWORDS = 0x08
 _GENERATOR_LIKE = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable coroutine, asynchronous generator
-_WITH_TIMEOUT = ", ".join(spec.name for spec in HOOKS.values() if spec.has_timeout)
 _WITH_MODES = " and ".join(spec.name for spec in HOOKS.values() if spec.has_modes)
 OPTION_NAME_LIMIT = 75
 """SPANK_OPTION_MAXLEN of spank.h, in bytes."""
@@ -33,7 +32,7 @@ class Handler:
         spec: its hook.
         order: handlers with a lower order run first.
         lenient: a bug in it lets the request pass.
-        timeout: seconds that it may take, for hooks of slurmctld; None for no limit of its own.
+        timeout: seconds that it may take; None for the default of its hook, see HookSpec.timeout.
         contexts: the SPANK contexts in which it runs; empty for other plugins.
         label: ``module:qualname``, for messages.
         path: the file that defines it.
@@ -183,7 +182,7 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         if not mark.contexts:
             findings.append(f"{where}: contexts is empty, so it would never run")
     if mark.timeout is not None and not (spec.has_timeout and mark.timeout > 0):
-        valid = "takes more than 0 seconds" if spec.has_timeout else f"is for handlers of {_WITH_TIMEOUT}"
+        valid = "takes more than 0 seconds" if spec.has_timeout else "does not apply to this hook"
         findings.append(f"{where}: timeout {valid}, not {mark.timeout!r}")
     if mark.rollout is not None and not spec.has_modes:
         findings.append(f"{where}: mode and share are for handlers of {_WITH_MODES}")

@@ -139,13 +139,25 @@ def load(watch: Watch) -> Service:
         LoadError: a hook file is, or needs what this build does not have.
     """
     former = watch.before.handlers if watch.before is not None else ()
-    scripts = partial(_scripts, former=former)
+    scripts = partial(named_in, former=former)
     return Service(*load_point(watch, "job_submit", HOOKS, ("job_submit.init", "job_submit.fini"), scripts))
 
 
-def _scripts(read: Config, path: Path, former: Container[str]) -> list[loader.Source]:
-    if read.job_submit.lua is None:
-        return []
-    from slurmhooks.lua import job_submit
+def named_in(read: Config, path: Path, former: Container[str] = ()) -> list[loader.Source]:
+    """Return what a configuration names for job_submit besides hook files: its Lua script and its ready-made rules.
 
-    return job_submit.sources(read, path, former)
+    Args:
+        read: the configuration.
+        path: its path.
+        former: names of the sources in service, which stay there if the script cannot be loaded.
+    """
+    sources = []
+    if read.job_submit.lua is not None:
+        from slurmhooks.lua import job_submit
+
+        sources += job_submit.sources(read, path, former)
+    if read.policies:
+        from slurmhooks.policies import source as policies
+
+        sources += policies.sources(read, path)
+    return sources

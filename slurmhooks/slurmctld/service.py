@@ -241,7 +241,7 @@ def load_point(
         LoadError: a hook file is, or needs what this build does not have.
     """
     tables = _tables()
-    read, registry = load_site(watch, lambda registry: _check(registry, tables, hooks), scripts, (*hooks, *others))
+    read, registry = load_site(watch, lambda registry: unserved(registry, tables, hooks), scripts, (*hooks, *others))
     settings = Settings.of(getattr(read, section))
     for handler in (handler for hook in hooks for handler in registry.handlers(hook)):
         if handler.timeout is not None and handler.timeout > settings.timeout:
@@ -267,7 +267,7 @@ def _tables() -> Tables:
     return tables
 
 
-def _check(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list[str]:
+def unserved(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list[str]:
     """Return the handlers that this build cannot serve, each with the way to have them served."""
     if "record" in tables:
         return []

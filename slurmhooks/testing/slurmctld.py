@@ -12,10 +12,10 @@ from slurmhooks.job_submit.users import Facts
 from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.slurmctld.observation import WHOSE
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view, request_of, struct_of
-from slurmhooks.testing.job_tables import MAKERS, FakeTable
+from slurmhooks.testing.job_tables import MAKERS, FakeTable, condition_of
 from slurmhooks.testing.observed import Observed, observed_in
 from slurmhooks.testing.tables import code_of, tables_of
-from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_number, read_text
+from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_text
 from slurmhooks.worker.service import Settings
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.slurmctld.rows import Condition
     from slurmhooks.testing.job_submit import FakeStruct
-    from slurmhooks.wire.tables import Member, Tables
+    from slurmhooks.wire.tables import Tables
 
 
 class Unwatched:
@@ -63,17 +63,11 @@ class FakeSlurmctld:
             key = (read_text(query.items[0][1]) or b"").decode() if query.items else query.third
         else:
             conditions = {
-                table.members[place].name: _condition(table.members[place], raw) for place, raw in query.items
+                table.members[place].name: condition_of(table.members[place], raw) for place, raw in query.items
             }
         structs = self._records[table.name].packed(key, conditions)
         items = tuple((query.second, data) for data in structs)
         return Message(Type.RESULT, items=items).encode(self._tables)
-
-
-def _condition(member: Member, value: bytes) -> Condition:
-    if member.kind == "text":
-        return read_text(value) or b""
-    return read_number(value[:8]), read_number(value[8:])
 
 
 def submit(

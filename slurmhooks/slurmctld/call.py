@@ -156,6 +156,10 @@ class Call:
         self.steps.append(Step(handler, wrong, None, nanoseconds, after, before, mode, error_id))
         self._step = time.perf_counter_ns()
 
+    def release(self) -> None:
+        """Forget the steps: what handlers raised refers to their frames, and these refer to this call."""
+        self.steps.clear()
+
     def observe(self, handler: Handler) -> None:
         """Note that a handler is to see the request as it is now, after the answer."""
         self.observers.append((handler, self._state))

@@ -12,9 +12,10 @@ from slurmhooks.job_submit.observing import Observing
 from slurmhooks.job_submit.request import HOOKS, Request, close_records
 from slurmhooks.job_submit.users import Facts, Users
 from slurmhooks.slurmctld import source
+from slurmhooks.slurmctld.call import about_record
 from slurmhooks.slurmctld.observation import Observation, late, left_out
 from slurmhooks.slurmctld.service import PointService, load_point
-from slurmhooks.slurmctld.source import Asking
+from slurmhooks.slurmctld.source import Asking, Struct
 from slurmhooks.wire.message import answer
 
 if TYPE_CHECKING:
@@ -122,7 +123,13 @@ class Service(PointService):
         if self.call is not None:
             self.call.number = request.message.second
             self.call.fresh = request.fresh
+            if len(request.structs) > 1:
+                self.call.about = partial(self._about, request.structs[1])
         return self._answer(outcome, request.structs[0].written)
+
+    def _about(self, record: Struct) -> dict[str, object]:
+        """Return what the record of an update tells of its job."""
+        return about_record(self._views.record(record))
 
     def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> Message:
         texts = self._texts(outcome)

@@ -70,8 +70,8 @@ void slurmhooks_point_stop(struct slurmhooks_point *point);
 enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
                                           void **answer, size_t *size);
 
-/* Report a failure: a line with an id for the user, the reason for the log. IN what: what the failure means */
-void slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason);
+/* Report a failure: a line with an id for the user, the reason for the log. IN what: what it means. RET the id */
+unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason);
 
 /* Start a thread that gets no signals: slurmctld's are for its own threads. RET false if that is not possible. */
 bool slurmhooks_point_thread(pthread_t *thread, void *(*run)(void *));

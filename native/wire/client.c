@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "wire/channel.h"
@@ -134,6 +135,18 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
         return NULL;
     }
     return client;
+}
+
+void slurmhooks_client_tell(struct slurmhooks_client *client, int how, enum slurmhooks_result result, const char *text)
+{
+    struct control unserved = {CONTROL_UNSERVED, 0, (uint32_t)result, how};
+    struct iovec parts[2] = {{&unserved, sizeof(unserved)}, {(void *)text, strlen(text)}};
+    struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2};
+
+    pthread_mutex_lock(&client->lock);
+    if (client->control >= 0)
+        sendmsg(client->control, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    pthread_mutex_unlock(&client->lock);
 }
 
 void slurmhooks_client_interrupt(struct slurmhooks_client *client)

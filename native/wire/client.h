@@ -88,6 +88,15 @@ typedef bool (*slurmhooks_query)(void *context, const void *question, size_t len
  */
 bool slurmhooks_client_wait(struct slurmhooks_client *client, unsigned ms, char *reason);
 
+/*
+ * Tell the supervisor, for the decision log, about a request that got no answer. Never waits.
+ *
+ * IN how     an index of VERDICTS in slurmhooks/worker/control.py
+ * IN result  of the exchange
+ * IN text  lines: error id, hook, whose request, the handler that ended its worker or nothing, reason
+ */
+void slurmhooks_client_tell(struct slurmhooks_client *client, int how, enum slurmhooks_result result, const char *text);
+
 /* RET the deadline of a request that arrives now. IN ms: how long it may take; 0: the configured timeout. */
 int64_t slurmhooks_client_deadline(struct slurmhooks_client *client, unsigned ms);
 

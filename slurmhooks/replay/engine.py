@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import Reject
-from slurmhooks.job_submit.service import Service, Views
+from slurmhooks.job_submit.service import Service
 from slurmhooks.log import log
 from slurmhooks.recording.file import join, split
 from slurmhooks.replay import clock
-from slurmhooks.replay.answers import Answers, NotRecordedError, computations
+from slurmhooks.replay.answers import NotRecordedError
+from slurmhooks.replay.views import views_of
 from slurmhooks.wire.message import decode, read_answer
 from slurmhooks.worker.service import Settings
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from slurmhooks.log import Show
     from slurmhooks.recording.request import Recorded
     from slurmhooks.registry import Registry
+    from slurmhooks.replay.answers import Answers
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Tables
@@ -108,8 +110,7 @@ class Engine:
             for handler in registry.all_handlers():
                 handler.rollout = None
         self._answers = answers
-        views = Views(tables, computations(answers, private="record" in tables))
-        self._service = Service(tables, registry, Settings(), views)
+        self._service = Service(tables, registry, Settings(), views_of(tables, answers))
         self._service.followers.append(self._follow)
         self._call: Call | None = None
         self._user: Show | None = None
@@ -170,9 +171,12 @@ class Engine:
                 self._seen[key] = self._seen.get(key, 0) + 1
                 if self._seen[key] <= TRACEBACKS:
                     tracebacks.append("\n".join(format_traceback(step.wrong, step.handler.path)))
-        if not (decided or bugs or self._answers.needs):
+        needs = self._answers.needs
+        if bugs and not needs:
+            needs = sorted(set(self._answers.withheld))
+        if not (decided or bugs or needs):
             return b""
-        return json.dumps([decided, bugs, tracebacks, self._answers.needs]).encode()
+        return json.dumps([decided, bugs, tracebacks, needs]).encode()
 
 
 def notes_of(data: bytes) -> dict[str, Any]:

@@ -307,3 +307,18 @@ def test_requests_are_fixtures(tmp_path: Path) -> None:
     os.close(recording(tmp_path / "other", ACCOUNT, [{"script": "#!/bin/sh"}]))
     with pytest.raises(NotRecordedError, match="needs script"):
         [str(request.job.script) for request in testing.replay(tmp_path / "other")]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+def test_root_loads_and_becomes_another(tmp_path: Path) -> None:
+    """As root, handlers run as the owner of the recording, or as nobody; files that others could write are refused."""
+    text = "import os\nfrom slurmhooks import hook\n@hook.job_submit\ndef who(job): job.comment = str(os.getresuid())\n"
+    fd = recording(tmp_path / "file", "from slurmhooks import hook", JOBS[:1])
+    new = hook_file(tmp_path, text)
+    for owner, runs_as in ((0, 65534), (1234, 1234)):
+        os.chown(tmp_path / "file", owner, 0)
+        (field,) = replay(fd, Options(new, guard=True)).fields
+        assert field.values[0].new == str((runs_as,) * 3)
+    os.chmod(new, 0o666)
+    with pytest.raises(ReplayError, match="writable"):
+        replay(fd, Options(new, guard=True))

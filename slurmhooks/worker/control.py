@@ -21,6 +21,8 @@ SERVING = 3
 """Only workers of this generation and later ones are to be used. value: timeout in ms, pid: whether to accept."""
 UNAVAILABLE = 4
 """There are no handlers to serve with; text: why; value, of a generation: how often in a row no worker could serve."""
+OBSERVER = 10
+"""The observer process of a generation has a channel for questions, which comes along as a descriptor."""
 # From slurmctld.
 ACKNOWLEDGED = 5
 """All later requests go to this generation or later ones."""
@@ -32,7 +34,7 @@ LOADED = 7
 FAILED = 8
 """A descriptor holds the findings and the watch as JSON."""
 FINISH = 9
-"""Start no more workers, and end when the last one has ended."""
+"""Start no more workers, and end when the last one has ended; value: 1 if nothing is left to be observed."""
 
 LONGEST = 4096
 

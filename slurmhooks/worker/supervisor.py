@@ -177,6 +177,10 @@ class Supervisor:
                 os.close(fd)
             if number == self._loading:
                 self._into_service(number, child)
+        elif message.kind == control.OBSERVER:
+            self._to_client(message)
+            for fd in message.fds:
+                os.close(fd)
         elif message.kind == control.DIED:
             child.workers.discard(message.pid)
             self._to_client(message)
@@ -365,7 +369,7 @@ class Supervisor:
         until = time.monotonic() + GRACE
         for number, child in self._children.items():
             with suppress(OSError):
-                control.send(child.connection, Message(control.FINISH, number))
+                control.send(child.connection, Message(control.FINISH, number, value=1))
         connections = [child.connection for child in self._children.values()]
         while any(child.pid for child in self._children.values()) and time.monotonic() < until:
             ready, _, _ = select.select([self._wake, *connections], [], [], 0.05)

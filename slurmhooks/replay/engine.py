@@ -17,6 +17,7 @@ from slurmhooks.recording.file import join, split
 from slurmhooks.replay import clock
 from slurmhooks.replay.answers import NotRecordedError
 from slurmhooks.replay.views import views_of
+from slurmhooks.rollout import KEYS, OBSERVE, OFF, Rollout
 from slurmhooks.wire.message import decode, read_answer
 from slurmhooks.worker.service import Settings
 
@@ -106,9 +107,8 @@ class Engine:
             answers: of the recording.
             enforce_all: whether handlers count for all requests, whatever their mode and share.
         """
-        if enforce_all:
-            for handler in registry.all_handlers():
-                handler.rollout = None
+        for handler in registry.all_handlers():
+            handler.rollout = None if enforce_all else _without_observers(handler.rollout)
         self._answers = answers
         self._service = Service(tables, registry, Settings(), views_of(tables, answers))
         self._service.followers.append(self._follow)
@@ -177,6 +177,14 @@ class Engine:
         if not (decided or bugs or needs):
             return b""
         return json.dumps([decided, bugs, tracebacks, needs]).encode()
+
+
+def _without_observers(rollout: Rollout | None) -> Rollout | None:
+    """Return modes in which handlers do not run instead of observing: here that has no effect but its cost."""
+    if rollout is None:
+        return None
+    values = {key: getattr(rollout, key) for key in KEYS}
+    return Rollout(**values | {key: OFF for key in ("mode", "otherwise") if values[key] == OBSERVE})
 
 
 def notes_of(data: bytes) -> dict[str, Any]:

@@ -247,7 +247,7 @@ def test_modes_count_unless_told_otherwise(tmp_path: Path) -> None:
     """A handler that only observes refuses nothing, and with enforce_all what it would have refused."""
     text = NEW.replace("@hook.job_submit\ndef limit_time", '@hook.job_submit(mode="observe")\ndef limit_time')
     text = text.replace("SEEN", "seen")
-    fd = recording(tmp_path / "file", ACCOUNT, JOBS)
+    fd = recording(tmp_path / "file", ACCOUNT, [{**job, "script": "#!/bin/sh"} for job in JOBS])
     new = hook_file(tmp_path, text)
     assert replay(fd, Options(new)).same
     assert replay(fd, Options(new, enforce_all=True)).more_refused == 1

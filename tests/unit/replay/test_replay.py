@@ -322,3 +322,27 @@ def test_root_loads_and_becomes_another(tmp_path: Path) -> None:
     os.chmod(new, 0o666)
     with pytest.raises(ReplayError, match="writable"):
         replay(fd, Options(new, guard=True))
+
+
+def test_a_configuration_with_lua_and_modes(tmp_path: Path) -> None:
+    """A folder with slurmhooks.toml is loaded as slurmctld would: Lua scripts first, [policy] counts."""
+    pytest.importorskip("lupa")
+    (tmp_path / "site" / "hooks.d").mkdir(parents=True)
+    hook_file(tmp_path / "site" / "hooks.d", NEW.replace("SEEN", "seen"), "limits.py")
+    (tmp_path / "site" / "job_submit.lua").write_text("""
+        function slurm_job_submit(job_desc, part_list, submit_uid)
+            if job_desc.name == "one" then job_desc.comment = "lua" end
+            return slurm.SUCCESS
+        end
+        function slurm_job_modify(job_desc, job_rec, part_list, modify_uid) return slurm.SUCCESS end
+    """)
+    (tmp_path / "site" / "slurmhooks.toml").write_text(
+        '[hooks]\npaths = ["hooks.d/*.py"]\n[job_submit]\nlua = "job_submit.lua"\n'
+        '[policy."limits:require_account"]\nmode = "warn"\n'
+    )
+    fd = recording(tmp_path / "file", ACCOUNT, JOBS)
+    report = replay(fd, Options(str(tmp_path / "site")))
+    rules = {rule.rule: (rule.more, rule.fewer) for rule in report.rules}
+    assert rules == {"limits:limit_time": (2, 0), "file:require_account": (0, 1)}
+    (field,) = report.fields
+    assert (field.field, field.values[0].new) == ("comment", "lua")

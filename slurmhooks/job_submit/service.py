@@ -13,6 +13,7 @@ from slurmhooks.job_submit.request import HOOKS, Request, close_records
 from slurmhooks.job_submit.users import Facts, Users
 from slurmhooks.slurmctld import source
 from slurmhooks.slurmctld.call import about_record
+from slurmhooks.slurmctld.keeper import Recording
 from slurmhooks.slurmctld.observation import Observation, late, left_out
 from slurmhooks.slurmctld.service import PointService, load_point
 from slurmhooks.slurmctld.source import Asking, Struct
@@ -67,6 +68,7 @@ class Service(PointService):
         """Keep the handlers; tests have views of their own."""
         super().__init__(tables, registry, settings)
         self._views = Views(tables) if views is None else views
+        self._recording = Recording(tables, settings.hooks, self.followers)
 
     def start(self) -> None:
         """Run the ``job_submit.init`` handlers; see PointService."""
@@ -83,6 +85,9 @@ class Service(PointService):
         Raises:
             MessageError: the request is damaged, or comes from another build.
         """
+        return self._recording.around(request, query, self._handle)
+
+    def _handle(self, request: bytes, query: Query) -> bytes:
         message, items, excluded = self._open(request, len(HOOKS))
         asking = source.current = Asking(self._tables, query)
         structs = [asking.struct(tag, value) for tag, value in items]

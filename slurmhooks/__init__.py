@@ -33,7 +33,18 @@ __all__ = [
     "__version__",
     "hook",
     "log",
+    "replaying",
 ]
+
+
+def replaying() -> bool:
+    """Tell whether a handler runs over a recorded request (``slurmhooks replay``), so that nobody waits for it.
+
+    A handler with effects of its own, such as one that books hours, asks before it causes them.
+    """
+    import os
+
+    return "SLURMHOOKS_REPLAYING" in os.environ
 
 
 def __getattr__(name: str) -> object:

@@ -5,18 +5,21 @@ from __future__ import annotations
 
 from _thread import get_ident
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch
 from slurmhooks.errors import LoadError
 from slurmhooks.log import log
-from slurmhooks.rollout import ENFORCE, WARN
+from slurmhooks.rollout import ENFORCE, OBSERVE, WARN
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 from slurmhooks.slurmctld.call import Call
+from slurmhooks.slurmctld.decision import Decisions
 from slurmhooks.slurmctld.modes import Modes
+from slurmhooks.slurmctld.observation import Observation
 from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, decode, read_text
 from slurmhooks.wire.tables import TableError, installed
-from slurmhooks.worker import process
+from slurmhooks.worker import collector, process, reporting
 from slurmhooks.worker.channel import ALL_LENIENT, LENIENT, on_page
 from slurmhooks.worker.service import Settings, load_site
 from slurmhooks.worker.worker import doing
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message
     from slurmhooks.wire.tables import Tables
+    from slurmhooks.worker.service import Query, Running
 
 
 class PointService:
@@ -54,13 +58,39 @@ class PointService:
         self._messages: list[str] = []
         self._calling = 0  # the thread of the running call
 
+    @property
+    def observes(self) -> bool:
+        """Whether some handlers run after the answer."""
+        return any(
+            handler.rollout is not None and handler.rollout.may_be(OBSERVE) for handler in self._registry.all_handlers()
+        )
+
+    def observed_by(self, send: Callable[[bytes], object]) -> None:
+        """Have each request that handlers observe sent to them, before other followers get it."""
+
+        def follow(call: Call) -> None:
+            if call.observers and not call.observed:
+                places = self._registry.handlers(call.hook)
+                seen = [(places.index(handler), savepoint) for handler, savepoint in call.observers]
+                send(Observation(call.id, call.time, call.request, call.members, seen).pack())
+
+        self.followers.insert(0, follow)
+
+    def observe(self, data: bytes, query: Query, running: Running) -> None:
+        """Run handlers after the answer; only points whose hooks have modes are asked to."""
+        raise NotImplementedError
+
     def start(self) -> None:
-        """Take what handlers say to users.
+        """Take what handlers say to users, and report decisions if the collector wants them.
 
         Raises:
             LoadError: a handler failed that runs when a worker starts, which ends the worker.
         """
         process.log_to_stderr(self._user)
+        reporter, collect = reporting.reporter, self.settings.collect
+        if reporter is not None and collect:
+            follower = Decisions(reporter, tuple(collect["include"]), self.settings.hooks)
+            self.followers.append(follower.follow)
 
     def after(self) -> None:
         """Hand the last call to the followers."""
@@ -217,8 +247,12 @@ def load_point(
         LoadError: a hook file is, or needs what this build does not have.
     """
     tables = _tables()
-    read, registry = load_site(watch, lambda registry: _check(registry, tables, hooks), scripts, (*hooks, *others))
-    settings = Settings.of(getattr(read, section))
+    read, registry = load_site(watch, lambda registry: unserved(registry, tables, hooks), scripts, (*hooks, *others))
+    settings = replace(
+        Settings.of(getattr(read, section)),
+        hooks=watch.fingerprint(),
+        collect=collector.wanted(read, section),
+    )
     for handler in (handler for hook in hooks for handler in registry.handlers(hook)):
         if handler.timeout is not None and handler.timeout > settings.timeout:
             log.error(
@@ -243,7 +277,7 @@ def _tables() -> Tables:
     return tables
 
 
-def _check(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list[str]:
+def unserved(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list[str]:
     """Return the handlers that this build cannot serve, each with the way to have them served."""
     if "record" in tables:
         return []

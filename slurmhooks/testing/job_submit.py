@@ -59,7 +59,7 @@ class FakeStruct(Struct):
         self.facts: dict[str, Any] = {"groups": {}}
         self.raws: dict[str, Raw] = {}
         members = [(row, row.member(release_of(kind._release), table.places)) for row in rows(kind).values()]
-        self.raws = {name: _unset(row) for row, name in members if name is not None and name in table.places}
+        self.raws = {name: unset(row) for row, name in members if name is not None and name in table.places}
         super().__init__(table, pack(table, self.raws), None)
 
     def put(self, raws: Mapping[str, Raw]) -> None:
@@ -221,7 +221,7 @@ def table_name(kind: type[model.View]) -> str:
     return next(name for name, view_class in VIEWS.items() if issubclass(kind, view_class))
 
 
-def _unset(row: Field[Any]) -> Raw:
+def unset(row: Field[Any]) -> Raw:
     """Return the raw value of an unset field."""
     if isinstance(row, (Text, Computed)):
         return None
@@ -273,7 +273,7 @@ def _raw(row: Field[Any], old: Any, value: Any, release: str) -> Any:
     if isinstance(row, Truth):
         return int(bool(value))
     if value is None and not isinstance(row, Text):
-        return _unset(row)
+        return unset(row)
     if isinstance(row, (Status, Sluid)) or type(row).encoder is Field.encoder:
         if not isinstance(value, int):
             raise TypeError(f"{row.name} takes an int, not {value!r}")

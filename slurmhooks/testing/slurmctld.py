@@ -6,14 +6,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.dispatch import Outcome
-from slurmhooks.job_submit.service import HOOKS, Service, Views
+from slurmhooks.job_submit.request import HOOKS
+from slurmhooks.job_submit.service import Service, Views
 from slurmhooks.job_submit.users import Facts
 from slurmhooks.slurmctld.fields import LISTS
+from slurmhooks.slurmctld.observation import WHOSE
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view, request_of, struct_of
-from slurmhooks.testing.job_tables import MAKERS, FakeTable
+from slurmhooks.testing.job_tables import MAKERS, FakeTable, condition_of
 from slurmhooks.testing.observed import Observed, observed_in
 from slurmhooks.testing.tables import code_of, tables_of
-from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_number, read_text
+from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_text
 from slurmhooks.worker.service import Settings
 
 if TYPE_CHECKING:
@@ -23,7 +25,22 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.call import Call
     from slurmhooks.slurmctld.rows import Condition
     from slurmhooks.testing.job_submit import FakeStruct
-    from slurmhooks.wire.tables import Member, Tables
+    from slurmhooks.wire.tables import Tables
+
+
+class Unwatched:
+    """Says that no handler has ended a process; see slurmhooks.worker.service.Running."""
+
+    def __init__(self) -> None:
+        """Begin."""
+        self.ended: dict[int, str] = {}
+        self.dropped = 0
+
+    def begin(self, place: int, label: str, timeout: float) -> None:
+        """Take note of nothing."""
+
+    def end(self) -> None:
+        """Take note of nothing."""
 
 
 class FakeSlurmctld:
@@ -46,17 +63,11 @@ class FakeSlurmctld:
             key = (read_text(query.items[0][1]) or b"").decode() if query.items else query.third
         else:
             conditions = {
-                table.members[place].name: _condition(table.members[place], raw) for place, raw in query.items
+                table.members[place].name: condition_of(table.members[place], raw) for place, raw in query.items
             }
         structs = self._records[table.name].packed(key, conditions)
         items = tuple((query.second, data) for data in structs)
         return Message(Type.RESULT, items=items).encode(self._tables)
-
-
-def _condition(member: Member, value: bytes) -> Condition:
-    if member.kind == "text":
-        return read_text(value) or b""
-    return read_number(value[:8]), read_number(value[8:])
 
 
 def submit(
@@ -91,14 +102,22 @@ def submit(
     )
     assigned: set[str] = set()
     service = Service(tables, registry, Settings(), _views(tables, struct, record, records["record"], assigned))
+    slurmctld = FakeSlurmctld(tables, records)
     calls: list[Call] = []
     service.followers.append(calls.append)
-    answer = read_answer(tables["job"], decode(service.handle(request, FakeSlurmctld(tables, records)), tables))
+    sent: list[bytes] = []
+    service.observed_by(sent.append)
+    answer = read_answer(tables["job"], decode(service.handle(request, slurmctld), tables))
     service.after()
+    for data in sent:
+        service.observe(data, lambda question: slurmctld(question[WHOSE.size :]), Unwatched())
     struct.put(answer.writes)
     text = None if answer.text is None else answer.text.decode()
     code = code_of(answer.code) if answer.code else None
-    return Outcome(passed=not answer.code, code=code, text=text), before, assigned, observed_in(calls)
+    observed = observed_in(calls)
+    for call in calls:
+        call.release()
+    return Outcome(passed=not answer.code, code=code, text=text), before, assigned, observed
 
 
 def fake_table(name: str, given: Any, release: str) -> FakeTable:

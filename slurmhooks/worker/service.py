@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Container
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmhooks import reload, site, trusted
 from slurmhooks.hook_specs import HOOKS
@@ -15,12 +15,31 @@ from slurmhooks.watch import Watch
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slurmhooks.config import Config, Workers
+    from slurmhooks.config import Config
+    from slurmhooks.config_sections import Workers
     from slurmhooks.loader import Source
     from slurmhooks.registry import Registry
 
 Query = Callable[[bytes], bytes]
 """Asks slurmctld a question while it waits for an answer; raises StaleHandleError once it has the answer."""
+
+
+class Running(Protocol):
+    """What the observer process is told, so that a handler can be named and left out that has ended it.
+
+    Attributes:
+        ended: by the place of a handler that has ended the observer process with this request, what happened.
+        dropped: requests that were not observed before this one, since the observer process was busy.
+    """
+
+    ended: dict[int, str]
+    dropped: int
+
+    def begin(self, place: int, label: str, timeout: float) -> None:
+        """Note that a handler begins, and the seconds that it may take."""
+
+    def end(self) -> None:
+        """Note that it has ended."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +52,8 @@ class Settings:
         memory_limit: bytes of private memory that a worker, and each program that it starts, may have; None: any.
         accept: whether requests are accepted when no worker can serve them.
         reload: whether changed files are loaded without being asked to.
+        hooks: hash of the files.
+        collect: what the collector is to do (slurmhooks/worker/collector.py); empty: nothing.
     """
 
     workers: int = 1
@@ -40,6 +61,8 @@ class Settings:
     memory_limit: int | None = 1 << 30
     accept: bool = False
     reload: bool = True
+    hooks: str = ""
+    collect: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, section: Workers) -> Settings:
@@ -58,9 +81,11 @@ class Service(Protocol):
 
     Attributes:
         settings: as the configuration was when they were loaded.
+        observes: some handlers run after the answer, in the observer process (slurmhooks/worker/observer.py).
     """
 
     settings: Settings
+    observes: bool
 
     def start(self) -> None:
         """Prepare a worker, in the worker, before its first request; whatever it raises ends the worker."""
@@ -70,6 +95,18 @@ class Service(Protocol):
 
     def after(self) -> None:
         """Do what nobody waits for, after the answer has gone out; whatever it raises ends the worker."""
+
+    def observed_by(self, send: Callable[[bytes], object]) -> None:
+        """Have workers send what the observer process is to observe; the function never waits."""
+
+    def observe(self, data: bytes, query: Query, running: Running) -> None:
+        """Run the handlers that observe, in the observer process.
+
+        Args:
+            data: what a worker has sent.
+            query: asks slurmctld a question, which is preceded by WHOSE of slurmhooks/slurmctld/observation.py.
+            running: is told which handler runs.
+        """
 
     def stop(self) -> None:
         """Clean up in a worker that ends in peace: its files changed, or slurmctld ends."""

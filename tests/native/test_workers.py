@@ -264,10 +264,10 @@ def test_nothing_is_left_when_slurmctld_is_killed(start: Start) -> None:
 
 
 def test_descriptors(host: Exchanger) -> None:
-    """A worker has no descriptors of slurmctld except its channel; its programs have only standard ones."""
+    """A worker has its channel, and the socket for reports; its programs have only standard descriptors."""
     listing = "import os; answer = [os.readlink(each.path) for each in os.scandir('/proc/self/fd')]"
     kinds = sorted(name.split(":")[0] for name in host.exchange(listing)[1].strip("[]").replace("'", "").split(", "))
-    assert [kind for kind in kinds if not kind.startswith("/")] == ["pipe", "pipe", "socket"], kinds
+    assert [kind for kind in kinds if not kind.startswith("/")] == ["pipe", "pipe", "socket", "socket"], kinds
     program = "import subprocess; answer = subprocess.check_output(['ls', '/proc/self/fd'], close_fds=False).split()"
     assert host.exchange(program) == ("OK", "[b'0', b'1', b'2', b'3']")
     host.stop()
@@ -331,7 +331,7 @@ def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
     for state in ({"version": 2}, {"version": 3, "findings": ["wrong"]}, {"version": 4}):
         host.set(**state)
         requests.ask("reload", str(tmp_path), 0, 30)
-    assert host.exchange("[[[hook, label, file]]] = before.values(); answer = label, version") == (
+    assert host.exchange("[[[hook, label, file, _]]] = before.values(); answer = label, version") == (
         "OK",
         "('tests:v2', 4)",
     )
@@ -351,7 +351,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
         "supervisor": below(host.pid, SUPERVISOR)[0].pid,
         "generation": 1,
         "workers": sorted(each.pid for each in below(host.pid, WORKER)),
-        "handlers": [["job_submit", "tests:v1", str(tmp_path / "state.json")]],
+        "handlers": [["job_submit", "tests:v1", str(tmp_path / "state.json"), ""]],
         "fault": None,
     }
     long = "x" * 1_000_000

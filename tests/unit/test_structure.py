@@ -23,12 +23,14 @@ TIERS = (
         "rollout",
         "registry",
         "config",
+        "config_sections",
         "log",
         "structured",
         "trusted",
         "view",
     ),
     ("plugstack", "slurm_conf", "paths", "loader", "dispatch", "deadline", "site", "watch", "reload"),
+    ("recording",),
     ("worker",),
     ("slurmctld",),
     (
@@ -44,7 +46,7 @@ TIERS = (
         "manifest",
         "embedded",
     ),
-    ("testing",),
+    ("testing", "replay"),
     ("cli",),
 )
 """A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""
@@ -60,7 +62,9 @@ BROAD = {
     "loader.py": 1,  # a hook file that cannot be imported
     "log.py": 1,  # a value of a site that cannot say what it is
     "scrun/tree_copy.py": 1,  # hands what a thread raised to the one who waits for it
-    "worker/generation.py": 1,  # a forked process must not return into its parent's stack
+    "worker/collection.py": 1,  # a forked process must not return into its parent's stack
+    "worker/generation.py": 1,  # the same
+    "worker/observer.py": 1,  # the same
     "worker/worker.py": 1,  # the same
     "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event
 }

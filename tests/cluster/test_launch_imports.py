@@ -21,8 +21,6 @@ def tell(spank):
 """
 BESIDES = {
     "gc",  # slurmstepd calls gc.freeze() before it forks tasks
-    "_cffi_backend",  # needed by the compiled view
-    "_slurmhooks_spank.lib",
     "abc",  # for _collections_abc; up to 3.13 a bare interpreter has it
     "_abc",
 }

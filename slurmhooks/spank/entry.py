@@ -10,7 +10,7 @@ import posix
 
 import _slurmhooks_spank as native
 
-from slurmhooks import dispatch
+from slurmhooks import dispatch, loader, plugstack, trusted
 from slurmhooks.errors import LoadError
 from slurmhooks.hook_specs import CONTEXTS
 from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
@@ -229,8 +229,6 @@ def _line(argc: int, argv: int, known: bool) -> Line | None:
 
 def _load(args: tuple[str, ...], known: bool) -> Line | None:
     """Load a line of plugstack.conf; see :func:`_line`."""
-    from slurmhooks import loader, plugstack, trusted
-
     if posix.getuid() == 0:
         trusted.guard()
     try:

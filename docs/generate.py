@@ -9,7 +9,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import click
 
@@ -17,6 +17,7 @@ from slurmhooks import cli, config, scrun, testing
 from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS, HookSpec
 from slurmhooks.job_submit import constants, model, strings
+from slurmhooks.policies import describe
 from slurmhooks.slurmctld import fields, flag_rows, number_rows, rows
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
@@ -65,6 +66,7 @@ def pages() -> dict[str, str]:
         "job-fields": fields_page(),
         "constants": constants_page(),
         "configuration": configuration_page(),
+        "policies": policies_page(),
         "command-line": command_line_page(),
         "python": python_page(),
         "testing": testing_page(),
@@ -340,10 +342,7 @@ def constants_page() -> str:
 def configuration_page() -> str:
     """Return the page of all keys of slurmhooks.toml."""
     parts = []
-    for name, section in config.Config.model_fields.items():
-        kind = section.annotation
-        assert isinstance(kind, type)
-        assert issubclass(kind, config.Section)
+    for name, kind in config.sections().items():
         parts.append(f"## [{name}]\n\n{_sentence(doc(kind).split(': ', 1)[-1])}\n")
         lines = [
             (f"`{key}`", _type(field.annotation), f"`{_default(field.default)}`", field.description or "")
@@ -358,6 +357,15 @@ def configuration_page() -> str:
     )
 
 
+def policies_page() -> str:
+    """Return the page of all ready-made rules."""
+    return page(
+        "# Ready-made rules\n",
+        "Each `[[policies]]` of `slurmhooks.toml` is one of these; [](../policies.md) says how to use them.\n",
+        describe.reference(),
+    )
+
+
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
@@ -365,6 +373,9 @@ def _sentence(text: str) -> str:
 def _type(annotation: Any) -> str:
     words = {tuple[str, ...]: "list of texts", bool: "true or false", int: "number", float: "number", str: "text"}
     words |= {int | None: "number or text", str | None: "text"}
+    words |= {float | None: "number"}
+    if any(get_origin(part) is tuple for part in get_args(annotation)):
+        return "list of texts"
     return words.get(annotation) or "one of " + code(annotation.__args__)
 
 

@@ -21,9 +21,30 @@ from slurmhooks.values import UNLIMITED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from slurmhooks._version import __version__
-    from slurmhooks.errors import Reject, SlurmhooksError, SpankError, StaleHandleError
+    from slurmhooks.errors import DeadlineExceeded, Reject, SlurmhooksError, SpankError, StaleHandleError
 
-__all__ = ["UNLIMITED", "Reject", "SlurmhooksError", "SpankError", "StaleHandleError", "__version__", "hook", "log"]
+__all__ = [
+    "UNLIMITED",
+    "DeadlineExceeded",
+    "Reject",
+    "SlurmhooksError",
+    "SpankError",
+    "StaleHandleError",
+    "__version__",
+    "hook",
+    "log",
+    "replaying",
+]
+
+
+def replaying() -> bool:
+    """Tell whether a handler runs over a recorded request (``slurmhooks replay``), so that nobody waits for it.
+
+    A handler with effects of its own, such as one that books hours, asks before it causes them.
+    """
+    import os
+
+    return "SLURMHOOKS_REPLAYING" in os.environ
 
 
 def __getattr__(name: str) -> object:

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from slurmhooks import trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import LIMIT
+from slurmhooks.rollout import KEYS, Rollout
 
 FILE_NAME = "slurmhooks.toml"
 
@@ -225,8 +226,74 @@ class Log(Section):
     )
 
 
+Mode = Literal["enforce", "warn", "observe", "off"]
+
+
+class Policy(Section):
+    """``[policy."LABEL"]``: which effect a handler of job_submit or job_modify has on which requests.
+
+    The label is that of ``slurmhooks check``, as in ``[policy."limits:require_account"]``. The table replaces what the
+    decorator of the handler says.
+    """
+
+    mode: Mode = Field(
+        default="enforce", description='"enforce"; "warn" and "observe", which change nothing; "off": it does not run'
+    )
+    percent: float | None = Field(
+        default=None, ge=0, le=100, strict=False, description="of the users; each stays in when the number grows"
+    )
+    users: tuple[Name | int, ...] | None = Field(
+        default=None, strict=False, min_length=1, description="names or user ids of the owners of jobs"
+    )
+    accounts: tuple[Name, ...] | None = Field(
+        default=None, strict=False, min_length=1, description="accounts that are charged"
+    )
+    partitions: tuple[Name, ...] | None = Field(
+        default=None, strict=False, min_length=1, description="partitions, of which the request names at least one"
+    )
+    otherwise: Mode = Field(
+        default="observe", description="mode for requests that do not meet all that the four keys above ask for"
+    )
+    note: str | None = Field(
+        default=None, description="text that follows each warning to a user, as in a date and an address for help"
+    )
+
+    def rollout(self) -> Rollout:
+        """Return the table as handlers have it."""
+        return Rollout(**{key: getattr(self, key) for key in KEYS})
+
+
+class PolicyDefaults(Section):
+    """``[policy_defaults]``: what holds for all ready-made rules, which stand in ``[[policies]]``."""
+
+    help_url: str | None = Field(default=None, description="a page that is named below the messages of rules")
+    updates: Literal["check", "refuse", "ignore"] = Field(
+        default="check", description="what rules do with scontrol update, unless they say otherwise"
+    )
+    except_users: tuple[Name, ...] = Field(
+        default=(), strict=False, description="users for whom no rule counts; rules may name more"
+    )
+    except_groups: tuple[Name, ...] = Field(
+        default=(), strict=False, description="Unix groups for whose members no rule counts; rules may name more"
+    )
+    except_accounts: tuple[Name, ...] = Field(
+        default=(), strict=False, description="accounts for which no rule counts; rules may name more"
+    )
+    default_partition: str | None = Field(
+        default=None,
+        min_length=1,
+        description="the partition of jobs that name none; by default rules ask slurmctld for it, which needs a build"
+        " with Slurm's sources",
+    )
+
+
 class Config(Section):
-    """The whole file."""
+    """The whole file.
+
+    Attributes:
+        policies: the ready-made rules as they stand in the file; slurmhooks.policies.rules validates them where they
+            count, so that a launch need not import them.
+    """
 
     hooks: Hooks = Hooks()
     job_submit: JobSubmit = JobSubmit()
@@ -238,6 +305,22 @@ class Config(Section):
     scrun: Scrun = Scrun()
     lua: Lua = Lua()
     log: Log = Log()
+    policy: dict[str, Policy] = Field(default={}, description="modes of handlers, by their labels")
+    policy_defaults: PolicyDefaults = PolicyDefaults()
+    policies: tuple[dict[str, Any], ...] = Field(
+        default=(), strict=False, description="ready-made rules, each with its name in the key rule"
+    )
+
+    def rollouts(self) -> dict[str, Rollout]:
+        """Return modes and shares by the labels of handlers."""
+        return {label: policy.rollout() for label, policy in self.policy.items()}
+
+
+def sections() -> dict[str, type[Section]]:
+    """Return the tables of the file by their names, for the reference; those of ready-made rules have a page."""
+    tables: dict[str, Any] = {name: field.annotation for name, field in Config.model_fields.items()}
+    del tables["policy"], tables["policies"]
+    return {**tables, 'policy."LABEL"': Policy}
 
 
 def read(path: Path) -> Config:
@@ -264,17 +347,28 @@ def read(path: Path) -> Config:
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        findings = [
-            f"{path}: {'.'.join(map(str, item['loc']))}: {_explain(item['type'], item['msg'], item['input'])}"
-            for item in error.errors()
-        ]
-        raise ConfigError(findings) from error
+        raise ConfigError(findings(str(path), error)) from error
+
+
+def findings(where: str, error: ValidationError) -> list[str]:
+    """Return a finding for each error of a model.
+
+    Args:
+        where: what the model was validated from.
+        error: the errors.
+    """
+    return [
+        f"{where}: {'.'.join(map(str, item['loc']))}: {_explain(item['type'], item['msg'], item['input'])}"
+        for item in error.errors()
+    ]
 
 
 def _explain(kind: str, message: str, value: Any) -> str:
     """Describe an error of pydantic, in the terms of TOML."""
     if kind == "extra_forbidden":
         return "unknown key"
+    if kind == "missing":
+        return "missing"
     expected = _EXPECTED.get(kind)
     if expected is None:
         message = message.removeprefix("Value error, ").replace("Input should be", "must be")

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from typing import Literal, TypeVar, overload
 
     from slurmhooks.option import Option
+    from slurmhooks.rollout import Rollout
 
     Handler = TypeVar("Handler", bound="Callable[..., None]")
     OnError = Literal["reject", "accept", "fail", "ignore"]
+    Mode = Literal["enforce", "warn", "observe", "off"]
     Context = Literal["local", "remote", "allocator", "slurmd", "job_script", "salloc", "sbatch", "srun", "scrontab"]
 
 MARKS = "__slurmhooks__"
@@ -35,11 +37,12 @@ class Mark:
         on_error: None for the hook's default.
         contexts: None for all contexts of the hook.
         timeout: in seconds; None for no limit of its own.
+        rollout: mode and share; None: it is enforced for all.
         sequence: number in the order of definition.
         owner: name of the module whose top level ran, see :func:`running_module`.
     """
 
-    __slots__ = ("contexts", "function", "hook", "on_error", "order", "owner", "sequence", "timeout")
+    __slots__ = ("contexts", "function", "hook", "on_error", "order", "owner", "rollout", "sequence", "timeout")
 
     def __init__(
         self,
@@ -51,6 +54,7 @@ class Mark:
         sequence: int,
         owner: str,
         timeout: float | None = None,
+        rollout: Rollout | None = None,
     ) -> None:
         """Store the arguments; see the class."""
         self.function = function
@@ -59,6 +63,7 @@ class Mark:
         self.on_error = on_error
         self.contexts = contexts
         self.timeout = timeout
+        self.rollout = rollout
         self.sequence = sequence
         self.owner = owner
 
@@ -138,6 +143,13 @@ class Decorator:
             on_error: OnError = ...,
             contexts: Context | Iterable[Context] = ...,
             timeout: float = ...,
+            mode: Mode = ...,
+            percent: float = ...,
+            users: str | Iterable[str | int] = ...,
+            accounts: str | Iterable[str] = ...,
+            partitions: str | Iterable[str] = ...,
+            otherwise: Mode = ...,
+            note: str = ...,
         ) -> Callable[[Handler], Handler]: ...
 
     def __call__(
@@ -149,6 +161,7 @@ class Decorator:
         on_error: str | None = None,
         contexts: Iterable[str] | None = None,
         timeout: float | None = None,
+        **rollout: object,
     ) -> Handler | Callable[[Handler], Handler]:
         """Mark a function as a handler and return it unchanged.
 
@@ -159,9 +172,13 @@ class Decorator:
                 "fail" (default) or "ignore" for all others.
             contexts: for SPANK, any of "local", "remote", "allocator", "slurmd", "job_script"; for cli_filter, any of
                 "salloc", "sbatch", "srun", "scrontab"; by default, all in which Slurm makes the call.
-            timeout: hooks of slurmctld only, such as job_submit: seconds that the handler may take. ``timeout`` of the
-                configuration limits all handlers of a hook together in any case. A handler that exceeds its limit is
-                killed with its worker process, which counts as a bug in it.
+            timeout: seconds that the handler may take; exceeding them is a bug in it. In hooks of slurmctld, such as
+                job_submit, it is killed with its worker process, and ``timeout`` of the configuration limits all
+                handlers of a request together. Elsewhere DeadlineExceeded is raised in it; see slurmhooks.deadline.
+            rollout: job_submit and job_modify only, see docs/policy.md. ``mode``: "enforce" (default), "warn",
+                "observe" or "off". ``percent``, ``users``, ``accounts``, ``partitions``: the requests that this mode
+                is for, if not all: those that meet all that is given. ``otherwise``: the mode of the others, "observe"
+                by default. ``note``: what users read after a warning.
 
         Raises:
             TypeError: an argument has the wrong type. (Invalid values are reported when the file is loaded, all at
@@ -173,6 +190,7 @@ class Decorator:
             raise TypeError(f"{self!r}: timeout takes seconds, not {timeout!r}")
         if isinstance(contexts, str):
             contexts = (contexts,)
+        made = self._rollout(rollout) if rollout else None
         try:
             checked = None if contexts is None else tuple(contexts)
         except TypeError:
@@ -184,7 +202,7 @@ class Decorator:
             if not hasattr(function, "__dict__") or hasattr(function, "__self__"):
                 raise TypeError(f"{self!r} decorates a function, not {function!r}: write a function that calls it")
             owner = running_module()
-            new = Mark(function, self._hook, order, on_error, checked, next_sequence(), owner, timeout)
+            new = Mark(function, self._hook, order, on_error, checked, next_sequence(), owner, timeout, made)
             current = _collections[-1].marks if _collections else []
             # An installed module stays imported when a hook file that marks its functions is loaded a second time. The
             # new marks of that file replace those of the first load.
@@ -194,3 +212,16 @@ class Decorator:
             return function
 
         return mark if function is None else mark(function)
+
+    def _rollout(self, keywords: dict[str, object]) -> Rollout:
+        """Return mode and share.
+
+        Raises:
+            TypeError: decorators have no such argument.
+        """
+        from slurmhooks.rollout import KEYS, Rollout
+
+        for name in keywords:
+            if name not in KEYS:
+                raise TypeError(f"{self!r} got an unexpected keyword argument {name!r}")
+        return Rollout(**keywords)  # type: ignore[arg-type] # registry.verify() checks the values

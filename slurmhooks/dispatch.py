@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from slurmhooks.registry import Handler
 
     Done = Callable[[Handler, BaseException | None, "Outcome | None"], None]
+    Tried = Callable[[Handler, BaseException | None, object], bool]
 
     class View(Protocol):
         """What handlers read and write. Writes are staged until all handlers have passed."""
@@ -62,6 +63,7 @@ def run(
     view: View | None = None,
     take: Callable[[object], Exception | None] | None = None,
     done: Done | None = None,
+    tried: Tried | None = None,
 ) -> Outcome:
     """Run handlers one after the other until one refuses or fails; if none does, apply their writes.
 
@@ -72,6 +74,8 @@ def run(
         take: takes what each handler returns, and returns what is wrong with it; by default handlers return nothing.
         done: takes each handler after it has run, what was wrong with it (None: nothing), and the outcome of the event
             if this handler decided it; must not raise.
+        tried: takes each handler after it has run, what was wrong with it, and the savepoint of the view from before;
+            returns whether it was only tried out: then it has no effect, and ``tried`` has rolled back its writes.
 
     Returns:
         the outcome, whatever a handler raises.
@@ -81,7 +85,7 @@ def run(
     """
     try:
         for handler in handlers:
-            savepoint = view.savepoint() if handler.lenient and view is not None else None
+            savepoint = view.savepoint() if view is not None and (handler.lenient or tried is not None) else None
             wrong: BaseException | None
             try:
                 result = handler.call(arguments)
@@ -89,6 +93,8 @@ def run(
                 wrong = error
             else:
                 wrong = None if result is None and take is None else (take or returned)(result)
+            if tried is not None and tried(handler, wrong, savepoint):
+                continue
             outcome = None if wrong is None else judge(handler, wrong, view, savepoint)
             if done is not None:
                 done(handler, wrong, outcome)

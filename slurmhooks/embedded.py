@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import posix
 
-from slurmhooks import dispatch, loader, site, trusted
+from slurmhooks import deadline, dispatch, loader, site, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.loader import Source
 from slurmhooks.log import VERBOSE, log
@@ -69,7 +69,8 @@ def load(point: str, known: bool, read: Callable[[str, Sequence[str]], list[Hand
             for source in sources:
                 if source.scripted:
                     source.read = lambda path: read(path, lua)
-        return loader.load(sources, require)
+        with deadline.limit("loading the hook files", deadline.LOAD):
+            return loader.load(sources, require)
     except (ConfigError, LoadError) as error:
         log.user(dispatch.report_findings(error.findings))
         return None

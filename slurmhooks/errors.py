@@ -37,6 +37,13 @@ class StaleHandleError(SlurmhooksError):
     """A view (``job``, ``spank``, ``container`` ...) was used after the call that it was made for."""
 
 
+class DeadlineExceeded(BaseException):
+    """Raised in a handler that has used up its time: a bug of it.
+
+    It is not an Exception, so that ``except Exception`` in a loop does not keep the handler from ending.
+    """
+
+
 class HandlerError(SlurmhooksError):
     """A handler broke a rule of its hook, for example by returning a value."""
 

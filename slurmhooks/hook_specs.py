@@ -40,10 +40,21 @@ class HookSpec:
 
     @property
     def has_timeout(self) -> bool:
-        """Whether a handler may have its own time limit: only worker processes can be killed."""
-        return "." not in self.name
+        """Whether a handler may have its own time limit."""
+        return not self.name.startswith("job_submit.")
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that a handler may take by default; None in worker processes, which the configuration limits."""
+        return _TIMEOUTS.get(self.name, _TIMEOUTS.get(self.name.partition(".")[0]))
+
+    @property
+    def has_modes(self) -> bool:
+        """Whether a handler may warn or observe instead of deciding: only hooks that decide about requests."""
+        return self.on_error[0] == "reject"
 
 
+_TIMEOUTS = {"spank": 60.0, "spank.job_prolog": 300.0, "spank.job_epilog": 300.0, "cli_filter": 60.0, "scrun": 3600.0}
 _SUBMIT = ("reject", "accept")
 _FAIL = ("fail", "ignore")
 LISTS = ("partitions", "reservations", "jobs", "nodes", "licenses", "qos", "associations")

@@ -122,6 +122,11 @@ class Log:
         self._sink, self._user, self._record = sink, user, record
         return before
 
+    def divert(self, user: Show | None) -> Show | None:
+        """Have messages to the user go elsewhere; return where they went before."""
+        before, self._user = self._user, user
+        return before
+
     def record(self, text: str, start: str = "") -> None:
         """Log a text of several lines for administrators, such as a traceback, with one record for each line.
 

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from slurmhooks.decorator import Mark
     from slurmhooks.hook_specs import HookSpec
     from slurmhooks.option import Option
+    from slurmhooks.rollout import Rollout
 
 _VAR_POSITIONAL = 0x04
 _VAR_KEYWORDS = 0x08
 _GENERATOR_LIKE = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable coroutine, asynchronous generator
-_WITH_TIMEOUT = ", ".join(spec.name for spec in HOOKS.values() if spec.has_timeout)
+_WITH_MODES = " and ".join(spec.name for spec in HOOKS.values() if spec.has_modes)
 OPTION_NAME_LIMIT = 75
 """SPANK_OPTION_MAXLEN of spank.h, in bytes."""
 
@@ -31,12 +32,13 @@ class Handler:
         spec: its hook.
         order: handlers with a lower order run first.
         lenient: a bug in it lets the request pass.
-        timeout: seconds that it may take, for hooks of slurmctld; None for no limit of its own.
+        timeout: seconds that it may take; None for the default of its hook, see HookSpec.timeout.
         contexts: the SPANK contexts in which it runs; empty for other plugins.
         label: ``module:qualname``, for messages.
         path: the file that defines it.
         line: the line that defines it.
         logged_code: the log already has a message on its invalid refusal code.
+        rollout: mode and share; None: it is enforced for all requests.
         scripted: it represents a function of a Lua script, see slurmhooks.lua; dispatch does not run it.
     """
 
@@ -52,6 +54,7 @@ class Handler:
         "names",
         "order",
         "path",
+        "rollout",
         "spec",
         "timeout",
     )
@@ -68,10 +71,12 @@ class Handler:
         path: str,
         line: int,
         timeout: float | None = None,
+        rollout: Rollout | None = None,
     ) -> None:
         """Store the description; see the class."""
         self.function = function
         self.timeout = timeout
+        self.rollout = rollout
         self.names = names
         self.spec = spec
         self.order = order
@@ -177,13 +182,19 @@ def verify(mark: Mark, function: Callable[..., object], module: str) -> tuple[Ha
         if not mark.contexts:
             findings.append(f"{where}: contexts is empty, so it would never run")
     if mark.timeout is not None and not (spec.has_timeout and mark.timeout > 0):
-        valid = "takes more than 0 seconds" if spec.has_timeout else f"is for handlers of {_WITH_TIMEOUT}"
+        valid = "takes more than 0 seconds" if spec.has_timeout else "does not apply to this hook"
         findings.append(f"{where}: timeout {valid}, not {mark.timeout!r}")
+    if mark.rollout is not None and not spec.has_modes:
+        findings.append(f"{where}: mode and share are for handlers of {_WITH_MODES}")
+    elif mark.rollout is not None:
+        findings += [f"{where}: {fault}" for fault in mark.rollout.faults()]
     if findings:
         return None, findings
     contexts = spec.contexts if mark.contexts is None else mark.contexts
     lenient = mark.on_error == spec.on_error[1]
-    return Handler(function, names, spec, mark.order, lenient, contexts, label, path, line, mark.timeout), []
+    return Handler(
+        function, names, spec, mark.order, lenient, contexts, label, path, line, mark.timeout, mark.rollout
+    ), []
 
 
 def missing(require: Iterable[str], handlers: Iterable[Handler]) -> list[str]:

@@ -17,6 +17,7 @@ from slurmhooks import loader, paths, site, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import log
+from slurmhooks.rollout import assign
 from slurmhooks.watch import LoadedHandler, Watch
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def load(
     while True:
         try:
             config, registry = _load(path, watch, scripts)
+            findings = _assign(config, registry, hooks)
             watch.handlers = _loaded(registry, hooks)
-            _refuse(check(registry) + _accidents(before, watch, str(path)))
+            _refuse(findings + check(registry) + _accidents(before, watch, str(path)))
         except BaseException:
             # Files that are missing now may come back.
             for file in before.files:
@@ -119,11 +121,26 @@ def _load(path: Path, watch: Watch, scripts: Callable[[Config, Path], list[Sourc
     return config, registry
 
 
+def _assign(config: Config, registry: Registry, hooks: Container[str]) -> list[str]:
+    """Give handlers the modes of the configuration; return what is wrong with these.
+
+    A process that calls no hook with modes may not have loaded what the configuration names, such as a Lua script.
+    """
+    if not any(name in hooks for name, spec in HOOKS.items() if spec.has_modes):
+        return []
+    return assign(config.rollouts(), registry.all_handlers())
+
+
 def _loaded(registry: Registry, hooks: Container[str]) -> dict[str, list[LoadedHandler]]:
     """Return the handlers of some hooks by their source, and sources that have none."""
     return {
         name: [
-            LoadedHandler(handler.spec.name, handler.label, handler.path)
+            LoadedHandler(
+                handler.spec.name,
+                handler.label,
+                handler.path,
+                "" if handler.rollout is None else str(handler.rollout),
+            )
             for handler in handlers
             if handler.spec.name in hooks
         ]

@@ -155,6 +155,9 @@ def _plain(path: str) -> dict[str, Any] | None:
         tables = tomllib.loads(raw.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         return None
+    # What is for slurmctld alone.
+    for name in ("policy", "policies", "policy_defaults"):
+        tables.pop(name, None)
     for name, entries in tables.items():
         kinds = _PLAIN.get(name)
         if kinds is None or not isinstance(entries, dict):

@@ -139,7 +139,7 @@ class StagedMapping(MutableMapping[str, str]):
     def rollback(self, savepoint: object) -> None:
         """Discard the writes since a savepoint."""
         assert isinstance(savepoint, dict)
-        self._staged = savepoint
+        self._staged = dict(savepoint)  # a copy: the savepoint may be needed again
 
     def commit(self) -> None:
         """Apply the staged writes to the base."""

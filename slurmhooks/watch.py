@@ -24,11 +24,13 @@ class LoadedHandler(NamedTuple):
         hook: name of its hook.
         label: ``module:qualname``.
         path: the file that defines it.
+        mode: in words; empty: it is enforced for all requests.
     """
 
     hook: str
     label: str
     path: str
+    mode: str = ""
 
 
 @dataclass

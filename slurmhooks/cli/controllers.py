@@ -31,7 +31,7 @@ class Running(BaseModel):
         supervisor: process id.
         generation: number of the generation in force; None: no hooks are in force.
         workers: process ids.
-        handlers: hook, label and file of each handler in force.
+        handlers: hook, label, file and mode of each handler in force; an empty mode is "enforce" for all requests.
         fault: why the present files are not in force; None: they are.
     """
 
@@ -39,7 +39,7 @@ class Running(BaseModel):
     supervisor: int
     generation: int | None
     workers: list[int]
-    handlers: list[tuple[str, str, str]]
+    handlers: list[tuple[str, str, str, str]]
     fault: Fault | None
 
 
@@ -71,7 +71,10 @@ def lines(running: list[Running]) -> list[str]:
         workers = ", ".join(map(str, each.workers)) or "none"
         processes = f"generation {each.generation}, supervisor {each.supervisor}, workers {workers}"
         text.append(f"slurmctld, {each.point}: {processes}")
-        text += [f"in force: {hook} handler {label} ({file})" for hook, label, file in each.handlers]
+        text += [
+            f"in force: {hook} handler {label} ({file}){mode and ', ' + mode}"
+            for hook, label, file, mode in each.handlers
+        ]
     return text
 
 

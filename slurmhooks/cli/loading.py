@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
 from slurmhooks.cli import configuration
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.job_submit import service
 from slurmhooks.manifest import Line, Point
 from slurmhooks.paths import has_magic, matches
 from slurmhooks.registry import Registry
+from slurmhooks.rollout import assign
 from slurmhooks.spank.options import Names, too_many
 
 if TYPE_CHECKING:
@@ -112,16 +114,14 @@ class Loaded:
             filters.sources = [made, *filters.sources]
             filters.lua = self._lua(made.path).words
             sources = [made, *sources]
-        if read.job_submit.lua is not None:
-            from slurmhooks.lua import job_submit
-
-            sources = [*job_submit.sources(read, path), *sources]
+        sources = [*service.named_in(read, path), *sources]
         if os.getuid() == 0:
             left = not_roots([str(path), *loader.files_of(sources)])
             self.disabled += left
             if left:
                 return
         self.registry = loader.load(sources, read.hooks.require)
+        self.findings += assign(read.rollouts(), self.registry.all_handlers())
         filters.registry = self.registry
         self.points.append(filters)
         self.notes += self.registry.notes

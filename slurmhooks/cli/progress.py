@@ -3,11 +3,12 @@
 
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import Progress
 from rich.text import Text
 
 from slurmhooks.cli.findings import Finding, shown
@@ -34,6 +35,22 @@ def step(title: str, hint: str = "") -> Iterator[None]:
         console.print(running, markup=False)
         yield
     console.print(f"{title}: {time.monotonic() - start:.1f} s", markup=False)
+
+
+@contextmanager
+def bar(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how much of a long step is done; yields what takes the done part and the whole.
+
+    Elsewhere than on a terminal, a line says when it begins and when it has ended.
+    """
+    with step(title) if not console.is_terminal else Progress(console=console, transient=True) as shown_bar:
+        task = None if shown_bar is None else shown_bar.add_task(title)
+
+        def advance(done: int, total: int) -> None:
+            if shown_bar is not None and task is not None:
+                shown_bar.update(task, completed=done, total=total)
+
+        yield advance
 
 
 def note(text: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import _slurmhooks_cli_filter as native
 
-from slurmhooks import dispatch, embedded
+from slurmhooks import deadline, dispatch, embedded
 from slurmhooks.cli_filter import CALLS
 from slurmhooks.hook_specs import COMMANDS
 from slurmhooks.log import USER, log
@@ -71,7 +71,7 @@ def call(
 
             view = Options(native, address, program, bool(early), argv)
             arguments |= {"options": view, "job": view}
-        outcome = dispatch.run(handlers, arguments, view)
+        outcome = deadline.run(handlers, arguments, view)
         if outcome.text:
             log.user(outcome.text)
         return 0 if outcome.passed else FAILED, None, 0

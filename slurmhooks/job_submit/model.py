@@ -149,9 +149,28 @@ class Job(JobFields, View):
         """Drop the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
         writes, argv, mappings = savepoint
-        self._set(_writes=writes, _argv=argv)
+        self._set(_writes=dict(writes), _argv=argv)  # a copy: the savepoint may be needed again
         for name in {*self._mappings, *mappings}:
             self._mapping(name).rollback(mappings.get(name, {}))
+
+    def _differs(self, before: object, after: object) -> bool:
+        """Return whether the request differs between two savepoints; a write of the value that it has is no change."""
+        assert isinstance(before, tuple)
+        assert isinstance(after, tuple)
+        (old, old_argv, old_mappings), (new, new_argv, new_mappings) = before, after
+        struct = self._struct
+        if any(
+            (old[name] if name in old else struct.raw(name)) != (new[name] if name in new else struct.raw(name))
+            for name in {**old, **new}
+        ):
+            return True
+        if old_argv != new_argv and new_argv != (struct.array("argv") if old_argv is None else old_argv):
+            return True
+        for name in {**old_mappings, **new_mappings}:
+            mapping, was, now = self._mapping(name), old_mappings.get(name, {}), new_mappings.get(name, {})
+            if any((was[key] if key in was else mapping._load(key)) != now[key] for key in now):
+                return True
+        return False
 
     def commit(self) -> None:
         """Apply the staged writes; for dispatch. They were checked at assignment, so this cannot fail."""

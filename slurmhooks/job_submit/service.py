@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import loader
 from slurmhooks.job_submit import model
+from slurmhooks.job_submit.subject import Subject
 from slurmhooks.job_submit.users import Facts, Users
 from slurmhooks.slurmctld import source
 from slurmhooks.slurmctld.service import PointService, load_point
@@ -97,7 +98,8 @@ class Service(PointService):
         record = structs[1] if len(structs) > 1 else None
         others = self._views.arguments(self._registry.wanted(hook), asking, record)
         try:
-            outcome = self._call(hook, arguments | others, job, left_out)
+            subject = Subject(job, self._views, asking, record)
+            outcome = self._call(hook, arguments | others, job, left_out, subject)
         finally:
             for view in others.values():
                 view.close()
@@ -128,13 +130,25 @@ def load(watch: Watch) -> Service:
         LoadError: a hook file is, or needs what this build does not have.
     """
     former = watch.before.handlers if watch.before is not None else ()
-    scripts = partial(_scripts, former=former)
+    scripts = partial(named_in, former=former)
     return Service(*load_point(watch, "job_submit", HOOKS, ("job_submit.init", "job_submit.fini"), scripts))
 
 
-def _scripts(read: Config, path: Path, former: Container[str]) -> list[loader.Source]:
-    if read.job_submit.lua is None:
-        return []
-    from slurmhooks.lua import job_submit
+def named_in(read: Config, path: Path, former: Container[str] = ()) -> list[loader.Source]:
+    """Return what a configuration names for job_submit besides hook files: its Lua script and its ready-made rules.
 
-    return job_submit.sources(read, path, former)
+    Args:
+        read: the configuration.
+        path: its path.
+        former: names of the sources in service, which stay there if the script cannot be loaded.
+    """
+    sources = []
+    if read.job_submit.lua is not None:
+        from slurmhooks.lua import job_submit
+
+        sources += job_submit.sources(read, path, former)
+    if read.policies:
+        from slurmhooks.policies import source as policies
+
+        sources += policies.sources(read, path)
+    return sources

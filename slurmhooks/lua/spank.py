@@ -6,7 +6,7 @@ A line of plugstack.conf runs its Python handlers first, then its scripts; as in
 
 from __future__ import annotations
 
-from slurmhooks import paths
+from slurmhooks import deadline, paths
 from slurmhooks.errors import LoadError
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.log import ERROR, INFO, VERBOSE, log
@@ -227,18 +227,20 @@ def handlers_of(script: Script) -> list[LuaHandler]:
     return handlers
 
 
-def run(handlers: Iterable[Handler], view: View, register: Register) -> int:
+def run(handlers: Iterable[Handler], view: View, register: Register, ends: int = deadline.PROCESS) -> int:
     """Run all scripts for a callback; return 0, or -1 if one fails.
 
     Args:
         handlers: the handlers, in order.
         view: the handle.
         register: registers an option with Slurm; returns Slurm's code.
+        ends: see deadline.run.
     """
     code = 0
     for handler in handlers:
         assert isinstance(handler, LuaHandler)
-        code = min(code, handler.script.run(view.callback, view, register))
+        with deadline.of(handler, ends):
+            code = min(code, handler.script.run(view.callback, view, register))
         if view.callback == "init" and view.context == "slurmd":
             code = min(code, handler.script.run(SLURMD_INIT, view, register))
     return code

@@ -11,7 +11,7 @@ import posix
 
 import _slurmhooks_scrun as native
 
-from slurmhooks import dispatch, embedded, site, trusted
+from slurmhooks import deadline, dispatch, embedded, site, trusted
 from slurmhooks.errors import ConfigError, LoadError, Reject, SlurmhooksError
 from slurmhooks.log import ERROR, log
 from slurmhooks.scrun import cancel
@@ -109,7 +109,7 @@ def _run(name: str, address: int, has_manifest: bool) -> Answer:
     if name == "stage_in":  # stage_out runs although the job is over
         cancel.attach(lambda: native.cancelled(address), lambda: native.job_is_over(values["job_id"]))
     try:
-        outcome = dispatch.run(handlers, {"container": container}, container)
+        outcome = deadline.run(handlers, {"container": container}, container)
         passed, text = outcome.passed, outcome.text
     except Reject as error:  # a StagingError while the writes are passed to scrun
         passed, text = False, error.text

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmhooks.dispatch import PASSED
+from slurmhooks.rollout import ENFORCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +28,11 @@ class Step:
         wrong: what it raised, or the error in what it returned; None: it passed.
         outcome: of the event, if this handler decided it; None: the next one runs.
         nanoseconds: that it took.
-        savepoint: of the view, after it; None if the hook has no view.
+        savepoint: of the view, after it; None if the hook has no view. What a handler wrote that only warns or observes
+            is in it, too, but in no later step: it was not applied.
+        before: of the view, before it.
+        mode: "enforce", "warn" or "observe". With the latter two ``wrong`` had no effect.
+        error_id: of the bug, if it is one that only warned or observed.
     """
 
     handler: Handler
@@ -34,17 +40,26 @@ class Step:
     outcome: Outcome | None
     nanoseconds: int
     savepoint: object
+    before: object = None
+    mode: str = ENFORCE
+    error_id: str | None = None
 
 
 class Call:
     """One call; it grows while the handlers run, and is followed after its answer has gone out.
 
+    Handlers that observe run later, in another process. Their steps are those of a second call with the same id, of
+    which ``observed`` is set.
+
     Attributes:
+        id: of the request.
+        observed: its steps are those of handlers that observe; outcome and texts are those of no answer.
         hook: name of the hook.
         time: when it began, in seconds since the epoch.
         steps: one for each handler that ran, in order.
         outcome: of the event.
         texts: what the user is told.
+        observers: handlers that are still to observe, each with a savepoint of what it is to see.
         nanoseconds: that all handlers took.
         request: the packed message, if the service keeps it.
         number: who sent the request, as a user id, if it says so.
@@ -54,12 +69,16 @@ class Call:
 
     __slots__ = (
         "_begun",
+        "_state",
         "_step",
         "_view",
         "fresh",
         "hook",
+        "id",
         "nanoseconds",
         "number",
+        "observed",
+        "observers",
         "outcome",
         "request",
         "steps",
@@ -74,7 +93,10 @@ class Call:
             hook: name of the hook.
             view: the argument that handlers can write to, if there is one.
         """
+        self.id = os.urandom(8).hex()
         self.hook = hook
+        self.observed = False
+        self.observers: list[tuple[Handler, object]] = []
         self.time = time.time()
         self.steps: list[Step] = []
         self.outcome: Outcome = PASSED
@@ -84,14 +106,35 @@ class Call:
         self.number: int | None = None
         self.fresh: Callable[[object], Any] | None = None
         self._view = view
+        self._state = None if view is None else view.savepoint()
         self._begun = self._step = time.perf_counter_ns()
 
     def done(self, handler: Handler, wrong: BaseException | None, outcome: Outcome | None) -> None:
         """Note what a handler did; for dispatch."""
         now = time.perf_counter_ns()
-        savepoint = None if self._view is None else self._view.savepoint()
-        self.steps.append(Step(handler, wrong, outcome, now - self._step, savepoint))
+        before, self._state = self._state, None if self._view is None else self._view.savepoint()
+        self.steps.append(Step(handler, wrong, outcome, now - self._step, self._state, before))
         self._step = time.perf_counter_ns()
+
+    def tried(
+        self, handler: Handler, wrong: BaseException | None, savepoint: object, mode: str, error_id: str | None = None
+    ) -> None:
+        """Note what a handler did that has no effect; its writes are not in the view any more.
+
+        Args:
+            handler: that ran.
+            wrong: what it raised.
+            savepoint: of the view, with its writes.
+            mode: "warn" or "observe".
+            error_id: of its bug.
+        """
+        nanoseconds = time.perf_counter_ns() - self._step
+        self.steps.append(Step(handler, wrong, None, nanoseconds, savepoint, self._state, mode, error_id))
+        self._step = time.perf_counter_ns()
+
+    def observe(self, handler: Handler) -> None:
+        """Note that a handler is to see the request as it is now, after the answer."""
+        self.observers.append((handler, self._state))
 
     def end(self, outcome: Outcome, texts: list[str]) -> None:
         """Note how the call ended."""

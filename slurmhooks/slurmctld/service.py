@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks import dispatch
 from slurmhooks.errors import LoadError
 from slurmhooks.log import log
+from slurmhooks.rollout import ENFORCE, WARN
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 from slurmhooks.slurmctld.call import Call
+from slurmhooks.slurmctld.modes import Modes
 from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, decode, read_text
 from slurmhooks.wire.tables import TableError, installed
 from slurmhooks.worker import process
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from slurmhooks.dispatch import Outcome
     from slurmhooks.loader import Source
     from slurmhooks.registry import Handler, Registry
+    from slurmhooks.rollout import Subject
     from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message
     from slurmhooks.wire.tables import Tables
@@ -84,15 +87,38 @@ class PointService:
         return [*self._messages, *([outcome.text] if outcome.text else [])]
 
     def _call(
-        self, hook: str, arguments: dict[str, Any], view: Any = None, left_out: Container[bytes | None] = ()
+        self,
+        hook: str,
+        arguments: dict[str, Any],
+        view: Any = None,
+        left_out: Container[bytes | None] = (),
+        subject: Subject | None = None,
     ) -> Outcome:
-        """Run the handlers of a hook in a call of its own."""
+        """Run the handlers of a hook in a call of its own.
+
+        Args:
+            hook: name of the hook.
+            arguments: of the handlers.
+            view: what they can write to.
+            left_out: see :func:`watched`.
+            subject: whose request it is, if the hook has modes.
+        """
         self._messages.clear()
         self._calling = get_ident()
         call = Call(hook, view) if self.followers else None
+        handlers = self._registry.handlers(hook)
+        modes = None
+        if subject is not None and any(handler.rollout is not None for handler in handlers):
+            modes = Modes(call, view, subject)
         try:
-            with closing(watched(self._registry.handlers(hook), left_out)) as handlers:
-                outcome = dispatch.run(handlers, arguments, view, done=None if call is None else call.done)
+            with closing(watched(handlers, left_out, modes)) as running:
+                outcome = dispatch.run(
+                    running,
+                    arguments,
+                    view,
+                    done=None if call is None else call.done,
+                    tried=None if modes is None else modes.tried,
+                )
         finally:
             self._calling = 0
         if call is not None:
@@ -134,23 +160,34 @@ class PointService:
         return int(code) if code else known["SLURM_ERROR"]
 
 
-def watched(handlers: tuple[Handler, ...], left_out: Container[bytes | None]) -> Generator[Handler]:
+def watched(
+    handlers: tuple[Handler, ...], left_out: Container[bytes | None], modes: Modes | None = None
+) -> Generator[Handler]:
     """Say which handler runs, for the process that may have to end it.
 
     Args:
         handlers: of one hook.
         left_out: the names, as on a status page, of handlers that ended a worker and must not run again. That worker
             may have had other hook files, so a name does not count for a handler that is not lenient.
+        modes: of the handlers, if any of them has one.
     """
-    every = ALL_LENIENT if all(handler.lenient for handler in handlers) else 0
+    every = ALL_LENIENT if all(handler.lenient or not can_enforce(handler) for handler in handlers) else 0
     try:
         for handler in handlers:
-            if not handler.lenient or on_page(handler.label) not in left_out:
-                doing(handler.label, every | (LENIENT if handler.lenient else 0), handler.timeout)
+            mode = ENFORCE if modes is None else modes.begin(handler)
+            # A handler that only warns must not refuse a request by ending its worker either.
+            lenient = handler.lenient or mode == WARN
+            if mode in (ENFORCE, WARN) and (not lenient or on_page(handler.label) not in left_out):
+                doing(handler.label, every | (LENIENT if lenient else 0), handler.timeout)
                 yield handler
     finally:
         # Also after a refusal: what ends the worker from here on must not count as the handler's own end.
         doing("")
+
+
+def can_enforce(handler: Handler) -> bool:
+    """Return whether the mode of a handler is "enforce" for some requests."""
+    return handler.rollout is None or handler.rollout.may_be(ENFORCE)
 
 
 def log_each(write: Callable[..., None], what: str, text: str) -> None:
@@ -180,7 +217,7 @@ def load_point(
         LoadError: a hook file is, or needs what this build does not have.
     """
     tables = _tables()
-    read, registry = load_site(watch, lambda registry: _check(registry, tables, hooks), scripts, (*hooks, *others))
+    read, registry = load_site(watch, lambda registry: unserved(registry, tables, hooks), scripts, (*hooks, *others))
     settings = Settings.of(getattr(read, section))
     for handler in (handler for hook in hooks for handler in registry.handlers(hook)):
         if handler.timeout is not None and handler.timeout > settings.timeout:
@@ -206,7 +243,7 @@ def _tables() -> Tables:
     return tables
 
 
-def _check(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list[str]:
+def unserved(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list[str]:
     """Return the handlers that this build cannot serve, each with the way to have them served."""
     if "record" in tables:
         return []

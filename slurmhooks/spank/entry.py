@@ -10,7 +10,7 @@ import posix
 
 import _slurmhooks_spank as native
 
-from slurmhooks import dispatch, loader, plugstack, trusted
+from slurmhooks import deadline, dispatch, loader, plugstack, trusted
 from slurmhooks.errors import LoadError
 from slurmhooks.hook_specs import CONTEXTS
 from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
@@ -245,7 +245,8 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
         else:  # 'slurmhooks compile' has checked the required handlers
             sources, rest = manifest.sources(rows), plugstack.split(args)[2]
         own = [source for source in sources if not source.scripted]
-        registry = loader.load(own, require)
+        with deadline.limit("loading the hook files", deadline.LOAD, _ends("")):
+            registry = loader.load(own, require)
         scripts = [source for source in sources if source.scripted]
         if not scripts:
             return Line(rest, registry, [])
@@ -294,14 +295,14 @@ def _callback(name: str, handle: int, line: Line, register: Callable[[Option], i
         from slurmhooks.spank.model import Spank
 
         view = Spank(native, handle, _context, name, line.args)
-        answer = _finish(dispatch.run(own, {"spank": view}, view))
+        answer = _finish(deadline.run(own, {"spank": view}, view, _ends(name)))
     if answer != SUCCESS or len(own) == len(handlers):
         return answer
     from slurmhooks.lua import spank as lua
     from slurmhooks.lua.spank_handle import View
 
     scripts = [handler for handler in handlers if handler.scripted]
-    return lua.run(scripts, View(native, handle, _context, name, line.args), register), None, 0
+    return lua.run(scripts, View(native, handle, _context, name, line.args), register, _ends(name)), None, 0
 
 
 def _before_tasks(line: Line, argv: int) -> None:
@@ -333,13 +334,20 @@ def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
     what = f"spank {name}"
 
     def body() -> Answer:
-        return _finish(dispatch.run(handlers, arguments, view))
+        return _finish(deadline.run(handlers, arguments, view))
 
     def run(handle: int) -> Answer:
         view.bind(handle)
         return dispatch.answer(what, body, FAILED[0])
 
     return run
+
+
+def _ends(name: str) -> int:
+    """Return what ends with a handler of a callback that cannot be interrupted."""
+    if _context == "slurmd":
+        return deadline.NOTHING
+    return deadline.STEP if _context == "remote" and name not in IN_TASKS else deadline.PROCESS
 
 
 def _finish(outcome: Outcome) -> Answer:

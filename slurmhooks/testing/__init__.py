@@ -29,6 +29,7 @@ from slurmhooks.testing.job_tables import (
     fake_reservations,
 )
 from slurmhooks.testing.jobcomp import FakeEvent
+from slurmhooks.testing.observed import Observed
 from slurmhooks.testing.runner import Result, run
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.spank import FakeSpank
@@ -41,6 +42,7 @@ __all__ = [
     "FakeRecord",
     "FakeSpank",
     "FakeTable",
+    "Observed",
     "Result",
     "fake_associations",
     "fake_jobs",

@@ -59,7 +59,7 @@ class FakeStruct(Struct):
         self.facts: dict[str, Any] = {"groups": {}}
         self.raws: dict[str, Raw] = {}
         members = [(row, row.member(release_of(kind._release), table.places)) for row in rows(kind).values()]
-        self.raws = {name: _unset(row) for row, name in members if name is not None and name in table.places}
+        self.raws = {name: unset(row) for row, name in members if name is not None and name in table.places}
         super().__init__(table, pack(table, self.raws), None)
 
     def put(self, raws: Mapping[str, Raw]) -> None:
@@ -120,6 +120,11 @@ def request_of(job: FakeJob, hook: str) -> FakeStruct:
 def fields_of(job: FakeJob) -> dict[str, Any]:
     """Return the values of all fields of a job; drops pending writes."""
     model.Job.__init__(job, job._struct)
+    return values_of(job)
+
+
+def values_of(job: model.Job) -> dict[str, Any]:
+    """Return the values of all fields of a job, with pending writes."""
     values = {name: getattr(job, name) for name in rows(type(job)) if name not in job._missing}
     for name in ("environment", "spank_job_env"):
         values[name] = dict(getattr(job, name))
@@ -216,7 +221,7 @@ def table_name(kind: type[model.View]) -> str:
     return next(name for name, view_class in VIEWS.items() if issubclass(kind, view_class))
 
 
-def _unset(row: Field[Any]) -> Raw:
+def unset(row: Field[Any]) -> Raw:
     """Return the raw value of an unset field."""
     if isinstance(row, (Text, Computed)):
         return None
@@ -268,7 +273,7 @@ def _raw(row: Field[Any], old: Any, value: Any, release: str) -> Any:
     if isinstance(row, Truth):
         return int(bool(value))
     if value is None and not isinstance(row, Text):
-        return _unset(row)
+        return unset(row)
     if isinstance(row, (Status, Sluid)) or type(row).encoder is Field.encoder:
         if not isinstance(value, int):
             raise TypeError(f"{row.name} takes an int, not {value!r}")

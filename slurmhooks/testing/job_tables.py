@@ -13,7 +13,6 @@ from slurmhooks.slurmctld.table import Table
 from slurmhooks.testing.job_submit import (
     RELEASE,
     FakeRecord,
-    FakeStruct,
     bound_to,
     fill,
     new_struct,
@@ -22,11 +21,14 @@ from slurmhooks.testing.job_submit import (
     table_name,
 )
 from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.message import read_number, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from slurmhooks.slurmctld.rows import Condition
+    from slurmhooks.wire.message import Packed
+    from slurmhooks.wire.tables import Member
 
 
 class FakeTable(Table[Any, Any]):
@@ -158,10 +160,17 @@ def _table(kind: type[model.View], records: Mapping[Any, Mapping[str, object]], 
     return FakeTable(bound, structs)
 
 
-def fulfils(struct: FakeStruct, conditions: Mapping[str, Condition]) -> bool:
+def fulfils(struct: Packed, conditions: Mapping[str, Condition]) -> bool:
     """Tell whether a struct fulfils conditions, as native/slurmctld/queries.c does."""
     for member, condition in conditions.items():
         raw: Any = struct.raw(member)
         if raw != condition if isinstance(condition, bytes) else ((raw or 0) & condition[1]) != condition[0]:
             return False
     return True
+
+
+def condition_of(member: Member, value: bytes) -> Condition:
+    """Return a condition of a question: what a member has to be."""
+    if member.kind == "text":
+        return read_text(value) or b""
+    return read_number(value[:8]), read_number(value[8:])

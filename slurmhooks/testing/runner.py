@@ -23,6 +23,7 @@ from slurmhooks.testing.capture import CapturedLog
 from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of
 from slurmhooks.testing.job_tables import FakeTable
+from slurmhooks.testing.observed import Observed
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.slurmctld import submit
 from slurmhooks.testing.spank import FakeSpank
@@ -52,6 +53,7 @@ class Result:
         log: lines in Slurm's log, each as ``level: text``.
         error_id: the id of the first bug in a handler, also if ``on_error`` lets it pass; the log has the traceback
             under this id. None: no bug.
+        observed: what handlers would have done that only warn or observe, see docs/policy.md.
     """
 
     accepted: bool
@@ -61,6 +63,7 @@ class Result:
     changes: dict[str, Any] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
     error_id: str | None = None
+    observed: list[Observed] = field(default_factory=list)
 
     def __repr__(self) -> str:
         """Show all values that are not empty; after a bug, also the log with its traceback."""
@@ -161,6 +164,7 @@ def run(
         raise TypeError(f"hook.{hook} takes options=FakeOptions(), which are its job, too")
     registry = _registry(source)
     captured = CapturedLog()
+    observed: list[Observed] = []
     with captured.capturing():
         if hook.startswith("cli_filter."):
             made = options if isinstance(options, FakeOptions) else FakeOptions()
@@ -176,7 +180,7 @@ def run(
         elif hook in records.HOOKS:
             outcome, changes = records.handle(registry, hook, given)
         elif spec.arguments:
-            outcome, changes = _job_submit(registry, hook, given)
+            outcome, changes, observed = _job_submit(registry, hook, given)
         else:
             outcome, changes = dispatch.run(registry.handlers(hook), {}), {}
     if (
@@ -193,15 +197,19 @@ def run(
         user_messages=captured.user_messages,
         changes=changes,
         log=captured.lines,
+        observed=observed,
         error_id=outcome.error_id or next((match[1] for match in map(_BUG.match, captured.lines) if match), None),
     )
 
 
-def _job_submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Outcome, dict[str, Any]]:
+def _job_submit(
+    registry: Registry, hook: str, given: Mapping[str, Any]
+) -> tuple[Outcome, dict[str, Any], list[Observed]]:
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
-    outcome, before, assigned = submit(registry, hook, {**given, "job": job})
+    outcome, before, assigned, observed = submit(registry, hook, {**given, "job": job})
     written = {*assigned, "argv", "environment", "spank_job_env"}
-    return outcome, _changes(before, {name: value for name, value in fields_of(job).items() if name in written})
+    changes = _changes(before, {name: value for name, value in fields_of(job).items() if name in written})
+    return outcome, changes, observed
 
 
 def _spank(

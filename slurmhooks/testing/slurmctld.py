@@ -10,18 +10,20 @@ from slurmhooks.job_submit.service import HOOKS, Service, Views
 from slurmhooks.job_submit.users import Facts
 from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view, request_of, struct_of
-from slurmhooks.testing.job_tables import MAKERS, FakeTable
+from slurmhooks.testing.job_tables import MAKERS, FakeTable, condition_of
+from slurmhooks.testing.observed import Observed, observed_in
 from slurmhooks.testing.tables import code_of, tables_of
-from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_number, read_text
+from slurmhooks.wire.message import Message, Type, What, decode, read_answer, read_text
 from slurmhooks.worker.service import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slurmhooks.registry import Registry
+    from slurmhooks.slurmctld.call import Call
     from slurmhooks.slurmctld.rows import Condition
     from slurmhooks.testing.job_submit import FakeStruct
-    from slurmhooks.wire.tables import Member, Tables
+    from slurmhooks.wire.tables import Tables
 
 
 class FakeSlurmctld:
@@ -44,20 +46,16 @@ class FakeSlurmctld:
             key = (read_text(query.items[0][1]) or b"").decode() if query.items else query.third
         else:
             conditions = {
-                table.members[place].name: _condition(table.members[place], raw) for place, raw in query.items
+                table.members[place].name: condition_of(table.members[place], raw) for place, raw in query.items
             }
         structs = self._records[table.name].packed(key, conditions)
         items = tuple((query.second, data) for data in structs)
         return Message(Type.RESULT, items=items).encode(self._tables)
 
 
-def _condition(member: Member, value: bytes) -> Condition:
-    if member.kind == "text":
-        return read_text(value) or b""
-    return read_number(value[:8]), read_number(value[8:])
-
-
-def submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Outcome, dict[str, Any], set[str]]:
+def submit(
+    registry: Registry, hook: str, given: Mapping[str, Any]
+) -> tuple[Outcome, dict[str, Any], set[str], list[Observed]]:
     """Run the handlers of a submission or an update.
 
     Args:
@@ -66,8 +64,8 @@ def submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Out
         given: the arguments of :func:`slurmhooks.testing.run`.
 
     Returns:
-        the outcome, all fields before the call, and the names of the fields that handlers assigned. The job has the
-        values that they wrote.
+        the outcome, all fields before the call, the names of the fields that handlers assigned, and what those would
+        have done that only warn or observe. The job has the values that handlers wrote.
     """
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
     release = release_of_view(job)
@@ -87,11 +85,14 @@ def submit(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Out
     )
     assigned: set[str] = set()
     service = Service(tables, registry, Settings(), _views(tables, struct, record, records["record"], assigned))
+    calls: list[Call] = []
+    service.followers.append(calls.append)
     answer = read_answer(tables["job"], decode(service.handle(request, FakeSlurmctld(tables, records)), tables))
+    service.after()
     struct.put(answer.writes)
     text = None if answer.text is None else answer.text.decode()
     code = code_of(answer.code) if answer.code else None
-    return Outcome(passed=not answer.code, code=code, text=text), before, assigned
+    return Outcome(passed=not answer.code, code=code, text=text), before, assigned, observed_in(calls)
 
 
 def fake_table(name: str, given: Any, release: str) -> FakeTable:

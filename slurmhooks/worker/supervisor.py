@@ -15,7 +15,7 @@ from typing import Any
 from slurmhooks.log import log
 from slurmhooks.reload import STAYS, report_change
 from slurmhooks.watch import Watch
-from slurmhooks.worker import control, generation, process
+from slurmhooks.worker import control, generation, process, reporting
 from slurmhooks.worker.control import Message
 from slurmhooks.worker.requests import Asked, Requests
 from slurmhooks.worker.service import Settings
@@ -82,6 +82,7 @@ class Supervisor:
         self._retry_at: float | None = None
         self._look_at = 0.0
         self._requests = Requests()
+        reporting.reporter, self._reports = reporting.pair()
         self._wake, wakes = socket.socketpair()
         self._wakes = wakes
         for end in (self._wake, wakes):
@@ -152,6 +153,7 @@ class Supervisor:
         for end in (ours, self._client, self._wake, self._wakes, *(c.connection for c in self._children.values())):
             end.close()
         self._requests.close()
+        self._reports.close()
 
     def _from_generation(self, number: int, child: Child) -> None:
         """Take one message of a generation."""

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import click
 import pytest
@@ -19,6 +19,8 @@ from slurmhooks import cli, config, loader
 from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS
 from slurmhooks.job_submit import constants, model
 from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
+from slurmhooks.policies import rules as policies
+from slurmhooks.policies import source as policies_source
 from slurmhooks.slurmctld import fields, rows
 from slurmhooks.spank import callbacks
 from slurmhooks.spank import fields as spank_fields
@@ -154,7 +156,7 @@ def test_shown_configuration_is_valid() -> None:
     shown = [block for text in PAGES.values() for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
     assert shown
     for block in shown:
-        config.Config.model_validate(tomllib.loads(block))
+        policies.of_config(Path("slurmhooks.toml"), config.Config.model_validate(tomllib.loads(block)))
 
 
 def test_shown_commands_exist() -> None:
@@ -271,9 +273,9 @@ def test_reference_has_every_constant() -> None:
 
 def test_reference_has_every_key() -> None:
     """Each key of slurmhooks.toml has a row, below its section."""
-    for name, section in config.Config.model_fields.items():
+    for name, section in config.sections().items():
         part = REFERENCE["configuration"].split(f"\n## [{name}]\n")[1].split("\n## ")[0]
-        assert first_cells(part) == list(cast("type[config.Section]", section.annotation).model_fields)
+        assert first_cells(part) == list(section.model_fields)
 
 
 def test_reference_has_every_option() -> None:
@@ -335,6 +337,15 @@ def test_partition_time_limits() -> None:
     assert not result.accepted
     assert result.text == "the longest time in day is 1-00:00:00"
     assert result.code == "ESLURM_INVALID_TIME_LIMIT"
+
+
+def test_a_ready_made_rule(tmp_path: Path) -> None:
+    """A rule of slurmhooks.toml refuses what is too long."""
+    path = tmp_path / "slurmhooks.toml"
+    path.write_text('[[policies]]\nrule = "time_ceiling"\nlimit = "30:00"\n')
+    registry = loader.load(policies_source.sources(config.read(path), path))
+    assert run(registry, "job_submit", job=FakeJob(time_limit=30)).accepted
+    assert run(registry, "job_submit", job=FakeJob(time_limit=31)).code == "ESLURM_INVALID_TIME_LIMIT"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 MAY_BE_IMPORTED = {
     "slurmhooks",
     "slurmhooks.decorator",
+    "slurmhooks.deadline",
     "slurmhooks.dispatch",
     "slurmhooks.errors",
     "slurmhooks.hook",

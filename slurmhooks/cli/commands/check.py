@@ -12,6 +12,7 @@ from slurmhooks.cli import build_record, compiled, configuration, controllers, l
 from slurmhooks.cli.checks import access, calls, lines, refusals
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.registry import Handler
+from slurmhooks.rollout import ENFORCE
 
 DEFAULT = ParameterSource.DEFAULT
 INPUT = click.Path(exists=True, path_type=Path)
@@ -27,6 +28,7 @@ class Row(BaseModel):
         takes: the arguments that it takes.
         on_bug: what an exception in it does; a value of ``on_error``.
         contexts: of SPANK and scrun.
+        mode: of job_submit and job_modify, in words, with its share; empty for others.
         where: file and line.
     """
 
@@ -36,6 +38,7 @@ class Row(BaseModel):
     takes: list[str]
     on_bug: str
     contexts: list[str]
+    mode: str
     where: str
 
 
@@ -151,6 +154,7 @@ def _report(
                 takes=list(handler.names),
                 on_bug=handler.spec.on_error[1] if handler.lenient else handler.spec.on_error[0],
                 contexts=list(handler.contexts),
+                mode=str(handler.rollout or ENFORCE) if handler.spec.has_modes else "",
                 where=handler.where,
             )
             for handler in handlers
@@ -169,11 +173,14 @@ def _report(
 def show(report: Report) -> None:
     """Print handlers, options, notes and states."""
     cells: list[list[Any]] = [
-        [row.hook, str(row.order), row.handler, ", ".join(row.takes), row.on_bug, ", ".join(row.contexts), row.where]
+        [
+            *(row.hook, str(row.order), row.handler, ", ".join(row.takes), row.on_bug),
+            *(", ".join(row.contexts), row.mode, row.where),
+        ]
         for row in report.handlers
     ]
     if cells:
-        output.table(("hook", "order", "handler", "takes", "on a bug", "contexts", "where"), cells)
+        output.table(("hook", "order", "handler", "takes", "on a bug", "contexts", "mode", "where"), cells)
     elif not report.findings:
         click.echo("no handlers")
     for option in report.options:

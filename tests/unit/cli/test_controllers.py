@@ -19,7 +19,7 @@ ANSWER: dict[str, Any] = {
     "supervisor": 100,
     "generation": 3,
     "workers": [102, 103],
-    "handlers": [["job_submit", "limits:require_account", "/etc/slurm/hooks.d/limits.py"]],
+    "handlers": [["job_submit", "limits:require_account", "/etc/slurm/hooks.d/limits.py", "warn"]],
     "fault": None,
 }
 
@@ -56,7 +56,7 @@ def test_in_force(site: Site, monkeypatch: pytest.MonkeyPatch, verb: Call) -> No
     result = verb()
     assert result.exit_code == 0, result.output
     assert "slurmctld, job_submit: generation 3, supervisor 100, workers 102, 103\n" in result.output
-    assert "in force: job_submit handler limits:require_account (/etc/slurm/hooks.d/limits.py)\n" in result.output
+    assert "in force: job_submit handler limits:require_account (/etc/slurm/hooks.d/limits.py), warn\n" in result.output
     assert asked == [f"status {site.etc}"]
     assert json.loads(verb("--json").stdout)["running"] == [ANSWER]
 

@@ -114,7 +114,7 @@ def test_handlers_that_are_removed_on_purpose(write: Write, monkeypatch: pytest.
     monkeypatch.setattr(reload, "SETTLED", 1000)
     monkeypatch.setattr(time, "sleep", sleep)
     ((_, handlers),) = load(serving).handlers.items()
-    assert [label for _, label, _ in handlers] == ["a:check"]
+    assert [handler.label for handler in handlers] == ["a:check"]
     assert waits.count(1000) == 1
 
 

@@ -12,7 +12,9 @@ from slurmhooks import config, loader, site, slurm_conf, trusted
 from slurmhooks.cli import configuration, loading
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.job_submit import service
 from slurmhooks.registry import Registry
+from slurmhooks.rollout import assign
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -35,7 +37,7 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
     Args:
         sysconfdir: where slurmhooks.toml is.
         files: hook files to load instead of those that slurmhooks.toml names.
-        scripts: also load the job_submit.lua and the cli_filter.lua that it names.
+        scripts: also load the ready-made rules, the job_submit.lua and the cli_filter.lua that it names.
 
     Raises:
         Findings: hook files do not load, or there is no slurmhooks.toml.
@@ -51,20 +53,19 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
         if os.getuid() == 0:
             trusted.guard(slurm_conf.slurm_user())
         read, sources = site.of_config(path)
-        sources = [*(_lua(read, path) if scripts else ()), *sources]
+        sources = [*(_named_in(read, path) if scripts else ()), *sources]
         if os.getuid() == 0 and (refused := loading.not_roots([str(path), *loader.files_of(sources)])):
             raise Findings(refused)
-        return loader.load(sources)
+        registry = loader.load(sources)
+        if scripts and (wrong := assign(read.rollouts(), registry.all_handlers())):
+            raise Findings(wrong)
+        return registry
     except (ConfigError, LoadError) as error:
         raise Findings(error.findings) from error
 
 
-def _lua(read: config.Config, path: Path) -> list[loader.Source]:
-    found = []
-    if read.job_submit.lua is not None:
-        from slurmhooks.lua import job_submit
-
-        found += job_submit.sources(read, path)
+def _named_in(read: config.Config, path: Path) -> list[loader.Source]:
+    found = service.named_in(read, path)
     if read.cli_filter.lua is not None:
         from slurmhooks.lua import cli_filter
 

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Limits the time of a handler in the processes of a launch, where nobody else can end it.
+ *
+ * A timer sends a signal to the thread that runs the handler. The signal first has Python raise an exception, which
+ * ends Python code and interrupts system calls. Code that takes no notice, such as a loop in C, ends with its process.
+ */
+#include "embed/deadline.h"
+
+#include <Python.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+
+/* glibc calls the member by a name of its own. */
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+/* A signal that neither Slurm nor glibc uses. */
+#define NUMBER (SIGRTMAX - 3)
+/* Python has been told so many times: the process ends. */
+#define MOST 3
+/* In slurmd, which goes on whatever a handler does, each so many signals are logged. */
+#define LOGGED 12
+
+/* What ends with a handler that cannot be interrupted, as in slurmhooks/deadline.py. */
+enum { NOTHING, PROCESS, STEP };
+
+static timer_t timer;
+static sigset_t former_mask;
+static pid_t armed; /* the process that has the timer, which a forked child does not inherit; 0: none */
+static volatile sig_atomic_t signals;
+static volatile sig_atomic_t interrupts; /* Python runs handlers of signals in this thread */
+static volatile sig_atomic_t ends;       /* what ends with the handler */
+static char what[256];
+
+/*
+ * Cancel the step whose slurmstepd this is: nobody else would notice that it ends, and srun would wait for it. The
+ * title of the process is "slurmstepd: [JOB.STEP]". A step with a name, such as batch, ends with its job.
+ */
+static void cancel_step(void)
+{
+    char title[128], *words[] = {"scancel", NULL, NULL};
+    int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? -1 : read(file, title, sizeof(title) - 1);
+    pid_t pid;
+
+    title[size > 0 ? size : 0] = '\0';
+    char *start = strchr(title, '['), *stop = start ? strchr(start, ']') : NULL,
+         *dot = stop ? strchr(start, '.') : NULL;
+    if (!dot)
+        return;
+    *(isdigit((unsigned char)dot[1]) ? stop : dot) = '\0';
+    words[1] = start + 1;
+    /* Not fork(): its handlers wait for Python. */
+    if (!posix_spawnp(&pid, words[0], NULL, NULL, words, environ))
+        waitpid(pid, NULL, 0);
+}
+
+/* The first signals have Python raise; the last one ends the process even if it meets a lock of Slurm's log. */
+static void expired(int number)
+{
+    int saved = errno;
+
+    signals++;
+    if (ends && signals > MOST)
+        _exit(1);
+    if (signals == MOST && ends) {
+        log_error("%s cannot be interrupted: process %d ends", what, (int)getpid());
+        if (ends == STEP)
+            cancel_step();
+        _exit(1);
+    }
+    if (!ends && signals % LOGGED == 0)
+        log_error("%s cannot be interrupted, and this process has to go on", what);
+    if (interrupts)
+        PyErr_SetInterruptEx(number);
+    errno = saved;
+}
+
+static struct timespec timespec_of(double seconds)
+{
+    struct timespec time = {.tv_sec = (time_t)seconds};
+
+    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+    /* A timer of no time would never expire. */
+    if (!time.tv_sec && time.tv_nsec < 1)
+        time.tv_nsec = 1;
+    return time;
+}
+
+static void disarm(void)
+{
+    const struct sigaction none = {.sa_handler = SIG_DFL};
+
+    if (!armed)
+        return;
+    if (armed == getpid())
+        timer_delete(timer);
+    sigaction(NUMBER, &none, NULL);
+    pthread_sigmask(SIG_SETMASK, &former_mask, NULL);
+    armed = 0;
+}
+
+/*
+ * Send the signal to this thread again and again.
+ *
+ * IN seconds  until the first signal
+ * IN again    seconds between two signals
+ * RET 0, or -1 with errno
+ */
+static int arm(double seconds, double again)
+{
+    struct sigaction action = {.sa_handler = expired, .sa_flags = SA_NODEFER};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = NUMBER};
+    const struct itimerspec times = {.it_value = timespec_of(seconds), .it_interval = timespec_of(again)};
+    sigset_t set;
+
+    event.sigev_notify_thread_id = gettid();
+    sigemptyset(&set);
+    sigaddset(&set, NUMBER);
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer))
+        return -1;
+    sigaction(NUMBER, &action, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &set, &former_mask);
+    armed = getpid();
+    return timer_settime(timer, 0, &times, NULL);
+}
+
+/* begin(seconds, again, what, interrupts, ends) */
+static PyObject *begin(PyObject *self, PyObject *arguments)
+{
+    double seconds, again;
+    const char *text;
+    int may_interrupt, with_it;
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "ddspi", &seconds, &again, &text, &may_interrupt, &with_it))
+        return NULL;
+    disarm();
+    signals = 0;
+    interrupts = may_interrupt;
+    ends = with_it;
+    snprintf(what, sizeof(what), "%s", text);
+    return arm(seconds, again) ? PyErr_SetFromErrno(PyExc_OSError) : Py_NewRef(Py_None);
+}
+
+/* end() */
+static PyObject *end(PyObject *self, PyObject *arguments)
+{
+    (void)self, (void)arguments;
+    disarm();
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(begin_doc, "Send signal NUMBER to this thread after some seconds; see slurmhooks/deadline.py.");
+PyDoc_STRVAR(end_doc, "Send no signal any more.");
+
+static PyMethodDef methods[] = {
+    {"begin", begin, METH_VARARGS, begin_doc},
+    {"end", end, METH_NOARGS, end_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_slurmhooks_deadline",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+/*
+ * Import CPython's module of signals, whose import takes SIGINT over. srun's Ctrl-C is srun's.
+ *
+ * RET 0, or -1 with an exception
+ */
+static int import_signal(void)
+{
+    struct sigaction action;
+
+    sigaction(SIGINT, NULL, &action);
+    PyObject *py_signal = PyImport_ImportModule("_signal");
+    sigaction(SIGINT, &action, NULL);
+    Py_XDECREF(py_signal);
+    return py_signal ? 0 : -1;
+}
+
+int deadline_install(void)
+{
+    PyObject *py_module = PyModule_Create(&definition);
+    PyObject *py_modules = PyImport_GetModuleDict(); /* borrowed */
+    int rc = !import_signal() && py_module && !PyModule_AddIntConstant(py_module, "NUMBER", NUMBER)
+                 ? PyDict_SetItemString(py_modules, definition.m_name, py_module)
+                 : -1;
+
+    Py_XDECREF(py_module);
+    return rc;
+}

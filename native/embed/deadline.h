@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef SLURMHOOKS_EMBED_DEADLINE_H
+#define SLURMHOOKS_EMBED_DEADLINE_H
+
+/*
+ * Make the module _slurmhooks_deadline, which slurmhooks/deadline.py uses. The caller holds the GIL.
+ *
+ * RET 0, or -1 with an exception
+ */
+int deadline_install(void);
+
+#endif

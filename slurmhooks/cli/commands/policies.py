@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""List and explain the ready-made rules; print their JSON schema, or a page for users."""
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from slurmhooks import config, site
+from slurmhooks.cli import configuration, output
+from slurmhooks.cli.findings import Finding, Findings, shown
+from slurmhooks.errors import ConfigError
+from slurmhooks.policies import describe, rules
+from slurmhooks.view import nearest
+
+
+@click.group("policies")
+def command() -> None:
+    """List and explain the ready-made rules; print their JSON schema, or a page for users."""
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def list_(as_json: bool) -> None:
+    """List all rules that slurmhooks.toml may switch on."""
+    summaries = {name: kind.documentation().partition("\n")[0] for name, kind in rules.RULES.items()}
+    if as_json:
+        click.echo(json.dumps(summaries, indent=2))
+    else:
+        output.table(("rule", "what it does"), list(summaries.items()))
+
+
+@command.command("explain")
+@click.argument("rule")
+def explain(rule: str) -> None:
+    """Describe a rule: what it does, its keys, its message, an example.
+
+    The keys that all rules have, such as users and message, are explained by RULE "all".
+    """
+    if rule == "all":
+        click.echo(describe.table(describe.TITLES, describe.common_keys()), nl=False)
+        return
+    if rule not in rules.RULES:
+        raise click.UsageError(f"there is no rule {rule!r}{nearest(rule, rules.RULES)}")
+    click.echo(describe.explained(rules.RULES[rule]), nl=False)
+
+
+@command.command("schema")
+def schema() -> None:
+    """Print the JSON schema of slurmhooks.toml, with all rules, for editors such as those that use Taplo."""
+    click.echo(json.dumps(rules.schema(), indent=2))
+
+
+@command.command("guide")
+@configuration.sysconfdir_option
+def guide(sysconfdir: Path) -> None:
+    """Print a Markdown page for users: what the rules of slurmhooks.toml do, in their order."""
+    path = sysconfdir / config.FILE_NAME
+    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    if not path.exists():
+        raise Finding(f"{path} does not exist: give its folder with --sysconfdir")
+    try:
+        switched_on = rules.of_config(path, site.read_config(path))
+    except ConfigError as error:
+        raise Findings(error.findings) from error
+    click.echo(shown(describe.guide(switched_on)), nl=False)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Record the requests of slurmctld with what its handlers asked, for 'slurmhooks replay'."""
+
+import json
+import os
+import re
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from slurmhooks import slurm_conf
+from slurmhooks.cli import configuration
+from slurmhooks.cli.findings import Finding, Findings, shown
+from slurmhooks.hook_specs import LISTS
+from slurmhooks.recording.request import SECRETS
+from slurmhooks.worker import recordings, requests
+
+PATIENCE = 10.0
+"""Seconds for the supervisor's answer, and for the last requests to be written."""
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+SIZES = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+TABLES = "partitions,qos,reservations,licenses"
+
+
+class Words(click.ParamType[list[str]]):
+    """Several words of a set, with commas between them."""
+
+    name = "words"
+
+    def __init__(self, *known: str) -> None:
+        """Say which words there are."""
+        self._known = known
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """Return the words."""
+        if not isinstance(value, str):
+            return list(value)
+        found = [word for word in value.split(",") if word]
+        wrong = [word for word in found if word not in self._known]
+        if wrong:
+            self.fail(f"{wrong[0]!r} is none of {', '.join(self._known)}", param, ctx)
+        return found
+
+
+def seconds(context: click.Context, option: click.Parameter, value: str) -> float:
+    """Return a duration such as 1d, 12h or 90m in seconds."""
+    match = re.fullmatch(r"(\d+)([smhd])", value)
+    if match is None or not int(match[1]):
+        raise click.BadParameter(f"{value!r} is no duration such as 1d, 12h or 90m")
+    return float(int(match[1]) * UNITS[match[2]])
+
+
+def size(context: click.Context, option: click.Parameter, value: str) -> int:
+    """Return a size such as 2GiB in bytes."""
+    match = re.fullmatch(r"(\d+)(KiB|MiB|GiB|)", value)
+    if match is None or int(match[1]) * SIZES[match[2]] < 1 << 20:
+        raise click.BadParameter(f"{value!r} is no size such as 2GiB, of at least 1MiB")
+    return int(match[1]) * SIZES[match[2]]
+
+
+@click.command("record")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--for",
+    "duration",
+    default="1d",
+    show_default=True,
+    callback=seconds,
+    metavar="TIME",
+    help="When to end: 30m, 12h, 7d.",
+)
+@click.option(
+    "--max",
+    "most",
+    default="2GiB",
+    show_default=True,
+    callback=size,
+    metavar="SIZE",
+    help="End when the file has this size.",
+)
+@click.option(
+    "--with",
+    "kept",
+    default="",
+    type=Words(*SECRETS),
+    metavar="SECRETS",
+    help=f"Also record what may be secret: {', '.join(SECRETS)}.",
+)
+@click.option(
+    "--tables",
+    default=TABLES,
+    show_default=True,
+    type=Words(*LISTS),
+    metavar="TABLES",
+    help="Record all rows of these tables every ten minutes, for rules that ask what present ones do not.",
+)
+@click.option("--stop", "action", flag_value=recordings.STOP, help="End the recording that runs.")
+@click.option("--status", "action", flag_value=recordings.STATUS, help="Show how it goes.")
+@configuration.sysconfdir_option
+def command(
+    file: Path | None,
+    duration: float,
+    most: int,
+    kept: list[str],
+    tables: list[str],
+    action: str | None,
+    sysconfdir: Path,
+) -> None:
+    """Record the requests of slurmctld in FILE, with what its handlers asked and what was answered.
+
+    Run it as root or SlurmUser on the machine of slurmctld; it returns at once, and the recording goes on until its
+    limits, --stop, or the end of slurmctld. Only SlurmUser and root may read FILE, which shows what users submit. By
+    default, it is beside slurmctld's log.
+    """
+    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    if action is None:
+        wanted = {"file": str((file or default_file()).absolute()), "seconds": duration, "size": most}
+        text = recordings.START + json.dumps({**wanted, "with": kept, "tables": tables})
+    elif file is not None:
+        raise click.UsageError("--stop and --status take no FILE: one recording runs at a time")
+    else:
+        text = action
+    answer = ask(text)
+    if action == recordings.STOP:
+        until = time.monotonic() + PATIENCE
+        while answer["runs"] and time.monotonic() < until:
+            time.sleep(0.1)
+            answer = ask(recordings.STATUS)
+    show(answer)
+
+
+def default_file() -> Path:
+    """Return where a recording goes: to a folder beside slurmctld's log."""
+    log = slurm_conf.own_value("SlurmctldLogFile") or "/var/log/slurm/slurmctld.log"
+    return Path(log).parent / "slurmhooks" / f"{datetime.now():%Y%m%d-%H%M%S}.recording"
+
+
+def ask(text: str) -> dict[str, Any]:
+    """Ask the supervisor of job_submit.
+
+    Raises:
+        Finding: none runs; Findings: it does not do what is asked.
+    """
+    answers = requests.ask(text, slurm_conf.directory(), slurm_conf.slurm_user(), PATIENCE)
+    ours = [answer for answer in answers if "recording" in answer]
+    if ours:
+        return ours[0]
+    findings = [finding for answer in answers for finding in answer.get("findings", [])]
+    if findings:
+        raise Findings(findings)
+    raise Finding("no slurmctld with the plugin job_submit/python runs on this machine with this configuration")
+
+
+def show(answer: dict[str, Any]) -> None:
+    """Print how a recording goes."""
+    orders, status = answer["recording"], answer["status"]
+    if not orders:
+        click.echo("nothing is recorded")
+        return
+    counts = f"{status.get('requests', 0)} requests, {status.get('bytes', 0)} bytes"
+    lost = f", {status['lost']} lost" if status.get("lost") else ""
+    if status.get("ended") is not None:
+        click.echo(shown(f"{orders['file']}: {counts}{lost}; ended: {status['ended']}"))
+        return
+    until = datetime.fromtimestamp(orders["until"]).isoformat(" ", "seconds")
+    click.echo(shown(f"{orders['file']}: {counts}{lost} so far; until {until} or {orders['size']} bytes"))

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run other hooks over recorded requests, and show what they would have decided differently."""
+
+import os
+import sys
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from slurmhooks.cli import output, progress
+from slurmhooks.cli.findings import Findings, shown
+from slurmhooks.recording.file import RecordingError, check_access
+from slurmhooks.replay.report import Change, Example, Report, Share
+from slurmhooks.replay.run import Options, ReplayError, replay
+from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.message import MessageError
+from slurmhooks.wire.tables import FILE_NAME, TableError, Tables, parse
+
+HOOKS = click.Path(exists=True, path_type=Path)
+
+
+class BadInput(Findings):
+    """The recording or the hooks cannot be used."""
+
+    exit_code = 2
+
+
+@click.command("replay")
+@click.argument("recording", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
+@click.option(
+    "--hooks",
+    "new",
+    type=HOOKS,
+    required=True,
+    metavar="NEW",
+    help="The new hooks: a slurmhooks.toml, a folder with one or with hook files, or a hook file.",
+)
+@click.option(
+    "--old",
+    type=HOOKS,
+    metavar="OLD",
+    help="Run these hooks as the old ones. Default: the recorded answers are the old decisions.",
+)
+@click.option(
+    "--release",
+    metavar="RELEASE",
+    help="Replay for another release of Slurm, such as 26.05, or for the build in this folder of plugins.",
+)
+@click.option(
+    "--enforce-all", is_flag=True, help="Treat every handler as enforced for all, whatever its mode and share."
+)
+@click.option("--network", is_flag=True, help="Let handlers use the network.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
+    show_default=True,
+    help="For each set of hooks; each replays one part of the recording.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Users, accounts and values to show of each difference.",
+)
+@click.option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Requests to show of each.")
+@click.option("--expect-same", is_flag=True, help="Exit with 1 if anything differs, or cannot be compared.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def command(
+    recording: Path,
+    new: Path,
+    old: Path | None,
+    release: str | None,
+    enforce_all: bool,
+    network: bool,
+    processes: int,
+    top: int,
+    examples: int,
+    expect_same: bool,
+    as_json: bool,
+) -> None:
+    """Run other hooks over the requests in FILE, and show what they would have decided differently.
+
+    'slurmhooks record' makes FILE. Handlers run again, with all that they do besides: SLURMHOOKS_REPLAYING is set in
+    their environment, and they have no network. Exit codes: 0 fine, 1 something differs and --expect-same is given,
+    2 the file or the hooks cannot be used.
+    """
+    # The descriptor goes to the processes that run handlers, as users who may not open the file.
+    fd = os.open(recording, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        check_access(fd, str(recording))
+        options = Options(
+            new=str(new),
+            old=None if old is None else str(old),
+            tables=None if release is None else tables_for(release),
+            processes=processes,
+            network=network,
+            guard=True,
+            enforce_all=enforce_all,
+            top=top,
+            examples=examples,
+        )
+        with progress.bar("replaying") as advance:
+            report = replay(fd, options, advance)
+    except ReplayError as error:
+        raise BadInput(error.findings) from error
+    except (RecordingError, MessageError) as error:
+        raise BadInput([f"{recording}: {error}" if str(recording) not in str(error) else str(error)]) from error
+    finally:
+        os.close(fd)
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+    else:
+        show(report)
+    if expect_same and not report.same:
+        sys.exit(1)
+
+
+def tables_for(release: str) -> Tables:
+    """Return the tables of a release, or of the build in a folder.
+
+    Raises:
+        click.BadParameter: there are none.
+    """
+    try:
+        folder = Path(release, FILE_NAME)
+        return parse(folder.read_text()) if folder.exists() else tables_of(release)
+    except (TableError, OSError, ValueError) as error:
+        raise click.BadParameter(str(error), param_hint="--release") from error
+
+
+def show(report: Report) -> None:
+    """Print the report for people."""
+    span = "" if report.first is None or report.last is None else f", {_at(report.first)} to {_at(report.last)}"
+    click.echo(f"{report.requests} requests{span}")
+    click.echo(f"new hooks: {report.accepted} accepted, {report.refused} refused, {report.failed} failed")
+    if report.unknown:
+        click.echo(click.style(f"{report.unknown} requests are not compared: see below", fg="yellow"))
+    if report.same:
+        click.echo(click.style("nothing differs", fg="green", bold=True))
+    else:
+        more = f"{report.more_refused} more refused, {report.fewer_refused} fewer"
+        click.echo(click.style(f"{report.different} requests differ: {more}", fg="yellow", bold=True))
+    for rule in report.rules:
+        counts = [f"{rule.more} more"] * bool(rule.more) + [f"{rule.fewer} fewer"] * bool(rule.fewer)
+        lines = [f"users: {_shares(rule.users)}", f"accounts: {_shares(rule.accounts)}", *_examples(rule.examples)]
+        output.show(f"{rule.rule} refuses {', '.join(counts)}", lines)
+    for field in report.fields:
+        values = [_change(change) for change in field.values]
+        output.show(f"{field.field} differs in {field.requests}", [*values, *_examples(field.examples)])
+    if report.other_texts:
+        click.echo(f"{report.other_texts} refused or accepted with another text or code")
+    for bug in report.bugs:
+        lines = [*bug.traceback.splitlines(), *_examples(bug.examples)]
+        output.show(f"bug in {bug.rule} of the {bug.hooks} hooks, in {bug.requests}", lines)
+    for need in report.needs:
+        how = f": record with {need.record_with}" if need.record_with else ""
+        title = f"{need.requests} not compared: the {need.hooks} hooks need {need.what}, which was not recorded{how}"
+        output.show(title, _examples(need.examples) or ["(no examples)"])
+    output.show("notes", report.notes)
+
+
+def _at(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).isoformat(" ", "seconds")
+
+
+def _shares(shares: Iterable[Share]) -> str:
+    return ", ".join(f"{share.name} {share.requests}" for share in shares)
+
+
+def _change(change: Change) -> str:
+    return f"{change.requests}: {change.old} -> {change.new}"
+
+
+def _examples(examples: Iterable[Example]) -> list[str]:
+    return [
+        f"for example {example.id}, {_at(example.time)}, {example.hook} of {example.user}"
+        + (f", job {shown(example.name)}" if example.name else "")
+        for example in examples
+    ]

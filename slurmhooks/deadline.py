@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Limits the time of handlers in the processes of a launch: srun, slurmstepd, prolog, epilog, scrun, slurmd.
+
+When the time is over, :class:`~slurmhooks.DeadlineExceeded` is raised in the handler, wherever it is: in Python code,
+in a system call, waiting for a program. It is raised again five seconds later, in case the handler caught it. What
+cannot be interrupted, such as a loop in C, ends with its process after five more seconds; only slurmd goes on.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found] # signal imports enum, which takes long
+
+from slurmhooks import dispatch
+from slurmhooks.errors import DeadlineExceeded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
+    from slurmhooks.dispatch import Outcome, View
+    from slurmhooks.registry import Handler
+
+try:
+    import _slurmhooks_deadline as native
+except ImportError:  # the testing kit, where the test runner can be interrupted
+    native = None  # type: ignore[assignment]
+
+AGAIN = 5.0
+"""Seconds between two attempts to end a handler: the time that it has to clean up."""
+NOTHING, PROCESS, STEP = range(3)
+"""What ends with a handler that cannot be interrupted. In slurmstepd the step is cancelled first: srun does not notice
+the end of a slurmstepd."""
+LOAD = 60.0
+"""Seconds that loading hook files may take."""
+
+_running: str | None = None  # what may be interrupted, with its limit
+
+
+class limit:  # noqa: N801 - used as a function
+    """Limits the time of a ``with`` block. Blocks must not be nested."""
+
+    __slots__ = ("_ends", "_seconds", "_what")
+
+    def __init__(self, what: str, seconds: float, ends: int = PROCESS) -> None:
+        """Set the limit.
+
+        Args:
+            what: describes what runs, for messages.
+            seconds: that it may take.
+            ends: what ends if nothing else helps: NOTHING, PROCESS or STEP.
+        """
+        self._what = what
+        self._seconds = seconds
+        self._ends = ends
+
+    def __enter__(self) -> None:
+        """Start the clock."""
+        global _running
+        if native is None:
+            return
+        try:
+            _signal.signal(native.NUMBER, _interrupt)
+            interrupts = True
+        except ValueError:  # not the thread that runs Python's signal handlers
+            interrupts = False
+        _running = f"{self._what} took more than {self._seconds:g} s"
+        native.begin(self._seconds, AGAIN, _running, interrupts, self._ends)
+
+    def __exit__(self, *exception: object) -> None:
+        """Stop the clock."""
+        global _running
+        _running = None
+        if native is not None:
+            native.end()
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """Raise the exception in the handler; Python calls this between two steps of its code."""
+    del number, frame
+    if _running is not None:
+        raise DeadlineExceeded(_running)
+
+
+def of(handler: Handler, ends: int = PROCESS) -> limit:
+    """Return the limit of a handler: its own, or that of its hook."""
+    seconds = handler.timeout or handler.spec.timeout
+    assert seconds is not None
+    return limit(f"{handler.spec.name} handler {handler.label}", seconds, ends)
+
+
+def run(
+    handlers: Iterable[Handler], arguments: dict[str, object], view: View | None = None, ends: int = PROCESS
+) -> Outcome:
+    """Run handlers as :func:`slurmhooks.dispatch.run` does, each within its time.
+
+    Args:
+        handlers: see dispatch.run.
+        arguments: see dispatch.run.
+        view: see dispatch.run.
+        ends: what ends if nothing else helps: NOTHING, PROCESS or STEP.
+    """
+    return dispatch.run(_limited(handlers, ends), arguments, view)
+
+
+def _limited(handlers: Iterable[Handler], ends: int) -> Generator[Handler]:
+    for handler in handlers:
+        with of(handler, ends):
+            yield handler

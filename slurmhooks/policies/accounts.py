@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules on accounts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from slurmhooks.policies.base import Rule, matches
+from slurmhooks.policies.kinds import Word, Words, listed
+
+if TYPE_CHECKING:
+    from slurmhooks.policies.request import Request
+
+ACCOUNT = "ESLURM_INVALID_ACCOUNT"
+
+
+class RequireAccount(Rule):
+    """Jobs must name an account (--account).
+
+    Without it Slurm charges the user's default account, which users with several projects often forget.
+    """
+
+    rule: Literal["require_account"] = "require_account"
+    forbidden: Words = Field(default=(), description="accounts that do not count; shell patterns")
+
+    own_fields: ClassVar[tuple[str, ...]] = ("account",)
+    text: ClassVar[str] = "name a project with --account"
+    code: ClassVar[str | None] = ACCOUNT
+    example: ClassVar[str] = 'forbidden = ["guest"]'
+
+    def check(self, request: Request) -> None:
+        """Refuse a job without an account, or with a forbidden one."""
+        account = request.get("account")
+        if account is None or matches(account, self.forbidden):
+            self.refuse(request)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        never = f" Jobs for {listed(self.forbidden)} are refused." if self.forbidden else ""
+        return f"Name an account with `--account`.{never}"
+
+
+class DefaultAccount(Rule):
+    """Jobs without an account get one: that of the first Unix group in the list that the user is in, or one for all."""
+
+    rule: Literal["default_account"] = "default_account"
+    by_group: dict[str, Word] = Field(default={}, description="accounts by Unix group; the first that fits counts")
+    value: Word | None = Field(default=None, description="the account of all others; unset: they get none")
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    text: ClassVar[str] = "no --account given: charged to {chosen}"
+    placeholders: ClassVar[dict[str, str]] = {"chosen": "the account"}
+    example: ClassVar[str] = 'by_group = { physics = "phys", chemistry = "chem" }'
+
+    @model_validator(mode="after")
+    def _has_one(self) -> DefaultAccount:
+        if not self.by_group and self.value is None:
+            raise ValueError("needs by_group or value")
+        return self
+
+    def check(self, request: Request) -> None:
+        """Set a missing account."""
+        if request.job.account is not None:
+            return
+        groups = request.job.groups or {} if self.by_group else {}
+        account = next((name for group, name in self.by_group.items() if group in groups), self.value)
+        if account is not None:
+            request.job.account = account
+            self.tell(request, chosen=account)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        parts = [f"of members of `{group}` is charged to `{account}`" for group, account in self.by_group.items()]
+        if self.value is not None:
+            parts.append(f"{'of others ' if parts else ''}is charged to `{self.value}`")
+        return f"A job without `--account` {', '.join(parts)}."

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Asks a program or a web service of the site, within a deadline."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import queue
+import select
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from slurmhooks.errors import SlurmhooksError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LARGEST = 64 << 10
+"""Bytes of an answer."""
+MOST_WAITING = 4
+"""Threads of a worker that still wait for a service that has missed its deadline."""
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+
+
+class Answer(NamedTuple):
+    """What a service says.
+
+    Attributes:
+        code: exit status of a program, or status of HTTP.
+        text: its output, or the body.
+    """
+
+    code: int
+    text: str
+
+
+class UnansweredError(SlurmhooksError):
+    """A service gave no answer: it is too slow, or cannot be reached."""
+
+
+def program(words: Sequence[str], deadline: float) -> Answer:
+    """Run a program and return what it says; its standard error goes to the log of slurmctld.
+
+    The program is killed at the deadline. What it has started ends with this worker, as its process group does.
+
+    Args:
+        words: an absolute path and arguments; no shell sees them.
+        deadline: in seconds from now.
+
+    Raises:
+        UnansweredError: it cannot be started, was ended by a signal, or is not done by the deadline.
+    """
+    end = time.monotonic() + deadline
+    try:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=ENVIRONMENT)
+    except OSError as error:
+        raise UnansweredError(f"{words[0]}: {error.strerror}") from None
+    assert process.stdout is not None
+    with process.stdout as stream:
+        try:
+            text = _read(stream.fileno(), end)
+            code = process.wait(max(end - time.monotonic(), 0))
+        except (TimeoutError, subprocess.TimeoutExpired):
+            raise UnansweredError(f"{words[0]}: not done after {deadline:g} s") from None
+        finally:
+            process.kill()
+            process.wait()
+    if code < 0:
+        raise UnansweredError(f"{words[0]}: ended by signal {-code}")
+    return Answer(code, text)
+
+
+def _read(descriptor: int, end: float) -> str:
+    """Read until the end of the output.
+
+    Raises:
+        TimeoutError: it has no end by then.
+        UnansweredError: it is longer than an answer may be.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while size <= LARGEST:
+        ready, _, _ = select.select([descriptor], [], [], max(end - time.monotonic(), 0))
+        if not ready:
+            raise TimeoutError
+        part = os.read(descriptor, LARGEST)
+        if not part:
+            return b"".join(parts).decode("utf-8", "replace")
+        parts.append(part)
+        size += len(part)
+    raise UnansweredError(f"its output has more than {LARGEST >> 10} KiB")
+
+
+class _SameAddress(urllib.request.HTTPRedirectHandler):
+    """Follow no redirections: what is asked is what the configuration names."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+_opener = urllib.request.build_opener(_SameAddress, urllib.request.ProxyHandler({}))
+_waiting = threading.BoundedSemaphore(MOST_WAITING)
+
+
+def web(url: str, deadline: float) -> Answer:
+    """Return what a web service answers to a GET request.
+
+    A thread asks, because neither a look-up of the name nor a slow answer can be interrupted. A thread that is late
+    ends by itself.
+
+    Args:
+        url: of http or https; redirections are not followed, and no proxy is used.
+        deadline: in seconds from now.
+
+    Raises:
+        UnansweredError: it cannot be reached, or has not answered by the deadline.
+    """
+    if not _waiting.acquire(blocking=False):
+        raise UnansweredError(f"{url}: {MOST_WAITING} earlier requests have no answer yet")
+    results: queue.SimpleQueue[Answer | str] = queue.SimpleQueue()
+    threading.Thread(target=_fetch, args=(url, deadline, results), daemon=True).start()
+    try:
+        result = results.get(timeout=deadline)
+    except queue.Empty:
+        raise UnansweredError(f"{url}: no answer after {deadline:g} s") from None
+    if isinstance(result, str):
+        raise UnansweredError(f"{url}: {result}")
+    return result
+
+
+def _fetch(url: str, deadline: float, results: queue.SimpleQueue[Answer | str]) -> None:
+    """Ask in a thread of its own."""
+    try:
+        request = urllib.request.Request(url, headers={"Accept": "application/json", "User-Agent": "slurmhooks"})
+        try:
+            with _opener.open(request, timeout=deadline) as answer:
+                results.put(Answer(answer.status, answer.read(LARGEST).decode("utf-8", "replace")))
+        except urllib.error.HTTPError as error:
+            with error:
+                results.put(Answer(error.code, error.read(LARGEST).decode("utf-8", "replace")))
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        results.put(f"{error}" or type(error).__name__)
+    finally:
+        _waiting.release()
+
+
+def table(text: str) -> dict[str, Any]:
+    """Return an answer that is a JSON object.
+
+    Raises:
+        UnansweredError: it is something else.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise UnansweredError("the answer is not a JSON object")
+    return value

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What all rules have in common: for whom they count, what they say, and when they look at an update."""
+
+from __future__ import annotations
+
+import inspect
+from fnmatch import fnmatchcase
+from string import Formatter
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from slurmhooks.errors import Reject
+from slurmhooks.log import log
+from slurmhooks.policies.kinds import Label, Url, Words, listed
+
+if TYPE_CHECKING:
+    from slurmhooks.policies.request import Request
+
+COMMON = {
+    "user": "the user of the job",
+    "account": "its account",
+    "partition": "its partitions",
+    "qos": "its QOS",
+    "job": "its name",
+}
+"""The placeholders that every message may have."""
+
+_NAMES = {
+    "user": ("user", "users"),
+    "group": ("member of the group", "members of the groups"),
+    "account": ("account", "accounts"),
+    "partition": ("partition", "partitions"),
+    "QOS": ("QOS", "QOS"),
+}
+
+
+class Rule(BaseModel):
+    """A rule that is switched on.
+
+    A rule's first paragraph of documentation and the descriptions of its keys are its page in the reference.
+
+    Attributes:
+        hooks: the hooks that it has handlers for.
+        own_fields: the fields of a job that it decides on. It looks at an update that sets one of them.
+        text: what it says by default.
+        placeholders: the placeholders of its own in messages, with what they stand for.
+        code: the error code of its refusals.
+        example: its keys in an example, as TOML.
+        inner: the models of the tables in its keys, by the keys.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit", "job_modify")
+    own_fields: ClassVar[tuple[str, ...]] = ()
+    text: ClassVar[str]
+    placeholders: ClassVar[dict[str, str]] = {}
+    code: ClassVar[str | None] = None
+    example: ClassVar[str] = ""
+    inner: ClassVar[dict[str, type[BaseModel]]] = {}
+
+    name: Label | None = Field(
+        default=None, description="its name, which must be unique; by default that of the rule: see the label"
+    )
+    order: int = Field(default=50, description="its place among all handlers: low orders run first")
+    mode: Literal["enforce"] = Field(default="enforce", description="whether it counts")
+    message: str | None = Field(default=None, description="what the user reads instead of the rule's own text")
+    help_url: Url | None = Field(default=None, description="a page that is named below the message")
+
+    partitions: Words = Field(default=(), description="only jobs that may run in one of these; shell patterns")
+    qos: Words = Field(default=(), description="only jobs with one of these QOS; shell patterns")
+    accounts: Words = Field(default=(), description="only jobs that are charged to one of these; shell patterns")
+    users: Words = Field(default=(), description="only jobs of these users")
+    groups: Words = Field(default=(), description="only jobs of members of these Unix groups")
+    except_partitions: Words = Field(default=(), description="not jobs that can run nowhere but in these")
+    except_qos: Words = Field(default=(), description="not jobs with these QOS")
+    except_accounts: Words = Field(default=(), description="not jobs that are charged to these accounts")
+    except_users: Words = Field(default=(), description="not jobs of these users")
+    except_groups: Words = Field(default=(), description="not jobs of members of these Unix groups")
+    except_admins: bool = Field(default=True, description="not what root and SlurmUser submit and change")
+    updates: Literal["check", "refuse", "ignore"] = Field(
+        default="check",
+        description="what happens to scontrol update: the rule checks the job as it would be, refuses users all"
+        " changes of what it is about, or ignores them; check needs a build with Slurm's sources",
+    )
+
+    @field_validator("message")
+    @classmethod
+    def _known_placeholders(cls, value: str | None) -> str | None:
+        known = {**COMMON, **cls.placeholders}
+        try:
+            parts = list(Formatter().parse(value or ""))
+        except ValueError as error:
+            raise ValueError(f"is not a message: {error}; write {{{{ and }}}} for braces") from None
+        for _, name, form, conversion in parts:
+            if name is not None and (name not in known or form or conversion):
+                raise ValueError(f"takes {', '.join(f'{{{known_name}}}' for known_name in known)}")
+        return value
+
+    # What it is
+
+    @property
+    def kind(self) -> str:
+        """The rule that it is one of."""
+        return str(type(self).model_fields["rule"].default)
+
+    @property
+    def title(self) -> str:
+        """Its name."""
+        return self.name or self.kind
+
+    @classmethod
+    def documentation(cls) -> str:
+        """Return what the rule does in general, as Markdown."""
+        return inspect.cleandoc(cls.__doc__ or "").replace("``", "`")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that decide whether and how it counts for a job."""
+        chosen = {"partition": self.partitions or self.except_partitions, "qos": self.qos or self.except_qos}
+        chosen["account"] = self.accounts or self.except_accounts
+        return (*self.own_fields, *(name for name, names in chosen.items() if names and name not in self.own_fields))
+
+    def active_hooks(self) -> tuple[str, ...]:
+        """Return the hooks that it has handlers for as it is configured."""
+        return tuple(name for name in self.hooks if name != "job_modify" or self.updates != "ignore")
+
+    def tables(self) -> tuple[str, ...]:
+        """Return the tables of slurmctld that it needs, besides the partitions for the default one."""
+        return ()
+
+    @property
+    def longest(self) -> float:
+        """The most seconds that it may take where it waits for something."""
+        return 0.0
+
+    @property
+    def needs_partitions(self) -> bool:
+        """Whether it must know in which partitions a job may run."""
+        return bool(self.partitions or self.except_partitions)
+
+    # What it does
+
+    def apply(self, request: Request) -> None:
+        """Decide on a request.
+
+        Raises:
+            Reject: it is refused.
+        """
+        if request.is_admin and self.except_admins:
+            return
+        if request.modify:
+            if not request.sets(self.fields):
+                return
+            if self.updates == "refuse":
+                self._refuse_update(request)
+                return
+        if self.concerns(request):
+            self.check(request)
+
+    def check(self, request: Request) -> None:
+        """Decide on a request that it concerns.
+
+        Raises:
+            Reject: it is refused.
+        """
+        raise NotImplementedError
+
+    def concerns(self, request: Request) -> bool:
+        """Tell whether the rule counts for a request."""
+        if self.needs_partitions:
+            names = request.partitions
+            if self.partitions and not any(matches(name, self.partitions) for name in names):
+                return False
+            if names and all(matches(name, self.except_partitions) for name in names):
+                return False
+        if (self.qos or self.except_qos) and not _chosen(request.qos, self.qos, self.except_qos):
+            return False
+        if (self.accounts or self.except_accounts) and not _chosen(
+            request.account, self.accounts, self.except_accounts
+        ):
+            return False
+        return self._concerns_user(request)
+
+    def _concerns_user(self, request: Request) -> bool:
+        if (self.users and request.user not in self.users) or (self.except_users and request.user in self.except_users):
+            return False
+        if self.groups or self.except_groups:
+            own = set(request.job.groups or {})
+            return not (self.groups and own.isdisjoint(self.groups)) and own.isdisjoint(self.except_groups)
+        return True
+
+    def _refuse_update(self, request: Request) -> None:
+        """Refuse an update without a look at the job, which slurmctld need not send then."""
+        if self._concerns_user(request):
+            changed = [name for name in self.fields if getattr(request.job, name) is not None]
+            raise Reject(
+                self._with_help(f"only administrators may change {listed(changed, 'and')} of a job"),
+                code="ESLURM_ACCESS_DENIED",
+            )
+
+    # What it says
+
+    def say(self, request: Request, **values: object) -> str:
+        """Return the message with its placeholders filled in."""
+        template = self.text if self.message is None else self.message
+        return template.format_map(_Values(request, values))
+
+    def refuse(self, request: Request, **values: object) -> NoReturn:
+        """Refuse a request; values are those of the placeholders.
+
+        Raises:
+            Reject: always.
+        """
+        raise Reject(self._with_help(self.say(request, **values)), code=self.code)
+
+    def tell(self, request: Request, **values: object) -> None:
+        """Tell the user what the rule has changed; an empty message tells nothing."""
+        text = self.say(request, **values)
+        if text:
+            log.user("%s", self._with_help(text))
+
+    def _with_help(self, text: str) -> str:
+        return text if self.help_url is None else f"{text}\nSee {self.help_url}"
+
+    def effect(self) -> str:
+        """Return what it does, with the values of the site, in a sentence or more."""
+        raise NotImplementedError
+
+    def scope(self) -> str:
+        """Return for which jobs it counts, in a sentence; empty for all."""
+        pairs = (
+            ("partition", self.partitions, self.except_partitions),
+            ("QOS", self.qos, self.except_qos),
+            ("account", self.accounts, self.except_accounts),
+            ("user", self.users, self.except_users),
+            ("group", self.groups, self.except_groups),
+        )
+        only = [_named(what, names) for what, names, _ in pairs if names]
+        never = [_named(what, names) for what, _, names in pairs if names]
+        words = [f"Only for {' with '.join(only)}." if only else "", f"Not for {'; '.join(never)}." if never else ""]
+        return " ".join(word for word in words if word)
+
+
+class _Values(dict[str, object]):
+    """The values of a message; those of the request are looked up only if the message has them."""
+
+    def __init__(self, request: Request, values: dict[str, object]) -> None:
+        super().__init__(values)
+        self._request = request
+
+    def __missing__(self, name: str) -> Any:
+        request = self._request
+        if name == "partition":
+            value: object = ",".join(request.partitions)
+        elif name == "job":
+            value = request.get("name")
+        else:
+            value = getattr(request, name)
+        return value or "(none)"
+
+
+def matches(name: str | None, patterns: tuple[str, ...]) -> bool:
+    """Tell whether a name matches one of some shell patterns."""
+    return name is not None and any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _chosen(name: str | None, only: tuple[str, ...], never: tuple[str, ...]) -> bool:
+    return (not only or matches(name, only)) and not matches(name, never)
+
+
+def _named(what: str, names: tuple[str, ...]) -> str:
+    one, several = _NAMES[what]
+    return f"{one if len(names) == 1 else several} {listed([f'`{name}`' for name in names])}"

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A rule that asks a service of the site whether a job may be accepted."""
+
+from __future__ import annotations
+
+import time
+import urllib.parse
+from collections import OrderedDict
+from string import Formatter
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field, PrivateAttr, field_validator, model_validator
+
+from slurmhooks.errors import Reject
+from slurmhooks.log import log
+from slurmhooks.policies import asking, resources
+from slurmhooks.policies.asking import Answer, UnansweredError
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import Url, Word, Words
+
+if TYPE_CHECKING:
+    from slurmhooks.policies.request import Request
+
+MOST_KEPT = 4096
+"""Answers that are kept at a time."""
+VALUES = ("user", "account", "partition", "qos", "uid", "time_limit", "nodes", "cpus", "gpus")
+"""What commands and URLs may have in braces."""
+FAILED = "the service that checks budgets does not answer; try again later"
+
+Seconds = Annotated[float, Field(strict=False, ge=0.0, le=86400.0)]
+Verdict = tuple[bool, str]
+"""Whether a job is allowed, and why not."""
+
+
+class Budget(Rule):
+    """A service of the site decides whether a job is accepted: whether its account has computing time left.
+
+    The service is a program (command), or answers HTTP requests (url). Words in braces stand for values of the job:
+    {user}, {account}, {partition}, {qos}, {uid}, {time_limit} in minutes, {nodes}, {cpus}, {gpus}; unset ones are
+    empty.
+
+    A program accepts with exit status 0 and refuses with 1; the first line of its output is the reason. A web service
+    answers with status 200 and a JSON object, whose member says whether the job is accepted: by true, or by a number
+    above a threshold. Its member "text" is the reason. Status 403 refuses. Anything else is a failure.
+
+    The rule never takes longer than its deadline. slurmctld holds locks meanwhile: keep it short.
+    """
+
+    rule: Literal["budget"] = "budget"
+    command: Words = Field(default=(), description="the program, with an absolute path, and its arguments")
+    url: Url | None = Field(default=None, description="the URL to ask instead; http or https")
+    member: Word = Field(default="allowed", description="the member of the JSON object that decides")
+    above: float = Field(default=0.0, strict=False, description="a number has to be above this")
+    deadline: Annotated[float, Field(strict=False, ge=0.01, le=60.0)] = Field(
+        default=0.5, description="seconds that an answer may take; less than [job_submit] timeout"
+    )
+    cache: Seconds = Field(
+        default=60.0, description="seconds that an answer counts for the same question; each worker has its own answers"
+    )
+    retry: Seconds = Field(default=10.0, description="seconds after a failure in which the service is not asked")
+    on_failure: Literal["refuse", "accept"] = Field(
+        default="refuse", description="what happens to jobs while the service fails"
+    )
+
+    own_fields: ClassVar[tuple[str, ...]] = ("account", "qos", "partition", "time_limit", "min_nodes", "min_cpus")
+    text: ClassVar[str] = "account {account} may not run this job: {reason}"
+    placeholders: ClassVar[dict[str, str]] = {"reason": "what the service says"}
+    code: ClassVar[str | None] = "ESLURM_ACCOUNTING_POLICY"
+    example: ClassVar[str] = (
+        'url = "https://budget.example.org/projects/{account}"\nmember = "hours_left"\non_failure = "accept"'
+    )
+
+    _answers: OrderedDict[tuple[str, ...], tuple[float, Verdict]] = PrivateAttr(default_factory=OrderedDict)
+    _failed: list[float] = PrivateAttr(default_factory=list)
+
+    @field_validator("command", "url")
+    @classmethod
+    def _known_values(cls, value: tuple[str, ...] | str | None) -> tuple[str, ...] | str | None:
+        for text in (value,) if isinstance(value, str) else value or ():
+            for _, name, form, conversion in Formatter().parse(text):
+                if name is not None and (name not in VALUES or form or conversion):
+                    raise ValueError(f"takes {', '.join(f'{{{known}}}' for known in VALUES)}")
+        return value
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Budget:
+        if bool(self.command) == (self.url is not None):
+            raise ValueError("needs command or url, not both")
+        if self.command and not self.command[0].startswith("/"):
+            raise ValueError("command must begin with an absolute path")
+        if self.url is not None and "{" in self.url.split("/")[2]:
+            raise ValueError("url must name its host: {words} may only follow it")
+        return self
+
+    @property
+    def longest(self) -> float:
+        """The deadline."""
+        return self.deadline
+
+    def check(self, request: Request) -> None:
+        """Ask the service, unless it has answered the same question a moment ago."""
+        allowed, reason = self._verdict(self._question(request))
+        if not allowed:
+            self.refuse(request, reason=reason or "no budget is left")
+
+    def _question(self, request: Request) -> tuple[str, ...]:
+        limit = request.get("time_limit")
+        values = {
+            "user": request.user,
+            "account": request.account,
+            "partition": ",".join(request.partitions),
+            "qos": request.qos,
+            "uid": request.uid,
+            "time_limit": limit if isinstance(limit, int) else None,
+            "nodes": resources.nodes(request),
+            "cpus": resources.cpus(request),
+            "gpus": resources.gpus(request).total,
+        }
+        words = {name: "" if value is None else str(value) for name, value in values.items()}
+        if self.url is not None:
+            return (self.url.format(**{name: urllib.parse.quote(value, safe="") for name, value in words.items()}),)
+        return tuple(word.format(**words) for word in self.command)
+
+    def _verdict(self, question: tuple[str, ...]) -> Verdict:
+        now = time.monotonic()
+        kept = self._answers.get(question)
+        if kept is not None and now < kept[0]:
+            return kept[1]
+        try:
+            if self._failed and now < self._failed[0]:
+                raise UnansweredError("")
+            verdict = self._ask(question)
+        except UnansweredError as error:
+            return self._failure(str(error), now)
+        self._failed.clear()
+        if self.cache:
+            self._answers[question] = (now + self.cache, verdict)
+            self._answers.move_to_end(question)
+            while len(self._answers) > MOST_KEPT:
+                self._answers.popitem(last=False)
+        return verdict
+
+    def _failure(self, reason: str, now: float) -> Verdict:
+        """Return the verdict while the service fails; only what is new goes to the log."""
+        if reason:
+            log.error("policies:%s: %s: jobs are %sed", self.title, reason, self.on_failure.removesuffix("e"))
+            self._failed[:] = [now + self.retry]
+        if self.on_failure == "accept":
+            return True, ""
+        raise Reject(self._with_help(FAILED), code=self.code)
+
+    def _ask(self, question: tuple[str, ...]) -> Verdict:
+        if self.url is None:
+            answer = asking.program(question, self.deadline)
+            if answer.code not in (0, 1):
+                raise UnansweredError(f"{question[0]}: exit status {answer.code}")
+            return answer.code == 0, answer.text.partition("\n")[0].strip()
+        return self._of_web(asking.web(question[0], self.deadline), question[0])
+
+    def _of_web(self, answer: Answer, url: str) -> Verdict:
+        if answer.code not in (200, 403):
+            raise UnansweredError(f"{url}: status {answer.code}")
+        try:
+            members = asking.table(answer.text)
+        except UnansweredError as error:
+            if answer.code == 403:
+                return False, ""
+            raise UnansweredError(f"{url}: {error}") from None
+        reason = members.get("text")
+        reason = reason if isinstance(reason, str) else ""
+        if answer.code == 403:
+            return False, reason
+        value = members.get(self.member)
+        if not isinstance(value, bool | int | float):
+            raise UnansweredError(f"{url}: the answer has no {self.member} that is true, false or a number")
+        return value if isinstance(value, bool) else value > self.above, reason
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        failing = "are accepted" if self.on_failure == "accept" else "have to wait"
+        return f"A service checks whether the account of the job has budget left. While it fails, jobs {failing}."

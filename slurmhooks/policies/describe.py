@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Describes rules in Markdown: for administrators from the models, for users from the rules in force."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.policies.base import COMMON, Rule
+from slurmhooks.policies.rules import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+TITLES = ("key", "value", "default", "meaning")
+
+
+def common_keys() -> list[tuple[str, str, str, str]]:
+    """Return a row for each key that all rules have: key, value, default, meaning."""
+    return _rows(Rule, Rule.model_fields)
+
+
+def own_keys(kind: type[Rule]) -> list[tuple[str, str, str, str]]:
+    """Return a row for each key that only one rule has: key, value, default, meaning."""
+    return _rows(kind, [name for name in kind.model_fields if name not in Rule.model_fields and name != "rule"])
+
+
+def _rows(kind: type[Rule], names: Iterable[str]) -> list[tuple[str, str, str, str]]:
+    whole = kind.model_json_schema()
+    rows = []
+    for name in names:
+        field, schema = kind.model_fields[name], whole["properties"][name]
+        default = "required" if field.is_required() else _default(schema.get("default"))
+        rows.append((name, _value(schema, whole.get("$defs", {})), default, field.description or ""))
+    return rows
+
+
+def _default(value: Any) -> str:
+    if value is None:
+        return "unset"
+    if isinstance(value, bool | int | float):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else "[]" if value == [] else str(value)
+
+
+def _value(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """Return in words what a key takes."""
+    if "$ref" in schema:
+        return "table"
+    options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
+    if options:
+        return " or ".join(_value(option, definitions) for option in options)
+    if "enum" in schema:
+        return " or ".join(f'"{word}"' for word in schema["enum"])
+    if "const" in schema:
+        return f'"{schema["const"]}"'
+    kind = schema.get("type")
+    if kind == "array":
+        items = schema.get("items", {})
+        return "list of tables" if "$ref" in items else f"list of {_value(items, definitions)}s"
+    if isinstance(kind, list):  # what is a text or a number
+        return f'text such as "{schema["examples"][0]}", or number'
+    words = {"string": "text", "integer": "number", "number": "number", "boolean": "true or false", "object": "table"}
+    if schema.get("format") == "date-time":
+        return "date and time"
+    return words.get(str(kind), "text")
+
+
+def tables_of(kind: type[Rule]) -> list[tuple[str, type[Any]]]:
+    """Return the models of the tables that a rule takes in its keys, with the names of the keys."""
+    return [(name, model) for name, model in getattr(kind, "inner", {}).items()]
+
+
+def inner_keys(kind: type[Rule], key: str) -> list[tuple[str, str, str, str]]:
+    """Return a row for each key of a table inside a rule: key, value, default, meaning."""
+    model = dict(tables_of(kind))[key]
+    whole = model.model_json_schema()
+    return [
+        (
+            name,
+            _value(whole["properties"][name], whole.get("$defs", {})),
+            "required" if field.is_required() else _default(whole["properties"][name].get("default")),
+            field.description or "",
+        )
+        for name, field in model.model_fields.items()
+    ]
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def example(kind: type[Rule]) -> str:
+    """Return an example of a rule as TOML."""
+    name = kind.model_fields["rule"].default
+    return "\n".join(["[[policies]]", f'rule = "{name}"', *([kind.example] if kind.example else ())]) + "\n"
+
+
+def explained(kind: type[Rule]) -> str:
+    """Return the description of a rule for administrators, without the keys that all rules have."""
+    name = kind.model_fields["rule"].default
+    hooks = " and ".join(f"`{hook}`" for hook in kind.hooks)
+    parts = [f"## {name}\n", f"{kind.documentation()}\n", f"```toml\n{example(kind)}```\n"]
+    rows = own_keys(kind)
+    if rows:
+        parts.append(table(TITLES, [_coded(row) for row in rows]))
+    for key, _ in tables_of(kind):
+        parts += [f"Each table of `{key}` has:\n", table(TITLES, [_coded(row) for row in inner_keys(kind, key)])]
+    parts.append(f"It runs for {hooks}.")
+    if kind.own_fields and "job_modify" in kind.hooks:
+        fields = ", ".join(f"`{field}`" for field in kind.own_fields)
+        parts[-1] += f"\nIt looks at updates that set {fields}."
+    parts[-1] += "\n"
+    if kind.text:
+        own = "".join(f"; `{{{word}}}` is {meaning}" for word, meaning in kind.placeholders.items())
+        parts.append(f"Message: `{kind.text}`{own}.\n")
+    if kind.code is not None:
+        parts.append(f"Error code: `{kind.code}`.\n")
+    return "\n".join(parts)
+
+
+def _coded(row: Sequence[str]) -> list[str]:
+    key, value, default, meaning = row
+    return [f"`{key}`", value, default if default in ("required", "unset") else f"`{default}`", meaning]
+
+
+def reference() -> str:
+    """Return the description of all rules for administrators."""
+    words = ", ".join(f"`{{{word}}}` ({meaning})" for word, meaning in COMMON.items())
+    return "\n".join(
+        [
+            "## Keys of all rules\n",
+            table(TITLES, [_coded(row) for row in common_keys()]),
+            f"Every message may have the placeholders {words}.\n",
+            *(explained(kind) for kind in RULES.values()),
+        ]
+    )
+
+
+def guide(rules: Iterable[Rule]) -> str:
+    """Return the page that a site gives to its users: what the rules in force do, in the order in which they run."""
+    parts = [
+        "# Rules for jobs\n",
+        "What this cluster checks and sets when you submit or change a job, in this order.\n",
+    ]
+    for rule in sorted(rules, key=lambda rule: rule.order):
+        parts.append(f"## {rule.title}\n")
+        parts.append(" ".join(word for word in (rule.effect(), rule.scope()) if word) + "\n")
+        if rule.mode != "enforce":
+            parts.append("This rule is being tried out: it changes and refuses nothing yet.\n")
+        if rule.help_url is not None:
+            parts.append(f"More: <{rule.help_url}>\n")
+    if len(parts) == 2:
+        parts.append("There are no such rules.\n")
+    return "\n".join(parts)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules on names, reservations, working directories and mail."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from slurmhooks.policies.base import Rule, matches
+from slurmhooks.policies.kinds import AbsolutePaths, Word, Words, listed
+
+if TYPE_CHECKING:
+    from slurmhooks.policies.request import Request
+
+
+class ReservedNames(Rule):
+    """Some names of jobs are reserved: those that tools of the site look for, for example."""
+
+    rule: Literal["reserved_names"] = "reserved_names"
+    names: Words = Field(min_length=1, description="the names; shell patterns")
+
+    own_fields: ClassVar[tuple[str, ...]] = ("name",)
+    text: ClassVar[str] = "the job name {job} is reserved: choose another one with --job-name"
+    code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
+    example: ClassVar[str] = 'names = ["sys/*", "healthcheck"]\nexcept_groups = ["admins"]'
+
+    def check(self, request: Request) -> None:
+        """Refuse a job with such a name."""
+        if matches(request.get("name"), self.names):
+            self.refuse(request)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return f"These job names are reserved: {listed([f'`{name}`' for name in self.names], 'and')}."
+
+
+class Reservation(Rule):
+    """Jobs must run in a reservation (--reservation), or may use only some."""
+
+    rule: Literal["reservation"] = "reservation"
+    required: bool = Field(default=False, description="jobs must name a reservation")
+    allowed: Words = Field(default=(), description="the reservations that they may name; shell patterns; empty: all")
+
+    own_fields: ClassVar[tuple[str, ...]] = ("reservation",)
+    text: ClassVar[str] = "name another reservation with --reservation: {allowed}"
+    placeholders: ClassVar[dict[str, str]] = {"allowed": "the reservations that are allowed"}
+    code: ClassVar[str | None] = "ESLURM_RESERVATION_INVALID"
+    example: ClassVar[str] = 'partitions = ["course"]\nrequired = true\nallowed = ["course-*"]'
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Reservation:
+        if not self.required and not self.allowed:
+            raise ValueError("needs required or allowed")
+        return self
+
+    def check(self, request: Request) -> None:
+        """Refuse a job without a reservation, or with another one."""
+        names = [name for name in (request.get("reservation") or "").split(",") if name]
+        if (self.required and not names) or (self.allowed and not all(matches(it, self.allowed) for it in names)):
+            self.refuse(request, allowed=listed(self.allowed) if self.allowed else "one that you may use")
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        which = f": {listed(self.allowed)}" if self.allowed else ""
+        if self.required:
+            return f"Name a reservation with `--reservation`{which}."
+        return f"Use no reservations but {listed(self.allowed)}."
+
+
+class WorkDirectory(Rule):
+    """Jobs must start in some folders (--chdir), or not in some, such as home directories.
+
+    The path counts as the user gives it: symbolic links are not resolved, because slurmctld does not see the users'
+    file systems. Jobs of old clients may name none; they pass.
+    """
+
+    rule: Literal["work_directory"] = "work_directory"
+    inside: AbsolutePaths = Field(default=(), description="the folders that it must be in, or one of them itself")
+    outside: AbsolutePaths = Field(default=(), description="the folders that it must not be in")
+
+    own_fields: ClassVar[tuple[str, ...]] = ("work_dir",)
+    text: ClassVar[str] = "jobs may not start in {asked}: go to another folder, or use --chdir"
+    placeholders: ClassVar[dict[str, str]] = {"asked": "the working directory"}
+    code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
+    example: ClassVar[str] = 'outside = ["/home"]'
+
+    @model_validator(mode="after")
+    def _has_one(self) -> WorkDirectory:
+        if not self.inside and not self.outside:
+            raise ValueError("needs inside or outside")
+        return self
+
+    def check(self, request: Request) -> None:
+        """Refuse a job that starts in the wrong place."""
+        given = request.get("work_dir")
+        if given is None:
+            return
+        path = posixpath.normpath(f"/{given}").replace("//", "/")
+        if (self.inside and not _below(path, self.inside)) or _below(path, self.outside):
+            self.refuse(request, asked=given)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        parts = [f"in {listed([f'`{path}`' for path in self.inside])}"] if self.inside else []
+        parts += [f"not in {listed([f'`{path}`' for path in self.outside])}"] if self.outside else []
+        return f"Jobs start {' and '.join(parts)}."
+
+
+class MailAddress(Rule):
+    """Mail of jobs (--mail-user) goes to addresses of some domains only, and to one of the site if none is given."""
+
+    rule: Literal["mail_address"] = "mail_address"
+    domains: Words = Field(default=(), description="the domains; shell patterns, as in *.example.org; empty: all")
+    value: Word | None = Field(
+        default=None,
+        description="the address of jobs that want mail and name none; {user} stands for the user's name",
+    )
+
+    own_fields: ClassVar[tuple[str, ...]] = ("mail_user",)
+    text: ClassVar[str] = "mail of jobs goes to addresses of {domains}, not to {asked}: use --mail-user"
+    placeholders: ClassVar[dict[str, str]] = {"domains": "the domains", "asked": "the address of the job"}
+    code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
+    example: ClassVar[str] = 'domains = ["example.org"]\nvalue = "{user}@example.org"'
+
+    @model_validator(mode="after")
+    def _has_one(self) -> MailAddress:
+        if not self.domains and self.value is None:
+            raise ValueError("needs domains or value")
+        return self
+
+    def check(self, request: Request) -> None:
+        """Refuse another address; set a missing one."""
+        address = request.job.mail_user
+        if address:
+            name, at, domain = address.rpartition("@")
+            wrong = not at or not name or not matches(domain.lower(), self.domains)
+            if self.domains and wrong:
+                self.refuse(request, domains=listed(self.domains), asked=address)
+        elif self.value is not None and not request.modify and request.job.mail_type and request.user is not None:
+            request.job.mail_user = self.value.replace("{user}", request.user)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        parts = [f"`--mail-user` takes addresses of {listed(self.domains)}."] if self.domains else []
+        parts += [f"Without it, mail goes to `{self.value}`."] if self.value is not None else []
+        return " ".join(parts)
+
+
+def _below(path: str, folders: tuple[str, ...]) -> bool:
+    return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules on features of nodes, node lists, and licenses."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from slurmhooks.policies.base import Rule, matches
+from slurmhooks.policies.kinds import Count, Word, Words, listed
+
+if TYPE_CHECKING:
+    from slurmhooks.policies.request import Request
+
+FEATURE = re.compile(r"[^\s&|,()\[\]*!]+")
+"""A name in --constraint; a count may follow a star."""
+LICENSE = re.compile(r"([^:*,;|()]+)(?:[:*](\d{1,9}))?")
+
+
+class RequireFeatures(Rule):
+    """Jobs must name a feature of nodes (--constraint)."""
+
+    rule: Literal["require_features"] = "require_features"
+    one_of: Words = Field(min_length=1, description="the features, of which a job has to name one; shell patterns")
+
+    own_fields: ClassVar[tuple[str, ...]] = ("features",)
+    text: ClassVar[str] = "name a kind of node with --constraint: {features}"
+    placeholders: ClassVar[dict[str, str]] = {"features": "the features"}
+    code: ClassVar[str | None] = "ESLURM_INVALID_FEATURE"
+    example: ClassVar[str] = 'partitions = ["mixed"]\none_of = ["skylake", "rome"]'
+
+    def check(self, request: Request) -> None:
+        """Refuse a job that names none of the features."""
+        if not any(matches(name, self.one_of) for name in FEATURE.findall(request.get("features") or "")):
+            self.refuse(request, features=listed(self.one_of))
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return f"Name a kind of node with `--constraint`: {listed(self.one_of)}."
+
+
+class DefaultFeatures(Rule):
+    """Jobs that ask for no features of nodes (--constraint) get some."""
+
+    rule: Literal["default_features"] = "default_features"
+    value: Word = Field(description="the features, as --constraint takes them")
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    text: ClassVar[str] = ""
+    placeholders: ClassVar[dict[str, str]] = {"chosen": "the features"}
+    example: ClassVar[str] = 'value = "rome|milan"'
+
+    def check(self, request: Request) -> None:
+        """Set missing features."""
+        if request.job.features is None:
+            request.job.features = self.value
+            self.tell(request, chosen=self.value)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return f"A job without `--constraint` gets `{self.value}`."
+
+
+class ForbidNodelist(Rule):
+    """Jobs may not name their nodes (--nodelist), or exclude some (--exclude).
+
+    Whoever names nodes waits longer, and often means a feature.
+    """
+
+    rule: Literal["forbid_nodelist"] = "forbid_nodelist"
+    exclude: Literal["refuse", "accept"] = Field(default="accept", description="what happens to --exclude")
+
+    own_fields: ClassVar[tuple[str, ...]] = ("req_nodes", "exc_nodes")
+    text: ClassVar[str] = "do not name nodes with --nodelist or --exclude"
+    code: ClassVar[str | None] = "ESLURM_INVALID_NODE_NAME"
+
+    def check(self, request: Request) -> None:
+        """Refuse a job that names nodes; an update counts only if it does so itself."""
+        job = request.job
+        if job.req_nodes or (self.exclude == "refuse" and job.exc_nodes):
+            self.refuse(request)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return f"Do not use `--nodelist`{' or `--exclude`' if self.exclude == 'refuse' else ''}."
+
+
+class Licenses(Rule):
+    """Jobs must ask for a license, or may ask only for some, or for a number of each (--licenses)."""
+
+    rule: Literal["licenses"] = "licenses"
+    required: Words = Field(default=(), description="the licenses, of which a job has to ask for one; shell patterns")
+    allowed: Words = Field(default=(), description="the licenses that a job may ask for; shell patterns; empty: all")
+    most: dict[str, Count] = Field(default={}, description="the most of each license, by its name")
+
+    own_fields: ClassVar[tuple[str, ...]] = ("licenses",)
+    text: ClassVar[str] = "ask for other licenses with --licenses: {allowed}"
+    placeholders: ClassVar[dict[str, str]] = {"allowed": "what is allowed"}
+    code: ClassVar[str | None] = "ESLURM_INVALID_LICENSES"
+    example: ClassVar[str] = 'partitions = ["cad"]\nrequired = ["ansys*"]\nmost = { ansys = 8 }'
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Licenses:
+        if not (self.required or self.allowed or self.most):
+            raise ValueError("needs required, allowed or most")
+        return self
+
+    def check(self, request: Request) -> None:
+        """Refuse a job without the license, with another one, or with too many."""
+        asked: dict[str, int] = {}
+        for name, count in LICENSE.findall(request.get("licenses") or ""):
+            asked[name.strip()] = asked.get(name.strip(), 0) + int(count or 1)
+        if self.required and not any(matches(name, self.required) for name in asked):
+            self.refuse(request, allowed=f"one of {listed(self.required)}")
+        if self.allowed and not all(matches(name, self.allowed) for name in asked):
+            self.refuse(request, allowed=f"only {listed(self.allowed)}")
+        for name, most in self.most.items():
+            if asked.get(name, 0) > most:
+                self.refuse(request, allowed=f"at most {most} of {name}")
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        parts = [f"ask for {listed(self.required)} with `--licenses`"] if self.required else []
+        parts += [f"ask for no licenses but {listed(self.allowed)}"] if self.allowed else []
+        parts += [f"ask for at most {most} of `{name}`" for name, most in self.most.items()]
+        text = ", and ".join(parts)
+        return f"{text[0].upper()}{text[1:]}."

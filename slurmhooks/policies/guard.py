@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A rule on changes of jobs by scontrol update."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import Words, listed
+from slurmhooks.policies.request import RECORD_NAMES
+from slurmhooks.slurmctld.fields import JobFields
+from slurmhooks.slurmctld.number_rows import Number, Offset, Tagged
+from slurmhooks.slurmctld.rows import Text, rows
+from slurmhooks.view import nearest
+
+if TYPE_CHECKING:
+    from slurmhooks.policies.request import Request
+
+
+WITH_UNSET = (Text, Number, Offset, Tagged)
+"""Rows whose fields are None unless the update sets them."""
+
+
+class GuardUpdates(Rule):
+    """Users may not change some properties of their jobs by scontrol update.
+
+    The properties have the names of the fields of ``job``: time_limit, partition, nice, dependency and so on.
+    """
+
+    rule: Literal["guard_updates"] = "guard_updates"
+    changes: Words = Field(min_length=1, description="the fields of job that only administrators may change")
+    lowering: Literal["refuse", "accept"] = Field(
+        default="refuse", description="what happens to updates that only lower numbers, such as the time limit"
+    )
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_modify",)
+    text: ClassVar[str] = "only administrators may change {changed} of a job"
+    placeholders: ClassVar[dict[str, str]] = {"changed": "the fields"}
+    code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
+    example: ClassVar[str] = 'changes = ["time_limit", "partition", "qos"]\nlowering = "accept"'
+
+    @field_validator("changes")
+    @classmethod
+    def _exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        known = [name for name, row in rows(JobFields).items() if row.writable and isinstance(row, WITH_UNSET)]
+        for name in names:
+            if name not in known:
+                raise ValueError(f"job has no field {name!r} to change{nearest(name, known)}")
+        return names
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that it guards."""
+        return self.changes
+
+    def check(self, request: Request) -> None:
+        """Refuse an update that sets one of the fields."""
+        changed = [name for name in self.changes if self._is_guarded(request, name)]
+        if changed:
+            self.refuse(request, changed=listed(changed, "and"))
+
+    def _is_guarded(self, request: Request, name: str) -> bool:
+        new = getattr(request.job, name)
+        if new is None:
+            return False
+        old: Any = getattr(request.record, RECORD_NAMES.get(name, name), None)
+        return self.lowering == "refuse" or not isinstance(new, int) or old is None or not new <= old
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        lower = " You may lower numbers." if self.lowering == "accept" else ""
+        names = listed([f"`{name}`" for name in self.changes], "and")
+        return f"You cannot change {names} of a job by `scontrol update`.{lower}"

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules on interactive jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from slurmhooks.policies import resources
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import Count, Minutes, shown_time
+
+if TYPE_CHECKING:
+    from slurmhooks.policies.request import Request
+
+
+class InteractiveLimit(Rule):
+    """Jobs of srun and salloc have ceilings of their own, or are refused.
+
+    One without a time limit gets the ceiling.
+    """
+
+    rule: Literal["interactive_limit"] = "interactive_limit"
+    forbid: bool = Field(default=False, description="refuse all interactive jobs")
+    time: Minutes | None = Field(default=None, description="the longest time limit: minutes, or as --time takes it")
+    nodes: Count | None = Field(default=None, description="the most nodes")
+    cpus: Count | None = Field(default=None, description="the most CPUs in all")
+    gpus: Count | None = Field(default=None, description="the most GPUs in all")
+
+    own_fields: ClassVar[tuple[str, ...]] = (
+        "time_limit", *resources.NODE_FIELDS, *resources.CPU_FIELDS, *resources.PER,)  # fmt: skip
+    text: ClassVar[str] = "interactive jobs in {partition} may have {allowed}; use sbatch for others"
+    placeholders: ClassVar[dict[str, str]] = {"allowed": "what they may have, such as at most 2 nodes"}
+    code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
+    example: ClassVar[str] = 'time = "8:00:00"\nnodes = 2'
+
+    @model_validator(mode="after")
+    def _has_one(self) -> InteractiveLimit:
+        if not self.forbid and {self.time, self.nodes, self.cpus, self.gpus} == {None}:
+            raise ValueError("needs forbid, time, nodes, cpus or gpus")
+        return self
+
+    def check(self, request: Request) -> None:
+        """Refuse an interactive job that asks for too much."""
+        if not request.interactive:
+            return
+        if self.forbid:
+            self.refuse(request, allowed="no resources")
+        if self.time is not None:
+            asked = request.get("time_limit")
+            if asked is None:
+                request.job.time_limit = self.time
+            elif asked > self.time:
+                self.refuse(request, allowed=f"at most {shown_time(self.time)} of time")
+        if self.nodes is not None and max(resources.nodes(request), request.number("max_nodes")) > self.nodes:
+            self.refuse(request, allowed=f"at most {self.nodes} nodes")
+        if self.cpus is not None and resources.cpus(request) > self.cpus:
+            self.refuse(request, allowed=f"at most {self.cpus} CPUs")
+        if self.gpus is not None and resources.gpus(request).total > self.gpus:
+            self.refuse(request, allowed=f"at most {self.gpus} GPUs")
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        if self.forbid:
+            return "Interactive jobs (`srun`, `salloc`) are refused: use `sbatch`."
+        pairs = (("nodes", self.nodes), ("CPUs", self.cpus), ("GPUs", self.gpus))
+        parts = [f"{shown_time(self.time)} of time"] if self.time is not None else []
+        parts += [f"{number} {what}" for what, number in pairs if number is not None]
+        return f"Interactive jobs (`srun`, `salloc`) may have at most {', '.join(parts)}."

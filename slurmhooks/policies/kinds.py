@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kinds of values that rules take in slurmhooks.toml."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from slurmhooks.job_submit.strings import mem_str_to_mib, mib_to_mem_str, mins_to_time_str, time_str2mins
+from slurmhooks.values import Unlimited
+
+LABEL = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+
+
+def _minutes(value: Any) -> Any:
+    """Return a time limit in minutes; leave other values to the model."""
+    if isinstance(value, str):
+        value = time_str2mins(value)
+        if isinstance(value, Unlimited):
+            raise ValueError("must be a time with an end")
+    return value
+
+
+def _mebibytes(value: Any) -> Any:
+    """Return an amount of memory in MiB; leave other values to the model."""
+    return mem_str_to_mib(value) if isinstance(value, str) else value
+
+
+def _label(value: str) -> str:
+    if not LABEL.fullmatch(value):
+        raise ValueError("must consist of letters, digits, '.', '_' and '-'")
+    return value
+
+
+def _url(value: str) -> str:
+    if not re.match(r"https?://[^\s/]", value) or re.search(r"\s", value):
+        raise ValueError("must be a URL that begins with http:// or https://")
+    return value
+
+
+def _path(value: str) -> str:
+    if not value.startswith("/"):
+        raise ValueError("must be an absolute path")
+    return value.rstrip("/") or "/"
+
+
+def _schema(kind: str, *examples: Any) -> WithJsonSchema:
+    return WithJsonSchema({"type": [kind, "integer"], "examples": list(examples)})
+
+
+Word = Annotated[str, Field(min_length=1)]
+Words = Annotated[tuple[Word, ...], Field(strict=False)]
+"""A list of names or patterns."""
+Label = Annotated[str, AfterValidator(_label)]
+Url = Annotated[str, AfterValidator(_url)]
+AbsolutePath = Annotated[str, AfterValidator(_path)]
+AbsolutePaths = Annotated[tuple[AbsolutePath, ...], Field(strict=False)]
+Count = Annotated[int, Field(ge=0, lt=1 << 31)]
+Minutes = Annotated[int, BeforeValidator(_minutes), Field(ge=1, lt=1 << 31), _schema("string", "1:00:00", "2-00:00:00")]
+"""A time limit: minutes, or a text as --time takes it."""
+Mebibytes = Annotated[int, BeforeValidator(_mebibytes), Field(ge=1, lt=1 << 43), _schema("string", "4G", "500M")]
+"""An amount of memory: MiB, or a text as --mem takes it."""
+
+
+def shown_time(minutes: int | Unlimited) -> str:
+    """Return a time limit as Slurm shows it."""
+    return mins_to_time_str(minutes)
+
+
+def shown_memory(mib: int) -> str:
+    """Return an amount of memory as Slurm shows it."""
+    return mib_to_mem_str(mib)
+
+
+def listed(words: tuple[str, ...] | list[str], last: str = "or") -> str:
+    """Return names as a text: ``a, b or c``."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else "none"

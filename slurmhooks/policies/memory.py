@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules on memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from slurmhooks.policies import resources
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import Mebibytes, shown_memory
+
+if TYPE_CHECKING:
+    from slurmhooks.policies.request import Request
+
+MEMORY = "ESLURM_INVALID_TASK_MEMORY"
+OPTIONS = "--mem, --mem-per-cpu or --mem-per-gpu"
+
+
+class RequireMemory(Rule):
+    """Jobs must say how much memory they need (--mem, --mem-per-cpu or --mem-per-gpu)."""
+
+    rule: Literal["require_memory"] = "require_memory"
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    text: ClassVar[str] = f"say how much memory the job needs: {OPTIONS}"
+    code: ClassVar[str | None] = MEMORY
+
+    def check(self, request: Request) -> None:
+        """Refuse a job that asks for no memory."""
+        if resources.memory_per_node(request) is None:
+            self.refuse(request)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return "Say how much memory the job needs, with `--mem`, `--mem-per-cpu` or `--mem-per-gpu`."
+
+
+class DefaultMemory(Rule):
+    """Jobs that ask for no memory get some, for each CPU, node or GPU.
+
+    With per_gpu, only jobs that ask for GPUs.
+    """
+
+    rule: Literal["default_memory"] = "default_memory"
+    per_cpu: Mebibytes | None = Field(default=None, description="memory for each CPU: MiB, or as --mem takes it")
+    per_node: Mebibytes | None = Field(default=None, description="memory on each node")
+    per_gpu: Mebibytes | None = Field(default=None, description="memory for each GPU")
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    text: ClassVar[str] = "no memory requested: the job gets {memory}"
+    placeholders: ClassVar[dict[str, str]] = {"memory": "the memory, such as 4G per CPU"}
+    example: ClassVar[str] = 'per_cpu = "4G"'
+
+    @model_validator(mode="after")
+    def _has_one(self) -> DefaultMemory:
+        if [self.per_cpu, self.per_node, self.per_gpu].count(None) != 2:
+            raise ValueError("needs one of per_cpu, per_node and per_gpu")
+        return self
+
+    def check(self, request: Request) -> None:
+        """Set missing memory."""
+        job = request.job
+        if resources.memory_per_node(request) is not None:
+            return
+        if self.per_gpu is not None:
+            if not resources.gpus(request).total:
+                return
+            job.mem_per_tres = f"{resources.GPU}:{self.per_gpu}"
+        elif self.per_cpu is not None:
+            job.min_mem_per_cpu = self.per_cpu
+        else:
+            job.min_mem_per_node = self.per_node
+        self.tell(request, memory=self._words())
+
+    def _words(self) -> str:
+        pairs = (("CPU", self.per_cpu), ("node", self.per_node), ("GPU", self.per_gpu))
+        return next(f"{shown_memory(value)} per {what}" for what, value in pairs if value is not None)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return f"A job that asks for no memory gets {self._words()}."
+
+
+class MemoryCeiling(Rule):
+    """Jobs may not ask for more memory than a ceiling, on each node or for each CPU.
+
+    --mem=0 asks for all memory of a node, so it is above every ceiling unless whole_nodes accepts it.
+    """
+
+    rule: Literal["memory_ceiling"] = "memory_ceiling"
+    per_node: Mebibytes | None = Field(default=None, description="the most memory on a node: MiB, or as --mem takes it")
+    per_cpu: Mebibytes | None = Field(default=None, description="the most memory for each CPU")
+    whole_nodes: Literal["refuse", "accept"] = Field(default="refuse", description="what happens to --mem=0")
+
+    own_fields: ClassVar[tuple[str, ...]] = (
+        *resources.MEMORY_FIELDS, *resources.CPU_FIELDS, "min_nodes",)  # fmt: skip
+    text: ClassVar[str] = "the most memory in {partition} is {limit}, not {asked}"
+    placeholders: ClassVar[dict[str, str]] = {"limit": "the ceiling, as 4G per CPU", "asked": "what the job asks for"}
+    code: ClassVar[str | None] = MEMORY
+    example: ClassVar[str] = 'partitions = ["standard"]\nper_node = "180G"'
+
+    @model_validator(mode="after")
+    def _has_one(self) -> MemoryCeiling:
+        if self.per_node is None and self.per_cpu is None:
+            raise ValueError("needs per_node or per_cpu")
+        return self
+
+    def check(self, request: Request) -> None:
+        """Refuse a job that asks for more than a ceiling."""
+        memory = resources.memory_per_node(request)
+        if memory is None or (memory == resources.ALL_MEMORY and self.whole_nodes == "accept"):
+            return
+        if self.per_node is not None and memory > self.per_node:
+            self._refuse(request, self.per_node, memory, "node")
+        if self.per_cpu is not None:
+            each = request.get("min_mem_per_cpu")
+            if memory == resources.ALL_MEMORY:
+                each = memory
+            elif each is None:
+                each = memory * resources.nodes(request) // max(resources.cpus(request), 1)
+            if each > self.per_cpu:
+                self._refuse(request, self.per_cpu, each, "CPU")
+
+    def _refuse(self, request: Request, limit: int, asked: int, what: str) -> None:
+        shown = "all" if asked == resources.ALL_MEMORY else shown_memory(asked)
+        self.refuse(request, limit=f"{shown_memory(limit)} per {what}", asked=shown)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        pairs = (("node", self.per_node), ("CPU", self.per_cpu))
+        limits = [f"{shown_memory(limit)} per {what}" for what, limit in pairs if limit is not None]
+        whole = "" if self.whole_nodes == "accept" else " `--mem=0` is refused."
+        return f"The most memory is {' and '.join(limits)}.{whole}"

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules that tell users something: notices, and what a maintenance means for a job."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import Minutes, shown_time
+from slurmhooks.slurmctld.constants import ReservationFlag
+from slurmhooks.values import Unlimited
+
+if TYPE_CHECKING:
+    from slurmhooks.policies.request import Request
+
+
+class Notice(Rule):
+    """Users read a message when they submit a job: that a partition will close, for example."""
+
+    rule: Literal["notice"] = "notice"
+    message: str = Field(min_length=1, description="what the user reads")
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    text: ClassVar[str] = ""
+    example: ClassVar[str] = 'partitions = ["old"]\nmessage = "partition {partition} closes on 1 May"'
+
+    def check(self, request: Request) -> None:
+        """Show the message."""
+        self.tell(request)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return f"Notice: {self.message}"
+
+
+class Maintenance(Rule):
+    """Users read which jobs cannot end before a maintenance; or these jobs are refused.
+
+    The maintenance has a start and an end in the rule; without them, it is the next reservation with the flag MAINT.
+    A job without a time limit counts as one that cannot end before.
+    """
+
+    rule: Literal["maintenance"] = "maintenance"
+    start: datetime | None = Field(default=None, description="its start, as in 2027-05-01T08:00:00")
+    end: datetime | None = Field(default=None, description="its end; afterwards the rule says nothing")
+    ahead: Minutes | None = Field(
+        default=None, description="how long before the start the rule counts; by default always, from the start on"
+    )
+    jobs: Literal["accept", "refuse"] = Field(
+        default="accept", description="what happens to jobs that cannot end before: Slurm keeps them until afterwards"
+    )
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    text: ClassVar[str] = "maintenance from {start} to {end}: with {asked} of time, the job can only start afterwards"
+    placeholders: ClassVar[dict[str, str]] = {
+        "start": "the start",
+        "end": "the end",
+        "asked": "the time limit of the job",
+    }
+    code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
+    example: ClassVar[str] = "start = 2027-05-01T08:00:00\nend = 2027-05-02T18:00:00"
+
+    @model_validator(mode="after")
+    def _has_both(self) -> Maintenance:
+        if (self.start is None) != (self.end is None):
+            raise ValueError("needs both start and end, or neither")
+        if self.start is not None and self.end is not None and self.start.timestamp() >= self.end.timestamp():
+            raise ValueError("start must be before end")
+        return self
+
+    def tables(self) -> tuple[str, ...]:
+        """Ask slurmctld for its reservations if the rule has no times."""
+        return () if self.start is not None else ("reservations",)
+
+    def check(self, request: Request) -> None:
+        """Tell the user, or refuse the job."""
+        now = time.time()
+        window = self._window(request, now)
+        if window is None:
+            return
+        start, end = window
+        if self.ahead is not None and now < start - 60 * self.ahead:
+            return
+        limit = request.get("time_limit")
+        if isinstance(limit, int) and now + 60 * limit <= start:
+            return
+        asked = shown_time(limit) if isinstance(limit, int | Unlimited) else "no limit"
+        words = {"start": _shown(start), "end": _shown(end), "asked": asked}
+        if self.jobs == "refuse":
+            self.refuse(request, **words)
+        self.tell(request, **words)
+
+    def _window(self, request: Request, now: float) -> tuple[float, float] | None:
+        """Return start and end of the next maintenance that is not over, in seconds since 1970."""
+        if self.start is not None and self.end is not None:
+            windows = [(self.start.timestamp(), self.end.timestamp())]
+        else:
+            windows = [
+                (float(each.start_time), float(each.end_time))
+                for each in request.tables["reservations"].values()
+                if each.flags & ReservationFlag.RESERVE_FLAG_MAINT
+            ]
+        return min((window for window in windows if window[1] > now), default=None)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        when = "the next maintenance"
+        if self.start is not None and self.end is not None:
+            when = f"the maintenance from {_shown(self.start.timestamp())} to {_shown(self.end.timestamp())}"
+        what = "are refused" if self.jobs == "refuse" else "start afterwards"
+        return f"Jobs whose time limit reaches into {when} {what}."
+
+
+def _shown(moment: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What rules see of a submission or an update: the job as it would be, and who asks for it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from slurmhooks.job_submit.model import Job, Record
+
+RECORD_NAMES = {"reservation": "resv_name"}
+"""Fields that have another name in a record."""
+NOT_IN_RECORDS = frozenset({"ntasks_per_node", "sockets_per_node"})
+"""Fields of requests that slurmctld does not keep under a name of their own."""
+MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
+"""Two readings of one member: a job that sets one of them has no other."""
+
+
+class Site:
+    """What rules know of the cluster.
+
+    Attributes:
+        admins: user ids that rules leave alone: root and SlurmUser.
+        default_partition: the partition of jobs that name none; None: ask slurmctld.
+    """
+
+    def __init__(self, admins: Iterable[int] = (0,), default_partition: str | None = None) -> None:
+        """Store the facts; see the class."""
+        self.admins = frozenset(admins)
+        self.default_partition = default_partition
+
+
+class Request:
+    """A submission, or an update with the job that it changes.
+
+    Attributes:
+        job: what is asked for; rules write to it.
+        record: for an update, the job as it is now; None for a submission, and where slurmctld cannot send it.
+        modify: it is an update.
+        uid: user id of who asks.
+        site: see Site.
+        tables: tables of slurmctld that the rule asked for, by name.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        uid: int,
+        site: Site,
+        *,
+        modify: bool = False,
+        record: Record | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Store the request; see the class."""
+        self.job = job
+        self.record = record
+        self.modify = modify
+        self.uid = uid
+        self.site = site
+        self.tables = tables or {}
+
+    def get(self, name: str) -> Any:
+        """Return a field of the job as it would be; None if it is unset, or the update clears it."""
+        value = getattr(self.job, name)
+        if value is None and self.record is not None and not self._is_replaced(name):
+            value = getattr(self.record, RECORD_NAMES.get(name, name))
+        return None if value == "" else value
+
+    def _is_replaced(self, name: str) -> bool:
+        """Tell whether the job's present value of a field does not count."""
+        return name in NOT_IN_RECORDS or (name in MEMORY and self.sets(MEMORY))
+
+    def number(self, name: str) -> int:
+        """Return a number; 0 if it is unset or has no limit."""
+        value = self.get(name)
+        return value if isinstance(value, int) else 0
+
+    def sets(self, names: Iterable[str]) -> bool:
+        """Tell whether the request itself sets one of some fields."""
+        return any(getattr(self.job, name) is not None for name in names)
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether root or SlurmUser asks."""
+        return self.uid in self.site.admins
+
+    @property
+    def interactive(self) -> bool:
+        """Whether it is a job of srun or salloc."""
+        if self.modify:
+            return self.record is not None and self.record.batch_flag == 0
+        return not self.job._is_set("script")
+
+    @cached_property
+    def user(self) -> str | None:
+        """Name of the job's user; None if the name service does not know them."""
+        return self.job.user_name
+
+    @cached_property
+    def partitions(self) -> tuple[str, ...]:
+        """The partitions that the job may run in; empty if it names none and the default is not known."""
+        text = self.get("partition") or self._default_partition()
+        return tuple(name for name in (text or "").split(",") if name)
+
+    def _default_partition(self) -> str | None:
+        if self.site.default_partition is not None or "partitions" not in self.tables:
+            return self.site.default_partition
+        for partition in self.tables["partitions"].where(flag_default=True):
+            name: str | None = partition.name
+            return name
+        return None
+
+    @cached_property
+    def account(self) -> str | None:
+        """The account that is charged, by default that of the user; None if slurmctld did not send that."""
+        return self.get("account") or self._of_association("default_account")
+
+    @cached_property
+    def qos(self) -> str | None:
+        """The QOS, by default that of the user; None if slurmctld did not send that."""
+        return self.get("qos") or self._of_association("default_qos")
+
+    def _of_association(self, name: str) -> str | None:
+        try:
+            value: str | None = getattr(self.job, name)
+        except AttributeError:  # a build without Slurm's sources
+            return None
+        return value or None

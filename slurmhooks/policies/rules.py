@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All rules, and how the configuration names them."""
+
+from __future__ import annotations
+
+from functools import cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, ValidationError, create_model
+
+from slurmhooks import config
+from slurmhooks.errors import ConfigError
+from slurmhooks.policies import (
+    accounts,
+    budget,
+    details,
+    features,
+    gpus,
+    guard,
+    interactive,
+    memory,
+    notices,
+    partitions,
+    script,
+    sizes,
+    times,
+)
+from slurmhooks.policies.base import Rule
+from slurmhooks.view import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+MODULES = (accounts, partitions, times, memory, gpus, sizes, features, interactive, details, script, guard, budget,
+           notices)  # fmt: skip
+
+
+def _kinds() -> Iterator[tuple[str, type[Rule]]]:
+    for module in MODULES:
+        for item in vars(module).values():
+            if isinstance(item, type) and issubclass(item, Rule) and item.__module__ == module.__name__:
+                if "rule" not in item.model_fields:  # a base
+                    continue
+                yield item.model_fields["rule"].default, item
+
+
+RULES: dict[str, type[Rule]] = dict(_kinds())
+"""The rules by the names that the configuration gives them, by topic."""
+
+
+def of_config(path: Path, read: config.Config) -> list[Rule]:
+    """Return the rules that a configuration switches on, in its order.
+
+    Args:
+        path: path of the configuration, for messages.
+        read: the configuration.
+
+    Raises:
+        ConfigError: with a finding for each error, which names the file, the rule and the key.
+    """
+    findings: list[str] = []
+    rules: list[Rule] = []
+    defaults = read.policy_defaults.model_dump(exclude_unset=True, exclude={"default_partition"})
+    for number, table in enumerate(read.policies, 1):
+        where = f"{path}: policies, number {number} ({table.get('name') or table.get('rule') or 'without a rule'})"
+        kind = RULES.get(table["rule"]) if isinstance(table.get("rule"), str) else None
+        if kind is None:
+            findings.append(f"{where}: rule: {_unknown(table)}")
+            continue
+        try:
+            rules.append(kind.model_validate(_merged(defaults, table)))
+        except ValidationError as error:
+            findings += config.findings(where, error)
+    findings += _doubled(path, rules)
+    if findings:
+        raise ConfigError(findings)
+    return rules
+
+
+def _unknown(table: Mapping[str, Any]) -> str:
+    if "rule" not in table:
+        return "missing; 'slurmhooks policies list' shows all rules"
+    return f"there is no {table['rule']!r}{nearest(str(table['rule']), RULES)}; 'slurmhooks policies list' shows all"
+
+
+def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a rule with the defaults of the site: who is excepted by default is so in every rule."""
+    merged = {**defaults, **table}
+    for name in defaults.keys() & table.keys():
+        if isinstance(defaults[name], tuple) and isinstance(table[name], list):
+            merged[name] = [*defaults[name], *table[name]]
+    return merged
+
+
+def _doubled(path: Path, rules: list[Rule]) -> list[str]:
+    titles = [rule.title for rule in rules]
+    return [
+        f"{path}: policies: two rules have the name {title}: give each a name of its own"
+        for title in dict.fromkeys(titles)
+        if titles.count(title) > 1
+    ]
+
+
+@cache
+def file_model() -> type[config.Config]:
+    """Return the model of the whole slurmhooks.toml with all rules in it, for its JSON schema."""
+    kinds: Any = reduce(or_, RULES.values())
+    union: Any = Annotated[kinds, Field(discriminator="rule")]
+    field = Field(default=(), description=config.Config.model_fields["policies"].description)
+    model: type[config.Config] = create_model(
+        "File",
+        __base__=config.Config,
+        policies=(tuple[union, ...], field),
+    )
+    return model
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of slurmhooks.toml."""
+    own = file_model().model_json_schema()
+    return {"$schema": "http://json-schema.org/draft-07/schema#", **own, "title": config.FILE_NAME}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A rule on the content of batch scripts."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import threading
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from slurmhooks.errors import SlurmhooksError
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import Words, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmhooks.policies.request import Request
+
+
+class ScriptContent(Rule):
+    """Batch scripts may not match some regular expressions, or must match others.
+
+    The expressions are those of Python; ^ and $ stand for the ends of lines. Jobs of srun and salloc have no script,
+    and pass.
+
+    A search has a bounded cost: it ends at a deadline, whatever expression and script are, and only a first part of
+    long scripts is searched. A script whose search is not done by then is refused, so that nobody gets past the rule
+    by a script that is hard to search.
+    """
+
+    rule: Literal["script_content"] = "script_content"
+    forbidden: Words = Field(default=(), description="regular expressions that must not be found")
+    required: Words = Field(default=(), description="regular expressions, each of which must be found")
+    first: Annotated[int, Field(ge=1, le=4096)] = Field(default=1024, description="how many KiB of a script count")
+    deadline: Annotated[float, Field(strict=False, ge=0.001, le=10.0)] = Field(
+        default=0.1, description="seconds that the search may take"
+    )
+    on_timeout: Literal["refuse", "accept"] = Field(
+        default="refuse", description="what happens to scripts that take longer to search"
+    )
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    text: ClassVar[str] = "the batch script is refused: {problem}"
+    placeholders: ClassVar[dict[str, str]] = {"problem": "what is wrong with it"}
+    code: ClassVar[str | None] = "ESLURM_ACCESS_DENIED"
+    example: ClassVar[str] = "forbidden = ['\\bmpirun\\b']\nmessage = \"use srun instead of mpirun\""
+
+    @field_validator("forbidden", "required")
+    @classmethod
+    def _compiles(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern, re.MULTILINE)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
+        return patterns
+
+    @model_validator(mode="after")
+    def _has_one(self) -> ScriptContent:
+        if not self.forbidden and not self.required:
+            raise ValueError("needs forbidden or required")
+        return self
+
+    @property
+    def longest(self) -> float:
+        """The deadline."""
+        return self.deadline
+
+    def check(self, request: Request) -> None:
+        """Search the script."""
+        script = None if request.interactive else request.job.script
+        if script is None:
+            return
+        try:
+            with time_limit(self.deadline):
+                problem = self._problem(script[: self.first << 10])
+        except SearchTimeoutError:
+            problem = "it takes too long to search" if self.on_timeout == "refuse" else None
+        if problem is not None:
+            self.refuse(request, problem=problem)
+
+    def _problem(self, text: str) -> str | None:
+        for pattern in self.forbidden:
+            found = re.search(pattern, text, re.MULTILINE)
+            if found is not None:
+                line = text.count("\n", 0, found.start()) + 1
+                return f"line {line} has {found.group()[:80]!r}"
+        for pattern in self.required:
+            if re.search(pattern, text, re.MULTILINE) is None:
+                return f"nothing in it matches {pattern}"
+        return None
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        parts = [f"must not match {listed([f'`{it}`' for it in self.forbidden])}"] if self.forbidden else []
+        parts += [f"must match {listed([f'`{it}`' for it in self.required], 'and')}"] if self.required else []
+        return f"Batch scripts {', and '.join(parts)}."
+
+
+class SearchTimeoutError(SlurmhooksError):
+    """A search is not done by its deadline."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """End a block by SearchTimeoutError after some seconds.
+
+    While Python's re searches, it looks every few thousand steps whether a signal has come, so the search itself ends.
+    Handlers run in the main thread of their worker, where signals are handled; elsewhere the block has no limit of its
+    own.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        raise SearchTimeoutError
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        finally:  # the signal may have come in between
+            signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules on how large jobs are: nodes, tasks, CPUs, arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from slurmhooks.job_submit.strings import ArraySpec
+from slurmhooks.policies import resources
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import Count
+
+if TYPE_CHECKING:
+    from slurmhooks.policies.request import Request
+
+
+class _Range(Rule):
+    """A rule on a number."""
+
+    least: Count | None = Field(default=None, description="the smallest number")
+    most: Count | None = Field(default=None, description="the largest number")
+
+    what: ClassVar[str]
+    text: ClassVar[str] = "jobs in {partition} may ask for {allowed}, not {asked}"
+    placeholders: ClassVar[dict[str, str]] = {
+        "allowed": "the range, such as at most 4 nodes",
+        "asked": "what the job asks for",
+    }
+
+    @model_validator(mode="after")
+    def _has_one(self) -> _Range:
+        if self.least is None and self.most is None:
+            raise ValueError("needs least or most")
+        if self.least is not None and self.most is not None and self.least > self.most:
+            raise ValueError("least is more than most")
+        return self
+
+    def _compare(self, request: Request, smallest: int, largest: int) -> None:
+        """Refuse a job whose smallest or largest number is outside of the range."""
+        if self.least is not None and smallest < self.least:
+            self.refuse(request, allowed=self._words(), asked=smallest)
+        if self.most is not None and largest > self.most:
+            self.refuse(request, allowed=self._words(), asked=largest)
+
+    def _words(self) -> str:
+        if self.least is not None and self.most is not None:
+            return f"{self.least} to {self.most} {self.what}"
+        return f"at least {self.least} {self.what}" if self.most is None else f"at most {self.most} {self.what}"
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return f"A job may ask for {self._words()}."
+
+
+class NodeCount(_Range):
+    """Jobs may ask for a range of nodes only (--nodes)."""
+
+    rule: Literal["node_count"] = "node_count"
+
+    what: ClassVar[str] = "nodes"
+    own_fields: ClassVar[tuple[str, ...]] = resources.NODE_FIELDS
+    code: ClassVar[str | None] = "ESLURM_INVALID_NODE_COUNT"
+    example: ClassVar[str] = 'partitions = ["debug"]\nmost = 2'
+
+    def check(self, request: Request) -> None:
+        """Compare the nodes; a job that names a range may get all of it."""
+        least = resources.nodes(request)
+        self._compare(request, least, max(least, request.number("max_nodes")))
+
+
+class TaskCount(_Range):
+    """Jobs may ask for a range of tasks only (--ntasks)."""
+
+    rule: Literal["task_count"] = "task_count"
+
+    what: ClassVar[str] = "tasks"
+    own_fields: ClassVar[tuple[str, ...]] = (
+        "num_tasks",
+        "ntasks_per_node",
+        "min_nodes",
+    )
+    code: ClassVar[str | None] = "ESLURM_BAD_TASK_COUNT"
+    example: ClassVar[str] = 'partitions = ["serial"]\nmost = 1'
+
+    def check(self, request: Request) -> None:
+        """Compare the tasks."""
+        count = resources.tasks(request)
+        self._compare(request, count, count)
+
+
+class CpuCount(_Range):
+    """Jobs may ask for a range of CPUs only, in all."""
+
+    rule: Literal["cpu_count"] = "cpu_count"
+
+    what: ClassVar[str] = "CPUs"
+    own_fields: ClassVar[tuple[str, ...]] = (
+        *resources.CPU_FIELDS,
+        *resources.PER,
+        "min_nodes",
+    )
+    code: ClassVar[str | None] = "ESLURM_INVALID_CPU_COUNT"
+    example: ClassVar[str] = 'partitions = ["parallel"]\nleast = 32'
+
+    def check(self, request: Request) -> None:
+        """Compare the CPUs."""
+        count = resources.cpus(request)
+        self._compare(request, count, count)
+
+
+class ArraySize(Rule):
+    """Job arrays may have some tasks only, and of those some run at once."""
+
+    rule: Literal["array_size"] = "array_size"
+    most: Count | None = Field(default=None, description="the most tasks of an array")
+    at_once: Count | None = Field(
+        default=None, description="the most tasks that run at once, for arrays that name no lower number"
+    )
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    text: ClassVar[str] = "a job array may have {limit} tasks, not {asked}"
+    placeholders: ClassVar[dict[str, str]] = {"limit": "the most tasks", "asked": "the tasks of the array"}
+    code: ClassVar[str | None] = "ESLURM_INVALID_ARRAY"
+    example: ClassVar[str] = "most = 1000\nat_once = 50"
+
+    @model_validator(mode="after")
+    def _has_one(self) -> ArraySize:
+        if self.most is None and self.at_once is None:
+            raise ValueError("needs most or at_once")
+        return self
+
+    def check(self, request: Request) -> None:
+        """Refuse a large array, and throttle another."""
+        if request.job.array_inx is None:
+            return
+        spec = ArraySpec.parse(request.job.array_inx)
+        tasks = len(spec)
+        if self.most is not None and tasks > self.most:
+            self.refuse(request, limit=self.most, asked=tasks)
+        if self.at_once is not None and min(spec.limit or tasks, tasks) > self.at_once:
+            request.job.array_inx = str(ArraySpec(spec.ranges, self.at_once))
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        parts = [f"has at most {self.most} tasks"] if self.most is not None else []
+        parts += [f"runs at most {self.at_once} at once"] if self.at_once is not None else []
+        return f"A job array {' and '.join(parts)}."

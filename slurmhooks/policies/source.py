@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes handlers of the rules that the configuration switches on."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks import loader, slurm_conf, trusted
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.hook_specs import HOOKS
+from slurmhooks.policies import rules
+from slurmhooks.policies.request import Request, Site
+from slurmhooks.registry import Handler
+from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
+from slurmhooks.wire.tables import installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from slurmhooks.config import Config
+    from slurmhooks.policies.base import Rule
+
+HEADING = re.compile(r"^\s*\[\[\s*policies\s*\]\]")
+
+
+def sources(read: Config, path: Path) -> list[loader.Source]:
+    """Return the rules of a configuration, if it has any, as a list for the loader.
+
+    Args:
+        read: the configuration.
+        path: its path.
+    """
+    if not read.policies:
+        return []
+    return [loader.Source(path=str(path), read=lambda _: handlers(read, path))]
+
+
+def handlers(read: Config, path: Path) -> list[Handler]:
+    """Return the handlers of the rules of a configuration, in its order.
+
+    Raises:
+        LoadError: a rule is wrong, or needs what this build does not have.
+    """
+    try:
+        switched_on = rules.of_config(path, read)
+    except ConfigError as error:
+        raise LoadError(error.findings) from None
+    lines = _lines(path)
+    site = Site({0, slurm_conf.slurm_user()}, read.policy_defaults.default_partition)
+    made = [
+        _handler(rule, hook, site, str(path), line)
+        for rule, line in zip(switched_on, lines + [1] * len(switched_on), strict=False)
+        for hook in rule.active_hooks()
+    ]
+    findings = [finding for handler in made if (finding := _lacking(handler)) is not None]
+    waiting = [rule for rule in switched_on if rule.longest]
+    if waiting and sum(rule.longest for rule in waiting) >= read.job_submit.timeout:
+        findings.append(
+            f"{path}: policies: deadline of {', '.join(rule.title for rule in waiting)}: together they may take as long"
+            f" as a request, [job_submit] timeout = {read.job_submit.timeout:g}: shorten them, or raise that"
+        )
+    if findings:
+        raise LoadError(findings)
+    return made
+
+
+def _lines(path: Path) -> list[int]:
+    """Return the lines that start a rule."""
+    text = trusted.read(str(path)).decode("utf-8-sig")
+    return [number for number, line in enumerate(text.split("\n"), 1) if HEADING.match(line)]
+
+
+def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler:
+    modify = hook == "job_modify"
+    checks = not (modify and rule.updates == "refuse")
+    tables = rule.tables() if checks else ()
+    if checks and rule.needs_partitions and site.default_partition is None:
+        tables = tuple(dict.fromkeys((*tables, "partitions")))
+    record = ("record",) if modify and checks else ()
+    return Handler(
+        _function(rule, site, modify, bool(record), tables),
+        ("job", "modify_uid" if modify else "submit_uid", *record, *tables),
+        HOOKS[hook],
+        rule.order,
+        False,
+        (),
+        f"policies:{rule.title}",
+        path,
+        line,
+    )
+
+
+def _function(rule: Rule, site: Site, modify: bool, with_record: bool, tables: tuple[str, ...]) -> Callable[..., None]:
+    def apply(job: Any, uid: int, *others: Any) -> None:
+        record = others[0] if with_record else None
+        given = dict(zip(tables, others[with_record:], strict=True))
+        rule.apply(Request(job, uid, site, modify=modify, record=record, tables=given))
+
+    return apply
+
+
+def _lacking(handler: Handler) -> str | None:
+    """Return what a handler needs of slurmctld that this build cannot give it, with what to do."""
+    tables = installed()
+    missing = PRIVATE_ARGUMENTS.intersection(handler.names)
+    if tables is None or "record" in tables or not missing:
+        return None
+    remedies = []
+    if "record" in missing:
+        remedies.append('updates = "refuse" or "ignore"')
+    if "partitions" in missing:
+        remedies.append('[policy_defaults] default_partition = "NAME"')
+    others = f"set {' and '.join(remedies)}, or build with the sources: " if remedies else ""
+    return f"{handler.where}: handler {handler.label} takes {', '.join(sorted(missing))}; {others}{NEEDS_SOURCES}"

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules on the time limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from slurmhooks.policies.base import Rule
+from slurmhooks.policies.kinds import Minutes, shown_time
+
+if TYPE_CHECKING:
+    from slurmhooks.policies.request import Request
+
+TIME = "ESLURM_INVALID_TIME_LIMIT"
+
+
+class RequireTime(Rule):
+    """Jobs must have a time limit (--time).
+
+    Slurm starts short jobs earlier if it knows that they are short.
+    """
+
+    rule: Literal["require_time"] = "require_time"
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    text: ClassVar[str] = "name a time limit with --time"
+    code: ClassVar[str | None] = "ESLURM_MISSING_TIME_LIMIT"
+
+    def check(self, request: Request) -> None:
+        """Refuse a job without a time limit."""
+        if request.job.time_limit is None:
+            self.refuse(request)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return "Give a time limit with `--time`."
+
+
+class DefaultTime(Rule):
+    """Jobs without a time limit get one, instead of the partition's DefaultTime."""
+
+    rule: Literal["default_time"] = "default_time"
+    value: Minutes = Field(description="the time limit: minutes, or as --time takes it")
+
+    hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
+    text: ClassVar[str] = "no --time given: limited to {limit}"
+    placeholders: ClassVar[dict[str, str]] = {"limit": "the time limit"}
+    example: ClassVar[str] = 'value = "1:00:00"'
+
+    def check(self, request: Request) -> None:
+        """Set a missing time limit."""
+        if request.job.time_limit is None:
+            request.job.time_limit = self.value
+            self.tell(request, limit=shown_time(self.value))
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        return f"A job without `--time` is limited to {shown_time(self.value)}."
+
+
+class TimeCeiling(Rule):
+    """Jobs may not ask for more time than a ceiling.
+
+    Several rules of this kind can give each partition, QOS or account its own.
+    A job that may run in several partitions has to meet the ceiling of each.
+    """
+
+    rule: Literal["time_ceiling"] = "time_ceiling"
+    limit: Minutes = Field(description="the longest time limit: minutes, or as --time takes it")
+    longer: Literal["refuse", "lower"] = Field(
+        default="refuse", description="what happens to jobs that ask for more: they are refused, or get the ceiling"
+    )
+    unset: Literal["set", "refuse", "accept"] = Field(
+        default="set",
+        description="what happens to jobs without a time limit: they get the ceiling, are refused, or get the"
+        " partition's DefaultTime, which may be longer",
+    )
+
+    own_fields: ClassVar[tuple[str, ...]] = ("time_limit",)
+    text: ClassVar[str] = "the longest time limit in {partition} is {limit}, not {asked}: use --time"
+    placeholders: ClassVar[dict[str, str]] = {"limit": "the ceiling", "asked": "the time limit of the job"}
+    code: ClassVar[str | None] = TIME
+    example: ClassVar[str] = 'partitions = ["debug"]\nlimit = "30:00"'
+
+    def check(self, request: Request) -> None:
+        """Refuse or lower a time limit above the ceiling."""
+        asked = request.get("time_limit")
+        if asked is None:
+            if self.unset == "set":
+                request.job.time_limit = self.limit
+            elif self.unset == "refuse":
+                self.refuse(request, limit=shown_time(self.limit), asked="an unset one")
+        elif asked > self.limit:  # UNLIMITED is greater than every number
+            words = {"limit": shown_time(self.limit), "asked": shown_time(asked)}
+            if self.longer == "refuse":
+                self.refuse(request, **words)
+            request.job.time_limit = self.limit
+            self.tell(request, **words)
+
+    def effect(self) -> str:
+        """Describe the rule."""
+        longer = "Jobs that ask for more are refused." if self.longer == "refuse" else "Jobs that ask for more get it."
+        unset = {"set": " Jobs without `--time` get it.", "refuse": " Jobs without `--time` are refused.", "accept": ""}
+        return f"The longest time limit is {shown_time(self.limit)}. {longer}{unset[self.unset]}"

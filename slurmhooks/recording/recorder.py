@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes a recording, within bounds of size and time; in the process that takes what workers report."""
+
+from __future__ import annotations
+
+import grp
+import json
+import os
+import platform
+import pwd
+import time
+from dataclasses import dataclass
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks._version import __version__
+from slurmhooks.recording.file import FIRST_LINE, Kind, compressed, encoded
+from slurmhooks.recording.request import decode_facts, decode_recorded, decode_rows
+from slurmhooks.wire.message import Type, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.wire.tables import Tables
+
+BLOCK = 256 << 10
+"""Bytes of requests, at least, that are compressed together."""
+PAUSE = 1.0
+"""Seconds, at most, that a request waits to be written."""
+MOST_FACTS = 1_000_000
+"""UserFacts that are remembered, so that each is written only when it changes."""
+RESERVE = 4096
+"""Bytes of the limit that are kept for the last frame."""
+REQUEST, ROWS, FACTS = b"q", b"r", b"f"
+"""What workers report: a request, the rows of a table, or facts of a user."""
+_REPORT = Struct("<cI")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a recording ends by itself.
+
+    Attributes:
+        size: bytes of the file.
+        until: seconds since the epoch.
+    """
+
+    size: int
+    until: float
+
+
+class Recorder:
+    """One recording.
+
+    Attributes:
+        ended: why it has ended; None: it goes on.
+    """
+
+    def __init__(
+        self, fd: int, tables: Tables, limits: Limits, what: dict[str, Any], clock: Callable[[], float] = time.time
+    ) -> None:
+        """Begin.
+
+        Args:
+            fd: of the file, which is empty and of which nobody else writes; taken over.
+            tables: of the messages.
+            limits: when to end.
+            what: is recorded, for who reads it.
+            clock: seconds since the epoch.
+        """
+        self._fd = fd
+        self._tables = tables
+        self._limits = limits
+        self._clock = clock
+        self._size = 0
+        self._pending: list[bytes] = []
+        self._pending_size = 0
+        self._pending_since = 0.0
+        self._users: set[int] = set()
+        self._rows: dict[str, bytes] = {}
+        self._facts: dict[bytes, bytes] = {}
+        self._requests = self._lost = 0
+        self.ended: str | None = None
+        start = {
+            "time": clock(),
+            "slurmhooks": __version__,
+            "python": platform.python_version(),
+            "slurm": tables.release,
+            "tier": tables.tier,
+            "until": limits.until,
+            "size": limits.size,
+            **what,
+        }
+        self._write(FIRST_LINE)
+        self._frame(Kind.START, json.dumps(start).encode())
+        self._frame(Kind.TABLES, tables.text.encode())
+
+    def take(self, report: bytes) -> None:
+        """Take what a worker reports; after the end it is dropped."""
+        if self.ended is not None:
+            return
+        kind, lost = _REPORT.unpack_from(report)
+        data = report[_REPORT.size :]
+        self._lost += lost
+        if kind == ROWS:
+            self._take_rows(data)
+        elif kind == FACTS:
+            self._take_facts(data)
+        else:
+            self._take_request(data)
+
+    def tick(self) -> None:
+        """Write what waits, and end if it is time; to be called about once a second."""
+        now = self._clock()
+        if self.ended is None and self._pending and now - self._pending_since >= PAUSE:
+            self._flush()
+        if self.ended is None and now >= self._limits.until:
+            self.end("its time is over")
+
+    def end(self, reason: str) -> None:
+        """End the recording, and close the file."""
+        if self.ended is not None:
+            return
+        self._flush()
+        if self.ended is None:
+            self._finish(reason)
+
+    def status(self) -> dict[str, Any]:
+        """Return how far it is."""
+        return {
+            "requests": self._requests,
+            "lost": self._lost,
+            "bytes": self._size,
+            "until": self._limits.until,
+            "limit": self._limits.size,
+            "ended": self.ended,
+        }
+
+    def _take_request(self, data: bytes) -> None:
+        if not self._pending:
+            self._pending_since = self._clock()
+        self._pending.append(data)
+        self._pending_size += len(data)
+        if self._pending_size >= BLOCK:
+            self._flush()
+
+    def _take_rows(self, data: bytes) -> None:
+        rows = decode_rows(data)
+        content = b"".join(rows.structs)
+        # Several workers send the same, and most tables hardly change.
+        if self._rows.get(rows.table) != content:
+            self._rows[rows.table] = content
+            self._frame(Kind.ROWS, compressed([data]))
+
+    def _take_facts(self, data: bytes) -> None:
+        questions = decode_facts(data).questions
+        changed = [question for question, result in questions if self._facts.get(question) != result]
+        if changed and len(self._facts) < MOST_FACTS:
+            self._facts.update(questions)
+            self._frame(Kind.FACTS, compressed([data]))
+
+    def _flush(self) -> None:
+        """Write the requests that wait, and what the name service says of their users."""
+        pending, self._pending, self._pending_size = self._pending, [], 0
+        if not pending:
+            return
+        for data in pending:
+            for user in users_of(data, self._tables) - self._users:
+                self._users.add(user)
+                entry = name_service(user)
+                if entry is not None:
+                    self._frame(Kind.USER, json.dumps(entry).encode())
+        if self._frame(Kind.REQUESTS, compressed(pending)):
+            self._requests += len(pending)
+
+    def _frame(self, kind: Kind, content: bytes) -> bool:
+        """Write a frame, unless the file would get too large; tell whether it was written."""
+        if self.ended is not None:
+            return False
+        data = encoded(kind, content)
+        if self._size + len(data) + RESERVE > self._limits.size:
+            self._finish("it has reached its size")
+            return False
+        return self._write(data)
+
+    def _write(self, data: bytes) -> bool:
+        """Append to the file; what cannot be written as a whole is taken back and ends the recording."""
+        try:
+            done = os.write(self._fd, data)
+            why = "the file system is full"
+        except OSError as error:
+            done, why = 0, os.strerror(error.errno or 0)
+        if done == len(data):
+            self._size += done
+            return True
+        os.ftruncate(self._fd, self._size)
+        self._finish(why)
+        return False
+
+    def _finish(self, reason: str) -> None:
+        """Write the last frame and close the file."""
+        self.ended = reason
+        last = {"time": self._clock(), "reason": reason, "requests": self._requests, "lost": self._lost}
+        data = encoded(Kind.END, json.dumps(last).encode())
+        try:
+            if os.write(self._fd, data) < len(data):
+                os.ftruncate(self._fd, self._size)
+            else:
+                self._size += len(data)
+            os.fsync(self._fd)
+        except OSError:
+            pass  # without it, readers see that the end is missing
+        finally:
+            os.close(self._fd)
+
+
+def pack_report(kind: bytes, lost: int, data: bytes) -> bytes:
+    """Return a report of a worker.
+
+    Args:
+        kind: REQUEST, ROWS or FACTS.
+        lost: requests that this worker could not report since its last report.
+        data: the encoded request, rows or facts.
+    """
+    return _REPORT.pack(kind, lost) + data
+
+
+def users_of(data: bytes, tables: Tables) -> set[int]:
+    """Return the ids of the sender and of the owner of a recorded request."""
+    message = decode(decode_recorded(data).request, tables)
+    return {message.second, message.third} if message.type == Type.REQUEST else set()
+
+
+def name_service(user: int) -> dict[str, Any] | None:
+    """Return what the name service says of a user: name, and group ids by name; None: it does not know them."""
+    try:
+        entry = pwd.getpwuid(user)
+    except (KeyError, OverflowError):
+        return None
+    groups = {}
+    for number in os.getgrouplist(entry.pw_name, entry.pw_gid):
+        try:
+            groups[grp.getgrgid(number).gr_name] = number
+        except KeyError:
+            groups[str(number)] = number
+    return {"id": user, "name": entry.pw_name, "groups": groups}

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One recorded request: its message, the questions of its handlers, and its answer; and without what is secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct, error
+from typing import TYPE_CHECKING
+
+from slurmhooks.recording.file import RecordingError, join, split
+from slurmhooks.wire.message import LEFT_OUT, Fact, Message, Type, What, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from slurmhooks.wire.tables import Table, Tables
+
+_TIME = Struct("<d")
+SECRETS = {"script": ("script",), "environment": ("environment", "spank_job_env")}
+"""What is recorded only on request, with the members that have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A request as it came, and what was answered.
+
+    Attributes:
+        time: when it came, in seconds since the epoch.
+        hook: name of the hook.
+        id: of the request, as in the decision log.
+        hooks: hash of the hook files that were in force.
+        decided: label of the handler that refused or failed; empty: none did.
+        bugs: labels of the handlers that had a bug, lenient ones included.
+        request: the message.
+        answer: likewise.
+        questions: each with slurmctld's result, in their order.
+    """
+
+    time: float
+    hook: str
+    id: str
+    hooks: str
+    decided: str
+    bugs: tuple[str, ...]
+    request: bytes
+    answer: bytes
+    questions: tuple[tuple[bytes, bytes], ...] = ()
+
+    def encode(self) -> bytes:
+        """Return the bytes."""
+        texts = (self.hook, self.id, self.hooks, self.decided, "\n".join(self.bugs))
+        messages = (self.request, self.answer, *(each for pair in self.questions for each in pair))
+        return join((_TIME.pack(self.time), *(text.encode("utf-8", "surrogateescape") for text in texts), *messages))
+
+
+def decode_recorded(data: bytes) -> Recorded:
+    """Return what was encoded.
+
+    Raises:
+        RecordingError: it was not.
+    """
+    try:
+        time, *rest = split(data)
+        (seconds,) = _TIME.unpack(time)
+        hook, id_, hooks, decided, bugs = (text.decode("utf-8", "surrogateescape") for text in rest[:5])
+        request, answer, *exchanged = rest[5:]
+    except (ValueError, error):
+        raise RecordingError("a request is damaged") from None
+    if len(exchanged) % 2:
+        raise RecordingError("a question has no result")
+    questions = tuple(zip(exchanged[::2], exchanged[1::2], strict=True))
+    return Recorded(
+        seconds, hook, id_, hooks, decided, tuple(bugs.split("\n")) if bugs else (), request, answer, questions
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """All rows of a table of slurmctld at some time.
+
+    Attributes:
+        time: in seconds since the epoch.
+        table: name of the struct.
+        identity: of the tables that they were packed by.
+        structs: packed.
+    """
+
+    time: float
+    table: str
+    identity: int
+    structs: tuple[bytes, ...]
+
+    def encode(self) -> bytes:
+        """Return the bytes."""
+        head = (_TIME.pack(self.time), self.table.encode(), b"%016x" % self.identity)
+        return join((*head, *self.structs))
+
+
+def decode_rows(data: bytes) -> Rows:
+    """Return what was encoded.
+
+    Raises:
+        RecordingError: it was not.
+    """
+    try:
+        time, table, identity, *structs = split(data)
+        return Rows(_TIME.unpack(time)[0], table.decode(), int(identity, 16), tuple(structs))
+    except (ValueError, error):
+        raise RecordingError("the rows of a table are damaged") from None
+
+
+@dataclass(frozen=True, slots=True)
+class UserFacts:
+    """What slurmctld knows of a user, whoever asks.
+
+    Attributes:
+        time: in seconds since the epoch.
+        questions: each with slurmctld's result.
+    """
+
+    time: float
+    questions: tuple[tuple[bytes, bytes], ...]
+
+    def encode(self) -> bytes:
+        """Return the bytes."""
+        return join((_TIME.pack(self.time), *(each for pair in self.questions for each in pair)))
+
+
+def decode_facts(data: bytes) -> UserFacts:
+    """Return what was encoded.
+
+    Raises:
+        RecordingError: it was not.
+    """
+    try:
+        time, *exchanged = split(data)
+        return UserFacts(_TIME.unpack(time)[0], tuple(zip(exchanged[::2], exchanged[1::2], strict=True)))
+    except (ValueError, error):
+        raise RecordingError("the facts of a user are damaged") from None
+
+
+class Redaction:
+    """Takes out of messages what is not to be recorded.
+
+    A text that is taken out looks as one that is too long to be sent: whoever reads it asks for it, and a replay knows
+    that it was not recorded.
+    """
+
+    def __init__(self, tables: Tables, kept: Container[str] = ()) -> None:
+        """Prepare for the tables of a build.
+
+        Args:
+            tables: of the messages.
+            kept: keys of SECRETS that are recorded.
+        """
+        self._tables = tables
+        self._members = {name for secret, names in SECRETS.items() if secret not in kept for name in names}
+        self._places = _places(tables, self._members)
+        self._kept = _places(tables, {name for names in SECRETS.values() for name in names} - self._members)
+
+    def kept_places(self, table: int) -> tuple[int, ...]:
+        """Return the places of the secrets of a table that are recorded."""
+        return self._kept[table] if table < len(self._kept) else ()
+
+    def request(self, message: bytes) -> bytes:
+        """Return a request, or a result of rows, without the secrets."""
+        if not self._members:
+            return message
+        found = decode(message, self._tables)
+        items = tuple(
+            (tag, self._struct(tag, value)) if tag < len(self._places) else (tag, value) for tag, value in found.items
+        )
+        return Message(found.type, found.first, found.second, found.third, items).encode(self._tables)
+
+    def answer(self, message: bytes) -> bytes:
+        """Return the answer to a request of job_submit without the secrets."""
+        secret = self._places[0]
+        found = decode(message, self._tables)
+        items = tuple((tag, value) for tag, value in found.items if tag not in secret)
+        return Message(found.type, found.first, found.second, found.third, items).encode(self._tables)
+
+    def questions(self, questions: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
+        """Return questions and results without the secrets."""
+        kept = []
+        for question, result in questions:
+            asked = decode(question, self._tables)
+            if asked.type == Type.QUERY and not self._is_secret(asked):
+                rows = asked.first in (What.ROW, What.PAGE)
+                kept.append((question, self.request(result) if rows else result))
+        return tuple(kept)
+
+    def _is_secret(self, asked: Message) -> bool:
+        if asked.first == What.MEMBER:
+            return asked.third in self._places[asked.second]
+        return asked.first == What.FACT and asked.second == Fact.JOB_SCRIPT and "script" in self._members
+
+    def _struct(self, place: int, data: bytes) -> bytes:
+        """Return a packed struct without the secret texts."""
+        table, secret = self._tables.tables[place], self._places[place]
+        return blanked(table, data, secret) if secret else data
+
+
+def _places(tables: Tables, members: Container[str]) -> list[tuple[int, ...]]:
+    """Return for each table the places of some members."""
+    return [
+        tuple(index for index, member in enumerate(table.members) if member.name in members) for table in tables.tables
+    ]
+
+
+def blanked(table: Table, data: bytes, places: Iterable[int]) -> bytes:
+    """Return a packed struct whose texts at some places are left out, and overwritten."""
+    changed = bytearray(data)
+    with memoryview(changed)[: 8 * len(table.members)].cast("Q") as slots:
+        for place in places:
+            slot = slots[place]
+            if slot > LEFT_OUT:
+                start, size = slot & 0xFFFFFFFF, slot >> 32
+                if start < len(slots) * 8 or start + size > len(changed):
+                    raise RecordingError(f"{table.members[place].name} lies outside of its message")
+                changed[start : start + size] = bytes(size)
+                slots[place] = LEFT_OUT
+    return bytes(changed)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes the recording that the shared page orders; one of the collector's sinks (slurmhooks/worker/collection.py)."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.log import log
+from slurmhooks.recording import page as shared
+from slurmhooks.recording.recorder import Limits, Recorder
+from slurmhooks.wire.tables import installed
+
+if TYPE_CHECKING:
+    from slurmhooks.recording.page import Page
+
+LATE = 0.5
+"""Seconds after a stop in which workers may still report what came before it."""
+STATUS = 1.0
+"""Seconds between two versions of the status."""
+
+
+class RecordingSink:
+    """Takes the requests that workers report."""
+
+    def __init__(self, page: Page) -> None:
+        """Begin the recording; if that fails, the status says why."""
+        self._page = page
+        self._orders = page.orders
+        self._stopped_at: float | None = None
+        self._status_at = 0.0
+        self._recorder: Recorder | None = None
+        try:
+            self._recorder = self._open()
+        except OSError as error:
+            self._fail(f"{self._orders['file']}: {error.strerror}")
+
+    def _open(self) -> Recorder:
+        tables = installed()
+        assert tables is not None  # slurmctld's plugin has started the processes above
+        orders = self._orders
+        # The supervisor has created it, as this user; nobody else may have put another file there.
+        fd = os.open(orders["file"], os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+        state = os.fstat(fd)
+        if state.st_size or state.st_uid != os.getuid() or state.st_mode & 0o077:
+            os.close(fd)
+            raise FileExistsError(0, "another process has written to it, or may", orders["file"])
+        what = {"with": orders["with"], "tables": orders["tables"]}
+        return Recorder(fd, tables, Limits(orders["size"], orders["until"]), what)
+
+    def take(self, report: bytes) -> None:
+        """Take what a worker reports while requests are recorded."""
+        if self._recorder is not None:
+            self._recorder.take(report)
+
+    def decision(self, content: dict[str, Any]) -> None:
+        """Take nothing: decisions are for other sinks."""
+
+    def event(self, content: dict[str, Any]) -> None:
+        """Take nothing: each worker says what it has lost."""
+
+    def order(self, orders: dict[str, Any]) -> None:
+        """Go on: a recording has the orders that it began with."""
+
+    def turn(self) -> None:
+        """Write what waits, say how it goes, and end if it is time or was asked for."""
+        if self._recorder is None:
+            return
+        self._recorder.tick()
+        now = time.monotonic()
+        if self._page.number != self._orders["number"]:
+            self._stopped_at = now if self._stopped_at is None else self._stopped_at
+            if now - self._stopped_at >= LATE:
+                self._recorder.end("it was stopped")
+        if self._recorder.ended is not None or now - self._status_at >= STATUS:
+            self._status_at = now
+            self._tell()
+
+    def close(self) -> None:
+        """End the recording, as slurmctld ends."""
+        if self._recorder is not None:
+            self._recorder.end("slurmctld, or this plugin's processes, ended")
+            self._tell()
+
+    def _tell(self) -> None:
+        assert self._recorder is not None
+        status = self._recorder.status()
+        self._page.status = status
+        if status["ended"] is not None:
+            if self._page.number == self._orders["number"]:
+                self._page.end()
+            log.info(
+                "recording %s: ended with %d requests: %s", self._orders["file"], status["requests"], status["ended"]
+            )
+            self._recorder = None
+
+    def _fail(self, reason: str) -> None:
+        log.error("recording: %s", reason)
+        self._page.status = {"requests": 0, "lost": 0, "bytes": 0, "ended": reason}
+        self._page.end()
+
+
+def sink() -> RecordingSink:
+    """Return the sink for the page of this process."""
+    assert shared.page is not None
+    return RecordingSink(shared.page)

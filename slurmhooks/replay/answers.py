@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Answers the questions of handlers from a recording, in the place of slurmctld and of the name service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from slurmhooks.errors import SlurmhooksError
+from slurmhooks.hook_specs import LISTS
+from slurmhooks.job_submit.model import owner_of
+from slurmhooks.job_submit.users import Facts, Users
+from slurmhooks.recording.request import SECRETS
+from slurmhooks.slurmctld.fields import KEYS
+from slurmhooks.slurmctld.fields import LISTS as TABLES
+from slurmhooks.testing.job_tables import condition_of, fulfils
+from slurmhooks.wire.message import Fact, Message, Packed, Type, What, decode, read_text, text_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from slurmhooks.recording.request import Recorded, Rows, UserFacts
+    from slurmhooks.slurmctld.binding import Computations
+    from slurmhooks.wire.tables import Table, Tables
+
+USERS = "the name service"
+_ARGUMENTS = {table: argument for argument, table in TABLES.items()}
+
+
+class NotRecordedError(SlurmhooksError):
+    """A handler reads what the recording does not have."""
+
+
+class Snapshot:
+    """All rows of a table at some time."""
+
+    def __init__(self, rows: Rows, table: Table) -> None:
+        """Take the rows; they are indexed when somebody asks for one."""
+        self._rows = rows
+        self._table = table
+        self._by_key: dict[object, bytes] | None = None
+
+    def row(self, key: object) -> bytes | None:
+        """Return the struct of a key, or None."""
+        if self._by_key is None:
+            member = KEYS.get(self._table.name, "name")
+            self._by_key = {Packed(self._table, struct).raw(member): struct for struct in self._rows.structs}
+        return self._by_key.get(key)
+
+    def fulfilling(self, conditions: Mapping[str, bytes | tuple[int, int]]) -> list[bytes]:
+        """Return the structs that fulfil conditions, as native/slurmctld/queries.c does."""
+        return [struct for struct in self._rows.structs if fulfils(Packed(self._table, struct), conditions)]
+
+
+class Snapshots:
+    """The tables that were recorded as a whole, each once in a while."""
+
+    def __init__(self, tables: Tables, rows: Iterable[Rows]) -> None:
+        """Sort them by time."""
+        self._at: dict[str, list[tuple[float, Snapshot]]] = {}
+        for each in sorted(rows, key=lambda rows: rows.time):
+            if each.table in tables:
+                self._at.setdefault(each.table, []).append((each.time, Snapshot(each, tables[each.table])))
+
+    def at(self, table: str, time: float) -> Snapshot | None:
+        """Return the last one before a time, else the first one; None: the table was not recorded."""
+        return _at(self._at.get(table), time)
+
+
+Value = TypeVar("Value")
+
+
+def _at(found: list[tuple[float, Value]] | None, time: float) -> Value | None:
+    """Return the last value before a time, else the first one; None if there is none."""
+    if not found:
+        return None
+    return next((value for taken, value in reversed(found) if taken <= time), found[0][1])
+
+
+class Answers:
+    """What slurmctld answered in one request after the other.
+
+    Attributes:
+        needs: what handlers of the running request wanted to read and was not recorded.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        snapshots: Snapshots,
+        facts: Iterable[UserFacts],
+        users: Mapping[int, Mapping[str, Any]],
+    ) -> None:
+        """Keep what belongs to no request.
+
+        Args:
+            tables: of the messages.
+            snapshots: tables of slurmctld.
+            facts: what slurmctld knew of users.
+            users: what the name service says of users, by their ids.
+        """
+        self._tables = tables
+        self._snapshots = snapshots
+        self._users = users
+        self._facts: dict[bytes, list[tuple[float, bytes]]] = {}
+        for each in facts:
+            for question, result in each.questions:
+                self._facts.setdefault(question, []).append((each.time, result))
+        self._time = 0.0
+        self._results: dict[bytes, bytes] = {}
+        self.needs: list[str] = []
+
+    def begin(self, request: Recorded) -> None:
+        """Answer as in a recorded request from now on."""
+        self._time = request.time
+        self._results = dict(request.questions)
+        self.needs = []
+
+    def __call__(self, question: bytes) -> bytes:
+        """Return the result of a question; see slurmhooks.worker.service.Query.
+
+        Raises:
+            NotRecordedError: it is not known.
+        """
+        result = self._results.get(question)
+        if result is None:
+            result = _at(self._facts.get(question), self._time)
+        if result is not None:
+            return result
+        asked = decode(question, self._tables)
+        items = None
+        if asked.first in (What.ROW, What.PAGE):
+            items = self._rows(asked)
+        elif asked.first == What.FACT and asked.second == Fact.USER_NAME and asked.third in self._users:
+            items = [(0, text_value(self._users[asked.third]["name"].encode("utf-8", "surrogateescape")))]
+        if items is None:
+            raise self.missing(self._name(asked))
+        return Message(Type.RESULT, items=tuple(items)).encode(self._tables)
+
+    def missing(self, what: str) -> NotRecordedError:
+        """Note that something was not recorded, and return the error for it."""
+        if what not in self.needs:
+            self.needs.append(what)
+        return NotRecordedError(f"needs {what}, which was not recorded")
+
+    def user(self, number: int) -> Mapping[str, Any]:
+        """Return what the name service says of a user.
+
+        Raises:
+            NotRecordedError: it was not asked.
+        """
+        found = self._users.get(number)
+        if found is None:
+            raise self.missing(USERS)
+        return found
+
+    def _rows(self, asked: Message) -> list[tuple[int, bytes]] | None:
+        table = self._tables.tables[asked.second]
+        snapshot = self._snapshots.at(table.name, self._time)
+        if snapshot is None:
+            return None
+        if asked.first == What.ROW:
+            found = snapshot.row(read_text(asked.items[0][1]) if asked.items else asked.third)
+            structs = [] if found is None else [found]
+        else:
+            structs = snapshot.fulfilling(
+                {table.members[at].name: condition_of(table.members[at], value) for at, value in asked.items}
+            )
+        return [(asked.second, struct) for struct in structs]
+
+    def _name(self, asked: Message) -> str:
+        """Return what a question is about, in the words of who writes hooks."""
+        if asked.first == What.FACT:
+            return Fact(asked.second).name.lower()
+        table = self._tables.tables[asked.second]
+        if asked.first == What.MEMBER:
+            member = table.members[asked.third].name
+            return next((secret for secret, names in SECRETS.items() if member in names), f"{table.name}.{member}")
+        return _ARGUMENTS[table.name]
+
+
+def remedy(need: str) -> str:
+    """Return what to give to ``slurmhooks record`` so that it records something; empty: it cannot."""
+    if need in SECRETS:
+        return f"--with {need}"
+    return f"--tables {need}" if need in LISTS else ""
+
+
+def computations(answers: Answers, *, private: bool) -> Computations:
+    """Return the functions of a request's fields that are no members; they ask the recording.
+
+    Args:
+        answers: the recording.
+        private: whether the build answers questions on slurmctld's own structs.
+    """
+
+    def user_name(job: Any) -> str | None:
+        number = owner_of(job)
+        name: str | None = None if number is None else answers.user(number)["name"]
+        return name
+
+    def group_name(job: Any) -> str | None:
+        number = owner_of(job)
+        if job.group_id is None or number is None:
+            return None
+        names = {group: name for name, group in answers.user(number)["groups"].items()}
+        return names.get(job.group_id)
+
+    def groups(job: Any) -> dict[str, int]:
+        number = owner_of(job)
+        return {} if number is None else dict(answers.user(number)["groups"])
+
+    users = Facts() if private else Users()
+    found = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
+    return found | {"group_name": group_name, "groups": groups} | ({} if private else {"user_name": user_name})

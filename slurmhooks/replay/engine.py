@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the handlers of one set of hook files over recorded requests, in this process."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.dispatch import format_traceback
+from slurmhooks.errors import Reject
+from slurmhooks.job_submit.service import Service, Views
+from slurmhooks.log import log
+from slurmhooks.recording.file import join, split
+from slurmhooks.replay import clock
+from slurmhooks.replay.answers import Answers, NotRecordedError, computations
+from slurmhooks.wire.message import decode, read_answer
+from slurmhooks.worker.service import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmhooks.log import Show
+    from slurmhooks.recording.request import Recorded
+    from slurmhooks.registry import Registry
+    from slurmhooks.slurmctld.call import Call
+    from slurmhooks.wire.message import Raw
+    from slurmhooks.wire.tables import Tables
+
+TRACEBACKS = 3
+"""How often an engine keeps the traceback of the same bug."""
+_ERROR_ID = re.compile(r"\(error [0-9a-f]{8}\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided about a request.
+
+    Attributes:
+        code: name or number of the error code; 0: it was accepted.
+        text: for the user, without what differs from run to run; None: there is none.
+        writes: raw values by member.
+        decided: label of the handler that refused or failed; empty: none did.
+        bugs: label of each handler that had a bug, and one line on the bug.
+        tracebacks: of these, by label and line; not all.
+        needs: what handlers wanted to read and was not recorded; the decision does not count then.
+    """
+
+    code: str | int
+    text: str | None
+    writes: dict[str, Raw]
+    decided: str = ""
+    bugs: list[tuple[str, str]] = field(default_factory=list)
+    tracebacks: list[str] = field(default_factory=list)
+    needs: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        """One of accepted, refused, failed, unknown."""
+        if self.needs:
+            return "unknown"
+        if not self.code:
+            return "accepted"
+        return "failed" if any(label == self.decided for label, _ in self.bugs) else "refused"
+
+
+class Reader:
+    """Makes decisions of answers."""
+
+    def __init__(self, tables: Tables) -> None:
+        """Read the answers of a build."""
+        self._tables = tables
+        self._codes: dict[int, str] = {}
+        for name, number in tables.constants.get("ESLURM", {}).items():
+            self._codes.setdefault(number % (1 << 32), name)
+
+    def read(self, answer: bytes, **others: Any) -> Decision:
+        """Return the decision of an answer.
+
+        Args:
+            answer: the message.
+            others: see Decision.
+
+        Raises:
+            MessageError: it is damaged.
+        """
+        read = read_answer(self._tables.tables[0], decode(answer, self._tables))
+        code = self._codes.get(read.code, read.code) if read.code else 0
+        text = None if read.text is None else _ERROR_ID.sub("(error ...)", read.text.decode("utf-8", "replace"))
+        return Decision(code, text, read.writes, **others)
+
+
+class Engine:
+    """Handlers, and the recording that answers their questions."""
+
+    def __init__(self, tables: Tables, registry: Registry, answers: Answers, *, enforce_all: bool = False) -> None:
+        """Prepare to run handlers.
+
+        Args:
+            tables: of the messages.
+            registry: the handlers.
+            answers: of the recording.
+            enforce_all: whether handlers count for all requests, whatever their mode and share.
+        """
+        if enforce_all:
+            for handler in registry.all_handlers():
+                handler.rollout = None
+        self._answers = answers
+        views = Views(tables, computations(answers, private="record" in tables))
+        self._service = Service(tables, registry, Settings(), views)
+        self._service.followers.append(self._follow)
+        self._call: Call | None = None
+        self._user: Show | None = None
+        self._seen: dict[tuple[str, str], int] = {}
+
+    def _follow(self, call: Call) -> None:
+        self._call = call
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Keep the log of handlers out of the way; the first time, run those of init.
+
+        Raises:
+            LoadError: a handler of init failed.
+        """
+        before = log.attach(None, None)
+        try:
+            if self._user is None:
+                self._service.start()
+                _, self._user, _ = log.attach(None, None)
+            log.attach(_ignore, self._user, _drop)
+            yield
+        finally:
+            log.attach(*before)
+
+    def stop(self) -> None:
+        """Run the handlers of fini."""
+        self._service.stop()
+
+    def run(self, request: Recorded) -> tuple[bytes, bytes]:
+        """Run the handlers over a request.
+
+        Returns:
+            the answer, and what :func:`notes_of` reads.
+
+        Raises:
+            MessageError: the request is damaged.
+        """
+        clock.show(request.time)
+        self._answers.begin(request)
+        self._call = None
+        try:
+            answer = self._service.handle(request.request, self._answers)
+        except NotRecordedError:  # of a part of the request that handlers changed
+            answer = request.answer
+        self._service.after()
+        return answer, self._notes()
+
+    def _notes(self) -> bytes:
+        decided, bugs, tracebacks = "", [], []
+        for step in () if self._call is None else self._call.steps:
+            if step.outcome is not None and not step.outcome.passed:
+                decided = step.handler.label
+            if step.wrong is not None and not isinstance(step.wrong, Reject):
+                line = f"{type(step.wrong).__name__}: {step.wrong}"
+                bugs.append((step.handler.label, line))
+                key = (step.handler.label, type(step.wrong).__name__)
+                self._seen[key] = self._seen.get(key, 0) + 1
+                if self._seen[key] <= TRACEBACKS:
+                    tracebacks.append("\n".join(format_traceback(step.wrong, step.handler.path)))
+        if not (decided or bugs or self._answers.needs):
+            return b""
+        return json.dumps([decided, bugs, tracebacks, self._answers.needs]).encode()
+
+
+def notes_of(data: bytes) -> dict[str, Any]:
+    """Return what an engine noted, as arguments of Decision.
+
+    Raises:
+        ValueError: it noted nothing of the kind.
+    """
+    if not data:
+        return {}
+    decided, bugs, tracebacks, needs = json.loads(data)
+    return {
+        "decided": str(decided),
+        "bugs": [(str(label), str(line)) for label, line in bugs],
+        "tracebacks": [str(text) for text in tracebacks],
+        "needs": [str(need) for need in needs],
+    }
+
+
+def pack_results(results: list[tuple[bytes, bytes]]) -> bytes:
+    """Return what engines found out about some requests."""
+    return join(each for result in results for each in result)
+
+
+def unpack_results(data: bytes) -> list[tuple[bytes, bytes]]:
+    """Return what was packed; raises RecordingError."""
+    items = split(data)
+    return list(zip(items[::2], items[1::2], strict=True))
+
+
+def _ignore(level: int, text: str) -> None:
+    """Drop a line: the recording's are in slurmctld's log already."""
+
+
+def _drop(text: str) -> None:
+    """Drop a line of a traceback, which :class:`Decision` has."""

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Loads the hooks that a replay runs: those of a configuration, of a folder or of a file."""
+
+from __future__ import annotations
+
+import glob
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmhooks import loader, reload
+from slurmhooks.config import FILE_NAME
+from slurmhooks.errors import LoadError
+from slurmhooks.job_submit.service import HOOKS, named_in
+from slurmhooks.slurmctld.service import unserved
+from slurmhooks.watch import Watch
+
+if TYPE_CHECKING:
+    from slurmhooks.registry import Registry
+    from slurmhooks.wire.tables import Tables
+
+
+def load(path: str, tables: Tables) -> Registry:
+    """Load the hooks that slurmctld would load.
+
+    Args:
+        path: of a slurmhooks.toml, of a folder with one or with hook files, or of a hook file.
+        tables: of the build that they run on.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        LoadError: a hook file is, or needs what the build does not have.
+    """
+    path = os.path.abspath(path)
+    configuration = os.path.join(path, FILE_NAME) if os.path.isdir(path) else path
+    if configuration.endswith(".toml") and os.path.exists(configuration):
+        called = (*HOOKS, "job_submit.init", "job_submit.fini")
+        _, registry = reload.load(
+            Path(configuration), Watch(), lambda registry: unserved(registry, tables, HOOKS), named_in, called
+        )
+        return registry
+    files = sorted(glob.glob(f"{glob.escape(path)}/*.py")) if os.path.isdir(path) else [path]
+    if not files:
+        raise LoadError([f"{path}: has neither {FILE_NAME} nor hook files (*.py)"])
+    registry = loader.load([loader.Source(path=os.path.realpath(file), name=file) for file in files])
+    findings = unserved(registry, tables, HOOKS)
+    if findings:
+        raise LoadError(findings)
+    return registry

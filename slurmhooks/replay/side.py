@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One process of a replay: loads one set of hooks and runs it over a part of the requests.
+
+Old and new hooks have modules of the same names, so each process has one set. Its results go to the replaying command
+through a pipe, as messages that are checked there: this process runs code of a site.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from dataclasses import asdict, dataclass
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from slurmhooks.replay import clock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import FrameType
+
+    from slurmhooks.recording.contents import Contents
+    from slurmhooks.recording.request import Recorded
+    from slurmhooks.replay.convert import Conversions
+    from slurmhooks.replay.engine import Engine
+
+LENGTH = Struct("<I")
+NOBODY = 65534
+PATIENCE = 10.0
+"""Seconds that a request may take; slurmctld would have ended the worker long before."""
+REPLAYING = "SLURMHOOKS_REPLAYING"
+"""The variable that tells handlers, see :func:`slurmhooks.replaying`."""
+
+
+class TookTooLong(Exception):  # noqa: N818 - reported as a bug of the handler, by this name
+    """A handler ran for more than PATIENCE."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a process is to do.
+
+    Attributes:
+        recording: descriptor of the file.
+        results: descriptor that takes the results.
+        hooks: see slurmhooks.replay.hooks.
+        offsets: of the first and the last frame.
+        user: id of the user that handlers run as; None: that of this process.
+        network: whether handlers may use the network.
+        guard: whether root refuses hook files that others could have written.
+        enforce_all: whether handlers that only observe, or are enforced for a share, count for all.
+    """
+
+    recording: int
+    results: int
+    hooks: str
+    offsets: tuple[int, int]
+    user: int | None = None
+    network: bool = False
+    guard: bool = False
+    enforce_all: bool = False
+
+    def arguments(self) -> list[str]:
+        """Return the arguments of a process that does it."""
+        return ["-m", "slurmhooks.replay.side", json.dumps(asdict(self))]
+
+
+def main(task: Task) -> None:
+    """Do a task; findings and results go into the pipe."""
+    # Before anything else is imported that keeps a clock for itself.
+    clock.install()
+    os.environ[REPLAYING] = "1"
+    isolated = task.network or without_network()
+    from slurmhooks import trusted
+    from slurmhooks.errors import ConfigError, LoadError
+    from slurmhooks.job_submit.service import HOOKS
+    from slurmhooks.recording.contents import Contents
+    from slurmhooks.replay import hooks
+    from slurmhooks.replay.answers import Answers, Snapshots
+    from slurmhooks.replay.convert import Conversions
+    from slurmhooks.replay.engine import Engine
+    from slurmhooks.wire.tables import installed
+
+    if task.guard and os.getuid() == 0:
+        trusted.guard()
+    contents = Contents(task.recording)
+    tables = installed() or contents.newest()
+    sys.dont_write_bytecode = True
+    try:
+        registry = hooks.load(task.hooks, tables)
+    except (ConfigError, LoadError) as error:
+        send(task.results, json.dumps({"findings": error.findings}).encode())
+        return
+    _keep_lines({handler.path for handler in registry.all_handlers()})
+    drop(task.user)
+    handlers = [handler.label for hook in HOOKS for handler in registry.handlers(hook)]
+    send(task.results, json.dumps({"isolated": isolated, "handlers": handlers}).encode())
+    conversions = Conversions(contents, tables)
+    snapshots = Snapshots(tables, conversions.rows())
+    engine = Engine(
+        tables, registry, Answers(tables, snapshots, conversions.facts(), contents.users), enforce_all=task.enforce_all
+    )
+    with engine.running():
+        _run(task, engine, contents, conversions)
+        engine.stop()
+
+
+def _run(task: Task, engine: Engine, contents: Contents, conversions: Conversions) -> None:
+    from slurmhooks.replay.engine import pack_results
+
+    signal.signal(signal.SIGALRM, _took_too_long)
+
+    def run(request: Recorded) -> tuple[bytes, bytes]:
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+        try:
+            return engine.run(request)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    first, last = task.offsets
+    for offset in contents.offsets:
+        if first <= offset <= last:
+            send(task.results, pack_results(list(map(run, map(conversions.request, contents.requests(offset))))))
+
+
+def _took_too_long(number: int, frame: FrameType | None) -> None:
+    raise TookTooLong(f"a request took more than {PATIENCE:g} s")
+
+
+def _keep_lines(files: Iterable[str]) -> None:
+    """Read the lines of hook files for tracebacks, before this process becomes a user who may not read them."""
+    import linecache
+
+    for file in files:
+        lines = linecache.getlines(file)
+        # Without a time of change, the file is not looked at again.
+        linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
+
+
+def send(fd: int, data: bytes) -> None:
+    """Write a message with its length."""
+    data = LENGTH.pack(len(data)) + data
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def drop(user: int | None) -> None:
+    """Become another user for good; None: stay."""
+    if user is None or os.getuid() != 0:
+        return
+    import pwd
+
+    try:
+        entry = pwd.getpwuid(user)
+        os.initgroups(entry.pw_name, entry.pw_gid)
+        os.setgid(entry.pw_gid)
+    except KeyError:
+        os.setgroups([])
+        os.setgid(user)
+    os.setuid(user)
+
+
+def without_network() -> bool:
+    """Leave the network; tell whether the kernel let us."""
+    import ctypes
+
+    user_namespace, network_namespace = 0x10000000, 0x40000000
+    libc = ctypes.CDLL(None, use_errno=True)
+    if os.getuid() == 0:
+        return bool(libc.unshare(network_namespace) == 0)
+    user, group = os.getuid(), os.getgid()
+    if libc.unshare(user_namespace | network_namespace) != 0:
+        return False
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    return True
+
+
+if __name__ == "__main__":
+    arguments = json.loads(sys.argv[1])
+    main(Task(**arguments | {"offsets": tuple(arguments["offsets"])}))

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which effect a handler has on which requests: mode and share, from its decorator or ``[policy]`` of slurmhooks.toml.
+
+Only handlers of slurmctld's requests can have one, see ``HookSpec.has_modes``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Protocol
+
+    from slurmhooks.registry import Handler
+
+    class Subject(Protocol):
+        """Whose request it is, as far as that is known when a handler's turn comes."""
+
+        @property
+        def user_id(self) -> int | None:
+            """The owner of the job."""
+
+        @property
+        def user_name(self) -> str | None:
+            """The owner's name."""
+
+        @property
+        def account(self) -> str | None:
+            """The account that is charged."""
+
+        @property
+        def partitions(self) -> Iterable[str]:
+            """The partitions in which the job may run."""
+
+
+ENFORCE = "enforce"
+"""The handler decides: what it refuses is refused, what it changes is changed."""
+WARN = "warn"
+"""It runs before the answer, nothing is applied, and the user reads what it would have refused or changed."""
+OBSERVE = "observe"
+"""It runs after the answer, nothing is applied, and the user notices nothing."""
+OFF = "off"
+"""It does not run."""
+MODES = (ENFORCE, WARN, OBSERVE, OFF)
+KEYS = ("mode", "percent", "users", "accounts", "partitions", "otherwise", "note")
+"""Keywords of decorators, and keys of ``[policy."LABEL"]``."""
+
+
+class Rollout:
+    """A mode, the share of the requests that it is for, and the mode of the others.
+
+    Attributes:
+        mode: one of MODES, for requests inside of the share; all are, if it has no condition.
+        percent: of the users, 0 to 100; None: no condition, as everywhere below.
+        users: names, or user ids, of the owners of jobs.
+        accounts: that are charged.
+        partitions: of which the request names at least one.
+        otherwise: the mode for requests outside of the share.
+        note: what follows each warning, such as the day from which on the handler is to be enforced.
+    """
+
+    __slots__ = ("accounts", "mode", "note", "otherwise", "partitions", "percent", "users")
+
+    def __init__(
+        self,
+        *,
+        mode: str = ENFORCE,
+        percent: float | None = None,
+        users: Iterable[str | int] | None = None,
+        accounts: Iterable[str] | None = None,
+        partitions: Iterable[str] | None = None,
+        otherwise: str = OBSERVE,
+        note: str | None = None,
+    ) -> None:
+        """Store the values, which :meth:`faults` checks; a text is a list of one."""
+        self.mode = mode
+        self.percent = percent
+        self.users = _several(users)
+        self.accounts = _several(accounts)
+        self.partitions = _several(partitions)
+        self.otherwise = otherwise
+        self.note = note
+
+    @property
+    def conditions(self) -> dict[str, object]:
+        """The conditions of the share, by their keys."""
+        given = {"percent": self.percent, "users": self.users, "accounts": self.accounts, "partitions": self.partitions}
+        return {key: value for key, value in given.items() if value is not None}
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the values."""
+        faults = [
+            f"{key} takes {', '.join(map(repr, MODES))}, not {value!r}"
+            for key, value in (("mode", self.mode), ("otherwise", self.otherwise))
+            if value not in MODES
+        ]
+        percent: object = self.percent
+        if percent is not None and (
+            isinstance(percent, bool) or not isinstance(percent, (int, float)) or not 0 <= percent <= 100
+        ):
+            faults.append(f"percent takes a number from 0 to 100, not {percent!r}")
+        for key, kinds, what in (
+            ("users", (str, int), "user names or user ids"),
+            ("accounts", (str,), "names of accounts"),
+            ("partitions", (str,), "names of partitions"),
+        ):
+            value = getattr(self, key)
+            if value is not None and not (
+                isinstance(value, tuple) and value and all(type(item) in kinds and item != "" for item in value)
+            ):
+                faults.append(f"{key} takes {what}, at least one; not {value!r}")
+        if self.note is not None and not isinstance(self.note, str):
+            faults.append(f"note takes a text, not {self.note!r}")
+        return faults
+
+    def may_be(self, mode: str) -> bool:
+        """Tell whether some requests may meet a mode."""
+        return mode == self.mode or (mode == self.otherwise and bool(self.conditions))
+
+    def mode_for(self, label: str, subject: Subject) -> str:
+        """Return the mode for a request.
+
+        Args:
+            label: of the handler; another handler has another percentage of the users.
+            subject: whose request it is. What it does not know meets no condition.
+        """
+        return self.mode if self._meets(label, subject) else self.otherwise
+
+    def _meets(self, label: str, subject: Subject) -> bool:
+        if self.percent is not None and not share_of(label, subject.user_id) < self.percent:
+            return False
+        if self.users is not None and not _names(self.users, subject):
+            return False
+        if self.accounts is not None and subject.account not in self.accounts:
+            return False
+        return self.partitions is None or any(name in self.partitions for name in subject.partitions)
+
+    def __str__(self) -> str:
+        """Return the mode in words, for lists of handlers."""
+        if not self.conditions:
+            return self.mode
+        words = [
+            f"{value:g} % of users" if isinstance(value, (int, float)) else f"{key} {', '.join(map(str, value))}"
+            for key, value in self.conditions.items()
+            if isinstance(value, (int, float, tuple))
+        ]
+        return f"{self.mode} for {' and '.join(words)}; {self.otherwise} for others"
+
+
+def _names(users: tuple[str | int, ...], subject: Subject) -> bool:
+    """Tell whether a user is among some; the name is looked up only if there are names."""
+    return subject.user_id in users or (
+        any(isinstance(user, str) for user in users) and subject.user_name is not None and subject.user_name in users
+    )
+
+
+def _several(value: object) -> tuple[str, ...] | None:
+    """Return a list as a tuple; values of other types stay what they are, for :meth:`Rollout.faults`."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, (list, tuple, set, frozenset)) else value  # type: ignore[return-value]
+
+
+def share_of(label: str, user_id: int | None) -> float:
+    """Return where a user is between 0 and 100: always the same for the same handler. 100 if nobody knows the user."""
+    if user_id is None:
+        return 100.0
+    digest = hashlib.sha256(f"{label} {user_id}".encode("utf-8", "surrogateescape")).digest()
+    return int.from_bytes(digest[:8], "big") * 100 / (1 << 64)
+
+
+def assign(rollouts: Mapping[str, Rollout], handlers: Iterable[Handler]) -> list[str]:
+    """Give handlers the rollouts of the configuration, which replace those of their decorators.
+
+    Args:
+        rollouts: by labels, ``module:qualname``.
+        handlers: all that were loaded.
+
+    Returns:
+        a finding for each rollout that is wrong, or is for no handler that can have one.
+    """
+    handlers = tuple(handlers)
+    able = [handler for handler in handlers if handler.spec.has_modes]
+    findings = []
+    for label, rollout in rollouts.items():
+        what = f'[policy."{label}"] of slurmhooks.toml'
+        findings += [f"{what}: {fault}" for fault in rollout.faults()]
+        named = [handler for handler in able if handler.label == label]
+        for handler in named:
+            handler.rollout = rollout
+        if not named:
+            others = [handler.spec.name for handler in handlers if handler.label == label]
+            reason = (
+                f"hook.{others[0]} has no modes"
+                if others
+                else "no hook file, package or script has this handler; those with modes:"
+                f" {', '.join(sorted({handler.label for handler in able})) or 'none'}"
+            )
+            findings.append(f"{what}: {reason}")
+    return findings

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a worker keeps of its requests while they are recorded (slurmhooks.recording); nothing otherwise."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from slurmhooks.errors import Reject
+from slurmhooks.log import log
+from slurmhooks.recording import page as shared
+from slurmhooks.recording.recorder import FACTS, REQUEST, ROWS, pack_report
+from slurmhooks.recording.request import Recorded, Redaction, Rows, UserFacts
+from slurmhooks.slurmctld.fields import LISTS
+from slurmhooks.slurmctld.source import Asking
+from slurmhooks.wire.message import LEFT_OUT, Fact, Message, Packed, Type, What, decode, text_value
+from slurmhooks.worker import reporting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slurmhooks.slurmctld.call import Call
+    from slurmhooks.wire.tables import Tables
+    from slurmhooks.worker.service import Query
+
+PATIENCE = 0.1
+"""Seconds for rows of tables, while slurmctld holds its locks: a table that takes longer is not recorded."""
+
+
+ROWS_EVERY = 600.0
+"""Seconds between two times that tables, and facts of a user, are recorded."""
+ASSOCIATION_FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS)
+USER_FACTS = (Fact.USER_NAME, Fact.DEFAULT_ACCOUNT, *ASSOCIATION_FACTS)
+
+
+class Recording:
+    """Reports requests while they are recorded; a service hands it all of them."""
+
+    def __init__(self, tables: Tables, hooks: str, followers: list[Callable[[Call], None]]) -> None:
+        """Prepare.
+
+        Args:
+            tables: of the messages.
+            hooks: hash of the hook files.
+            followers: of the service's calls.
+        """
+        self._tables = tables
+        self._hooks = hooks
+        self._followers = followers
+        self._number = 0
+        self._kept: tuple[bytes, bytes] | None = None
+        self._keeper: Keeper | None = None
+        self._rows: list[str] = []
+        self._lost = 0
+
+    def around(self, request: bytes, query: Query, handle: Callable[[bytes, Query], bytes]) -> bytes:
+        """Return the answer to a request, and keep what belongs to it if requests are recorded.
+
+        Args:
+            request: the message.
+            query: asks slurmctld.
+            handle: returns the answer.
+        """
+        page = shared.page
+        number = 0 if page is None else page.number
+        if number != self._number:
+            self._change(number)
+        if self._keeper is None or page is None:
+            return handle(request, query)
+        answer = handle(request, self._keeper.begin(query))
+        self._keeper.long_secrets(request)
+        self._kept = request, answer
+        facts = self._keeper.facts(request)
+        if facts is not None:
+            self._report(FACTS, facts.encode())
+        if self._rows and page.rows_at <= time.time():
+            page.rows_at = time.time() + ROWS_EVERY
+            self._record_rows(self._keeper)
+        return answer
+
+    def _change(self, number: int) -> None:
+        """Begin or end to keep requests."""
+        self._number = number
+        if self._keeper is not None:
+            self._followers.remove(self._follow)
+        self._keeper = None
+        orders = {} if shared.page is None or not number else shared.page.orders
+        if orders.get("number") == number and reporting.reporter is not None:
+            self._keeper = Keeper(self._tables, orders["with"], self._hooks)
+            self._rows = [LISTS[name] for name in orders["tables"] if LISTS[name] in self._tables]
+            self._followers.append(self._follow)
+        elif number:
+            self._number = 0  # half of the orders have been written: look again at the next request
+
+    def _record_rows(self, keeper: Keeper) -> None:
+        found, left = keeper.rows(self._rows)
+        for rows in found:
+            self._report(ROWS, rows.encode())
+        for table in left:
+            log.error("recording: all rows of %s take more than %g s, so they are not recorded", table, PATIENCE)
+            self._rows.remove(table)
+
+    def _follow(self, call: Call) -> None:
+        """Report a call that has been answered."""
+        kept, self._kept = self._kept, None
+        if self._keeper is not None and kept is not None:
+            self._report(REQUEST, self._keeper.recorded(call, *kept).encode())
+
+    def _report(self, kind: bytes, data: bytes) -> None:
+        assert reporting.reporter is not None
+        if reporting.reporter.report(reporting.RECORDED, pack_report(kind, self._lost, data)):
+            self._lost = 0
+        else:
+            self._lost += kind == REQUEST
+
+
+class Keeper:
+    """Keeps one request at a time."""
+
+    def __init__(self, tables: Tables, kept: Iterable[str], hooks: str) -> None:
+        """Prepare to keep requests.
+
+        Args:
+            tables: of the messages.
+            kept: secrets that are recorded, see Redaction.
+            hooks: hash of the hook files.
+        """
+        self._tables = tables
+        self._kept = frozenset(kept)
+        self._redaction = Redaction(tables, self._kept)
+        self._hooks = hooks
+        self._facts_of: set[tuple[object, ...]] = set()
+        self._facts_until = 0.0
+        self._query: Query | None = None
+        self._questions: list[tuple[bytes, bytes]] = []
+
+    def begin(self, query: Query) -> Query:
+        """Return what asks the questions of one request, and keeps them."""
+        self._questions = []
+        self._query = query
+
+        def asking(question: bytes) -> bytes:
+            result = query(question)
+            self._questions.append((question, result))
+            return result
+
+        return asking
+
+    def long_secrets(self, request: bytes) -> None:
+        """Ask for secrets that are recorded, and were too long to be sent unasked."""
+        assert self._query is not None
+        asked = {question for question, _ in self._questions}
+        for tag, value in decode(request, self._tables).items:
+            for place in self._redaction.kept_places(tag):
+                if Packed(self._tables.tables[tag], value).slots[place] == LEFT_OUT:
+                    question = Message(Type.QUERY, What.MEMBER, tag, place).encode(self._tables)
+                    if question not in asked:
+                        self._questions.append((question, self._query(question)))
+
+    def facts(self, request: bytes) -> UserFacts | None:
+        """Ask what slurmctld knows of the owner, with the request's account and partition; None: it was asked lately.
+
+        A new rule may read what no present one does, such as the default account.
+        """
+        message = decode(request, self._tables)
+        struct = Packed(self._tables.tables[0], message.items[0][1])
+        texts = tuple(struct.raw(member) for member in ("account", "partition"))
+        now = time.time()
+        if now >= self._facts_until:
+            self._facts_of.clear()
+            self._facts_until = now + ROWS_EVERY
+        key = (message.third, *texts)
+        if "record" not in self._tables or key in self._facts_of:
+            return None
+        assert self._query is not None
+        self._facts_of.add(key)
+        items = tuple(enumerate(text_value(text) for text in texts if text is None or isinstance(text, bytes)))
+        pairs = []
+        for fact in USER_FACTS:
+            given = items if fact in ASSOCIATION_FACTS else ()
+            question = Message(Type.QUERY, What.FACT, fact, message.third, given).encode(self._tables)
+            pairs.append((question, self._query(question)))
+        return UserFacts(now, tuple(pairs))
+
+    def recorded(self, call: Call, request: bytes, answer: bytes) -> Recorded:
+        """Return a request that was answered."""
+        decided = [step.handler.label for step in call.steps if step.outcome is not None and not step.outcome.passed]
+        bugs = [
+            step.handler.label for step in call.steps if step.wrong is not None and not isinstance(step.wrong, Reject)
+        ]
+        return Recorded(
+            time=call.time,
+            hook=call.hook,
+            id=call.id,
+            hooks=self._hooks,
+            decided=decided[-1] if decided else "",
+            bugs=tuple(bugs),
+            request=self._redaction.request(request),
+            answer=self._redaction.answer(answer),
+            questions=self._redaction.questions(self._questions),
+        )
+
+    def rows(self, tables: Iterable[str], clock: Callable[[], float] = time.monotonic) -> tuple[list[Rows], list[str]]:
+        """Ask for all rows of tables, while slurmctld waits.
+
+        Args:
+            tables: names of structs.
+            clock: to bound the time by.
+
+        Returns:
+            the rows, and the tables that took too long.
+        """
+        assert self._query is not None
+        asking = Asking(self._tables, self._query)
+        until = clock() + PATIENCE
+        found, left = [], []
+        for table in tables:
+            structs = self._structs(asking, table, lambda: clock() < until)
+            if structs is None:
+                left.append(table)
+            else:
+                found.append(Rows(time.time(), table, self._tables.identity, structs))
+        return found, left
+
+    def _structs(self, asking: Asking, table: str, goes_on: Callable[[], bool]) -> tuple[bytes, ...] | None:
+        structs: list[bytes] = []
+        start, place = 0, self._tables.place(table)
+        while goes_on():
+            result = asking.ask(What.PAGE, place, start)
+            structs += [value for _, value in result.items]
+            if not result.second:
+                return tuple(structs)
+            start = result.second
+        return None

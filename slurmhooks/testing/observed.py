@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What handlers would have done that only warn or observe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.errors import Reject
+from slurmhooks.rollout import ENFORCE
+from slurmhooks.testing.job_submit import values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slurmhooks.slurmctld.call import Call, Step
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one handler would have done, had it been enforced.
+
+    Attributes:
+        handler: its label, such as "limits:require_account".
+        mode: "warn" or "observe".
+        accepted: it passed, or has a bug.
+        code: of its refusal; None: the general error of the hook.
+        text: of its refusal.
+        changes: fields that it would have changed, with their new values; of an environment, all variables.
+        error_id: of its bug; the log has the traceback under this id.
+    """
+
+    handler: str
+    mode: str
+    accepted: bool
+    code: str | int | None = None
+    text: str | None = None
+    changes: dict[str, Any] = field(default_factory=dict)
+    error_id: str | None = None
+
+
+def observed_in(calls: Iterable[Call]) -> list[Observed]:
+    """Return what handlers without effect would have done in some calls, in the order in which they ran."""
+    return [_observed(call, step) for call in calls for step in call.steps if step.mode != ENFORCE]
+
+
+def _observed(call: Call, step: Step) -> Observed:
+    wrong, changes = step.wrong, {}
+    if call.fresh is not None and wrong is None:
+        before, after = values_of(call.fresh(step.before)), values_of(call.fresh(step.savepoint))
+        changes = {name: value for name, value in after.items() if value != before[name]}
+    return Observed(
+        handler=step.handler.label,
+        mode=step.mode,
+        accepted=not isinstance(wrong, Reject),
+        code=wrong.code if isinstance(wrong, Reject) else None,
+        text=wrong.text if isinstance(wrong, Reject) else None,
+        changes=changes,
+        error_id=step.error_id,
+    )

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each ready-made rule in a real slurmctld: all are switched on at once, each for jobs of the account with its name."""
+
+import re
+import shlex
+from typing import NamedTuple
+
+import pytest
+
+from slurmhooks.policies.rules import RULES
+from tests.cluster.conftest import Cluster
+from tests.cluster.job_submit_site import TOML, Site
+
+BUDGET = "/usr/local/bin/budget"
+
+
+class Shown(NamedTuple):
+    """A rule, and a job that shows it.
+
+    Attributes:
+        keys: the keys of the rule.
+        options: the options of sbatch.
+        says: what the user reads, as a regular expression.
+        field: what scontrol shows of the job; empty: the job is refused.
+    """
+
+    keys: str
+    options: str
+    says: str = ""
+    field: str = ""
+
+
+SHOWN = {
+    "require_account": Shown('partitions = ["other"]', "-p other", "name a project with --account"),
+    "default_account": Shown('users = ["bob"]\nvalue = "filled"', "--bob", "charged to filled", "Account=filled"),
+    "require_qos": Shown("", "", "name a QOS with --qos"),
+    "default_qos": Shown('value = "nosuch"\nmessage = "qos {chosen}"', "", "qos nosuch", "?"),
+    "choose_qos": Shown('cases = [{ to = "nosuch" }]\nmessage = "qos {chosen}"', "", "qos nosuch", "?"),
+    "choose_partition": Shown('cases = [{ to = "other", max_time = 5 }]', "-t5", "goes to", "Partition=other"),
+    "default_partition": Shown('value = "other"', "", "the job goes to other", "Partition=other"),
+    "forbid": Shown("", "", "you may not use this partition, QOS or account: debug, .*, forbid"),
+    "require_time": Shown("", "", "name a time limit with --time"),
+    "default_time": Shown("value = 7", "", "limited to 00:07:00", "TimeLimit=00:07:00"),
+    "time_ceiling": Shown("limit = 60", "-t61", "the longest time limit in debug is 01:00:00, not 01:01:00"),
+    "require_memory": Shown("", "", "how much memory"),
+    "default_memory": Shown("per_cpu = 5", "", "gets 5M per CPU", "MinMemoryCPU=5M"),
+    "memory_ceiling": Shown('per_node = "1G"', "--mem=2G", "in debug is 1G per node, not 2G"),
+    "require_gpu": Shown("", "", "add --gpus=1"),
+    "gpu_ceiling": Shown("per_job = 1", "--gpus=2", "are 1 per job, not 2"),
+    "require_gpu_type": Shown('types = ["a*"]', "--gpus=h:1", "name the type of GPU"),
+    "cpus_per_gpu": Shown("most = 2", "--gpus=1 -n3", "asks for 3 with 1 GPUs"),
+    "memory_per_gpu": Shown('most = "1G"', "--gpus=1 -N1 --mem=2G", "asks for 2G with 1 GPUs per node"),
+    "node_count": Shown("most = 1", "-N2", "at most 1 nodes, not 2"),
+    "task_count": Shown("most = 1", "-n2", "at most 1 tasks, not 2"),
+    "cpu_count": Shown("most = 3", "-n2 -c2", "at most 3 CPUs, not 4"),
+    "array_size": Shown("most = 10", "--array=0-10", "may have 10 tasks, not 11"),
+    "interactive_limit": Shown("time = 60", "--srun -t61", "interactive jobs in debug may have at most 01:00:00"),
+    "require_features": Shown('one_of = ["rome"]', "", "--constraint: rome"),
+    "default_features": Shown('value = "rome"\nmessage = "{chosen}"', "", "rome", "?"),
+    "forbid_nodelist": Shown("", "-w n1", "do not name nodes"),
+    "licenses": Shown('allowed = ["ansys"]', "-L matlab", "only ansys"),
+    "reserved_names": Shown('names = ["sys-*"]', "-J sys-x", "the job name sys-x is reserved"),
+    "reservation": Shown("required = true", "", "name another reservation"),
+    "work_directory": Shown('outside = ["/tmp"]', "-D /tmp", "may not start in /tmp"),
+    "mail_address": Shown('domains = ["a.b"]', "--mail-user=x@c.d", "not to x@c.d"),
+    "script_content": Shown("forbidden = ['^mpirun']", "--wrap=mpirun", "line [0-9]+ has 'mpirun'"),
+    "budget": Shown(f'command = ["{BUDGET}", "{{account}}"]', "", "may not run this job: budget is used up"),
+    "maintenance": Shown(
+        "start = 2099-05-01T08:00:00\nend = 2099-05-02T08:00:00", "", "from 2099-05-01 08:00 .* no limit", "Account="
+    ),
+    "notice": Shown('message = "hello {user} in {partition}"', "", "hello alice in debug", "Account=notice"),
+    "guard_updates": Shown('changes = ["nice"]', "", "", "Nice=0"),
+}
+"""Every rule. A job with the field ? is accepted by the rule and may be refused by Slurm, which knows no such name."""
+
+
+def toml(sources: bool) -> str:
+    """Return the configuration; without Slurm's sources slurmctld sends neither jobs nor partitions."""
+    updates = "" if sources else 'updates = "refuse"\n'
+    blocks = [f'[policy_defaults]\n{updates}default_partition = "debug"\n']
+    for rule, shown in SHOWN.items():
+        chosen = "" if "partitions =" in shown.keys or "users =" in shown.keys else f'accounts = ["{rule}"]\n'
+        blocks.append(f'[[policies]]\nrule = "{rule}"\n{chosen}{shown.keys}\n')
+    return "\n".join(blocks)
+
+
+def command(rule: str, options: str) -> str:
+    """Return the command of a user that shows a rule."""
+    words = shlex.split(options)
+    own = f"-A {rule}" if rule not in ("require_account", "default_account") else ""
+    if "--srun" in words:
+        words.remove("--srun")
+        return f"srun {own} {shlex.join(words)} true"
+    wrap = "" if "--wrap" in options else "--wrap=true"
+    return f"sbatch --hold --parsable -o /dev/null {own} {shlex.join(word for word in words if word != '--bob')} {wrap}"
+
+
+@pytest.fixture(scope="module")
+def site(cluster: Cluster) -> Site:
+    """The cluster with all rules in force."""
+    site = Site(cluster)
+    site.reset()
+    cluster.put("#!/bin/sh\necho budget is used up\nexit 1\n", BUDGET, 0o755)
+    sources = cluster.root("test", "-d", "/usr/src/slurm").returncode == 0
+    cluster.put(toml(sources), TOML)
+    site.conf("JobSubmitPlugins=python\nGresTypes=gpu\n")
+    return site
+
+
+@pytest.fixture(scope="module")
+def outputs(site: Site) -> dict[str, str]:
+    """What users read about the job of each rule, and what scontrol shows of it."""
+    said: dict[str, str] = {}
+    for user in ("alice", "bob"):
+        lines = ["exec 2>&1"]
+        for rule, shown in SHOWN.items():
+            if ("--bob" in shown.options) == (user == "bob"):
+                show = 'case "$id" in *[!0-9]*|"") ;; *) scontrol show job -o $id;; esac'
+                run = command(rule, shown.options)
+                lines.append(
+                    f"echo '@@@ {rule}'; {run} > ~/out; echo \"exit $?\"; cat ~/out; id=$(tail -n1 ~/out); {show}"
+                )
+        text = site.run("sh", "-c", "\n".join(lines), user=user).stdout
+        said.update((part.partition("\n")[0], part.partition("\n")[2]) for part in text.split("@@@ ")[1:])
+    return said
+
+
+def test_all_rules_are_shown() -> None:
+    """There is a job for every rule."""
+    assert set(SHOWN) == set(RULES)
+
+
+@pytest.mark.parametrize("rule", SHOWN)
+def test_a_rule_in_slurmctld(outputs: dict[str, str], rule: str) -> None:
+    """A user reads the text of the rule; the job is refused, or is as the rule has made it."""
+    shown, said = SHOWN[rule], outputs[rule]
+    assert re.search(shown.says, said), said
+    if shown.field != "?":
+        assert ("exit 0" in said) == bool(shown.field), said
+        assert shown.field in said, said
+    assert "error 0" not in said
+
+
+def test_nobody_escapes_by_an_update(site: Site) -> None:
+    """An update that would break a rule is refused, one of another field passes, and root may do both."""
+    job = site.submit("-A", "reserved_names", "-J", "mine")
+    assert site.run("scontrol", "update", f"JobId={job}", "JobName=sys-x").returncode != 0
+    assert site.show(job)["JobName"] == "mine"
+    assert site.run("scontrol", "update", f"JobId={job}", "Comment=mine").returncode == 0
+    assert site.run("scontrol", "update", f"JobId={job}", "JobName=sys-x", user="root").returncode == 0
+    assert site.show(job)["JobName"] == "sys-x"
+    guarded = site.submit("-A", "guard_updates")
+    assert site.run("scontrol", "update", f"JobId={guarded}", "Nice=5").returncode != 0
+    assert site.show(guarded)["Nice"] == "0"
+    assert site.run("scontrol", "update", f"JobId={guarded}", "Nice=5", user="root").returncode == 0
+
+
+def test_rules_are_shown_as_handlers(site: Site) -> None:
+    """slurmhooks check and info list every rule, and check finds nothing wrong with them."""
+    shown = site.cluster.root("slurmhooks", "check").stdout + site.cluster.root("slurmhooks", "info").stdout
+    for rule in SHOWN:
+        assert shown.count(f"policies:{rule} ") >= 2, rule
+
+
+def test_a_changed_rule_goes_into_force(site: Site) -> None:
+    """After an edit of slurmhooks.toml the rules are others; a wrong rule leaves the ones before in force."""
+    now = site.cluster.root("cat", TOML).stdout
+    site.cluster.put(now.replace("limit = 60", "limit = 30"), TOML)
+    site.cluster.wait(lambda: "is 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true"))
+    said = site.reload(f"sed -i 's/^limit = 30/limit = \"soon\"/' {TOML}")
+    assert "limit: not a time: 'soon'" in said
+    assert "is 00:30:00" in site.said("sbatch", "-A", "time_ceiling", "-t61", "--wrap=true")

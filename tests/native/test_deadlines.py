@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A handler that runs inside Slurm's processes and does not come back ends when its time is over."""
+
+import pytest
+
+from tests.native.hosting import ERROR_ID, Host
+
+HANGS = {
+    "spins": "while True: pass",
+    "sleeps": "time.sleep(1000)",
+    "waits for a program": "subprocess.run(['sleep', '1000'])",
+    "waits for a lock": "lock = threading.Lock(); lock.acquire(); lock.acquire()",
+    "reads": "os.read(os.pipe()[0], 1)",
+    "catches errors": "while True:\n    try: time.sleep(1000)\n    except Exception: pass",
+}
+"""Bodies of handlers that Python can interrupt."""
+
+SITE = """
+import itertools, os, subprocess, threading, time
+from collections import deque
+
+@hook.spank.{callback}(timeout=0.2, on_error={on_error!r})
+def hangs(spank):
+    log.info("begins")
+    {body}
+
+@hook.spank.{callback}
+def comes_next(spank):
+    log.info("fine")
+"""
+SCRIPT = "open sp $spank hooks.py\ncontext {context}\n{first}\ncall sp {callback}\ncall sp exit"
+
+
+def written(host: Host, body: str, callback: str = "init", on_error: str = "fail", more: str = "") -> None:
+    """Write the hook file."""
+    host.site(more + SITE.format(body=body.replace("\n", "\n    "), callback=callback, on_error=on_error))
+
+
+@pytest.mark.parametrize("body", HANGS.values(), ids=HANGS)
+def test_a_handler_is_interrupted(each_host: Host, body: str) -> None:
+    """Its callback fails: the user gets one line, the log the place where it was; the process goes on."""
+    written(each_host, body)
+    run = each_host.run(SCRIPT.format(context="remote", first="", callback="init"))
+    hung, last = run.of("call")
+    assert hung.failed
+    assert last.rc == 0
+    assert not run.said("fine")
+    assert "DeadlineExceeded: spank.init handler hooks:hangs took more than 0.2 s" in run
+    assert any(" in hangs" in line for line in run.lines())
+    assert len({number for line in run.lines() for number in ERROR_ID.findall(line)}) == 1
+
+
+def test_a_lenient_handler_lets_the_next_one_run(each_host: Host) -> None:
+    """With on_error="ignore" a missed deadline fails nothing."""
+    written(each_host, HANGS["sleeps"], on_error="ignore")
+    run = each_host.run(SCRIPT.format(context="remote", first="", callback="init"))
+    assert [result.rc for result in run.of("call")] == [0, 0]
+    assert run.said("fine") == [""]
+
+
+@pytest.mark.parametrize(
+    ("context", "callback"),
+    [
+        ("local", "local_user_init"),
+        ("allocator", "init"),
+        ("remote", "user_init"),
+        ("remote", "task_init"),
+        ("remote", "exit"),
+        ("slurmd", "init"),
+        ("job_script", "job_prolog"),
+    ],
+)
+def test_each_process_has_deadlines(host: Host, context: str, callback: str) -> None:
+    """Handlers are interrupted in each process that runs them."""
+    written(host, HANGS["spins"], callback)
+    first = "" if callback in ("init", "job_prolog") else "call sp init"
+    run = host.run(SCRIPT.format(context=context, first=first, callback=callback).rpartition("\n")[0])
+    assert run.of("call")[-1].failed
+    assert f"spank.{callback} handler hooks:hangs took more than 0.2 s" in run
+
+
+AGAIN = "import slurmhooks.deadline\nslurmhooks.deadline.AGAIN = 0.1\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "sum(itertools.repeat(1))",
+        "while True:\n    try: time.sleep(1000)\n    except BaseException: pass",
+    ],
+    ids=["in C", "catches all"],
+)
+def test_what_cannot_be_interrupted_ends_with_its_process(host: Host, body: str) -> None:
+    """A handler that takes no notice ends with slurmstepd, after a line in the log that names it."""
+    written(host, body, more=AGAIN)
+    run = host.run(SCRIPT.format(context="remote", first="", callback="init"), returncode=1)
+    assert not run.of("call")
+    assert "spank.init handler hooks:hangs took more than 0.2 s cannot be interrupted: process" in run
+
+
+def test_slurmd_is_not_ended(host: Host) -> None:
+    """slurmd goes on, whatever a handler does, and says so from time to time."""
+    until = "end = time.monotonic() + 2; deque(itertools.takewhile(end.__gt__, iter(time.monotonic, None)), 0)"
+    written(host, until, more=AGAIN)
+    run = host.run(SCRIPT.format(context="slurmd", first="", callback="init"))
+    assert run.of("call")[0].failed
+    assert "cannot be interrupted, and this process has to go on" in run
+
+
+def test_a_hook_file_that_hangs(host: Host) -> None:
+    """Loading has a deadline, too: the callback fails with the place in the file."""
+    host.site(
+        "import slurmhooks.deadline, time\nslurmhooks.deadline.native.begin(0.2, 5, 'x', True, True)\ntime.sleep(1000)"
+    )
+    run = host.run(SCRIPT.format(context="remote", first="", callback="init"))
+    assert all(result.failed for result in run.of("call")[:1])
+    assert "DeadlineExceeded: loading the hook files took more than 60 s" in run
+
+
+def test_a_quick_handler_is_left_alone(host: Host) -> None:
+    """After a handler no signal comes any more, and its time does not count for the next call."""
+    host.site(
+        """
+        import time
+
+        @hook.spank.init(timeout=0.1)
+        def init(spank):
+            pass
+
+        @hook.spank.exit
+        def exit(spank):
+            time.sleep(0.3)
+            log.info("fine")
+        """
+    )
+    run = host.run(SCRIPT.format(context="remote", first="", callback="init"))
+    assert [result.rc for result in run.of("call")] == [0, 0]
+    assert run.said("fine") == [""]
+
+
+def test_a_staging_function(host: Host) -> None:
+    """The handlers of scrun have deadlines as well."""
+    if not host.build.has_lua:
+        pytest.skip("no headers of Lua 5.1: install liblua5.1-0-dev")
+    host.site("import time\n@hook.scrun.stage_in(timeout=0.2)\ndef stage_in(container):\n    time.sleep(1000)\n")
+    run = host.run("lua $lua\nstage_in id=box bundle=/b\n")
+    assert run.one("stage_in").rc != 0
+    assert "scrun.stage_in handler hooks:stage_in took more than 0.2 s" in run

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from slurmhooks import config, loader
+from slurmhooks.policies import source
+from slurmhooks.registry import Registry
+
+Rules = Callable[[str], Registry]
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Rules:
+    """A function that loads the rules of a slurmhooks.toml as a worker does."""
+
+    def load(text: str) -> Registry:
+        path = tmp_path / "slurmhooks.toml"
+        path.write_text(text)
+        return loader.load(source.sources(config.read(path), path))
+
+    return load

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What all ready-made rules have in common."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks import config
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.policies import rules as all_rules
+from slurmhooks.testing import FakeJob, FakeRecord, run
+from tests.unit.policies.conftest import Rules
+
+CEILING = '[[policies]]\nrule = "time_ceiling"\nlimit = "1:00:00"\n'
+TOO_LONG: dict[str, Any] = {"time_limit": 61, "partition": "debug"}
+
+
+def test_rules_are_handlers(rules: Rules) -> None:
+    """Each rule is a handler of its hooks, with a label, an order and the line that switches it on."""
+    made = rules(f'{CEILING}name = "first"\norder = 7\n\n[[policies]]\nrule = "require_time"\n')
+    assert [(it.spec.name, it.label, it.order, it.line) for it in made.all_handlers()] == [
+        ("job_submit", "policies:first", 7, 1),
+        ("job_submit", "policies:require_time", 50, 7),
+        ("job_modify", "policies:first", 7, 1),
+    ]
+
+
+def test_no_rules_no_handlers(rules: Rules) -> None:
+    """A configuration without rules has none, and an update that is to be ignored has no handler."""
+    assert rules("[hooks]\n").all_handlers() == []
+    assert [it.spec.name for it in rules(f'{CEILING}updates = "ignore"\n').all_handlers()] == ["job_submit"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "job", "concerned"),
+    [
+        ('partitions = ["deb*"]', {}, True),
+        ('partitions = ["other"]', {}, False),
+        ('partitions = ["other"]', {"partition": "debug,other"}, True),
+        ('partitions = ["fast"]', {"partition": None}, True),
+        ('except_partitions = ["debug"]', {}, False),
+        ('except_partitions = ["debug"]', {"partition": "debug,other"}, True),
+        ('except_partitions = ["fast"]', {"partition": None}, False),
+        ('qos = ["long"]', {"qos": "long"}, True),
+        ('qos = ["long"]', {}, False),
+        ('qos = ["long"]', {"default_qos": "long"}, True),
+        ('except_qos = ["long"]', {"qos": "long"}, False),
+        ('accounts = ["phys*"]', {"account": "physics"}, True),
+        ('accounts = ["phys*"]', {"default_account": "physics"}, True),
+        ('accounts = ["phys*"]', {"account": "maths", "default_account": "physics"}, False),
+        ('except_accounts = ["physics"]', {"account": "physics"}, False),
+        ('users = ["alice"]', {"user_name": "alice"}, True),
+        ('users = ["alice"]', {"user_name": "bob"}, False),
+        ('users = ["alice"]', {}, False),
+        ('except_users = ["alice"]', {"user_name": "alice"}, False),
+        ('except_users = ["alice"]', {}, True),
+        ('groups = ["staff"]', {"groups": {"staff": 7, "users": 1}}, True),
+        ('groups = ["staff"]', {"groups": {"users": 1}}, False),
+        ('except_groups = ["staff"]', {"groups": {"staff": 7}}, False),
+        ('except_groups = ["staff"]', {"groups": {}}, True),
+        ('users = ["alice"]\naccounts = ["maths"]', {"user_name": "alice", "account": "physics"}, False),
+    ],
+)
+def test_for_whom_it_counts(rules: Rules, chosen: str, job: dict[str, Any], concerned: bool) -> None:
+    """A rule counts for the jobs that all of its keys choose and none of them exempts."""
+    partitions = {"fast": {"flag_default": True}, "debug": {}}
+    result = run(rules(CEILING + chosen), "job_submit", job=FakeJob(**{**TOO_LONG, **job}), partitions=partitions)
+    assert result.accepted == (not concerned), result
+
+
+def test_the_default_partition_can_be_named(rules: Rules) -> None:
+    """With default_partition, slurmctld is not asked for its partitions."""
+    made = rules(f'[policy_defaults]\ndefault_partition = "debug"\n{CEILING}partitions = ["debug"]\n')
+    assert made.wanted("job_submit") == {"job", "submit_uid"}
+    assert not run(made, "job_submit", job=FakeJob(time_limit=61)).accepted
+    assert run(made, "job_submit", job=FakeJob(time_limit=61, partition="other")).accepted
+
+
+@pytest.mark.parametrize(("text", "accepted"), [("", True), ("except_admins = false", False)])
+@pytest.mark.parametrize("modify", [False, True])
+def test_admins_are_exempt(rules: Rules, text: str, accepted: bool, modify: bool) -> None:
+    """What root submits and changes passes, unless a rule says otherwise."""
+    made, job = rules(CEILING + text), FakeJob(**TOO_LONG)
+    if modify:
+        assert run(made, "job_modify", job=job, modify_uid=0).accepted == accepted
+    else:
+        assert run(made, "job_submit", job=job, submit_uid=0).accepted == accepted
+
+
+@pytest.mark.parametrize(
+    ("text", "update", "record", "accepted"),
+    [
+        ("", {"time_limit": 61}, {}, False),
+        ("", {"time_limit": 60}, {}, True),
+        ("", {"comment": "x"}, {"time_limit": 100}, True),
+        ('partitions = ["debug"]', {"time_limit": 61}, {"partition": "other"}, True),
+        ('partitions = ["debug"]', {"time_limit": 61}, {"partition": "debug"}, False),
+        ('partitions = ["debug"]', {"partition": "debug"}, {"partition": "other", "time_limit": 61}, False),
+        ('partitions = ["debug"]', {"partition": "debug"}, {"partition": "other", "time_limit": 60}, True),
+        ('qos = ["short"]', {"qos": "short"}, {"qos": "long", "time_limit": 61}, False),
+        ('except_accounts = ["physics"]', {"account": "maths"}, {"account": "physics", "time_limit": 61}, False),
+        ('except_users = ["alice"]', {"time_limit": 61}, {}, True),
+        ('updates = "refuse"', {"time_limit": 1}, {}, False),
+        ('updates = "refuse"', {"comment": "x"}, {}, True),
+        ('updates = "refuse"\nexcept_users = ["alice"]', {"time_limit": 1}, {}, True),
+        ('updates = "ignore"', {"time_limit": 61}, {}, True),
+    ],
+)
+def test_updates(rules: Rules, text: str, update: dict[str, Any], record: dict[str, Any], accepted: bool) -> None:
+    """An update that sets a field of the rule is checked as the job that would result; others pass."""
+    job = FakeJob(**update, user_name="alice")
+    result = run(rules(CEILING + text), "job_modify", job=job, record=FakeRecord(**record))
+    assert result.accepted == accepted, result
+
+
+def test_refused_updates_need_no_record(rules: Rules) -> None:
+    """With updates = "refuse" slurmctld need not send the job, which a build without its sources cannot."""
+    made = rules(f'{CEILING}updates = "refuse"\npartitions = ["debug"]\n')
+    assert made.wanted("job_modify") == {"job", "modify_uid"}
+    result = run(made, "job_modify", job=FakeJob(partition="debug", time_limit=5))
+    assert (result.code, result.text) == (
+        "ESLURM_ACCESS_DENIED",
+        "only administrators may change time_limit and partition of a job",
+    )
+
+
+def test_messages(rules: Rules) -> None:
+    """A message has values of the rule and of the job, and the URL of a page, from the rule or from the defaults."""
+    job = FakeJob(**TOO_LONG, user_name="alice", account="physics")
+    defaults = '[policy_defaults]\nhelp_url = "https://a.example"\n'
+    result = run(rules(defaults + CEILING), "job_submit", job=job)
+    assert result.text == "the longest time limit in debug is 01:00:00, not 01:01:00: use --time\nSee https://a.example"
+    text = 'message = "{user} of {account}, {qos}: {limit} {{!}}"\nhelp_url = "https://b.example"\n'
+    result = run(rules(defaults + CEILING + text), "job_submit", job=job)
+    assert result.text == "alice of physics, (none): 01:00:00 {!}\nSee https://b.example"
+
+
+@pytest.mark.parametrize(
+    "message", ["{nobody}", "{user.real}", "{limit!r}", "{limit:>10}", "{0}", "{", "{}", "{user[0]}"]
+)
+def test_placeholders_are_known(rules: Rules, message: str) -> None:
+    """A placeholder that does not exist, or reaches into a value, is an error of the file."""
+    with pytest.raises(LoadError, match=r"time_ceiling.*message"):
+        rules(f'{CEILING}message = "{message}"\n')
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ('[[policies]]\nrule = "time_cieling"', "rule: there is no 'time_cieling'; nearest: time_ceiling"),
+        ("[[policies]]\nlimit = 5", "rule: missing"),
+        ("[[policies]]\nrule = 5", "rule: there is no 5"),
+        ('[[policies]]\nrule = "time_ceiling"', "limit: missing"),
+        (CEILING + "mystery = 1", "(time_ceiling): mystery: unknown key"),
+        (CEILING + 'name = "a b"', "(a b): name: must consist of letters"),
+        (CEILING + 'users = "alice"', "users: must be a list"),
+        (CEILING.replace('"1:00:00"', '"soon"'), "limit: not a time: 'soon'"),
+        (CEILING.replace('"1:00:00"', '"UNLIMITED"'), "limit: must be a time with an end"),
+        (CEILING + 'help_url = "example.org"', "help_url: must be a URL"),
+        (CEILING + CEILING, "two rules have the name time_ceiling"),
+    ],
+)
+def test_errors_name_the_rule(rules: Rules, text: str, finding: str) -> None:
+    """Every error names the file, the rule and the key; it is an error of the load, like those of hook files."""
+    with pytest.raises(LoadError) as caught:
+        rules(text)
+    assert finding in "\n".join(caught.value.findings)
+    assert all("slurmhooks.toml: policies" in line for line in caught.value.findings)
+
+
+def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
+    """A file with several wrong rules has a finding for each."""
+    path = tmp_path / "slurmhooks.toml"
+    path.write_text('[[policies]]\nrule = "x"\n[[policies]]\nrule = "y"\n' + CEILING + "order = true\n")
+    with pytest.raises(ConfigError) as caught:
+        all_rules.of_config(path, config.read(path))
+    assert len(caught.value.findings) == 3
+
+
+def test_defaults_are_added(rules: Rules) -> None:
+    """Who is exempt by default is exempt from rules that exempt others, too."""
+    made = rules(f'[policy_defaults]\nexcept_users = ["alice"]\n{CEILING}except_users = ["bob"]\n')
+    for name, accepted in (("alice", True), ("bob", True), ("carol", False)):
+        assert run(made, "job_submit", job=FakeJob(**TOO_LONG, user_name=name)).accepted == accepted

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What describes rules, to administrators, editors and users, tells the truth."""
+
+import json
+import tomllib
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from click.testing import CliRunner
+
+from slurmhooks import cli, config
+from slurmhooks.codes import fault
+from slurmhooks.policies import describe
+from slurmhooks.policies import rules as all_rules
+from slurmhooks.policies.base import COMMON, Rule
+from slurmhooks.slurmctld.fields import JobFields
+from slurmhooks.slurmctld.rows import rows
+from slurmhooks.testing import FakeJob, run
+from tests.unit.policies.conftest import Rules
+
+EXAMPLE = Path(__file__).parents[3] / "contrib" / "examples" / "policies.toml"
+KINDS = all_rules.RULES.items()
+
+
+def site(tmp_path: Path, text: str) -> str:
+    """Write a configuration; return the option that names its folder."""
+    (tmp_path / "slurmhooks.toml").write_text(text)
+    return f"--sysconfdir={tmp_path}"
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS)
+def test_examples_are_valid(rules: Rules, name: str, kind: type[Rule]) -> None:
+    """The example of each rule loads, and the rule can say in words what it does."""
+    text = describe.example(kind)
+    registry = rules(text)
+    assert {handler.spec.name for handler in registry.all_handlers()} == set(kind.hooks)
+    path = Path("slurmhooks.toml")
+    (rule,) = all_rules.of_config(path, config.Config.model_validate(tomllib.loads(text)))
+    assert rule.kind == rule.title == name
+    assert rule.effect().endswith((".", "May")), rule.effect()
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS)
+def test_models_are_whole(name: str, kind: type[Rule]) -> None:
+    """Each rule has a documentation, a description of each key, real fields and codes, and known placeholders."""
+    assert kind.documentation().partition("\n")[0].endswith((".", ".)", ","))
+    assert all(field.description for key, field in kind.model_fields.items() if key != "rule"), name
+    assert set(kind.own_fields) <= set(rows(JobFields))
+    assert kind.own_fields or "job_modify" not in kind.hooks or name in ("guard_updates", "forbid")
+    assert kind.code is None or fault(kind.code) is None
+    used = {word for _, word, _, _ in Formatter().parse(kind.text) if word is not None}
+    assert used <= {*kind.placeholders, *COMMON}
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS)
+def test_the_reference_is_whole(name: str, kind: type[Rule]) -> None:
+    """The page of the reference, and explain, have each key of each rule."""
+    section = describe.reference().split(f"\n## {name}\n")[1].split("\n## ")[0]
+    assert CliRunner().invoke(cli.main, ["policies", "explain", name]).output.partition("\n")[2] in section + "\n"
+    for key in set(kind.model_fields) - set(Rule.model_fields) - {"rule"}:
+        assert f"| `{key}` | " in section
+    for key, model in kind.inner.items():
+        assert f"Each table of `{key}` has:" in section
+        assert all(f"| `{field}` | " in section for field in model.model_fields)
+
+
+def test_values_are_in_words() -> None:
+    """Keys are described by what an administrator writes, not by types of Python."""
+    rows_ = {row[0]: row for row in describe.own_keys(all_rules.RULES["time_ceiling"])}
+    assert rows_["limit"][1:3] == ('text such as "1:00:00", or number', "required")
+    assert rows_["longer"][1:3] == ('"refuse" or "lower"', '"refuse"')
+    rows_ = {row[0]: row for row in describe.common_keys()}
+    assert rows_["users"][1:3] == ("list of texts", "[]")
+    assert rows_["message"][1:3] == ("text", "unset")
+    assert rows_["except_admins"][1:3] == ("true or false", "true")
+
+
+def test_the_schema_has_everything() -> None:
+    """The schema has all sections and rules, with their keys, and allows no others."""
+    done = CliRunner().invoke(cli.main, ["policies", "schema"])
+    schema = json.loads(done.output)
+    assert set(schema["properties"]) == set(config.Config.model_fields)
+    items = schema["properties"]["policies"]["items"]
+    named = {
+        (own := schema["$defs"][option["$ref"].rpartition("/")[2]])["properties"]["rule"]["const"]: own
+        for option in items["oneOf"]
+    }
+    assert set(named) == set(all_rules.RULES)
+    for name, kind in KINDS:
+        assert set(named[name]["properties"]) == set(kind.model_fields)
+        assert named[name]["additionalProperties"] is False
+    assert named["time_ceiling"]["required"] == ["limit"]
+    assert named["time_ceiling"]["properties"]["limit"]["type"] == ["string", "integer"]
+
+
+def test_the_example_of_a_site_loads(rules: Rules) -> None:
+    """contrib/examples/policies.toml is valid, and its rules work together."""
+    # Nothing listens there, which the rule on the budget accepts.
+    registry = rules(EXAMPLE.read_text().replace("https://budget.example.org", "http://127.0.0.1:9"))
+    assert len(registry.handlers("job_submit")) == 14
+    job = FakeJob(time_limit=20, groups={"physics": 1}, script="#!/bin/sh\n", user_name="alice")
+    web = next(handler for handler in registry.handlers("job_submit") if handler.label == "policies:budget")
+    assert web.order == 90
+    result = run(registry, "job_submit", job=job)
+    assert result.accepted, result
+    assert result.changes == {"account": "phys", "partition": "debug", "min_mem_per_cpu": 4096}
+    refused = run(
+        registry, "job_submit", job=FakeJob(time_limit=20, account="phys", tres_per_job="gres/gpu:1", min_cpus=17)
+    )
+    assert "at most" not in (refused.text or "")
+    assert "the most CPUs for each GPU are 16" in (refused.text or "")
+
+
+def test_the_guide_has_the_values_of_the_site(tmp_path: Path) -> None:
+    """The page for users has the rules in force, in their order, in words with values, exemptions and help."""
+    text = (
+        '[policy_defaults]\nexcept_users = ["benchmark"]\n'
+        '[[policies]]\nrule = "require_time"\nhelp_url = "https://a.example/time"\n'
+        '[[policies]]\nrule = "time_ceiling"\nname = "short"\norder = 5\npartitions = ["debug", "dev"]\nlimit = 30\n'
+    )
+    done = CliRunner().invoke(cli.main, ["policies", "guide", site(tmp_path, text)])
+    assert done.exit_code == 0, done.output
+    assert done.output == (
+        "# Rules for jobs\n\nWhat this cluster checks and sets when you submit or change a job, in this order.\n\n"
+        "## short\n\nThe longest time limit is 00:30:00. Jobs that ask for more are refused. Jobs without `--time` get"
+        " it. Only for partitions `debug` or `dev`. Not for user `benchmark`.\n\n"
+        "## require_time\n\nGive a time limit with `--time`. Not for user `benchmark`.\n\n"
+        "More: <https://a.example/time>\n"
+    )
+
+
+def test_a_guide_without_rules(tmp_path: Path) -> None:
+    """A site without rules gets a page that says so; one without a configuration, an error."""
+    done = CliRunner().invoke(cli.main, ["policies", "guide", site(tmp_path, "")])
+    assert (done.exit_code, "There are no such rules." in done.output) == (0, True)
+    done = CliRunner().invoke(cli.main, ["policies", "guide", f"--sysconfdir={tmp_path / 'none'}"])
+    assert (done.exit_code, "does not exist" in done.output) == (1, True)
+    done = CliRunner().invoke(cli.main, ["policies", "guide", site(tmp_path, '[[policies]]\nrule = "x"\n')])
+    assert (done.exit_code, "there is no 'x'" in done.output) == (1, True)
+
+
+def test_the_list_has_all_rules() -> None:
+    """Each rule is listed with what it does, also as JSON."""
+    plain = CliRunner().invoke(cli.main, ["policies", "list"]).output
+    assert all(name in plain for name in all_rules.RULES)
+    listed = json.loads(CliRunner().invoke(cli.main, ["policies", "list", "--json"]).output)
+    assert list(listed) == list(all_rules.RULES)
+    assert len(listed) >= 20
+
+
+def test_explain_knows_all_and_nothing_else() -> None:
+    """explain all has the keys of all rules; an unknown rule is a wrong use, with similar names."""
+    done = CliRunner().invoke(cli.main, ["policies", "explain", "all"])
+    assert all(f"| {key} | " in done.output for key in Rule.model_fields)
+    done = CliRunner().invoke(cli.main, ["policies", "explain", "time_cieling"])
+    assert done.exit_code == 2
+    assert "nearest: time_ceiling" in done.output

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules that tell users something, and the deadline of the search in scripts."""
+
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from slurmhooks.errors import LoadError
+from slurmhooks.policies import script
+from slurmhooks.slurmctld.constants import ReservationFlag
+from slurmhooks.testing import FakeJob, run
+from tests.unit.policies.conftest import Rules
+
+MAINTENANCE = '[[policies]]\nrule = "maintenance"\n'
+TIMES = "start = 2027-05-01T08:00:00\nend = 2027-05-02T18:00:00\n"
+START = time.mktime((2027, 5, 1, 8, 0, 0, 0, 0, -1))
+END = time.mktime((2027, 5, 2, 18, 0, 0, 0, 0, -1))
+SAYS = "maintenance from 2027-05-01 08:00 to 2027-05-02 18:00: with "
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, as a list with one item."""
+    moment = [START - 3600]
+    monkeypatch.setattr(time, "time", lambda: moment[0])
+    return moment
+
+
+def test_a_notice(rules: Rules) -> None:
+    """Users read a notice, with the values of their job; nothing changes."""
+    text = '[[policies]]\nrule = "notice"\npartitions = ["old"]\nmessage = "{partition} closes, {user}"\n'
+    result = run(rules(text), "job_submit", job=FakeJob(partition="old", user_name="alice"))
+    assert (result.accepted, result.changes, result.user_messages) == (True, {}, ["old closes, alice"])
+    assert run(rules(text), "job_submit", job=FakeJob(partition="new")).user_messages == []
+    with pytest.raises(LoadError, match="message: missing"):
+        rules('[[policies]]\nrule = "notice"\n')
+
+
+@pytest.mark.parametrize(
+    ("before", "limit", "told"),
+    [
+        (3600, 60, False),
+        (3600, 61, True),
+        (3600, None, True),
+        (0, 1, True),
+        (START - END + 1, 1, True),
+        (START - END, 1, False),
+        (START - END - 60, 1, False),
+    ],
+)
+def test_a_maintenance(rules: Rules, now: list[float], before: float, limit: int | None, told: bool) -> None:
+    """Jobs that cannot end before the start are told so, until the end; with jobs = "refuse" they are refused."""
+    now[0] = START - before
+    result = run(rules(MAINTENANCE + TIMES), "job_submit", job=FakeJob(time_limit=limit))
+    assert result.accepted
+    assert [text.startswith(SAYS) for text in result.user_messages] == [True] * told
+    result = run(rules(f'{MAINTENANCE}{TIMES}jobs = "refuse"\n'), "job_submit", job=FakeJob(time_limit=limit))
+    assert result.accepted == (not told)
+    assert not told or (result.text or "").startswith(SAYS)
+    assert run(rules(f'{MAINTENANCE}{TIMES}jobs = "refuse"\n'), "job_submit", job=FakeJob(), submit_uid=0).accepted
+
+
+def test_a_maintenance_comes_near(rules: Rules, now: list[float]) -> None:
+    """With ahead, nothing is said before that."""
+    made = rules(f'{MAINTENANCE}{TIMES}ahead = "2:00:00"\n')
+    now[0] = START - 7201
+    assert run(made, "job_submit", job=FakeJob()).user_messages == []
+    now[0] = START - 7200
+    assert run(made, "job_submit", job=FakeJob()).user_messages != []
+
+
+def test_a_maintenance_of_slurm(rules: Rules, now: list[float]) -> None:
+    """Without times in the rule, the next reservation with the flag MAINT counts."""
+    maint = ReservationFlag.RESERVE_FLAG_MAINT
+    reservations: dict[str, dict[str, Any]] = {
+        "course": {"start_time": int(START) - 1800, "end_time": int(END)},
+        "later": {"start_time": int(END), "end_time": int(END) + 60, "flags": maint},
+        "next": {"start_time": int(START), "end_time": int(END), "flags": maint},
+        "over": {"start_time": int(START) - 9000, "end_time": int(START) - 3600, "flags": maint},
+    }
+    made = rules(MAINTENANCE)
+    result = run(made, "job_submit", job=FakeJob(time_limit=61), reservations=reservations)
+    assert [text.startswith(SAYS) for text in result.user_messages] == [True]
+    assert run(made, "job_submit", job=FakeJob(time_limit=60), reservations=reservations).user_messages == []
+    assert run(made, "job_submit", job=FakeJob(time_limit=60)).user_messages == []
+
+
+@pytest.mark.parametrize(
+    "text", ["start = 2027-05-01T08:00:00\n", "start = 2027-05-02T08:00:00\nend = 2027-05-01T08:00:00\n"]
+)
+def test_a_maintenance_has_both_times(rules: Rules, text: str) -> None:
+    """A start without an end, or after it, is an error."""
+    with pytest.raises(LoadError, match=r"needs both|must be before"):
+        rules(MAINTENANCE + text)
+
+
+HARD = "forbidden = ['^(a|a)*$']\n"
+"""A search that takes 2**n steps."""
+
+
+@pytest.mark.parametrize(("keys", "accepted"), [("", False), ('on_timeout = "accept"\n', True)])
+def test_a_search_has_a_deadline(rules: Rules, keys: str, accepted: bool) -> None:
+    """A search that would take years ends at its deadline; then the job is refused, or accepted if the site says so."""
+    job = FakeJob(script="#!/bin/sh\n" + "a" * 100 + "!\n")
+    result = run(rules(f'[[policies]]\nrule = "script_content"\n{HARD}{keys}deadline = 0.05\n'), "job_submit", job=job)
+    assert (result.accepted, result.error_id) == (accepted, None)
+    assert accepted or "it takes too long to search" in (result.text or "")
+
+
+def test_a_search_leaves_no_timer() -> None:
+    """After a search neither its timer nor its handler of the signal is left."""
+    before = signal.getsignal(signal.SIGALRM)
+    with script.time_limit(60):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGALRM) == before

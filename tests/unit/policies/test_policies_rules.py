@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each ready-made rule: what it accepts, changes and refuses, up to the boundary, in submissions and updates."""
+
+import pytest
+
+from slurmhooks.policies import rules as all_rules
+from slurmhooks.slurmctld.constants import MailType
+from slurmhooks.values import UNLIMITED
+from tests.unit.policies.cases import Case, parameters
+from tests.unit.policies.conftest import Rules
+
+END = MailType.MAIL_JOB_END
+LOWER = 'lowering = "accept"'
+
+ACCOUNTS = {
+    "require_account": [
+        Case("", {}, "name a project with --account"),
+        Case("", {"account": "physics"}),
+        Case('forbidden = ["guest*"]', {"account": "guest1"}, "name a project"),
+        Case('forbidden = ["guest*"]', {"account": "physics"}),
+        Case("", {}, uid=0),
+        Case("", {"account": ""}, "name a project", record={"account": "physics"}),
+        Case("", {"account": "maths"}, record={"account": "physics"}),
+        Case("", {"name": "x"}, record={}),
+    ],
+    "default_account": [
+        Case('value = "all"', {}, changes={"account": "all"}),
+        Case('value = "all"', {"account": "physics"}),
+        Case('by_group = { a = "first", b = "second" }', {"groups": {"b": 2, "a": 1}}, changes={"account": "first"}),
+        Case('by_group = { a = "first", b = "second" }', {"groups": {"b": 2}}, changes={"account": "second"}),
+        Case('by_group = { a = "first" }', {"groups": {"c": 3}}),
+        Case('by_group = { a = "first" }\nvalue = "all"', {"groups": {"c": 3}}, changes={"account": "all"}),
+        Case('value = "all"', {}, uid=0),
+        Case('value = "all"', {"account": ""}, record={"account": "physics"}),
+    ],
+    "require_qos": [
+        Case("", {}, "name a QOS with --qos"),
+        Case("", {"qos": "normal"}),
+        Case('allowed = ["long*"]', {"qos": "longer"}),
+        Case('allowed = ["long*"]', {"qos": "normal"}, "name a QOS with --qos: long*"),
+        Case("", {"default_qos": "normal"}, "name a QOS"),
+        Case("default_counts = true", {"default_qos": "normal"}),
+        Case('allowed = ["long"]', {"qos": "short"}, "long", record={"qos": "long"}),
+        Case('allowed = ["long"]', {"qos": "long"}, record={"qos": "short"}),
+    ],
+    "default_qos": [
+        Case('value = "gpu"', {}, changes={"qos": "gpu"}),
+        Case('value = "gpu"', {"qos": "normal"}),
+        Case('value = "gpu"\npartitions = ["gpu"]', {"partition": "cpu"}),
+    ],
+    "choose_qos": [
+        Case(
+            'cases = [{ to = "short", max_time = 60 }, { to = "long" }]', {"time_limit": 60}, changes={"qos": "short"}
+        ),
+        Case('cases = [{ to = "short", max_time = 60 }, { to = "long" }]', {"time_limit": 61}, changes={"qos": "long"}),
+        Case('cases = [{ to = "short", max_time = 60 }]', {"time_limit": 60, "qos": "x"}),
+        Case('override = true\ncases = [{ to = "y" }]', {"qos": "x"}, changes={"qos": "y"}),
+        Case('cases = [{ to = "g", partitions = ["g*"] }]', {"partition": "gpu"}, changes={"qos": "g"}),
+        Case('cases = [{ to = "g", partitions = ["g*"] }]', {"partition": "cpu"}),
+    ],
+}
+PARTITIONS = {
+    "choose_partition": [
+        Case('cases = [{ to = "gpu", min_gpus = 1 }]', {"tres_per_node": "gres/gpu:1"}, changes={"partition": "gpu"}),
+        Case('cases = [{ to = "gpu", min_gpus = 1 }]', {"tres_per_job": "gres/gpu:0"}),
+        Case('cases = [{ to = "gpu", min_gpus = 1 }]', {"tres_per_node": "gres/gpu:1", "partition": "x"}),
+        Case('cases = [{ to = "gpu", min_gpus = 1 }]', {"tres_per_node": "gpu"}, record={}),
+        Case(
+            'cases = [{ to = "a", gpu_types = ["a*"] }]',
+            {"tres_per_node": "gres/gpu:a100:1"},
+            changes={"partition": "a"},
+        ),
+        Case('cases = [{ to = "a", gpu_types = ["a*"] }]', {"tres_per_node": "gres/gpu:h100:1"}),
+        Case('cases = [{ to = "big", min_memory = "10G" }]', {"min_mem_per_node": 10240}, changes={"partition": "big"}),
+        Case('cases = [{ to = "big", min_memory = "10G" }]', {"min_mem_per_node": 10239}),
+        Case('cases = [{ to = "big", min_memory = "10G" }]', {}),
+        Case('cases = [{ to = "big", min_memory = "10G" }]', {"min_mem_per_node": 0}, changes={"partition": "big"}),
+        Case(
+            'cases = [{ to = "big", min_memory = "10G" }]',
+            {"min_mem_per_cpu": 5120, "min_cpus": 2},
+            changes={"partition": "big"},
+        ),
+        Case('cases = [{ to = "long", min_time = 61 }]', {"time_limit": UNLIMITED}, changes={"partition": "long"}),
+        Case('cases = [{ to = "long", min_time = 61 }]', {"time_limit": 60}),
+        Case(
+            'cases = [{ to = "some", min_nodes = 2, max_nodes = 3 }]', {"min_nodes": 3}, changes={"partition": "some"}
+        ),
+        Case('cases = [{ to = "some", min_nodes = 2, max_nodes = 3 }]', {"min_nodes": 4}),
+        Case('cases = [{ to = "one", max_cpus = 1 }]', {"min_cpus": 1}, changes={"partition": "one"}),
+        Case('cases = [{ to = "one", max_cpus = 1 }]', {"num_tasks": 2}),
+        Case('cases = [{ to = "p", accounts = ["phys*"] }]', {"account": "physics"}, changes={"partition": "p"}),
+        Case('cases = [{ to = "p", accounts = ["phys*"] }]', {"account": "maths"}),
+        Case('cases = [{ to = "t", groups = ["students"] }]', {"groups": {"students": 1}}, changes={"partition": "t"}),
+        Case('cases = [{ to = "t", groups = ["students"] }]', {"groups": {"staff": 1}}),
+        Case('cases = [{ to = "i", interactive = true }]', {}, changes={"partition": "i"}),
+        Case('cases = [{ to = "i", interactive = true }]', {"script": "#!"}),
+        Case('cases = [{ to = "b", interactive = false }]', {"script": "#!"}, changes={"partition": "b"}),
+        Case('cases = [{ to = "x", max_time = 5 }, { to = "y" }]', {}, changes={"partition": "y"}),
+        Case('cases = [{ to = "y" }]', {}, uid=0),
+    ],
+    "default_partition": [
+        Case('value = "teaching"', {}, changes={"partition": "teaching"}),
+        Case('value = "teaching"', {"partition": "other"}),
+        Case('value = "teaching"', {"partition": "other"}, record={"partition": "x"}),
+    ],
+    "forbid": [
+        Case('partitions = ["gpu"]\nexcept_groups = ["ai"]', {"partition": "gpu", "groups": {}}, "you may not use"),
+        Case('partitions = ["gpu"]\nexcept_groups = ["ai"]', {"partition": "gpu", "groups": {"ai": 3}}),
+        Case('partitions = ["gpu"]', {"partition": "cpu"}),
+        Case('partitions = ["gpu"]', {"partition": "gpu"}, uid=0),
+        Case('partitions = ["gpu"]', {"partition": "gpu"}, "you may not use", record={"partition": "cpu"}),
+        Case('partitions = ["gpu"]', {"time_limit": 5}, record={"partition": "gpu"}),
+    ],
+}
+TIMES = {
+    "require_time": [
+        Case("", {}, "name a time limit with --time"),
+        Case("", {"time_limit": 1}),
+        Case("", {"time_limit": UNLIMITED}),
+        Case("", {}, uid=0),
+        Case("", {}, record={}),
+    ],
+    "default_time": [
+        Case('value = "1:00:00"', {}, changes={"time_limit": 60}),
+        Case('value = "1:00:00"', {"time_limit": 90}),
+        Case('value = "1:00:00"', {}, uid=0),
+        Case('value = "1:00:00"', {"name": "x"}, record={}),
+    ],
+    "time_ceiling": [
+        Case("limit = 60", {"time_limit": 61}, "01:01:00", record={"time_limit": 5}),
+        Case("limit = 60", {"time_limit": 60}),
+        Case("limit = 60", {"time_limit": 61}, "is 01:00:00, not 01:01:00"),
+        Case("limit = 60", {"time_limit": UNLIMITED}, "not UNLIMITED"),
+        Case("limit = 60", {}, changes={"time_limit": 60}),
+        Case('limit = 60\nunset = "accept"', {}),
+        Case('limit = 60\nunset = "refuse"', {}, "an unset one"),
+        Case('limit = 60\nlonger = "lower"', {"time_limit": 61}, changes={"time_limit": 60}),
+        Case('limit = 60\nlonger = "lower"', {"time_limit": 60}),
+        Case("limit = 60", {"time_limit": 61}, uid=0),
+        Case('limit = 60\nlonger = "lower"', {"time_limit": 61}, changes={"time_limit": 60}, record={"time_limit": 5}),
+    ],
+}
+MEMORY = {
+    "require_memory": [
+        Case("", {}, "how much memory"),
+        Case("", {"min_mem_per_node": 1}),
+        Case("", {"min_mem_per_node": 0}),
+        Case("", {"min_mem_per_cpu": 1}),
+        Case("", {"mem_per_tres": "gres/gpu:100", "tres_per_job": "gres/gpu:1"}),
+        Case("", {}, uid=0),
+    ],
+    "default_memory": [
+        Case('per_cpu = "1G"', {}, changes={"min_mem_per_cpu": 1024}),
+        Case('per_node = "1G"', {}, changes={"min_mem_per_node": 1024}),
+        Case('per_gpu = "1G"', {}),
+        Case('per_gpu = "1G"', {"tres_per_job": "gres/gpu:2"}, changes={"mem_per_tres": "gres/gpu:1024"}),
+        Case('per_cpu = "1G"', {"min_mem_per_node": 5}),
+        Case('per_cpu = "1G"', {"min_mem_per_cpu": 0}),
+    ],
+    "memory_ceiling": [
+        Case('per_node = "10G"', {"min_mem_per_node": 10240}),
+        Case('per_node = "10G"', {"min_mem_per_node": 10241}, "is 10G per node, not 10241M"),
+        Case('per_node = "10G"', {}),
+        Case('per_node = "10G"', {"min_mem_per_node": 0}, "not all"),
+        Case('per_node = "10G"\nwhole_nodes = "accept"', {"min_mem_per_node": 0}),
+        Case('per_node = "10G"', {"min_mem_per_cpu": 5120, "min_cpus": 2}),
+        Case('per_node = "10G"', {"min_mem_per_cpu": 5120, "min_cpus": 3}, "not 15G"),
+        Case('per_node = "10G"', {"min_mem_per_cpu": 5120, "min_cpus": 3, "min_nodes": 2}),
+        Case('per_cpu = "2G"', {"min_mem_per_cpu": 2048}),
+        Case('per_cpu = "2G"', {"min_mem_per_cpu": 2049}, "is 2G per CPU, not 2049M"),
+        Case('per_cpu = "2G"', {"min_mem_per_node": 4096, "min_cpus": 2}),
+        Case('per_cpu = "2G"', {"min_mem_per_node": 6144, "min_cpus": 2}, "not 3G"),
+        Case('per_cpu = "2G"', {"min_mem_per_cpu": 0}, "not all"),
+        Case('per_node = "10G"', {"min_mem_per_node": 10241}, uid=0),
+        Case('per_node = "10G"', {"min_mem_per_node": 10241}, "10G", record={"min_mem_per_cpu": 1}),
+        Case('per_node = "10G"', {"min_mem_per_node": 10240}, record={"min_mem_per_cpu": 99999}),
+        Case('per_node = "10G"', {"min_cpus": 3}, "15G", record={"min_mem_per_cpu": 5120, "min_cpus": 1}),
+    ],
+}
+GPUS = {
+    "require_gpu": [
+        Case("", {}, "add --gpus=1"),
+        Case("", {"tres_per_node": "gres/gpu:0"}, "add --gpus=1"),
+        *(Case("", {f"tres_per_{per}": "gres/gpu:a100:1"}) for per in ("job", "node", "socket", "task")),
+        Case("", {"tres_per_node": "gres:gpu:2"}),
+        Case("", {"tres_per_node": "gres/shard:2"}, "add --gpus=1"),
+        Case('partitions = ["gpu"]', {"partition": "gpu"}, "partition gpu is for", record={"partition": "cpu"}),
+        Case("", {"partition": "gpu"}, record={"tres_per_node": "gres/gpu:1"}),
+        Case("", {}, uid=0),
+    ],
+    "gpu_ceiling": [
+        Case("per_job = 4", {"tres_per_job": "gres/gpu:4"}),
+        Case("per_job = 4", {"tres_per_job": "gres/gpu:5"}, "are 4 per job, not 5"),
+        Case("per_job = 4", {"tres_per_node": "gres/gpu:2", "min_nodes": 3}, "not 6"),
+        Case("per_job = 4", {"tres_per_task": "gres/gpu:1", "num_tasks": 5}, "not 5"),
+        Case("per_job = 4", {"tres_per_socket": "gres/gpu:1", "sockets_per_node": 2, "min_nodes": 2}),
+        Case("per_node = 2", {"tres_per_node": "gres/gpu:a:1,gres/gpu:b:2"}, "are 2 per node, not 3"),
+        Case("per_node = 2", {"tres_per_job": "gres/gpu:4", "min_nodes": 2}),
+        Case("per_job = 0", {}),
+        Case("per_job = 0", {"tres_per_job": "gres/gpu:1"}, "are 0 per job"),
+        Case("per_job = 4", {"tres_per_job": "gres/gpu:5"}, "not 5", record={"tres_per_job": "gres/gpu:1"}),
+        Case("per_job = 4", {"min_nodes": 3}, "not 6", record={"tres_per_node": "gres/gpu:2"}),
+    ],
+    "require_gpu_type": [
+        Case("", {}),
+        Case("", {"tres_per_job": "gres/gpu:1"}, "name the type of GPU"),
+        Case("", {"tres_per_job": "gres/gpu:a100:1"}),
+        Case('types = ["a*"]', {"tres_per_job": "gres/gpu:a100:1"}),
+        Case('types = ["a*"]', {"tres_per_job": "gres/gpu:h100:1"}, "types are a*"),
+        Case("", {"tres_per_job": "gres/gpu:1"}, "name the type", record={}),
+    ],
+    "cpus_per_gpu": [
+        Case("most = 8", {"tres_per_job": "gres/gpu:2", "min_cpus": 16}),
+        Case("most = 8", {"tres_per_job": "gres/gpu:2", "min_cpus": 17}, "asks for 17 with 2 GPUs"),
+        Case("most = 8", {"min_cpus": 17}),
+        Case("most = 8", {"tres_per_job": "gres/gpu:1", "num_tasks": 3, "cpus_per_task": 3}, "asks for 9"),
+        Case("most = 8", {"tres_per_job": "gres/gpu:2", "cpus_per_tres": "gres/gpu:9"}, "asks for 18"),
+        Case("most = 8", {"min_cpus": 9}, "asks for 9", record={"tres_per_job": "gres/gpu:1"}),
+    ],
+    "memory_per_gpu": [
+        Case('most = "10G"', {"tres_per_node": "gres/gpu:2", "min_mem_per_node": 20480}),
+        Case('most = "10G"', {"tres_per_node": "gres/gpu:2", "min_mem_per_node": 20481}, "20481M with 2 GPUs per node"),
+        Case('most = "10G"', {"tres_per_node": "gres/gpu:2", "min_mem_per_node": 0}, "asks for all"),
+        Case('most = "10G"', {"tres_per_node": "gres/gpu:2", "mem_per_tres": "gres/gpu:10241"}, "20482M"),
+        Case('most = "10G"', {"min_mem_per_node": 20481}),
+        Case('most = "10G"', {"tres_per_node": "gres/gpu:2"}),
+        Case('most = "10G"', {"min_mem_per_node": 10241}, "10241M", record={"tres_per_node": "gres/gpu:1"}),
+    ],
+}
+SIZES = {
+    "node_count": [
+        Case("most = 2", {"min_nodes": 2, "max_nodes": 2}),
+        Case("most = 2", {"min_nodes": 1, "max_nodes": 3}, "at most 2 nodes, not 3"),
+        Case("most = 2", {}),
+        Case("least = 2", {}, "at least 2 nodes, not 1"),
+        Case("least = 2\nmost = 4", {"min_nodes": 5}, "2 to 4 nodes, not 5"),
+        Case("most = 2", {"min_nodes": 3}, "not 3", record={"min_nodes": 1}),
+        Case("most = 2", {"min_nodes": 3}, uid=0),
+    ],
+    "task_count": [
+        Case("most = 1", {"num_tasks": 1}),
+        Case("most = 1", {"num_tasks": 2}, "at most 1 tasks, not 2"),
+        Case("most = 4", {"ntasks_per_node": 2, "min_nodes": 3}, "not 6"),
+        Case("least = 2", {}, "at least 2 tasks, not 1"),
+        Case("most = 1", {"num_tasks": 2}, "not 2", record={"num_tasks": 1}),
+    ],
+    "cpu_count": [
+        Case("most = 8", {"num_tasks": 2, "cpus_per_task": 4}),
+        Case("most = 8", {"num_tasks": 3, "cpus_per_task": 3}, "at most 8 CPUs, not 9"),
+        Case("most = 8", {"pn_min_cpus": 5, "min_nodes": 2}, "not 10"),
+        Case("least = 8", {"min_cpus": 7}, "at least 8 CPUs, not 7"),
+        Case("most = 8", {"min_cpus": 9}, "not 9", record={"min_cpus": 1}),
+    ],
+    "array_size": [
+        Case("most = 10", {}),
+        Case("most = 10", {"array_inx": "1-10"}),
+        Case("most = 10", {"array_inx": "0-10"}, "may have 10 tasks, not 11"),
+        Case("at_once = 5", {"array_inx": "1-5"}),
+        Case("at_once = 5", {"array_inx": "1-6"}, changes={"array_inx": "1-6%5"}),
+        Case("at_once = 5", {"array_inx": "1-9%3"}),
+        Case("at_once = 5", {"array_inx": "1-9%7"}, changes={"array_inx": "1-9%5"}),
+        Case("most = 10", {"array_inx": "x"}, "not an array specification"),
+    ],
+}
+OTHERS = {
+    "require_features": [
+        Case('one_of = ["rome", "sky*"]', {}, "--constraint: rome or sky*"),
+        Case('one_of = ["rome", "sky*"]', {"features": "ib&[skylake*2|x]"}),
+        Case('one_of = ["rome", "sky*"]', {"features": "romeo"}, "--constraint"),
+        Case('one_of = ["rome"]', {"features": "milan"}, "rome", record={"features": "rome"}),
+        Case('one_of = ["rome"]', {"features": "rome"}, record={}),
+    ],
+    "default_features": [
+        Case('value = "rome|milan"', {}, changes={"features": "rome|milan"}),
+        Case('value = "rome|milan"', {"features": "ib"}),
+        Case('value = "rome|milan"', {"features": ""}, record={"features": "ib"}),
+    ],
+    "forbid_nodelist": [
+        Case("", {}),
+        Case("", {"req_nodes": "n[1-3]"}, "do not name nodes"),
+        Case("", {"exc_nodes": "n1"}),
+        Case('exclude = "refuse"', {"exc_nodes": "n1"}, "do not name nodes"),
+        Case("", {"req_nodes": "n1"}, "do not name nodes", record={}),
+        Case("", {"req_nodes": ""}, record={"req_nodes": "n1"}),
+        Case("", {"req_nodes": "n1"}, uid=0),
+    ],
+    "licenses": [
+        Case('required = ["ansys*"]', {}, "one of ansys*"),
+        Case('required = ["ansys*"]', {"licenses": "ansys@server:2"}),
+        Case('allowed = ["ansys"]', {"licenses": "ansys:2,matlab"}, "only ansys"),
+        Case('allowed = ["ansys"]', {}),
+        Case("most = { ansys = 2 }", {"licenses": "ansys:2"}),
+        Case("most = { ansys = 2 }", {"licenses": "ansys:3"}, "at most 2 of ansys"),
+        Case("most = { ansys = 2 }", {"licenses": "ansys:2|matlab:9,ansys"}, "at most 2 of ansys"),
+        Case("most = { ansys = 2 }", {"licenses": "ansys:3"}, "at most 2", record={"licenses": "ansys"}),
+    ],
+    "interactive_limit": [
+        Case("forbid = true", {}, "no resources"),
+        Case("forbid = true", {"script": "#!/bin/sh"}),
+        Case("time = 60", {"time_limit": 60}),
+        Case("time = 60", {"time_limit": 61}, "at most 01:00:00 of time"),
+        Case("time = 60", {"time_limit": 61, "script": "#!/bin/sh"}),
+        Case("time = 60", {}, changes={"time_limit": 60}),
+        Case("nodes = 1", {"min_nodes": 2}, "at most 1 nodes"),
+        Case("cpus = 4", {"min_cpus": 5}, "at most 4 CPUs"),
+        Case("cpus = 4", {"min_cpus": 4}),
+        Case("gpus = 1", {"tres_per_job": "gres/gpu:2"}, "at most 1 GPUs"),
+        Case("time = 60", {"time_limit": 61}, "at most", record={"batch_flag": 0}),
+        Case("time = 60", {"time_limit": 61}, record={"batch_flag": 1}),
+    ],
+    "reserved_names": [
+        Case('names = ["sys/*", "probe"]', {"name": "sys/x"}, "the job name sys/x is reserved"),
+        Case('names = ["sys/*", "probe"]', {"name": "probes"}),
+        Case('names = ["probe"]', {}),
+        Case('names = ["probe"]', {"name": "probe"}, uid=0),
+        Case('names = ["probe"]', {"name": "probe"}, "reserved", record={"name": "x"}),
+        Case('names = ["probe"]', {"comment": "x"}, record={"name": "probe"}),
+    ],
+    "reservation": [
+        Case("required = true", {}, "name another reservation"),
+        Case("required = true", {"reservation": "any"}),
+        Case('allowed = ["course-*"]', {}),
+        Case('allowed = ["course-*"]', {"reservation": "course-1,other"}, "course-*"),
+        Case('allowed = ["course-*"]', {"reservation": "course-1,course-2"}),
+        Case('allowed = ["a"]', {"reservation": "b"}, "--reservation: a", record={}),
+        Case('required = true\npartitions = ["c"]', {"partition": "c"}, record={"resv_name": "r"}),
+    ],
+    "work_directory": [
+        Case('outside = ["/home"]', {"work_dir": "/home/alice"}, "may not start in /home/alice"),
+        Case('outside = ["/home"]', {"work_dir": "/home"}, "/home"),
+        Case('outside = ["/home/"]', {"work_dir": "/homes/alice"}),
+        Case('outside = ["/home"]', {"work_dir": "/scratch/../home/alice"}, "may not start"),
+        Case('outside = ["/home"]', {"work_dir": "//home/alice"}, "may not start"),
+        Case('inside = ["/scratch", "/work"]', {"work_dir": "/work/x"}),
+        Case('inside = ["/scratch"]', {"work_dir": "/work/x"}, "may not start"),
+        Case('inside = ["/"]', {"work_dir": "/work/x"}),
+        Case('outside = ["/home"]', {}),
+        Case('outside = ["/home"]', {"work_dir": "/home/x"}, "may not", record={"work_dir": "/scratch"}),
+    ],
+    "mail_address": [
+        Case('domains = ["example.org"]', {"mail_user": "a@example.org"}),
+        Case('domains = ["example.org"]', {"mail_user": "a@EXAMPLE.org"}),
+        Case('domains = ["example.org"]', {"mail_user": "a@example.org.evil"}, "not to a@example.org.evil"),
+        Case('domains = ["example.org"]', {"mail_user": "alice"}, "not to alice"),
+        Case('domains = ["example.org"]', {}),
+        Case('value = "{user}@a.b"', {"mail_type": END, "user_name": "al"}, changes={"mail_user": "al@a.b"}),
+        Case('value = "{user}@a.b"', {"user_name": "al"}),
+        Case('value = "{user}@a.b"', {"mail_type": END, "mail_user": "me"}),
+        Case('domains = ["a.b"]', {"mail_user": "me@c.d"}, "a.b", record={}),
+    ],
+    "guard_updates": [
+        Case('changes = ["time_limit", "nice"]', {"time_limit": 5}, "may change time_limit of a job", record={}),
+        Case('changes = ["time_limit", "nice"]', {"time_limit": 5, "nice": 0}, "time_limit and nice", record={}),
+        Case('changes = ["time_limit"]', {"nice": 5}, record={}),
+        Case('changes = ["time_limit"]', {"time_limit": 5}, record={}, uid=0),
+        Case('changes = ["time_limit"]\nlowering = "accept"', {"time_limit": 5}, record={"time_limit": 6}),
+        Case('changes = ["time_limit"]\n' + LOWER, {"time_limit": 7}, "time_limit", record={"time_limit": 6}),
+        Case('changes = ["partition"]\n' + LOWER, {"partition": "a"}, "partition", record={"partition": "b"}),
+        Case('changes = ["time_limit"]\nupdates = "refuse"', {"time_limit": 5}, "may change time_limit", record={}),
+        Case('changes = ["time_limit"]', {"time_limit": 5}),
+    ],
+    "script_content": [
+        Case("forbidden = ['\\bmpirun\\b']", {"script": "#!/bin/sh\nmpirun x\n"}, "line 2 has 'mpirun'"),
+        Case("forbidden = ['\\bmpirun\\b']", {"script": "#!/bin/sh\nsrun x\n"}),
+        Case("forbidden = ['^mpirun']", {"script": "#!/bin/sh\n# mpirun\n"}),
+        Case("required = ['^module load']", {"script": "#!/bin/sh\nmodule load x\n"}),
+        Case("required = ['^module load']", {"script": "#!/bin/sh\n"}, "nothing in it matches ^module load"),
+        Case("forbidden = ['.']", {}),
+        Case("first = 1\nforbidden = ['end']", {"script": "#" * 1021 + "end"}, "'end'") ,
+        Case("first = 1\nforbidden = ['end']", {"script": "#" * 1022 + "end"}),
+        Case("forbidden = ['x']", {"script": "x"}, uid=0),
+    ],
+}  # fmt: skip
+ALL = ACCOUNTS | PARTITIONS | TIMES | MEMORY | GPUS | SIZES | OTHERS
+ELSEWHERE = {"budget", "maintenance", "notice"}
+"""Rules with tests in files of their own."""
+
+
+@pytest.mark.parametrize(("rule", "case"), parameters(ALL))
+def test_what_rules_do(rules: Rules, rule: str, case: Case) -> None:
+    """A rule accepts, changes or refuses a request as its keys say."""
+    case.show(rules(case.toml(rule)))
+
+
+def test_every_rule_is_tested() -> None:
+    """Each rule is shown to accept something; each that refuses, to refuse something; each that changes, a change."""
+    assert set(ALL) | ELSEWHERE == set(all_rules.RULES)
+    for name, cases in ALL.items():
+        kind = all_rules.RULES[name]
+        assert any(case.refused is None and not case.changes for case in cases), name
+        assert any(case.refused for case in cases) == (kind.code is not None), name
+        assert kind.code is not None or any(case.changes for case in cases), name
+        if kind.code is not None and "job_modify" in kind.hooks:
+            assert any(case.refused and case.record is not None for case in cases), name

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from slurmhooks.recording import page as shared
+from slurmhooks.recording import recorder as module
+from slurmhooks.recording.contents import Contents
+from slurmhooks.recording.file import create
+from slurmhooks.recording.page import Page
+from slurmhooks.recording.recorder import REQUEST, ROWS, Limits, Recorder, pack_report
+from slurmhooks.recording.request import Recorded, Rows
+from slurmhooks.recording.sink import RecordingSink
+from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.message import Message, Type
+
+TABLES = tables_of("24.11")
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def request(name: str = "", user: int = 0) -> bytes:
+    """Return an encoded request."""
+    message = Message(Type.REQUEST, 0, user, user).encode(TABLES)
+    return Recorded(1.0, "job_submit", name, "", "", (), message, b"").encode()
+
+
+def ids(path: Path) -> list[str]:
+    """Return the ids of the requests in a file."""
+    with path.open("rb") as file:
+        contents = Contents(file.fileno())
+        return [found.id for offset in contents.offsets for found in contents.requests(offset)]
+
+
+def started(
+    path: Path, size: int = 1 << 20, until: float = 2000.0, clock: Callable[[], float] | None = None
+) -> Recorder:
+    """Return a recorder with a clock that stands still."""
+    return Recorder(create(str(path)), TABLES, Limits(size, until), {}, clock or Clock())
+
+
+def test_requests_wait_at_most_a_second(tmp_path: Path) -> None:
+    """What was reported is in the file after PAUSE seconds, while the recording goes on."""
+    clock = Clock()
+    recorder = started(tmp_path / "file", clock=clock)
+    recorder.take(pack_report(REQUEST, 0, request("one")))
+    recorder.tick()
+    assert ids(tmp_path / "file") == []
+    clock.now += module.PAUSE
+    recorder.tick()
+    assert ids(tmp_path / "file") == ["one"]
+    recorder.end("")
+
+
+def test_it_ends_in_time(tmp_path: Path) -> None:
+    """At its time a recording ends, says so, and takes nothing more."""
+    clock = Clock()
+    recorder = started(tmp_path / "file", clock=clock)
+    recorder.take(pack_report(REQUEST, 3, request("one")))
+    clock.now = 2000.0
+    recorder.tick()
+    recorder.take(pack_report(REQUEST, 0, request("two")))
+    recorder.end("something else")
+    assert ids(tmp_path / "file") == ["one"]
+    with (tmp_path / "file").open("rb") as file:
+        contents = Contents(file.fileno())
+    assert contents.end is not None
+    assert (contents.end["reason"], contents.end["requests"]) == ("its time is over", 1)
+    assert any("3 requests are not in the recording" in remark for remark in contents.remarks)
+
+
+def test_it_ends_at_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file never gets larger than its limit, and has an end that says why."""
+    monkeypatch.setattr(module, "BLOCK", 1)
+    limit = len(TABLES.text) + 16384
+    recorder = started(tmp_path / "file", limit)
+    for _ in range(1000):
+        recorder.take(pack_report(REQUEST, 0, request(os.urandom(200).hex())))
+    assert recorder.ended == "it has reached its size"
+    assert (tmp_path / "file").stat().st_size <= limit
+    status = recorder.status()
+    assert 0 < status["requests"] == len(ids(tmp_path / "file")) < 1000
+
+
+def test_a_full_disk_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame that cannot be written as a whole is taken back, and the recording ends."""
+    recorder = started(tmp_path / "file")
+    write, size = os.write, (tmp_path / "file").stat().st_size
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:10]))
+    recorder.take(pack_report(REQUEST, 0, request("one")))
+    recorder.end("")
+    assert recorder.ended == "the file system is full"
+    assert (tmp_path / "file").stat().st_size == size
+
+
+def test_unchanged_tables_are_written_once(tmp_path: Path) -> None:
+    """Rows that several workers report are in the file once, until they change."""
+    recorder = started(tmp_path / "file")
+    for content in (b"a", b"a", b"b"):
+        rows = Rows(1.0, "partition", TABLES.identity, (content,))
+        recorder.take(pack_report(ROWS, 0, rows.encode()))
+    recorder.end("")
+    with (tmp_path / "file").open("rb") as file:
+        assert [rows.structs for rows in Contents(file.fileno()).rows] == [(b"a",), (b"b",)]
+
+
+def test_users_are_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the name service says of a user is in the file, before the first request of that user."""
+    asked = []
+
+    def look_up(user: int) -> dict[str, object] | None:
+        asked.append(user)
+        return {"id": user, "name": "somebody", "groups": {"staff": 50}} if user else None
+
+    monkeypatch.setattr(module, "name_service", look_up)
+    recorder = started(tmp_path / "file")
+    for user in (7, 0, 7):
+        recorder.take(pack_report(REQUEST, 0, request("one", user)))
+    recorder.end("")
+    with (tmp_path / "file").open("rb") as file:
+        assert Contents(file.fileno()).users == {7: {"id": 7, "name": "somebody", "groups": {"staff": 50}}}
+    assert sorted(asked) == [0, 7]
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
+    """A page that orders a recording."""
+    page = Page()
+    monkeypatch.setattr(shared, "page", page)
+    monkeypatch.setattr("slurmhooks.recording.sink.installed", lambda: TABLES)
+    orders = {"number": 1, "file": str(tmp_path / "file"), "until": 1e12, "size": 1 << 20, "with": [], "tables": []}
+    page.begin(orders)
+    return page
+
+
+def test_a_stop_loses_nothing(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What workers report just before a stop arrives after it, and is in the file."""
+    os.close(create(str(tmp_path / "file")))
+    sink = RecordingSink(page)
+    page.end()
+    sink.turn()
+    sink.take(pack_report(REQUEST, 0, request("late")))
+    assert page.status.get("ended") is None
+    monkeypatch.setattr("slurmhooks.recording.sink.LATE", 0.0)
+    sink.turn()
+    assert page.status["ended"] == "it was stopped"
+    assert ids(tmp_path / "file") == ["late"]
+
+
+def test_a_file_of_somebody_else_is_not_written(page: Page, tmp_path: Path) -> None:
+    """A file that has something in it, or is gone, ends the recording with the reason."""
+    RecordingSink(page)
+    assert "No such file" in page.status["ended"]
+    page.begin({**page.orders, "number": 2})
+    (tmp_path / "file").write_text("precious")
+    RecordingSink(page)
+    assert "another process" in page.status["ended"]
+    assert not page.number
+    assert (tmp_path / "file").read_text() == "precious"

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks.recording.contents import Contents
+from slurmhooks.recording.file import RecordingError
+from slurmhooks.replay.answers import NotRecordedError
+from slurmhooks.replay.run import Options, ReplayError, replay
+from slurmhooks.testing import replay as testing
+from slurmhooks.testing.tables import tables_of
+from tests.unit.replay.recordings import TIME, recording
+
+ACCOUNT = """
+from slurmhooks import Reject, hook
+
+@hook.job_submit
+def require_account(job):
+    if job.account is None:
+        raise Reject("name an account", code="ESLURM_INVALID_ACCOUNT")
+    job.comment = "seen"
+"""
+NEW = """
+from slurmhooks import Reject, hook
+
+@hook.job_submit
+def require_account(job):
+    if job.account is None:
+        raise Reject("name an account", code="ESLURM_INVALID_ACCOUNT")
+    job.comment = "SEEN"
+
+@hook.job_submit
+def limit_time(job):
+    if job.time_limit is not None and job.time_limit > 60:
+        raise Reject("too long", code="ESLURM_INVALID_TIME_LIMIT")
+"""
+JOBS: list[dict[str, Any]] = [
+    {"account": "physics", "name": "one"},
+    {"time_limit": 90},
+    {"account": "art", "time_limit": 90, "name": "long"},
+]
+
+
+def hook_file(folder: Path, text: str, name: str = "new.py") -> str:
+    """Return the path of a hook file."""
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def test_the_same_hooks_decide_the_same(tmp_path: Path) -> None:
+    """The hooks that were in force decide each request as they did, with the recorded answers or run again."""
+    fd = recording(tmp_path / "file", ACCOUNT, JOBS)
+    new = hook_file(tmp_path, ACCOUNT)
+    for old in (None, new):
+        report = replay(fd, Options(new, old))
+        assert report.same
+        assert (report.requests, report.accepted, report.refused) == (3, 2, 1)
+        assert report.notes == []
+
+
+def test_differences_are_named(tmp_path: Path) -> None:
+    """A rule that refuses more is named with users, accounts and requests, and a field with its values."""
+    fd = recording(tmp_path / "file", ACCOUNT, JOBS)
+    new = hook_file(tmp_path, NEW)
+    for old in (None, hook_file(tmp_path, ACCOUNT, "old.py")):
+        report = replay(fd, Options(new, old))
+        assert (report.different, report.more_refused, report.fewer_refused) == (2, 1, 0)
+        (rule,) = report.rules
+        assert (rule.rule, rule.more, rule.fewer) == ("new:limit_time", 1, 0)
+        assert [(share.name, share.requests) for share in rule.accounts] == [("art", 1)]
+        assert [example.name for example in rule.examples] == ["long"]
+        (field,) = report.fields
+        assert (field.field, field.requests) == ("comment", 1)
+        assert [(change.old, change.new, change.requests) for change in field.values] == [("seen", "SEEN", 1)]
+        assert not report.same
+
+
+NEEDS = """
+from slurmhooks import hook
+
+@hook.job_submit(on_error="accept")
+def {name}(job, partitions):
+    try:
+        {reads}
+    except Exception:
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("reads", "what", "remedy"),
+    [
+        ("job.script", "script", "--with script"),
+        ("job.environment['HOME']", "environment", "--with environment"),
+        ("job.environment['NEW'] = '1'", "environment", "--with environment"),
+        ("partitions['debug']", "partitions", "--tables partitions"),
+        ("list(partitions)", "partitions", "--tables partitions"),
+        ("job.groups", "the name service", ""),
+        ("job.default_account", "default_account", ""),
+    ],
+)
+def test_what_was_not_recorded_is_never_a_pass(reads: str, what: str, remedy: str, tmp_path: Path) -> None:
+    """A request is unknown if a handler reads what is missing, even where it catches the error; the way is named."""
+    jobs = [{"script": "#!/bin/sh", "environment": {"HOME": "/"}, "user_id": 4_000_000, "name": "one"}]
+    fd = recording(tmp_path / "file", ACCOUNT, jobs)
+    report = replay(fd, Options(hook_file(tmp_path, NEEDS.format(name="reads", reads=reads))))
+    assert (report.unknown, report.different, report.same) == (1, 0, False)
+    (need,) = report.needs
+    assert (need.hooks, need.what, need.record_with, need.requests) == ("new", what, remedy, 1)
+    assert need.examples[0].name == "one"
+
+
+def test_secrets_are_not_in_the_file(tmp_path: Path) -> None:
+    """Scripts and environments are in the file only if they were asked for, neither in requests nor in answers."""
+    hooks = "from slurmhooks import hook\n@hook.job_submit\ndef add(job):\n    job.environment['TOKEN2'] = 'geheim'\n"
+    jobs = [{"script": "#!/bin/sh\nsecret-one", "environment": {"TOKEN": "secret-two"}, "account": "visible"}]
+    for kept in ((), ("script", "environment")):
+        fd = recording(tmp_path / f"file{len(kept)}", hooks, jobs, kept=kept)
+        contents = Contents(fd)
+        found = [request for offset in contents.offsets for request in contents.requests(offset)]
+        whole = b"".join(request.encode() for request in found)
+        assert b"visible" in whole
+        for secret in (b"secret-one", b"secret-two", b"geheim"):
+            assert (secret in whole) == bool(kept), secret
+        report = replay(fd, Options(hook_file(tmp_path, hooks)))
+        assert report.same if kept else report.unknown
+
+
+def test_snapshots_answer_new_questions(tmp_path: Path) -> None:
+    """A rule that asks for rows which nobody asked for gets them from a table that was recorded as a whole."""
+    reads = """
+from slurmhooks import Reject, hook
+
+@hook.job_submit
+def fits(job, partitions):
+    assert len(partitions) == 2 and "none" not in partitions
+    assert [found.name for found in partitions.where(max_time=600)] == ["long"]
+    if job.time_limit > partitions[job.partition].max_time:
+        raise Reject("too long for the partition")
+"""
+    jobs = [{"account": "a", "partition": name, "time_limit": 90} for name in ("debug", "long")]
+    partitions = {"debug": {"max_time": 60}, "long": {"max_time": 600}}
+    fd = recording(tmp_path / "file", ACCOUNT, jobs, snapshots=["partitions"], partitions=partitions)
+    report = replay(fd, Options(hook_file(tmp_path, reads)))
+    assert (report.accepted, report.refused, report.failed, report.unknown) == (1, 1, 0, 0)
+
+
+def test_bugs_are_shown(tmp_path: Path) -> None:
+    """A bug is reported with its traceback, also where it lets the request pass."""
+    text = "from slurmhooks import hook\n@hook.job_submit(on_error={!r})\ndef divides(job):\n    1 / 0\n"
+    fd = recording(tmp_path / "file", ACCOUNT, JOBS)
+    for on_error, failed in (("reject", 3), ("accept", 0)):
+        report = replay(fd, Options(hook_file(tmp_path, text.format(on_error))))
+        (bug,) = report.bugs
+        assert (bug.rule, bug.error, bug.requests, bug.hooks) == ("new:divides", "ZeroDivisionError", 3, "new")
+        assert "1 / 0" in bug.traceback
+        assert report.failed == failed
+
+
+def test_handlers_see_the_recorded_time(tmp_path: Path) -> None:
+    """The clocks of Python show when the request came, and handlers can tell that it is a replay."""
+    text = """
+import datetime
+import os
+import time
+from datetime import datetime as moment
+from slurmhooks import hook, replaying
+
+@hook.job_submit
+def shows(job):
+    assert replaying() and isinstance(moment.now(), datetime.datetime) and isinstance(moment.now(), moment)
+    assert moment(2026, 1, 2) - moment(2026, 1, 1) == datetime.timedelta(days=1)
+    times = {time.time(), moment.now().timestamp(), time.mktime(time.localtime())}
+    job.comment = f"{times} {datetime.date.today()}"
+"""
+    fd = recording(tmp_path / "file", ACCOUNT, [{"account": "a"}])
+    report = replay(fd, Options(hook_file(tmp_path, text)))
+    (field,) = report.fields
+    day = datetime.fromtimestamp(TIME).date()
+    assert field.values[0].new == f"{ {TIME} } {day}"
+
+
+def test_handlers_have_no_network(tmp_path: Path) -> None:
+    """A handler that calls out cannot, unless the network is allowed."""
+    text = """
+import socket
+from slurmhooks import hook
+
+@hook.job_submit
+def calls(job):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        socket.create_connection(server.getsockname(), timeout=5).close()
+"""
+    fd = recording(tmp_path / "file", ACCOUNT, [{"account": "a"}])
+    new = hook_file(tmp_path, text)
+    report = replay(fd, Options(new))
+    assert bool(report.failed) != bool(report.notes)
+    assert replay(fd, Options(new, network=True)).failed == 0
+
+
+def test_hooks_that_do_not_load_are_findings(tmp_path: Path) -> None:
+    """Files that do not load, or end the process, are an error with the reason, for old and new hooks."""
+    fd = recording(tmp_path / "file", ACCOUNT, JOBS)
+    good = hook_file(tmp_path, ACCOUNT)
+    bad = hook_file(tmp_path, "import nothing_of_the_kind", "bad.py")
+    for options in (Options(bad), Options(good, bad)):
+        with pytest.raises(ReplayError, match="nothing_of_the_kind"):
+            replay(fd, options)
+    ends = "import os\nfrom slurmhooks import hook\n@hook.job_submit\ndef ends(job):\n    os._exit(3)\n"
+    with pytest.raises(ReplayError, match="exit code 3"):
+        replay(fd, Options(hook_file(tmp_path, ends, "ends.py")))
+
+
+def test_modes_count_unless_told_otherwise(tmp_path: Path) -> None:
+    """A handler that only observes refuses nothing, and with enforce_all what it would have refused."""
+    text = NEW.replace("@hook.job_submit\ndef limit_time", '@hook.job_submit(mode="observe")\ndef limit_time')
+    text = text.replace("SEEN", "seen")
+    fd = recording(tmp_path / "file", ACCOUNT, JOBS)
+    new = hook_file(tmp_path, text)
+    assert replay(fd, Options(new)).same
+    assert replay(fd, Options(new, enforce_all=True)).more_refused == 1
+
+
+def test_another_release(tmp_path: Path) -> None:
+    """What 22.05 recorded is replayed for 26.05: the same decisions, and a note on fields that only one has."""
+    jobs = [{"account": "a", "time_limit": 5, "tres_per_node": "gres:gpu:2", "min_cpus": 3, "name": "one"}]
+    fields = "job.account, job.time_limit, job.tres_per_node, job.min_cpus, job.priority, job.nice"
+    text = f"""
+from slurmhooks import Reject, hook
+
+@hook.job_submit
+def shows(job, partitions):
+    job.comment = repr(({fields}, partitions["debug"].max_time))
+    if job.account is None:
+        raise Reject("no account", code="ESLURM_INVALID_ACCOUNT")
+"""
+    given: dict[str, Any] = {"partitions": {"debug": {"max_time": 60}}}
+    fd = recording(tmp_path / "file", text, [*jobs, {}], release="22.05", **given)
+    new = hook_file(tmp_path, text)
+    assert replay(fd, Options(new)).same
+    report = replay(fd, Options(new, tables=tables_of("26.05")))
+    assert any("recorded on Slurm 22.05" in note for note in report.notes)
+    assert any("only Slurm 26.05 has these fields" in note for note in report.notes)
+    assert (report.accepted, report.refused) == (1, 1)
+    (field,) = report.fields
+    assert field.field == "comment"
+    assert [change.new for change in field.values] == [change.old.replace("gres:", "gres/") for change in field.values]
+
+
+def test_a_recording_that_was_cut_off(tmp_path: Path) -> None:
+    """Whole frames are replayed and the rest is noted; damage before is an error."""
+    os.close(recording(tmp_path / "file", ACCOUNT, JOBS))
+    whole = (tmp_path / "file").read_bytes()
+    (tmp_path / "file").write_bytes(whole[:-3])
+    new = hook_file(tmp_path, ACCOUNT)
+    with open(tmp_path / "file", "rb") as file:
+        report = replay(file.fileno(), Options(new))
+        assert report.same
+        assert len(report.notes) == 2
+    (tmp_path / "file").write_bytes(whole[:40] + b"\xff" + whole[41:])
+    with open(tmp_path / "file", "rb") as file, pytest.raises(RecordingError, match="damaged"):
+        replay(file.fileno(), Options(new))
+
+
+def test_requests_are_fixtures(tmp_path: Path) -> None:
+    """The kit gives each request with what was decided, and runs hooks over it; compare() takes two lines."""
+    os.close(recording(tmp_path / "file", ACCOUNT, JOBS))
+    new = hook_file(tmp_path, NEW)
+    found = [
+        (request.job.account, request.decision.verdict, request.run(new).verdict)
+        for request in testing.replay(tmp_path / "file")
+    ]
+    assert found == [("physics", "accepted", "accepted"), (None, "refused", "refused"), ("art", "accepted", "refused")]
+    assert testing.compare(tmp_path / "file", new).more_refused == 1
+    os.close(recording(tmp_path / "other", ACCOUNT, [{"script": "#!/bin/sh"}]))
+    with pytest.raises(NotRecordedError, match="needs script"):
+        [request.job.script for request in testing.replay(tmp_path / "other")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The model of slurmhooks.toml.
+"""The model of slurmhooks.toml, and how it is read; its tables are in slurmhooks.config_sections.
 
 It needs pydantic, which takes long to import, so that launches avoid this module where they can.
 """
@@ -8,283 +8,32 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from slurmhooks import trusted
+from slurmhooks.config_sections import (
+    CliFilter,
+    Decisions,
+    Hooks,
+    JobEnd,
+    JobSubmit,
+    Log,
+    Lua,
+    Metrics,
+    Policy,
+    PolicyDefaults,
+    Prep,
+    Priority,
+    Scrun,
+    Section,
+    Spank,
+)
 from slurmhooks.errors import ConfigError, LoadError
-from slurmhooks.log import LIMIT
-from slurmhooks.rollout import KEYS, Rollout
+from slurmhooks.rollout import Rollout
 
 FILE_NAME = "slurmhooks.toml"
-
-
-Name = Annotated[str, Field(min_length=1)]
-
-
-class Section(BaseModel):
-    """A table of the file. Unknown keys are refused, and nothing is converted implicitly."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Hooks(Section):
-    """``[hooks]``: the sources of handlers."""
-
-    paths: tuple[Name, ...] = Field(default=(), strict=False, description="hook files, as globs; relative to this file")
-    modules: tuple[Name, ...] = Field(
-        default=(), strict=False, description="import names of installed packages that contain handlers"
-    )
-    require: tuple[Name, ...] = Field(
-        default=(),
-        strict=False,
-        description='handlers without which no configuration goes into service, as in ["limits:require_account"]',
-    )
-
-
-UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-
-
-def _bytes(value: Any) -> Any:
-    """Convert a size such as ``"512MiB"`` to bytes, and "unlimited" to None; leave other values to the model."""
-    if not isinstance(value, str):
-        return value
-    if value == "unlimited":
-        return None
-    number, unit = value[:-3].strip(), UNITS.get(value[-3:])
-    if unit is None or not number.isdecimal():
-        raise ValueError(f"must be bytes, a size such as 512MiB (in {', '.join(UNITS)}) or unlimited")
-    return int(number) * unit
-
-
-class Workers(Section):
-    """What all sections of slurmctld's plugins have: each has worker processes of its own."""
-
-    reload: bool = Field(default=True, description="load changed hook files without a restart of slurmctld")
-    workers: int = Field(
-        default=1,
-        ge=1,
-        le=64,
-        description="number of requests that are served at the same time, each by a process",
-    )
-    timeout: float = Field(
-        default=2.0,
-        ge=0.01,
-        le=60.0,
-        description="seconds that a request may take, including the wait for a free worker; then the worker is killed",
-    )
-    memory_limit: Annotated[int | None, BeforeValidator(_bytes)] = Field(
-        default=1 << 30,
-        ge=64 << 20,
-        description='private memory of a worker, and of each program that it starts: bytes, "512MiB" or "unlimited"',
-    )
-
-
-class JobSubmit(Workers):
-    """``[job_submit]``: for slurmctld."""
-
-    on_unavailable: Literal["reject", "accept"] = Field(
-        default="reject", description="what happens to requests while no worker can serve them"
-    )
-    lua: str | None = Field(
-        default=None, min_length=1, description="a job_submit.lua to run besides the hook files; relative to this file"
-    )
-    lua_on_error: Literal["accept", "reject"] | None = Field(
-        default=None,
-        description="effect of an error in its functions on the request; by default as in Slurm: accept before 26.05",
-    )
-    lua_order: int = Field(
-        default=50,
-        description="its place among the handlers: low orders run first, and it runs before handlers of the same order",
-    )
-
-
-def _plugin_name(value: str | None) -> str | None:
-    """Return the name of a jobcomp plugin."""
-    if value is not None and (not value.isascii() or not value.isidentifier()):
-        raise ValueError("must be the name of a jobcomp plugin such as filetxt")
-    return value
-
-
-def _absolute(value: str | None) -> str | None:
-    """Return the absolute path of a folder."""
-    if value is not None and not (value.startswith("/") and value.isprintable()):
-        raise ValueError("must be an absolute path")
-    return value
-
-
-class JobEnd(Workers):
-    """``[job_end]``: for slurmctld's jobcomp/python, job start and end; and for ``sacct -c``."""
-
-    workers: int = Field(
-        default=1, ge=1, le=8, description="how many records are delivered at the same time, each by its own process"
-    )
-    timeout: float = Field(
-        default=30.0, ge=0.01, le=3600.0, description="seconds that a handler may take; then its worker is killed"
-    )
-    tries: int = Field(
-        default=20, ge=1, le=1000, description="failed attempts after which a record becomes a dead letter"
-    )
-    backoff: float = Field(
-        default=5.0, ge=0.01, le=3600.0, description="seconds before the second attempt; twice as many before each next"
-    )
-    backoff_limit: float = Field(default=3600.0, ge=0.01, le=86400.0, description="most seconds between two attempts")
-    next: Annotated[str | None, AfterValidator(_plugin_name)] = Field(
-        default=None,
-        description='another jobcomp plugin that gets every call, too, as in "filetxt"; read when slurmctld starts',
-    )
-    spool: Annotated[str | None, AfterValidator(_absolute)] = Field(
-        default=None,
-        description="folder for records that wait; by default slurmhooks in StateSaveLocation;"
-        " read when slurmctld starts",
-    )
-    spool_size: Annotated[int, BeforeValidator(_bytes)] = Field(
-        default=256 << 20,
-        ge=1 << 20,
-        description='room for records that wait, and dead letters: bytes or "512MiB"; read when slurmctld starts',
-    )
-    fsync: Literal["always", "interval", "never"] = Field(
-        default="interval",
-        description="when records are forced onto the disk: before slurmctld goes on, once a second, or when the kernel"
-        " likes; matters only when the machine itself fails; read when slurmctld starts",
-    )
-
-
-class Priority(Workers):
-    """``[priority]``: for slurmctld, when it computes priorities."""
-
-    workers: int = Field(
-        default=2,
-        ge=2,
-        le=64,
-        description="processes that run handlers: one for waiting jobs, so that new jobs always find a free one",
-    )
-    timeout: float = Field(
-        default=1.0,
-        ge=0.01,
-        le=60.0,
-        description="seconds that the handlers may take for a new job, or for a batch of 500 waiting jobs",
-    )
-
-
-class Prep(Workers):
-    """``[prep]``: for slurmctld, when jobs start and end."""
-
-    timeout: float = Field(
-        default=60.0,
-        ge=0.01,
-        le=3600.0,
-        description="seconds that the handlers may take for a job, waiting for a free worker included",
-    )
-    on_unavailable: Literal["reject", "accept"] = Field(
-        default="reject", description="whether a job starts, or is requeued, when no worker can serve it"
-    )
-
-
-class Spank(Section):
-    """``[spank]``: for srun, sbatch, salloc, slurmd and slurmstepd."""
-
-
-class Scrun(Section):
-    """``[scrun]``: for scrun."""
-
-    lua: str | None = Field(
-        default=None,
-        min_length=1,
-        description="the site's own scrun.lua under another name, to run after the handlers; relative to this file",
-    )
-
-
-class CliFilter(Section):
-    """``[cli_filter]``: for sbatch, salloc, srun and scrontab."""
-
-    lua: str | None = Field(
-        default=None, min_length=1, description="a cli_filter.lua to run beside the hook files; relative to this file"
-    )
-
-
-class Lua(Section):
-    """``[lua]``: for Lua scripts."""
-
-    version: Literal["5.1", "5.2", "5.3", "5.4", "5.5", "luajit", "luajit2.0", "luajit2.1"] | None = Field(
-        default=None, description="the Lua version that runs them; by default that of Slurm's own Lua plugins"
-    )
-
-
-class Log(Section):
-    """``[log]``: what is written to Slurm's log."""
-
-    level: Literal["error", "info", "verbose", "debug", "debug2", "debug3"] = Field(
-        default="debug3", description="the lowest level of handlers' lines that are passed on to Slurm"
-    )
-    limit: int = Field(
-        default=LIMIT,
-        ge=256,
-        le=1 << 20,
-        description="maximal size in bytes of a record, and of a message to the user; longer ones are cut",
-    )
-
-
-Mode = Literal["enforce", "warn", "observe", "off"]
-
-
-class Policy(Section):
-    """``[policy."LABEL"]``: which effect a handler of job_submit or job_modify has on which requests.
-
-    The label is that of ``slurmhooks check``, as in ``[policy."limits:require_account"]``. The table replaces what the
-    decorator of the handler says.
-    """
-
-    mode: Mode = Field(
-        default="enforce", description='"enforce"; "warn" and "observe", which change nothing; "off": it does not run'
-    )
-    percent: float | None = Field(
-        default=None, ge=0, le=100, strict=False, description="of the users; each stays in when the number grows"
-    )
-    users: tuple[Name | int, ...] | None = Field(
-        default=None, strict=False, min_length=1, description="names or user ids of the owners of jobs"
-    )
-    accounts: tuple[Name, ...] | None = Field(
-        default=None, strict=False, min_length=1, description="accounts that are charged"
-    )
-    partitions: tuple[Name, ...] | None = Field(
-        default=None, strict=False, min_length=1, description="partitions, of which the request names at least one"
-    )
-    otherwise: Mode = Field(
-        default="observe", description="mode for requests that do not meet all that the four keys above ask for"
-    )
-    note: str | None = Field(
-        default=None, description="text that follows each warning to a user, as in a date and an address for help"
-    )
-
-    def rollout(self) -> Rollout:
-        """Return the table as handlers have it."""
-        return Rollout(**{key: getattr(self, key) for key in KEYS})
-
-
-class PolicyDefaults(Section):
-    """``[policy_defaults]``: what holds for all ready-made rules, which stand in ``[[policies]]``."""
-
-    help_url: str | None = Field(default=None, description="a page that is named below the messages of rules")
-    updates: Literal["check", "refuse", "ignore"] = Field(
-        default="check", description="what rules do with scontrol update, unless they say otherwise"
-    )
-    except_users: tuple[Name, ...] = Field(
-        default=(), strict=False, description="users for whom no rule counts; rules may name more"
-    )
-    except_groups: tuple[Name, ...] = Field(
-        default=(), strict=False, description="Unix groups for whose members no rule counts; rules may name more"
-    )
-    except_accounts: tuple[Name, ...] = Field(
-        default=(), strict=False, description="accounts for which no rule counts; rules may name more"
-    )
-    default_partition: str | None = Field(
-        default=None,
-        min_length=1,
-        description="the partition of jobs that name none; by default rules ask slurmctld for it, which needs a build"
-        " with Slurm's sources",
-    )
 
 
 class Config(Section):
@@ -305,6 +54,8 @@ class Config(Section):
     scrun: Scrun = Scrun()
     lua: Lua = Lua()
     log: Log = Log()
+    decisions: Decisions = Decisions()
+    metrics: Metrics = Metrics()
     policy: dict[str, Policy] = Field(default={}, description="modes of handlers, by their labels")
     policy_defaults: PolicyDefaults = PolicyDefaults()
     policies: tuple[dict[str, Any], ...] = Field(

@@ -39,7 +39,7 @@ class Outcome:
         passed: every handler passed, and their writes were applied.
         code: for a refusal, the code of ``Reject``: a name, a number, or None for the hook's general failure code.
         text: for a refusal or a failure, the message to the user.
-        error_id: for a failure, the id of the traceback in the log.
+        error_id: for a failure, the id of the traceback in the log; also for a bug that lets the request pass.
     """
 
     __slots__ = ("code", "error_id", "passed", "text")
@@ -72,10 +72,10 @@ def run(
         arguments: the arguments of the hook by name.
         view: the argument that handlers can write to, if there is one.
         take: takes what each handler returns, and returns what is wrong with it; by default handlers return nothing.
-        done: takes each handler after it has run, what was wrong with it (None: nothing), and the outcome of the event
-            if this handler decided it; must not raise.
         tried: takes each handler after it has run, what was wrong with it, and the savepoint of the view from before;
             returns whether it was only tried out: then it has no effect, and ``tried`` has rolled back its writes.
+        done: takes each handler after it has run, what was wrong with it (None: nothing), and what that means for the
+            event; must not raise.
 
     Returns:
         the outcome, whatever a handler raises.
@@ -94,11 +94,13 @@ def run(
             else:
                 wrong = None if result is None and take is None else (take or returned)(result)
             if tried is not None and tried(handler, wrong, savepoint):
+                wrong = None
                 continue
             outcome = None if wrong is None else judge(handler, wrong, view, savepoint)
             if done is not None:
                 done(handler, wrong, outcome)
-            if outcome is not None:
+            wrong = None  # its traceback refers to this frame: what it holds is freed now, not at some collection
+            if outcome is not None and not outcome.passed:
                 return outcome
         if view is not None:
             view.commit()
@@ -108,7 +110,7 @@ def run(
     return PASSED
 
 
-def judge(handler: Handler, error: BaseException, view: View | None = None, savepoint: object = None) -> Outcome | None:
+def judge(handler: Handler, error: BaseException, view: View | None = None, savepoint: object = None) -> Outcome:
     """Return the effect of an exception that a handler raised.
 
     Args:
@@ -118,7 +120,7 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
         savepoint: of the view, from before the handler; for a handler whose bugs let the request pass.
 
     Returns:
-        the outcome of the event; None if the next handler is to run.
+        the outcome of the event; a pass if the next handler is to run.
     """
     if isinstance(error, Reject):
         code = code_of(error, f"{handler.spec.name} handler {handler.label} ({handler.where})", handler)
@@ -129,7 +131,7 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
     if view is not None:
         view.rollback(savepoint)
     log.user(text)
-    return None
+    return Outcome(passed=True, text=text, error_id=error_id)
 
 
 def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmhooks import paths
@@ -65,6 +66,22 @@ class Watch:
         return any(paths.state(path) != seen for path, seen in self.files.items()) or any(
             _matches(pattern) != seen for pattern, seen in self.globs.items()
         )
+
+    def fingerprint(self) -> str:
+        """Return a short hash of the names and contents of the files: which set this is, on all machines that have it.
+
+        A file that cannot be read counts by its name.
+        """
+        digest = sha256()
+        for path in sorted(self.files):
+            try:
+                with open(path, "rb") as file:
+                    content = file.read()
+            except OSError:
+                content = b""
+            for part in (path.encode("utf-8", "surrogateescape"), content):
+                digest.update(len(part).to_bytes(8, "big") + part)
+        return digest.hexdigest()[:12]
 
     def unedited(self, path: str) -> bool:
         """Tell whether a file has the content that it had; a change of its mode or owner is no edit."""

@@ -11,6 +11,7 @@ from slurmhooks.job_submit import model
 from slurmhooks.job_submit.subject import Subject
 from slurmhooks.job_submit.users import Facts, Users
 from slurmhooks.slurmctld import source
+from slurmhooks.slurmctld.call import about_record
 from slurmhooks.slurmctld.service import PointService, load_point
 from slurmhooks.slurmctld.source import Asking, Struct
 from slurmhooks.wire.message import answer
@@ -106,7 +107,13 @@ class Service(PointService):
         if self.call is not None:
             self.call.number = message.second
             self.call.fresh = partial(_fresh, make)
+            if len(structs) > 1:
+                self.call.about = partial(self._about, structs[1])
         return self._answer(outcome, struct.written)
+
+    def _about(self, record: Struct) -> dict[str, object]:
+        """Return what the record of an update tells of its job."""
+        return about_record(self._views.record(record))
 
     def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> Message:
         texts = self._texts(outcome)

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmhooks import dispatch
 from slurmhooks.jobcomp.event import Event
 from slurmhooks.jobcomp.record import view
 from slurmhooks.log import log
+from slurmhooks.slurmctld.call import Call, about_record
 from slurmhooks.wire.message import MessageError, identity_of
 from slurmhooks.wire.tables import TableError
 from slurmhooks.worker.channel import LENIENT
@@ -18,7 +20,7 @@ from slurmhooks.worker.worker import doing
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
-    from slurmhooks.config import JobEnd
+    from slurmhooks.config_sections import JobEnd
     from slurmhooks.jobcomp.spool import Record, Spool
     from slurmhooks.registry import Handler, Registry
     from slurmhooks.slurmctld.model import Record as View
@@ -28,13 +30,18 @@ IDLE = 10.0
 
 
 class Delivery:
-    """Delivers the records of a spool, one at a time."""
+    """Delivers the records of a spool, one at a time.
+
+    Attributes:
+        call: what the last turn delivered; None: nothing.
+    """
 
     def __init__(self, spool: Spool, registry: Registry, section: JobEnd) -> None:
         """Take the spool, the handlers and the configuration."""
         self._spool = spool
         self._registry = registry
         self._section = section
+        self.call: Call | None = None
         self._settled: set[int] = set()  # lanes in which no handler of a former process counts as running
 
     def turn(self, lane: int, lanes: int, failure: str | None) -> float:
@@ -51,6 +58,7 @@ class Delivery:
         Raises:
             OSError: the spool cannot be read or written.
         """
+        self.call = None
         self._spool.refresh()
         if failure is not None or lane not in self._settled:
             self._settled.add(lane)
@@ -92,8 +100,12 @@ class Delivery:
             frame = record.frame
             event = Event(frame.hook, frame.id, frame.time / 1e9, record.tries + 1)
             arguments: dict[str, object] = {"record": shown, "event": event}
+            call = Call(frame.hook, None)
             for handler in handlers:
-                self._run(record, handler, arguments, refused)
+                self._run(record, handler, arguments, refused, call)
+            call.end(call.outcome, [])
+            call.about = partial(about_record, shown)
+            self.call = call
         self._end(record, refused)
 
     def _view(self, record: Record) -> View | str | None:
@@ -104,7 +116,9 @@ class Delivery:
         except (MessageError, TableError, FileNotFoundError) as error:
             return f"the record cannot be read: {error}"
 
-    def _run(self, record: Record, handler: Handler, arguments: dict[str, object], refused: set[str]) -> None:
+    def _run(
+        self, record: Record, handler: Handler, arguments: dict[str, object], refused: set[str], call: Call
+    ) -> None:
         """Run one handler, and note what comes of it.
 
         Args:
@@ -112,14 +126,17 @@ class Delivery:
             handler: the handler.
             arguments: of it.
             refused: is added to: handlers for which no later attempt would change anything.
+            call: notes it.
         """
         timeout = min(handler.timeout or self._section.timeout, self._section.timeout)
         record.segment.note(record, "begun", handler.label)
         doing(handler.label, LENIENT if handler.lenient else 0, timeout)
         try:
-            outcome = dispatch.run((handler,), arguments)
+            outcome = dispatch.run((handler,), arguments, done=call.done)
         finally:
             doing("")
+        if call.outcome.passed:
+            call.outcome = outcome
         if outcome.passed:
             record.segment.note(record, "passed", handler.label)
             return

@@ -16,7 +16,7 @@ from slurmhooks.slurmctld.service import PointService, load_point
 from slurmhooks.wire.message import MessageError, Type, answer, decode, read_text
 
 if TYPE_CHECKING:
-    from slurmhooks.config import JobEnd
+    from slurmhooks.config_sections import JobEnd
     from slurmhooks.registry import Registry
     from slurmhooks.watch import Watch
     from slurmhooks.wire.tables import Tables
@@ -61,6 +61,8 @@ class Service(PointService):
             log.error("the spool cannot be used, nothing is delivered: %s", error)
             del self._deliveries[name]  # what it knows may differ from what is written
             wait = IDLE
+        else:
+            self.call = delivery.call if self.followers else None
         return answer(self._tables["job"], math.ceil(wait * 1000)).encode(self._tables)
 
 

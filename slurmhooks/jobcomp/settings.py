@@ -10,7 +10,7 @@ from slurmhooks import site, slurm_conf
 from slurmhooks.errors import ConfigError, LoadError
 
 if TYPE_CHECKING:
-    from slurmhooks.config import JobEnd
+    from slurmhooks.config_sections import JobEnd
 
 FSYNC = ("never", "interval", "always")
 """As enum slurmhooks_fsync in native/jobcomp/spool.h."""

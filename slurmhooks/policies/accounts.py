@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from slurmhooks.policies.base import Rule, matches
+from slurmhooks.policies.base import Rule, matches_any_case
 from slurmhooks.policies.kinds import Word, Words, listed
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class RequireAccount(Rule):
     def check(self, request: Request) -> None:
         """Refuse a job without an account, or with a forbidden one."""
         account = request.get("account")
-        if account is None or matches(account, self.forbidden):
+        if account is None or matches_any_case(account, self.forbidden):
             self.refuse(request)
 
     def effect(self) -> str:

@@ -61,10 +61,15 @@ class Rule(BaseModel):
     inner: ClassVar[dict[str, type[BaseModel]]] = {}
 
     name: Label | None = Field(
-        default=None, description="its name, which must be unique; by default that of the rule: see the label"
+        default=None,
+        description="its name, which must be unique, by default that of the rule; its handlers are policies:NAME",
     )
     order: int = Field(default=50, description="its place among all handlers: low orders run first")
-    mode: Literal["enforce"] = Field(default="enforce", description="whether it counts")
+    mode: Literal["enforce", "warn", "observe", "off"] = Field(
+        default="enforce",
+        description="whether it decides, only warns, is only observed, or does not run;"
+        ' [policy."policies:NAME"] replaces it, for a share of the users, for example',
+    )
     message: str | None = Field(default=None, description="what the user reads instead of the rule's own text")
     help_url: Url | None = Field(default=None, description="a page that is named below the message")
 
@@ -110,6 +115,11 @@ class Rule(BaseModel):
         """Its name."""
         return self.name or self.kind
 
+    @property
+    def label(self) -> str:
+        """The label of its handlers."""
+        return f"policies:{self.title}"
+
     @classmethod
     def documentation(cls) -> str:
         """Return what the rule does in general, as Markdown."""
@@ -134,6 +144,10 @@ class Rule(BaseModel):
     def longest(self) -> float:
         """The most seconds that it may take where it waits for something."""
         return 0.0
+
+    def programs(self) -> tuple[str, ...]:
+        """Return the paths of programs that it runs."""
+        return ()
 
     @property
     def needs_partitions(self) -> bool:
@@ -266,8 +280,13 @@ def matches(name: str | None, patterns: tuple[str, ...]) -> bool:
     return name is not None and any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
+def matches_any_case(name: str | None, patterns: tuple[str, ...]) -> bool:
+    """Tell whether the name of an account or QOS, in which case does not count for Slurm, matches a shell pattern."""
+    return name is not None and matches(name.lower(), tuple(pattern.lower() for pattern in patterns))
+
+
 def _chosen(name: str | None, only: tuple[str, ...], never: tuple[str, ...]) -> bool:
-    return (not only or matches(name, only)) and not matches(name, never)
+    return (not only or matches_any_case(name, only)) and not matches_any_case(name, never)
 
 
 def _named(what: str, names: tuple[str, ...]) -> str:

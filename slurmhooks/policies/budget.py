@@ -97,6 +97,10 @@ class Budget(Rule):
         """The deadline."""
         return self.deadline
 
+    def programs(self) -> tuple[str, ...]:
+        """Return the path of the command."""
+        return self.command[:1]
+
     def check(self, request: Request) -> None:
         """Ask the service, unless it has answered the same question a moment ago."""
         allowed, reason = self._verdict(self._question(request))
@@ -143,7 +147,7 @@ class Budget(Rule):
     def _failure(self, reason: str, now: float) -> Verdict:
         """Return the verdict while the service fails; only what is new goes to the log."""
         if reason:
-            log.error("policies:%s: %s: jobs are %sed", self.title, reason, self.on_failure.removesuffix("e"))
+            log.error("%s: %s: jobs are %sed", self.label, reason, self.on_failure.removesuffix("e"))
             self._failed[:] = [now + self.retry]
         if self.on_failure == "accept":
             return True, ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from slurmhooks.policies import resources
-from slurmhooks.policies.base import matches
+from slurmhooks.policies.base import matches, matches_any_case
 from slurmhooks.policies.kinds import Count, Mebibytes, Minutes, Word, Words, listed, shown_memory, shown_time
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Case(BaseModel):
         return (
             self._fits_numbers(request)
             and (not self.partitions or any(matches(name, self.partitions) for name in request.partitions))
-            and (not self.accounts or matches(request.account, self.accounts))
+            and (not self.accounts or matches_any_case(request.account, self.accounts))
             and (not self.groups or not set(self.groups).isdisjoint(request.job.groups or {}))
         )
 

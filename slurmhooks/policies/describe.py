@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.policies.base import COMMON, Rule
 from slurmhooks.policies.rules import RULES
+from slurmhooks.rollout import ENFORCE, WARN, Rollout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 TITLES = ("key", "value", "default", "meaning")
 
@@ -138,17 +139,29 @@ def reference() -> str:
     )
 
 
-def guide(rules: Iterable[Rule]) -> str:
-    """Return the page that a site gives to its users: what the rules in force do, in the order in which they run."""
+def guide(rules: Iterable[Rule], rollouts: Mapping[str, Rollout]) -> str:
+    """Return the page that a site gives to its users: what the rules in force do, in the order in which they run.
+
+    Args:
+        rules: those that are switched on.
+        rollouts: modes and shares by labels of handlers, which replace the modes of rules.
+    """
     parts = [
         "# Rules for jobs\n",
         "What this cluster checks and sets when you submit or change a job, in this order.\n",
     ]
     for rule in sorted(rules, key=lambda rule: rule.order):
+        rollout = rollouts.get(rule.label) or Rollout(mode=rule.mode)
+        if not (rollout.may_be(ENFORCE) or rollout.may_be(WARN)):
+            continue  # users notice nothing of it
         parts.append(f"## {rule.title}\n")
         parts.append(" ".join(word for word in (rule.effect(), rule.scope()) if word) + "\n")
-        if rule.mode != "enforce":
-            parts.append("This rule is being tried out: it changes and refuses nothing yet.\n")
+        if rollout.conditions:
+            parts.append(f"The rule is being introduced: {rollout}.\n")
+        elif rollout.mode == WARN:
+            parts.append("The rule is not in force yet: you only read a warning.\n")
+        if rollout.note is not None and rollout.may_be(WARN):
+            parts.append(f"{rollout.note}\n")
         if rule.help_url is not None:
             parts.append(f"More: <{rule.help_url}>\n")
     if len(parts) == 2:

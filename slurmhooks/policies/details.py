@@ -134,9 +134,7 @@ class MailAddress(Rule):
         """Refuse another address; set a missing one."""
         address = request.job.mail_user
         if address:
-            name, at, domain = address.rpartition("@")
-            wrong = not at or not name or not matches(domain.lower(), self.domains)
-            if self.domains and wrong:
+            if self.domains and not all(_is_of(each.strip(), self.domains) for each in address.split(",")):
                 self.refuse(request, domains=listed(self.domains), asked=address)
         elif self.value is not None and not request.modify and request.job.mail_type and request.user is not None:
             request.job.mail_user = self.value.replace("{user}", request.user)
@@ -146,6 +144,11 @@ class MailAddress(Rule):
         parts = [f"`--mail-user` takes addresses of {listed(self.domains)}."] if self.domains else []
         parts += [f"Without it, mail goes to `{self.value}`."] if self.value is not None else []
         return " ".join(parts)
+
+
+def _is_of(address: str, domains: tuple[str, ...]) -> bool:
+    name, _, domain = address.rpartition("@")
+    return bool(name) and matches(domain.lower(), domains)
 
 
 def _below(path: str, folders: tuple[str, ...]) -> bool:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from slurmhooks.job_submit.strings import Tres
+from slurmhooks.policies import resources
 from slurmhooks.policies.base import Rule, matches
 from slurmhooks.policies.kinds import Count, Word, Words, listed
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 FEATURE = re.compile(r"[^\s&|,()\[\]*!]+")
 """A name in --constraint; a count may follow a star."""
-LICENSE = re.compile(r"([^:*,;|()]+)(?:[:*](\d{1,9}))?")
+LICENSE = re.compile(r"([^:=*,;|()]+)(?:[:=*](\d{1,9}))?")
 
 
 class RequireFeatures(Rule):
@@ -93,9 +95,11 @@ class Licenses(Rule):
     rule: Literal["licenses"] = "licenses"
     required: Words = Field(default=(), description="the licenses, of which a job has to ask for one; shell patterns")
     allowed: Words = Field(default=(), description="the licenses that a job may ask for; shell patterns; empty: all")
-    most: dict[str, Count] = Field(default={}, description="the most of each license, by its name")
+    most: dict[str, Count] = Field(
+        default={}, description="the most of each license, by its name; of a remote one, with its @server"
+    )
 
-    own_fields: ClassVar[tuple[str, ...]] = ("licenses",)
+    own_fields: ClassVar[tuple[str, ...]] = ("licenses", "tres_per_task", "num_tasks")
     text: ClassVar[str] = "ask for other licenses with --licenses: {allowed}"
     placeholders: ClassVar[dict[str, str]] = {"allowed": "what is allowed"}
     code: ClassVar[str | None] = "ESLURM_INVALID_LICENSES"
@@ -109,9 +113,7 @@ class Licenses(Rule):
 
     def check(self, request: Request) -> None:
         """Refuse a job without the license, with another one, or with too many."""
-        asked: dict[str, int] = {}
-        for name, count in LICENSE.findall(request.get("licenses") or ""):
-            asked[name.strip()] = asked.get(name.strip(), 0) + int(count or 1)
+        asked = _asked(request)
         if self.required and not any(matches(name, self.required) for name in asked):
             self.refuse(request, allowed=f"one of {listed(self.required)}")
         if self.allowed and not all(matches(name, self.allowed) for name in asked):
@@ -127,3 +129,15 @@ class Licenses(Rule):
         parts += [f"ask for at most {most} of `{name}`" for name, most in self.most.items()]
         text = ", and ".join(parts)
         return f"{text[0].upper()}{text[1:]}."
+
+
+def _asked(request: Request) -> dict[str, int]:
+    """Return the licenses that a job asks for, with --licenses and --tres-per-task."""
+    asked: dict[str, int] = {}
+    for name, count in LICENSE.findall(request.get("licenses") or ""):
+        asked[name.strip()] = asked.get(name.strip(), 0) + int(count or 1)
+    for item in Tres.parse(request.get("tres_per_task")):
+        if item.name.startswith("license/"):
+            name = item.name.removeprefix("license/")
+            asked[name] = asked.get(name, 0) + item.count * resources.tasks(request)
+    return asked

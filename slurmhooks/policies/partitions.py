@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from slurmhooks.policies.base import Rule, matches
+from slurmhooks.policies.base import Rule, matches_any_case
 from slurmhooks.policies.cases import Case, Cases, choose, effects
 from slurmhooks.policies.kinds import Word, Words, listed
 
@@ -115,7 +115,7 @@ class RequireQos(Rule):
     def check(self, request: Request) -> None:
         """Refuse a job without a QOS, or with another one."""
         qos = request.qos if self.default_counts else request.get("qos")
-        if qos is None or (self.allowed and not matches(qos, self.allowed)):
+        if qos is None or (self.allowed and not matches_any_case(qos, self.allowed)):
             self.refuse(request, allowed=listed(self.allowed) if self.allowed else "one that you may use")
 
     def effect(self) -> str:

@@ -12,6 +12,7 @@ from slurmhooks.hook_specs import HOOKS
 from slurmhooks.policies import rules
 from slurmhooks.policies.request import Request, Site
 from slurmhooks.registry import Handler
+from slurmhooks.rollout import ENFORCE, Rollout
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 from slurmhooks.wire.tables import installed
 
@@ -55,6 +56,7 @@ def handlers(read: Config, path: Path) -> list[Handler]:
         for hook in rule.active_hooks()
     ]
     findings = [finding for handler in made if (finding := _lacking(handler)) is not None]
+    findings += [finding for rule in switched_on for program in rule.programs() for finding in _exposed(program)]
     waiting = [rule for rule in switched_on if rule.longest]
     if waiting and sum(rule.longest for rule in waiting) >= read.job_submit.timeout:
         findings.append(
@@ -64,6 +66,15 @@ def handlers(read: Config, path: Path) -> list[Handler]:
     if findings:
         raise LoadError(findings)
     return made
+
+
+def _exposed(program: str) -> list[str]:
+    """Return why a program must not be run: another user could have written it."""
+    try:
+        trusted.check(program)
+    except LoadError as error:
+        return error.findings
+    return []
 
 
 def _lines(path: Path) -> list[int]:
@@ -79,17 +90,20 @@ def _handler(rule: Rule, hook: str, site: Site, path: str, line: int) -> Handler
     if checks and rule.needs_partitions and site.default_partition is None:
         tables = tuple(dict.fromkeys((*tables, "partitions")))
     record = ("record",) if modify and checks else ()
-    return Handler(
+    made = Handler(
         _function(rule, site, modify, bool(record), tables),
         ("job", "modify_uid" if modify else "submit_uid", *record, *tables),
         HOOKS[hook],
         rule.order,
         False,
         (),
-        f"policies:{rule.title}",
+        rule.label,
         path,
         line,
     )
+    if rule.mode != ENFORCE:
+        made.rollout = Rollout(mode=rule.mode)
+    return made
 
 
 def _function(rule: Rule, site: Site, modify: bool, with_record: bool, tables: tuple[str, ...]) -> Callable[..., None]:

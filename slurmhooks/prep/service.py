@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,8 @@ class Service(PointService):
         views = self._views.arguments(self._registry.wanted(hook), asking, record)
         try:
             outcome = self._call(hook, arguments | views, None, left_out)
+            if self.call is not None:
+                self.call.about = partial(_about, arguments["environment"])
         finally:
             for view in views.values():
                 view.close()
@@ -63,6 +66,19 @@ def _environment(items: dict[int, bytes]) -> Mapping[str, str]:
     """Return the variables that PrologSlurmctld and EpilogSlurmctld have."""
     pairs = (text_from_c(raw).partition("=") for raw in read_texts(items.get(VARIABLES, b"")))
     return MappingProxyType({name: value for name, _, value in pairs})
+
+
+def _about(environment: Mapping[str, str]) -> dict[str, object]:
+    """Return what the decision log says of a job."""
+    found: dict[str, object] = {
+        name: environment[f"SLURM_JOB_{variable}"]
+        for name, variable in (("user", "USER"), ("account", "ACCOUNT"), ("partition", "PARTITION"), ("name", "NAME"))
+        if f"SLURM_JOB_{variable}" in environment
+    }
+    for name, variable in (("job_id", "ID"), ("user_id", "UID")):
+        if environment.get(f"SLURM_JOB_{variable}", "").isdecimal():
+            found[name] = int(environment[f"SLURM_JOB_{variable}"])
+    return found
 
 
 def load(watch: Watch) -> Service:

@@ -11,10 +11,12 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch
+from slurmhooks.dispatch import PASSED
 from slurmhooks.errors import HandlerError, StaleHandleError
 from slurmhooks.log import log
 from slurmhooks.slurmctld import source
 from slurmhooks.slurmctld.binding import bind
+from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.fields import RecordFields
 from slurmhooks.slurmctld.model import Record
 from slurmhooks.slurmctld.rows import Computed, release_of, rows
@@ -139,8 +141,11 @@ class Service(PointService):
         """Return the raw value of each job: the sum of what handlers return, where none of them fails."""
         sums: list[int | None] = [None] * len(views)
         failed: set[int] = set()
+        call = Call("priority", None)
         for handler in watched(self._registry.handlers("priority"), left_out):
-            self._add(handler, views, tables, sums, failed)
+            call.done(handler, None, self._add(handler, views, tables, sums, failed))
+        call.end(next((step.outcome for step in call.steps if step.outcome is not None), PASSED), [])
+        self.call = call if self.followers else None
         return [KEEP if value is None or job in failed else _raw(value) for job, value in enumerate(sums)]
 
     def _add(
@@ -150,12 +155,13 @@ class Service(PointService):
         tables: dict[str, Any],
         sums: list[int | None],
         failed: set[int],
-    ) -> None:
-        """Add what a handler returns for each job."""
+    ) -> Outcome | None:
+        """Add what a handler returns for each job; return what its last failure means, if there was one."""
         returned: list[int | None] = []
         take = _taker(returned)
         arguments = dict(tables)
         failures = 0
+        last: Outcome | None = None
         for job, view in enumerate(views):
             if job in failed:
                 continue
@@ -170,13 +176,15 @@ class Service(PointService):
                 self.failure = outcome
                 failed.add(job)
             failures += 1
+            last = outcome
             if failures == MOST_FAILURES:
                 left = len(views) - job - 1
                 text = "handler %s failed for %d jobs: it is not called for the other %d"
                 log.error(text, handler.label, failures, left)
                 if not handler.lenient:
                     failed.update(range(job + 1, len(views)))
-                return
+                break
+        return last
 
 
 def _raw(value: int) -> int:

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from slurmhooks.dispatch import Outcome, View
     from slurmhooks.registry import Handler
 
+ABOUT = ("job_id", "user_id", "account", "partition", "name", "submit_time")
+"""Fields that tell a job from others, of requests and of records."""
+
+
+def about_record(record: Any) -> dict[str, object]:
+    """Return what a record tells of its job."""
+    return {name: getattr(record, name) for name in ABOUT}
+
 
 @dataclass(slots=True)
 class Step:
@@ -26,7 +34,7 @@ class Step:
     Attributes:
         handler: that ran.
         wrong: what it raised, or the error in what it returned; None: it passed.
-        outcome: of the event, if this handler decided it; None: the next one runs.
+        outcome: what that means for the event: if it is no pass, this handler decided it. None: nothing was wrong.
         nanoseconds: that it took.
         savepoint: of the view, after it; None if the hook has no view. What a handler wrote that only warns or observes
             is in it, too, but in no later step: it was not applied.
@@ -52,7 +60,7 @@ class Call:
     which ``observed`` is set.
 
     Attributes:
-        id: of the request.
+        id: of the request, twelve hexadecimal digits: what decision log and recordings call it.
         observed: its steps are those of handlers that observe; outcome and texts are those of no answer.
         hook: name of the hook.
         time: when it began, in seconds since the epoch.
@@ -62,6 +70,7 @@ class Call:
         observers: handlers that are still to observe, each with a savepoint of what it is to see.
         nanoseconds: that all handlers took.
         request: the packed message, if the service keeps it.
+        about: returns what is known of the job besides the view: any of ABOUT, or ``user``, its name; None: nothing is.
         number: who sent the request, as a user id, if it says so.
         fresh: makes a new view of the request from a savepoint; None if the hook has no view. Fields that slurmctld did
             not send, and nobody read during the call, cannot be read any more.
@@ -72,6 +81,7 @@ class Call:
         "_state",
         "_step",
         "_view",
+        "about",
         "fresh",
         "hook",
         "id",
@@ -93,7 +103,7 @@ class Call:
             hook: name of the hook.
             view: the argument that handlers can write to, if there is one.
         """
-        self.id = os.urandom(8).hex()
+        self.id = os.urandom(6).hex()
         self.hook = hook
         self.observed = False
         self.observers: list[tuple[Handler, object]] = []
@@ -104,6 +114,7 @@ class Call:
         self.nanoseconds = 0
         self.request = b""
         self.number: int | None = None
+        self.about: Callable[[], dict[str, object]] | None = None
         self.fresh: Callable[[object], Any] | None = None
         self._view = view
         self._state = None if view is None else view.savepoint()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from _thread import get_ident
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch
@@ -13,10 +14,11 @@ from slurmhooks.log import log
 from slurmhooks.rollout import ENFORCE, WARN
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 from slurmhooks.slurmctld.call import Call
+from slurmhooks.slurmctld.decision import Decisions
 from slurmhooks.slurmctld.modes import Modes
 from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, decode, read_text
 from slurmhooks.wire.tables import TableError, installed
-from slurmhooks.worker import process
+from slurmhooks.worker import collector, process, reporting
 from slurmhooks.worker.channel import ALL_LENIENT, LENIENT, on_page
 from slurmhooks.worker.service import Settings, load_site
 from slurmhooks.worker.worker import doing
@@ -55,12 +57,16 @@ class PointService:
         self._calling = 0  # the thread of the running call
 
     def start(self) -> None:
-        """Take what handlers say to users.
+        """Take what handlers say to users, and report decisions if the collector wants them.
 
         Raises:
             LoadError: a handler failed that runs when a worker starts, which ends the worker.
         """
         process.log_to_stderr(self._user)
+        reporter, collect = reporting.reporter, self.settings.collect
+        if reporter is not None and collect:
+            follower = Decisions(reporter, tuple(collect["include"]), self.settings.hooks)
+            self.followers.append(follower.follow)
 
     def after(self) -> None:
         """Hand the last call to the followers."""
@@ -218,7 +224,11 @@ def load_point(
     """
     tables = _tables()
     read, registry = load_site(watch, lambda registry: unserved(registry, tables, hooks), scripts, (*hooks, *others))
-    settings = Settings.of(getattr(read, section))
+    settings = replace(
+        Settings.of(getattr(read, section)),
+        hooks=watch.fingerprint(),
+        collect=collector.wanted(read, section),
+    )
     for handler in (handler for hook in hooks for handler in registry.handlers(hook)):
         if handler.timeout is not None and handler.timeout > settings.timeout:
             log.error(

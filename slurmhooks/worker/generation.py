@@ -17,7 +17,7 @@ from slurmhooks import dispatch
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.log import log
 from slurmhooks.watch import Watch
-from slurmhooks.worker import control, process, service, worker
+from slurmhooks.worker import control, process, reporting, service, worker
 from slurmhooks.worker.channel import HEADER, PAGE
 from slurmhooks.worker.control import Message
 
@@ -198,6 +198,8 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
         os.setsid()
         process.die_with(parent)
         process.name("slurmhooks-gen")
+        if reporting.reporter is not None:
+            reporting.reporter.generation = number
         try:
             loaded = service.entry(name)(watch)
         except (ConfigError, LoadError) as error:

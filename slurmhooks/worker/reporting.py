@@ -57,6 +57,7 @@ class Reporter:
     """The senders' end, which forked processes share.
 
     Attributes:
+        generation: the number of the generation that this process belongs to; 0: none.
         dropped: reports that this process has dropped and not told yet.
     """
 
@@ -65,6 +66,7 @@ class Reporter:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         self._connection = connection
         self._page = mmap(-1, _PAGE)  # shared with the children
+        self.generation = 0
         self.dropped = 0
 
     @property

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Container
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmhooks import reload, site, trusted
 from slurmhooks.hook_specs import HOOKS
@@ -15,7 +15,8 @@ from slurmhooks.watch import Watch
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slurmhooks.config import Config, Workers
+    from slurmhooks.config import Config
+    from slurmhooks.config_sections import Workers
     from slurmhooks.loader import Source
     from slurmhooks.registry import Registry
 
@@ -33,6 +34,8 @@ class Settings:
         memory_limit: bytes of private memory that a worker, and each program that it starts, may have; None: any.
         accept: whether requests are accepted when no worker can serve them.
         reload: whether changed files are loaded without being asked to.
+        hooks: hash of the files.
+        collect: what the collector is to do (slurmhooks/worker/collector.py); empty: nothing.
     """
 
     workers: int = 1
@@ -40,6 +43,8 @@ class Settings:
     memory_limit: int | None = 1 << 30
     accept: bool = False
     reload: bool = True
+    hooks: str = ""
+    collect: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, section: Workers) -> Settings:

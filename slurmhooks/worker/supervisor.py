@@ -16,6 +16,7 @@ from slurmhooks.log import log
 from slurmhooks.reload import STAYS, report_change
 from slurmhooks.watch import Watch
 from slurmhooks.worker import control, generation, process, reporting
+from slurmhooks.worker.collector import Collector
 from slurmhooks.worker.control import Message
 from slurmhooks.worker.requests import Asked, Requests
 from slurmhooks.worker.service import Settings
@@ -82,7 +83,8 @@ class Supervisor:
         self._retry_at: float | None = None
         self._look_at = 0.0
         self._requests = Requests()
-        reporting.reporter, self._reports = reporting.pair()
+        self._collector = Collector()
+        reporting.reporter = self._collector.reporter
         self._wake, wakes = socket.socketpair()
         self._wakes = wakes
         for end in (self._wake, wakes):
@@ -140,20 +142,20 @@ class Supervisor:
         pid = os.fork()
         if not pid:
             self._leave(ours)
+            self._collector.close()
             generation.main(number, theirs, name, me, self._good)
         theirs.close()
         self._children[number] = Child(pid, ours, time.monotonic() + LOAD_LIMIT)
         self._loading = number
 
-    def _leave(self, ours: socket.socket) -> None:
+    def _leave(self, *ours: socket.socket) -> None:
         """Close, in a forked child, all that is the supervisor's."""
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
-        for end in (ours, self._client, self._wake, self._wakes, *(c.connection for c in self._children.values())):
+        for end in (*ours, self._client, self._wake, self._wakes, *(c.connection for c in self._children.values())):
             end.close()
         self._requests.close()
-        self._reports.close()
 
     def _from_generation(self, number: int, child: Child) -> None:
         """Take one message of a generation."""
@@ -211,6 +213,7 @@ class Supervisor:
             self._loading = None
             since = time.time() if self._fault is None else self._fault["since"]
             self._fault = {"since": since, "findings": findings or [line]}
+            self._order_collector()
             if self._retry_at is None and self._reload:
                 self._retry_at = time.monotonic() + REPEAT
             if self._serving is None and self._accidents in range(1, ACCIDENTS):
@@ -245,6 +248,7 @@ class Supervisor:
             report_change(self._good.handlers, child.watch.handlers)
         self._good = child.watch
         self._fault = None
+        self._order_collector()
         timeout = max(1, round(settings.timeout * 1000))
         self._to_client(Message(control.SERVING, number, int(settings.accept), timeout))
         if before is not None and before in self._children:
@@ -252,6 +256,14 @@ class Supervisor:
             with suppress(OSError):
                 control.send(old.connection, Message(control.FINISH, before))
             old.deadline = time.monotonic() + GRACE + (old.settings or settings).timeout
+
+    def _order_collector(self) -> None:
+        """Tell the collector what is in force; where nothing is, it goes on as before."""
+        serving = self._children.get(self._serving) if self._serving is not None else None
+        if serving is not None and serving.settings is not None:
+            orders = serving.settings.collect
+            state = {"generation": self._serving, "hooks": serving.settings.hooks, "fault": self._fault is not None}
+            self._collector.order({**orders, **state} if orders else {})
 
     def _lost(self, number: int, child: Child) -> None:
         """Handle a generation that has ended, for whatever reason."""
@@ -277,6 +289,8 @@ class Supervisor:
                 return
             if not pid:
                 return
+            if self._collector.ended(pid, status):
+                continue
             for number, child in list(self._children.items()):
                 if child.pid == pid:
                     child.pid = 0
@@ -289,6 +303,7 @@ class Supervisor:
     def _look(self) -> None:
         """Load files that have changed, and end generations that take too long."""
         now = time.monotonic()
+        self._collector.look(self._leave)
         for number, child in self._children.items():
             if child.deadline is not None and now > child.deadline:
                 if number == self._loading:
@@ -361,11 +376,12 @@ class Supervisor:
                     connections.remove(connection)
             self._reap()
         # Killing one may have its children adopted.
-        while found := process.children():
+        while found := set(process.children()) - {self._collector.pid}:
             for pid in found:
                 process.kill(pid, group=True)
             time.sleep(0.005)
             self._reap()
+        self._collector.finish()
 
 
 def _drop(connection: socket.socket) -> bool:

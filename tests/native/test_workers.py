@@ -264,10 +264,10 @@ def test_nothing_is_left_when_slurmctld_is_killed(start: Start) -> None:
 
 
 def test_descriptors(host: Exchanger) -> None:
-    """A worker has no descriptors of slurmctld except its channel; its programs have only standard ones."""
+    """A worker has its channel, and the socket for reports; its programs have only standard descriptors."""
     listing = "import os; answer = [os.readlink(each.path) for each in os.scandir('/proc/self/fd')]"
     kinds = sorted(name.split(":")[0] for name in host.exchange(listing)[1].strip("[]").replace("'", "").split(", "))
-    assert [kind for kind in kinds if not kind.startswith("/")] == ["pipe", "pipe", "socket"], kinds
+    assert [kind for kind in kinds if not kind.startswith("/")] == ["pipe", "pipe", "socket", "socket"], kinds
     program = "import subprocess; answer = subprocess.check_output(['ls', '/proc/self/fd'], close_fds=False).split()"
     assert host.exchange(program) == ("OK", "[b'0', b'1', b'2', b'3']")
     host.stop()

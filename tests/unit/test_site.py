@@ -65,6 +65,14 @@ def test_sources_alone(write: Write, text: str) -> None:
         assert tuple(require) == config.hooks.require
 
 
+def test_launches_leave_rules_alone(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ready-made rules concern slurmctld only: a launch reads a file with them without the model, right or wrong."""
+    text = '[hooks]\npaths = ["a.py"]\n[policy_defaults]\nhelp_url = 5\n[[policies]]\nrule = "nosuch"\n'
+    path = write("slurmhooks.toml", text)
+    monkeypatch.setattr(site, "of_config", None)
+    assert names(site.sources(str(path))[0]) == ["a.py"]
+
+
 def test_sources_without_a_configuration() -> None:
     """A missing configuration is empty."""
     assert site.sources() == ([], ())

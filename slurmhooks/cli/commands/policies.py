@@ -61,7 +61,8 @@ def guide(sysconfdir: Path) -> None:
     if not path.exists():
         raise Finding(f"{path} does not exist: give its folder with --sysconfdir")
     try:
-        switched_on = rules.of_config(path, site.read_config(path))
+        read = site.read_config(path)
+        switched_on = rules.of_config(path, read)
     except ConfigError as error:
         raise Findings(error.findings) from error
-    click.echo(shown(describe.guide(switched_on)), nl=False)
+    click.echo(shown(describe.guide(switched_on, read.rollouts())), nl=False)

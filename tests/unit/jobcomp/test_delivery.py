@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slurmhooks import Reject, slurm_conf
-from slurmhooks.config import JobEnd
+from slurmhooks.config_sections import JobEnd
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.jobcomp.delivery import IDLE, Delivery
 from slurmhooks.jobcomp.event import Event

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from slurmhooks import config
+from slurmhooks import config, loader
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.policies import rules as all_rules
+from slurmhooks.policies import source
+from slurmhooks.rollout import assign
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from tests.unit.policies.conftest import Rules
 
@@ -49,6 +51,8 @@ def test_no_rules_no_handlers(rules: Rules) -> None:
         ('accounts = ["phys*"]', {"account": "physics"}, True),
         ('accounts = ["phys*"]', {"default_account": "physics"}, True),
         ('accounts = ["phys*"]', {"account": "maths", "default_account": "physics"}, False),
+        ('accounts = ["phys*"]', {"account": "PHYSICS"}, True),
+        ('qos = ["Long"]', {"qos": "lONG"}, True),
         ('except_accounts = ["physics"]', {"account": "physics"}, False),
         ('users = ["alice"]', {"user_name": "alice"}, True),
         ('users = ["alice"]', {"user_name": "bob"}, False),
@@ -183,3 +187,24 @@ def test_defaults_are_added(rules: Rules) -> None:
     made = rules(f'[policy_defaults]\nexcept_users = ["alice"]\n{CEILING}except_users = ["bob"]\n')
     for name, accepted in (("alice", True), ("bob", True), ("carol", False)):
         assert run(made, "job_submit", job=FakeJob(**TOO_LONG, user_name=name)).accepted == accepted
+
+
+@pytest.mark.parametrize("mode", ["warn", "observe", "off"])
+def test_modes(rules: Rules, mode: str) -> None:
+    """A rule has the modes of all handlers: in none of these it refuses, and only one of them tells the user."""
+    registry = rules(f'{CEILING}mode = "{mode}"\n')
+    assert [str(handler.rollout) for handler in registry.all_handlers()] == [mode, mode]
+    result = run(registry, "job_submit", job=FakeJob(**TOO_LONG))
+    assert result.accepted
+    assert bool(result.user_messages or result.text) == (mode == "warn")
+
+
+def test_a_mode_of_the_site_replaces_that_of_the_rule(tmp_path: Path) -> None:
+    """[policy."policies:NAME"] says for which share a rule counts."""
+    path = tmp_path / "slurmhooks.toml"
+    path.write_text(f'{CEILING}mode = "off"\n[policy."policies:time_ceiling"]\nusers = ["alice"]\notherwise = "off"\n')
+    read = config.read(path)
+    registry = loader.load(source.sources(read, path))
+    assert assign(read.rollouts(), registry.all_handlers()) == []
+    for name, accepted in (("alice", False), ("bob", True)):
+        assert run(registry, "job_submit", job=FakeJob(**TOO_LONG, user_name=name)).accepted == accepted

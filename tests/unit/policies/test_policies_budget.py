@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from slurmhooks import trusted
 from slurmhooks.errors import LoadError
 from slurmhooks.policies import asking, budget
 from slurmhooks.registry import Registry
@@ -267,3 +268,12 @@ def test_errors(rules: Rules, keys: str, finding: str) -> None:
     with pytest.raises(LoadError) as caught:
         rules(BUDGET + keys)
     assert finding in "".join(caught.value.findings)
+
+
+def test_a_program_of_others_is_refused(rules: Rules, tmp_path: Path) -> None:
+    """A program that another user could have written is an error of the load, as such a hook file is."""
+    key = program(tmp_path, "exit 0")
+    (tmp_path / "budget").chmod(0o777)
+    trusted.guard()
+    with pytest.raises(LoadError, match=r"budget: .*writable by"):
+        rules(BUDGET + key)

@@ -130,6 +130,27 @@ def test_the_guide_has_the_values_of_the_site(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ('mode = "warn"\n', "The rule is not in force yet: you only read a warning."),
+        ('mode = "observe"\n', "There are no such rules."),
+        ('mode = "off"\n', "There are no such rules."),
+        ('mode = "off"\n[policy."policies:require_time"]\nmode = "enforce"\n', "Give a time limit with `--time`."),
+        ('[policy."policies:require_time"]\nmode = "observe"\n', "There are no such rules."),
+        ('[policy."policies:require_time"]\nmode = "warn"\nnote = "from May on"\n', "\nfrom May on\n"),
+        (
+            '[policy."policies:require_time"]\npercent = 10\notherwise = "warn"\n',
+            "The rule is being introduced: enforce for 10 % of users; warn for others.",
+        ),
+    ],
+)
+def test_the_guide_has_modes(tmp_path: Path, keys: str, words: str) -> None:
+    """The page tells users what they will notice: nothing of a rule that is observed, and how far a rule counts."""
+    text = f'[[policies]]\nrule = "require_time"\n{keys}'
+    assert words in CliRunner().invoke(cli.main, ["policies", "guide", site(tmp_path, text)]).output
+
+
 def test_a_guide_without_rules(tmp_path: Path) -> None:
     """A site without rules gets a page that says so; one without a configuration, an error."""
     done = CliRunner().invoke(cli.main, ["policies", "guide", site(tmp_path, "")])

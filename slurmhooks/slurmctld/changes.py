@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a handler changed in a request: fields with their old and new values, without what is secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.errors import SlurmhooksError
+from slurmhooks.slurmctld.flag_rows import Enumerated
+from slurmhooks.slurmctld.number_rows import Tagged
+from slurmhooks.slurmctld.rows import release_of, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from slurmhooks.slurmctld.rows import Field
+
+SECRET = {
+    "script": "script",
+    "argv": "script",
+    "submit_line": "script",
+    "environment": "environment",
+    "spank_job_env": "environment",
+}
+"""Fields whose values may be passwords and the like, each with what a site has to include to have them logged."""
+NOT_SENT = "(not sent)"
+"""Stands for a value that slurmctld did not send and that nobody read."""
+NOTHING: tuple[dict[str, Any], None, dict[str, Any]] = ({}, None, {})
+"""The savepoint of a request that nobody has changed."""
+
+_known: dict[type, dict[str, list[str]]] = {}
+
+Changes = dict[str, tuple[Any, Any]]
+
+
+def changes(
+    fresh: Callable[[object], Any], before: object, after: object, included: tuple[str, ...] = ()
+) -> tuple[Changes, list[str]]:
+    """Compare two savepoints of a request.
+
+    Args:
+        fresh: makes a view from a savepoint.
+        before: the first savepoint; None: the request as it came.
+        after: the second one.
+        included: the values of SECRET that are not secret here.
+
+    Returns:
+        old and new value, as handlers see them, by field, where a variable of an environment is a field of its own such
+        as ``environment.HOME``; and the names of the secret fields that have changed, which are not read.
+    """
+    before = NOTHING if before is None else before
+    if before == after:
+        return {}, []
+    old, new = fresh(before), fresh(after)
+    found: Changes = {}
+    hidden = []
+    for field, variable in _written(before, after, new):
+        name = field if variable is None else f"{field}.{variable}"
+        if field in SECRET and SECRET[field] not in included:
+            hidden.append(name)
+            continue
+        values = _value(old, field, variable), _value(new, field, variable)
+        if values[0] != values[1]:
+            found[name] = values
+    return found, hidden
+
+
+def _written(before: Any, after: Any, view: Any) -> Iterator[tuple[str, str | None]]:
+    """Yield the fields whose staged values differ, each with the variable if it is an environment."""
+    (writes, argv, mappings), (new_writes, new_argv, new_mappings) = before, after
+    for member in {**writes, **new_writes}:
+        if writes.get(member, ...) != new_writes.get(member, ...):
+            for name in _fields(view).get(member, ()):
+                yield name, None
+    if argv != new_argv:
+        yield "argv", None
+    for name in {**mappings, **new_mappings}:
+        staged, new_staged = mappings.get(name, {}), new_mappings.get(name, {})
+        for variable in {**staged, **new_staged}:
+            if staged.get(variable, ...) != new_staged.get(variable, ...):
+                yield name, variable
+
+
+def _value(job: Any, field: str, variable: str | None) -> Any:
+    """Return a value as handlers see it; NOT_SENT if slurmctld did not send it."""
+    try:
+        if variable is not None:
+            return getattr(job, field).get(variable)
+        return list(job.argv) if field == "argv" else getattr(job, field)
+    except SlurmhooksError:
+        return NOT_SENT
+
+
+def _fields(view: Any) -> dict[str, list[str]]:
+    """Return the fields that stand for each member: all parts if it has parts, else the one with the plainest name."""
+    kind = type(view)
+    known = _known.get(kind)
+    if known is None:
+        members: dict[str, list[Field[Any]]] = {}
+        for name, row in rows(kind).items():
+            member = row.member(release_of(view._release), view._struct.table.places)
+            if row.writable and member is not None and name not in view._missing:
+                members.setdefault(member, []).append(row)
+        known = _known[kind] = {member: _plainest(member, found) for member, found in members.items()}
+    return known
+
+
+def _plainest(member: str, found: list[Field[Any]]) -> list[str]:
+    parts = [row.name for row in found if isinstance(row, Tagged) or (isinstance(row, Enumerated) and row.mask)]
+    if parts:
+        return parts
+    names = [row.name for row in found]
+    return [member] if member in names else names[:1]

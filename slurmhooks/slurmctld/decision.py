@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Describes a call for decision log and metrics, after its answer has gone out.
+
+A decision is a dictionary that JSON can hold; docs/decision-log.md lists its keys. The collector adds what takes time:
+names of users, and the time as text.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.log import visible
+from slurmhooks.slurmctld.call import ABOUT
+from slurmhooks.slurmctld.changes import NOTHING, changes
+from slurmhooks.worker.reporting import DECISION
+
+if TYPE_CHECKING:
+    from slurmhooks.slurmctld.call import Call, Step
+    from slurmhooks.worker.reporting import Reporter
+
+LONGEST_TEXT = 1024
+"""Bytes of a text in a decision: users choose some of them."""
+MOST_CHANGES = 100
+"""Changes of one handler that a decision names."""
+
+ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR, UNAVAILABLE = (
+    "accepted",
+    "refused",
+    "failed",
+    "accepted on error",
+    "unavailable",
+)
+"""Verdicts, and outcomes of handlers. UNAVAILABLE: no worker could serve the request."""
+PASSED = "passed"
+
+
+class Decisions:
+    """Reports the decision of each call; a follower of PointService."""
+
+    def __init__(self, reporter: Reporter, included: tuple[str, ...], hooks: str) -> None:
+        """Prepare to report.
+
+        Args:
+            reporter: takes the decisions.
+            included: secrets that are reported all the same; see slurmhooks.slurmctld.changes.
+            hooks: hash of the hook files.
+        """
+        self._reporter = reporter
+        self._included = included
+        self._version = {"generation": reporter.generation, "hooks": hooks}
+
+    def follow(self, call: Call) -> None:
+        """Report a call."""
+        content = decision(call, self._included) | self._version
+        self._reporter.report(DECISION, json.dumps(content, separators=(",", ":")).encode())
+
+
+def decision(call: Call, included: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return what happened in a call.
+
+    Args:
+        call: the call, which has ended.
+        included: see Decisions.
+    """
+    found: dict[str, Any] = {"id": call.id, "time": call.time, "hook": call.hook}
+    found |= _about(call)
+    if call.number is not None:
+        found["by"] = call.number
+    outcome = call.outcome
+    found["verdict"] = _verdict(call)
+    if outcome.code is not None:
+        found["code"] = outcome.code
+    if call.texts:
+        found["text"] = _plain("\n".join(call.texts))
+    if outcome.error_id is not None:
+        found["error"] = outcome.error_id
+    before = None
+    handlers = found["handlers"] = []
+    for step in call.steps:
+        handlers.append(_step(call, step, before, included))
+        before = step.savepoint
+    found["microseconds"] = call.nanoseconds // 1000
+    return found
+
+
+def _about(call: Call) -> dict[str, Any]:
+    """Return what tells the job from others."""
+    about = {} if call.about is None else call.about()
+    if call.fresh is not None:
+        job = call.fresh(call.steps[-1].savepoint if call.steps else NOTHING)
+        for name in ABOUT:
+            if about.get(name) is None:
+                about[name] = getattr(job, name, None)
+    return {name: _plain(value) for name, value in about.items() if value is not None}
+
+
+def _verdict(call: Call) -> str:
+    if not call.outcome.passed:
+        return REFUSED if call.outcome.error_id is None else FAILED
+    if any(step.outcome is not None for step in call.steps):
+        return ACCEPTED_ON_ERROR
+    return ACCEPTED
+
+
+def _step(call: Call, step: Step, before: object, included: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a handler did."""
+    found: dict[str, Any] = {"handler": step.handler.label, "outcome": _outcome(step)}
+    if step.outcome is not None:
+        if step.outcome.code is not None:
+            found["code"] = step.outcome.code
+        if step.outcome.text:
+            found["text"] = _plain(step.outcome.text)
+        if step.outcome.error_id is not None:
+            found["error"] = step.outcome.error_id
+            if step.wrong is not None:
+                found |= {"exception": type(step.wrong).__name__, "where": _where(step, step.wrong)}
+    if call.fresh is not None:
+        changed, hidden = changes(call.fresh, before, step.savepoint, included)
+        if changed:
+            values = list(changed.items())[:MOST_CHANGES]
+            found["changes"] = {_plain(name): [_plain(old), _plain(new)] for name, (old, new) in values}
+        if hidden:
+            found["hidden"] = [_plain(name) for name in hidden[:MOST_CHANGES]]
+    found["microseconds"] = step.nanoseconds // 1000
+    return found
+
+
+def _outcome(step: Step) -> str:
+    if step.outcome is None:
+        return PASSED
+    if step.outcome.passed:
+        return ACCEPTED_ON_ERROR
+    return REFUSED if step.outcome.error_id is None else FAILED
+
+
+def _where(step: Step, wrong: BaseException) -> str:
+    """Return the place of a bug: the last line of the site's file that was running, or the handler's own line."""
+    trace = wrong.__traceback__
+    line = step.handler.line
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == step.handler.path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f"{step.handler.path}:{line}"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: numbers and truth values as they are, everything else as text."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return (value.name if isinstance(value, Enum) else None) or int(value)
+    if isinstance(value, list):
+        return [_plain(item) for item in value[:MOST_CHANGES]]
+    return visible(str(value), "\n\t", LONGEST_TEXT)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the collector does: takes reports, and hands each to whatever the configuration wants it for."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import time
+import traceback
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from slurmhooks.log import log
+from slurmhooks.worker import control, process, reporting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.worker.reporting import Report
+
+TURN = 1.0
+"""Seconds between two looks at the time."""
+MOST = 1000
+"""Reports that are taken before orders are looked for."""
+REPEAT = 60.0
+"""Seconds before the loss of reports is logged again."""
+
+
+class Sink(Protocol):
+    """Takes what is reported; none of its methods raises OSError."""
+
+    def decision(self, content: dict[str, Any]) -> None:
+        """Take a decision (slurmhooks/slurmctld/decision.py)."""
+
+    def event(self, content: dict[str, Any]) -> None:
+        """Take an event of the supervisor, of a generation, or of the collector: ``dropped``."""
+
+    def order(self, orders: dict[str, Any]) -> None:
+        """Take changed orders that still want this sink."""
+
+    def turn(self) -> None:
+        """Do what is due; called at least each TURN seconds."""
+
+    def close(self) -> None:
+        """Write what is left."""
+
+
+class Collection:
+    """The event loop of the collector.
+
+    Attributes:
+        takers: what takes reports that are neither decisions nor events, by their kind.
+    """
+
+    def __init__(self, reports: socket.socket, orders: socket.socket) -> None:
+        """Prepare to collect.
+
+        Args:
+            reports: where senders report.
+            orders: where the supervisor says what to do; closed once it ends.
+        """
+        self._reports = reports
+        self._orders = orders
+        self._sinks: dict[str, Sink] = {}
+        self.takers: dict[int, Callable[[bytes], None]] = {}
+        self._dropped = 0
+        self._told_at = 0.0
+
+    def run(self) -> None:
+        """Collect until the supervisor closes its end, and then what is still there."""
+        for source in (self._reports, self._orders):
+            source.setblocking(False)
+        # Reports may wait already, and nothing is known yet of what they are wanted for.
+        select.select([self._orders], [], [])
+        going = self._take_orders()
+        poller = select.poll()
+        for source in (self._reports, self._orders):
+            poller.register(source, select.POLLIN)
+        while going:
+            self._take_reports()
+            self._tell_dropped()
+            for sink in self._sinks.values():
+                sink.turn()
+            ready = {fd for fd, _ in poller.poll(TURN * 1000)}
+            if self._orders.fileno() in ready:
+                going = self._take_orders()
+        while self._take_reports():
+            pass
+        for sink in self._sinks.values():
+            sink.close()
+
+    def _take_orders(self) -> bool:
+        """Take all orders that have come; tell whether there is anything left to do."""
+        while True:
+            try:
+                _, documents, _, _ = socket.recv_fds(self._orders, 64, 1)
+            except BlockingIOError:
+                return bool(self._sinks)
+            if not documents:
+                return False
+            self._order(control.content(documents[0]))
+
+    def _order(self, orders: dict[str, Any]) -> None:
+        for name, make in SINKS.items():
+            sink = self._sinks.get(name)
+            if name in orders and sink is None:
+                try:
+                    self._sinks[name] = make(orders)
+                except ImportError as error:
+                    log.error("[%s] does not work: %s", name, error)
+            elif name in orders and sink is not None:
+                sink.order(orders)
+            elif sink is not None:
+                self._sinks.pop(name).close()
+
+    def _take_reports(self) -> bool:
+        """Take some reports; tell whether there may be more."""
+        for _ in range(MOST):
+            try:
+                report = reporting.receive(self._reports)
+            except BlockingIOError:
+                return False
+            if report is None:
+                return False
+            self._take(report)
+        return True
+
+    def _take(self, report: Report) -> None:
+        self._dropped += report.dropped
+        taker = self.takers.get(report.kind)
+        if taker is not None:
+            taker(report.data)
+        elif report.kind in (reporting.DECISION, reporting.EVENT):
+            content = json.loads(report.data)
+            for sink in self._sinks.values():
+                (sink.decision if report.kind == reporting.DECISION else sink.event)(content)
+
+    def _tell_dropped(self) -> None:
+        """Say how many reports were lost, from time to time."""
+        now = time.monotonic()
+        if self._dropped and (not self._told_at or now - self._told_at > REPEAT):
+            log.error("%d reports of workers were lost: decision log and metrics lack them", self._dropped)
+            for sink in self._sinks.values():
+                sink.event({"event": "dropped", "time": time.time(), "count": self._dropped})
+            self._dropped, self._told_at = 0, now
+
+
+def _decision_log(orders: dict[str, Any]) -> Sink:
+    from slurmhooks.worker.decision_log import DecisionLog
+
+    return DecisionLog(orders)
+
+
+def _metrics(orders: dict[str, Any]) -> Sink:
+    from slurmhooks.worker.metrics import Metrics
+
+    return Metrics(orders)
+
+
+SINKS: dict[str, Callable[[dict[str, Any]], Sink]] = {"decisions": _decision_log, "metrics": _metrics}
+"""What makes each sink, by the name of its orders. Their modules take time to import, and the supervisor has none."""
+
+
+def main(reports: socket.socket, orders: socket.socket, parent: int) -> NoReturn:
+    """Run in a child of the supervisor, which ends here and nowhere else.
+
+    Args:
+        reports: see Collection.
+        orders: see Collection.
+        parent: the process id of the supervisor.
+    """
+    code = 1
+    try:
+        os.setsid()
+        process.die_with(parent)
+        process.name("slurmhooks-coll")
+        process.log_to_stderr()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)  # as the supervisor
+        Collection(reports, orders).run()
+        code = 0
+    except BaseException:  # noqa: BLE001 - the stack below is the supervisor's: nothing may get there
+        traceback.print_exc()
+    finally:
+        os._exit(code)

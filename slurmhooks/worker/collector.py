@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The supervisor's side of the collector, a process that writes what workers report where nobody waits for a disk.
+
+The collector (collection.py) runs no code of a site. It is started once the configuration in force wants something of
+it, and replaced when it ends; what has been reported meanwhile is in the socket, as far as there is room. It ends with
+the supervisor.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import socket
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks import slurm_conf
+from slurmhooks.log import log
+from slurmhooks.worker import collection, control, process, reporting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.config import Config
+
+RETRY = 1.0
+RETRY_MOST = 60.0
+"""Seconds before a collector that has ended is replaced: each time twice as many, up to this."""
+STABLE = 60.0
+"""Seconds after which a collector that ends is replaced as the first one."""
+GRACE = 1.0
+"""Seconds that it has at the end to write what it has got."""
+
+
+def wanted(config: Config, point: str) -> dict[str, Any]:
+    """Return what the collector of a plugin is to do; empty: nothing.
+
+    Args:
+        config: of the site.
+        point: the section of the plugin, such as job_submit.
+    """
+    decisions, metrics = config.decisions, config.metrics
+    found: dict[str, Any] = {}
+    if decisions.enabled:
+        found["decisions"] = {
+            "file": f"{decisions_folder(config)}/{point}.jsonl",
+            "max_size": decisions.max_size,
+            "keep": decisions.keep,
+            "sample": decisions.sample,
+        }
+    if metrics.sockets or metrics.textfiles:
+        found["metrics"] = {
+            "socket": metrics.sockets and f"{metrics.sockets}/{point}.sock",
+            "textfile": metrics.textfiles and f"{metrics.textfiles}/slurmhooks_{point}.prom",
+            "interval": metrics.interval,
+            "readers": metrics.readers,
+        }
+    return found and found | {"point": point, "include": list(decisions.include)}
+
+
+def decisions_folder(config: Config) -> str:
+    """Return the folder of the decision log; by default beside slurmctld's log."""
+    if config.decisions.folder is not None:
+        return config.decisions.folder
+    file = slurm_conf.own_value("SlurmctldLogFile") or ""
+    return f"{file.rpartition('/')[0] or '/var/log/slurm'}/slurmhooks"
+
+
+class Collector:
+    """The collector, as the supervisor sees it: it is told, and never waited for.
+
+    Attributes:
+        reporter: the senders' end.
+    """
+
+    def __init__(self) -> None:
+        """Make the socket; start nothing."""
+        self.reporter, self._reports = reporting.pair()
+        self._orders: dict[str, Any] = {}
+        self._pid = 0
+        self._control: socket.socket | None = None
+        self._started = 0.0
+        self._retry_at = 0.0
+        self._pause = RETRY
+        self._starts = 0
+        self._since = 0.0
+
+    def order(self, orders: dict[str, Any]) -> None:
+        """Set what the collector is to do from now on; empty: nothing, so it ends."""
+        if orders.get("generation") != self._orders.get("generation"):
+            self._since = time.time()
+        self._orders = orders
+        if self._control is not None:
+            self._tell()
+
+    def look(self, leave: Callable[[], None]) -> None:
+        """Start the collector if there is something to do, and none runs.
+
+        Args:
+            leave: closes, in the forked child, what is the supervisor's.
+        """
+        if self._pid or not self._orders or time.monotonic() < self._retry_at:
+            return
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        me = os.getpid()
+        self._starts += 1
+        self._pid = os.fork()
+        if not self._pid:
+            leave()
+            ours.close()
+            self.reporter.close()
+            reporting.reporter = None
+            collection.main(self._reports, theirs, me)
+        theirs.close()
+        self._control, self._started = ours, time.monotonic()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Give the collector its orders; one that does not take them is replaced."""
+        assert self._control is not None
+        document = control.document(self._orders | {"starts": self._starts, "since": self._since})
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [document]))]
+        try:
+            self._control.sendmsg([b"orders"], rights, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        except OSError:
+            process.kill(self._pid)
+        os.close(document)
+
+    def ended(self, pid: int, status: int) -> bool:
+        """Note the end of a child; tell whether it was the collector."""
+        if pid != self._pid:
+            return False
+        self._pid = 0
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        now = time.monotonic()
+        self._pause = RETRY if now - self._started > STABLE else min(RETRY_MOST, self._pause * 2)
+        self._retry_at = now + self._pause
+        if self._orders:
+            how = process.describe(status)
+            log.error("the process that writes decision log and metrics %s; starting another one", how)
+        return True
+
+    def event(self, name: str, **fields: Any) -> None:
+        """Report something; see :func:`event`."""
+        if self._orders:
+            event(self.reporter, name, **fields)
+
+    def close(self) -> None:
+        """Close all that is not for senders; in a forked child."""
+        self._reports.close()
+        if self._control is not None:
+            self._control.close()
+
+    def finish(self) -> None:
+        """End the collector after it has written what it has got; the only time that anybody waits for it."""
+        self.close()
+        self.reporter.close()
+        pid, self._pid = self._pid, 0
+        until = time.monotonic() + GRACE
+        with suppress(ChildProcessError):
+            while pid and os.waitpid(pid, os.WNOHANG) == (0, 0):
+                if time.monotonic() > until:
+                    process.kill(pid)  # not waited for: the kernel may not be able to end it now
+                    break
+                time.sleep(0.005)
+
+    @property
+    def pid(self) -> int:
+        """The process id; 0: it does not run."""
+        return self._pid
+
+
+def event(reporter: reporting.Reporter, name: str, **fields: Any) -> None:
+    """Report something that is no decision.
+
+    Args:
+        reporter: takes it.
+        name: what it is.
+        fields: more about it.
+    """
+    reporter.report(reporting.EVENT, json.dumps({"event": name, "time": time.time(), **fields}).encode())

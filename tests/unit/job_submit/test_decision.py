@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a worker reports about a call."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks import loader
+from slurmhooks.job_submit.service import Service
+from slurmhooks.slurmctld.call import Call
+from slurmhooks.slurmctld.decision import decision
+from slurmhooks.testing import FakeJob
+from slurmhooks.testing.job_submit import request_of
+from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.message import Message, Type
+from slurmhooks.worker.service import Settings
+
+RELEASE = "24.11"
+HEAD = "from slurmhooks import Reject, hook, UNLIMITED\n"
+
+Decide = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def decide(tmp_path: Path) -> Decide:
+    """Return the decision on a request, from the text of a hook file; ``include`` names secrets that are reported."""
+
+    def run(text: str, *, include: tuple[str, ...] = (), **fields: Any) -> dict[str, Any]:
+        file = tmp_path / "limits.py"
+        file.write_text(HEAD + text)
+        tables = tables_of(RELEASE)
+        service = Service(tables, loader.load([loader.Source(path=str(file))]), Settings())
+        calls: list[Call] = []
+        service.followers.append(calls.append)
+        items = ((0, request_of(FakeJob(release=RELEASE, **fields), "job_submit").data),)
+        service.handle(Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables), bytes)
+        service.after()
+        (call,) = calls
+        content: dict[str, Any] = json.loads(json.dumps(decision(call, include)))
+        return content
+
+    return run
+
+
+def test_changes_are_what_handlers_see(decide: Decide) -> None:
+    """Each handler's own changes are reported with old and new values in the form that handlers see."""
+    found = decide(
+        """
+@hook.job_submit(order=1)
+def first(job):
+    job.time_limit = 60
+    job.min_mem_per_cpu = 100
+    job.account = job.account
+@hook.job_submit(order=2)
+def second(job):
+    job.time_limit = UNLIMITED
+    job.task_dist_flags = 1 << 16
+@hook.job_submit(order=3)
+def third(job):
+    job.time_limit = UNLIMITED
+""",
+        account="physics",
+        name="test",
+    )
+    assert (found["hook"], found["verdict"], found["account"], found["name"]) == (
+        "job_submit",
+        "accepted",
+        "physics",
+        "test",
+    )
+    changes = [each.get("changes") for each in found["handlers"]]
+    assert changes[0] == {"time_limit": [None, 60], "min_mem_per_cpu": [None, 100]}
+    assert changes[1]["time_limit"] == [60, "UNLIMITED"]
+    assert changes[2] is None
+    assert {each["outcome"] for each in found["handlers"]} == {"passed"}
+
+
+def test_refusals_and_bugs(decide: Decide) -> None:
+    """A refusal has its text and code; a bug its id, type and place, also if the request is accepted all the same."""
+    refused = decide(
+        """
+@hook.job_submit(order=1, on_error="accept")
+def buggy(job):
+    job.comment = "lost"
+    {}["x"]
+@hook.job_submit(order=2)
+def refuses(job):
+    raise Reject("not today", code="ESLURM_INVALID_ACCOUNT")
+"""
+    )
+    assert (refused["verdict"], refused["code"]) == ("refused", "ESLURM_INVALID_ACCOUNT")
+    assert refused["text"] == "not today"
+    bug, refusal = refused["handlers"]
+    assert (bug["outcome"], bug["exception"]) == ("accepted on error", "KeyError")
+    assert bug["where"].endswith("limits.py:6")
+    assert bug["error"] in bug["text"]
+    assert "changes" not in bug
+    assert (refusal["handler"], refusal["outcome"], refusal["text"]) == ("limits:refuses", "refused", "not today")
+    failed = decide("@hook.job_submit\ndef buggy(job):\n    raise ValueError('secret')\n")
+    assert failed["verdict"] == "failed"
+    assert failed["error"] == failed["handlers"][0]["error"]
+    assert "secret" not in json.dumps(failed)
+    lenient = decide("@hook.job_submit(on_error='accept')\ndef buggy(job):\n    raise ValueError\n")
+    assert lenient["verdict"] == "accepted on error"
+
+
+WRITES_SECRETS = """
+@hook.job_submit
+def secrets(job):
+    job.script = job.script + "# hunter2"
+    job.environment["TOKEN"] = "hunter2"
+    del job.environment["OLD"]
+    job.argv = ["run", "hunter2"]
+"""
+GIVEN: dict[str, Any] = {"script": "#!/bin/sh\n# hunter1\n", "environment": {"OLD": "hunter1"}, "argv": ["run"]}
+
+
+def test_secrets_are_named_only(decide: Decide) -> None:
+    """Of script, arguments and environment only the names of what changed are reported, unless they are included."""
+    found = decide(WRITES_SECRETS, **GIVEN)
+    assert "hunter" not in json.dumps(found)
+    (handler,) = found["handlers"]
+    assert "changes" not in handler
+    assert handler["hidden"] == ["script", "argv", "environment.TOKEN", "environment.OLD"]
+    found = decide(WRITES_SECRETS, include=("environment",), **GIVEN)
+    (handler,) = found["handlers"]
+    assert handler["changes"] == {"environment.TOKEN": [None, "hunter2"], "environment.OLD": ["hunter1", None]}
+    assert handler["hidden"] == ["script", "argv"]
+    found = decide(WRITES_SECRETS, include=("environment", "script"), **GIVEN)
+    (handler,) = found["handlers"]
+    assert handler["changes"]["argv"] == [["run"], ["run", "hunter2"]]
+    assert "hidden" not in handler

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The collector: a process that nobody waits for."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmhooks.worker import collector, reporting
+from slurmhooks.worker.collector import Collector
+from tests.native.workers import wait_for
+
+Lines = Callable[[], list[dict[str, Any]]]
+DECISION: dict[str, Any] = {
+    "id": "0123456789ab",
+    "time": 1.5,
+    "hook": "job_submit",
+    "user_id": 0,
+    "verdict": "accepted",
+    "handlers": [{"handler": "limits:account", "outcome": "passed", "microseconds": 30}],
+    "microseconds": 40,
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The file of the decision log, whose folder does not exist yet."""
+    return tmp_path / "log" / "job_submit.jsonl"
+
+
+@pytest.fixture
+def lines(file: Path) -> Lines:
+    """Return the lines of the decision log."""
+
+    def read() -> list[dict[str, Any]]:
+        return [json.loads(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
+
+    return read
+
+
+@pytest.fixture
+def errors(tmp_path: Path) -> Path:
+    """The file that a collector has as its standard error."""
+    return tmp_path / "errors"
+
+
+@pytest.fixture
+def running(file: Path, errors: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
+    """A running collector that writes a decision log."""
+    monkeypatch.setattr(collector, "RETRY", 0.0)
+    monkeypatch.setattr(collector, "RETRY_MOST", 0.0)
+    found = Collector()
+    found.order(orders(file))
+    kept = os.dup(2)
+    with errors.open("w") as stderr:
+        os.dup2(stderr.fileno(), 2)
+    found.look(lambda: None)
+    os.dup2(kept, 2)
+    os.close(kept)
+    yield found
+    found.finish()
+
+
+def orders(file: Path, **settings: Any) -> dict[str, Any]:
+    """Return orders to write a decision log."""
+    decisions = {"file": str(file), "max_size": 1 << 30, "keep": 2, "sample": 1.0, **settings}
+    return {"point": "job_submit", "include": [], "generation": 1, "hooks": "abc", "decisions": decisions}
+
+
+def report(running: Collector, **changed: Any) -> bool:
+    """Report a decision."""
+    return running.reporter.report(reporting.DECISION, json.dumps(DECISION | changed).encode())
+
+
+def test_a_decision_becomes_a_line(running: Collector, lines: Lines, file: Path) -> None:
+    """The log has each decision, with the user's name and the time with its zone, for its owner's eyes only."""
+    report(running)
+    (line,) = wait_for(lines, "a line in the log")
+    assert line["hook"] == "job_submit"
+    assert line["user"] == "root"
+    assert time.strptime(line["time"], "%Y-%m-%dT%H:%M:%S.500%z")
+    assert {name: line[name] for name in ("id", "verdict", "handlers")} == {
+        name: DECISION[name] for name in ("id", "verdict", "handlers")
+    }
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_a_killed_collector_is_replaced(running: Collector, lines: Lines) -> None:
+    """What is reported while no collector runs is written by the next one."""
+    report(running, id="first")
+    wait_for(lines, "a line in the log")
+    before = running.pid
+    os.kill(before, signal.SIGKILL)
+    assert running.ended(*os.waitpid(before, 0))
+    assert not running.ended(before, 0)
+    report(running, id="second")
+    running.look(lambda: None)
+    wait_for(lambda: len(lines()) == 2, "the line that was reported meanwhile")
+    assert [line["id"] for line in lines()] == ["first", "second"]
+
+
+def test_losses_are_told(running: Collector, lines: Lines) -> None:
+    """A collector that has been too slow says in the log how many decisions are missing there."""
+    os.kill(running.pid, signal.SIGSTOP)
+    sent = 0
+    while report(running, filler="x" * 60000):
+        sent += 1
+    report(running)
+    os.kill(running.pid, signal.SIGCONT)
+    wait_for(lambda: len(lines()) == sent, "all that found room")
+    report(running)
+    wait_for(lambda: len(lines()) == sent + 2, "the loss")
+    assert [line["count"] for line in lines() if "count" in line] == [2]
+
+
+def test_files_are_rotated(running: Collector, file: Path) -> None:
+    """The log takes no more room than the configuration allows; the newest lines stay."""
+    running.order(orders(file, max_size=1000))
+    for number in range(40):
+        report(running, id=f"{number:012}")
+    running.finish()
+    assert f"{39:012}" in file.read_text()
+    assert sorted(each.name for each in file.parent.iterdir()) == [f"{file.name}{end}" for end in ("", ".1", ".2")]
+    assert all(each.stat().st_size <= 1000 for each in file.parent.iterdir())
+    assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in file.parent.iterdir())
+
+
+def test_samples(running: Collector, file: Path, lines: Lines) -> None:
+    """With a share of 0, requests are left out that passed in silence, and no others."""
+    running.order(orders(file, sample=0.0))
+    report(running)
+    report(running, verdict="refused")
+    report(running, text="limited to 60 minutes")
+    report(running, verdict="accepted on error")
+    wait_for(lambda: len(lines()) == 3, "what is always logged")
+    assert [line["verdict"] for line in lines()] == ["refused", "accepted", "accepted on error"]
+
+
+def test_priorities_are_not_logged(running: Collector, lines: Lines) -> None:
+    """Calls that only compute priorities leave no line."""
+    report(running, hook="priority")
+    report(running)
+    assert [line["hook"] for line in wait_for(lines, "the other line")] == ["job_submit"]
+
+
+def test_a_folder_of_others_is_not_used(running: Collector, file: Path, errors: Path) -> None:
+    """Nothing is written into a folder where others could put a link; the log says so, and reports go on."""
+    file.parent.mkdir()
+    file.parent.chmod(0o777)
+    report(running)
+    wait_for(lambda: "only SlurmUser and root may be able to write to it" in errors.read_text(), "an error")
+    assert not file.exists()
+    file.parent.chmod(0o700)
+    report(running)
+    wait_for(file.exists, "the next line")
+
+
+def test_without_orders_it_ends(running: Collector) -> None:
+    """Once the configuration wants nothing more, there is no collector."""
+    running.order({})
+    pid, status = os.waitpid(running.pid, 0)
+    assert status == 0
+    assert running.ended(pid, status)
+    running.look(lambda: None)
+    assert not running.pid
+
+
+def test_it_ends_with_the_supervisor(file: Path, lines: Lines) -> None:
+    """A supervisor that is killed leaves no collector behind."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if not pid:
+        found = Collector()
+        found.order(orders(file))
+        found.look(lambda: None)
+        theirs.send(str(found.pid).encode())
+        signal.pause()
+    with ours, theirs:
+        collecting = int(ours.recv(20))
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    wait_for(lambda: not Path(f"/proc/{collecting}/cmdline").exists() or "Z" in state(collecting), "its end")
+
+
+def state(pid: int) -> str:
+    """Return the state of a process, a letter; Z: nobody has waited for it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "Z"
+
+
+def test_the_last_reports_are_written(running: Collector, lines: Lines) -> None:
+    """At slurmctld's end the collector first writes what it has got."""
+    for number in range(200):
+        report(running, id=str(number))
+    running.finish()
+    assert len(lines()) == 200

@@ -11,7 +11,6 @@ from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
 from slurmhooks.log import visible
 from slurmhooks.option import Option
-from slurmhooks.paths import below, identity, matches, real
 from slurmhooks.registry import Registry, layers, missing, verify, verify_options
 
 TYPE_CHECKING = False
@@ -71,6 +70,9 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
     Raises:
         LoadError: folders exist but cannot be listed, or patterns are invalid.
     """
+    # Launches with a manifest need no names of files, and do not import this.
+    from slurmhooks.paths import below, matches, real
+
     files: dict[str, str] = {}
     findings: list[str] = []
     for pattern in patterns:
@@ -350,6 +352,8 @@ def _hint(source: Source, error: BaseException) -> str:
     """Return the remedy for an import of another hook file; an empty text for other errors."""
     if not isinstance(error, ImportError) or source.path is None:
         return ""
+    from slurmhooks.paths import identity
+
     name = (error.name or "").partition(".")[0]
     folder = source.path.rpartition("/")[0]
     if name != PACKAGE and not any(identity(f"{folder}/{name}{end}") for end in (".py", "/__init__.py")):

@@ -2,7 +2,7 @@
 """The imports of a real slurmstepd for a handler."""
 
 from tests.cluster.conftest import Cluster
-from tests.unit.test_imports import MAY_BE_IMPORTED, MAY_BE_IMPORTED_FOR_SCRIPTS
+from tests.unit.test_imports import MAY_BE_IMPORTED, MAY_BE_IMPORTED_FOR_SCRIPTS, WITHOUT_A_MANIFEST
 
 HOOKS = """\
 import sys
@@ -21,8 +21,6 @@ def tell(spank):
 """
 ONLY_FROM_FILES = {"__future__"}
 """What modules of slurmhooks import when they come from files; frozen ones do not need it."""
-WITHOUT_A_MANIFEST = {"slurmhooks.paths", "slurmhooks.site"}
-"""What finds the hook files that a manifest names."""
 BESIDES = {
     "gc",  # slurmstepd calls gc.freeze() before it forks tasks
     "abc",  # for _collections_abc; up to 3.13 a bare interpreter has it

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slurmhooks.job_submit.arrays import OF_AN_UPDATE, OF_NO_BATCH_JOB, Environment, Words
 from slurmhooks.slurmctld import model as records
@@ -188,6 +188,31 @@ class Job(JobFields, View):
         for mapping in self._mappings.values():
             mapping.close()
         super().close()
+
+
+def chained(before: Any, after: Any, now: Any) -> object:
+    """Return a savepoint with what one handler changed, unless another has changed it since.
+
+    Args:
+        before: the savepoint that the handler began with.
+        after: the one that it ended with.
+        now: a later one, without what it changed.
+    """
+    argv = after[1] if after[1] != before[1] and now[1] == before[1] else now[1]
+    mappings = {
+        name: _merged(*(savepoint[2].get(name, {}) for savepoint in (before, after, now)))
+        for name in {**after[2], **now[2]}
+    }
+    return _merged(before[0], after[0], now[0]), argv, mappings
+
+
+def _merged(before: dict[str, Any], after: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    changes = {
+        key: value
+        for key, value in after.items()
+        if before.get(key, ...) != value and now.get(key, ...) == before.get(key, ...)
+    }
+    return {**now, **changes}
 
 
 def owner_of(job: Job) -> int | None:

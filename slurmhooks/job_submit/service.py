@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import loader
 from slurmhooks.job_submit import model
-from slurmhooks.job_submit.subject import Subject
+from slurmhooks.job_submit.observing import Observing
+from slurmhooks.job_submit.request import HOOKS, Request, close_records
 from slurmhooks.job_submit.users import Facts, Users
 from slurmhooks.slurmctld import source
 from slurmhooks.slurmctld.call import about_record
+from slurmhooks.slurmctld.observation import Observation, late, left_out
 from slurmhooks.slurmctld.service import PointService, load_point
 from slurmhooks.slurmctld.source import Asking, Struct
 from slurmhooks.wire.message import answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Container
     from pathlib import Path
 
     from slurmhooks.config import Config
     from slurmhooks.dispatch import Outcome
     from slurmhooks.job_submit.model import Job
-    from slurmhooks.registry import Registry
+    from slurmhooks.registry import Handler, Registry
     from slurmhooks.slurmctld.binding import Computations
     from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message, Raw
     from slurmhooks.wire.tables import Tables
-    from slurmhooks.worker.service import Query, Settings
+    from slurmhooks.worker.service import Query, Running, Settings
 
-HOOKS = ("job_submit", "job_modify")
-"""Hooks by their numbers in a request."""
+MEMBERS = 16 << 20
+"""Bytes of a request's long members, such as its script, that handlers can read that observe."""
 
 
 class Views(source.Views):
@@ -81,35 +83,49 @@ class Service(PointService):
         Raises:
             MessageError: the request is damaged, or comes from another build.
         """
-        message, items, left_out = self._open(request, len(HOOKS))
+        message, items, excluded = self._open(request, len(HOOKS))
         asking = source.current = Asking(self._tables, query)
         structs = [asking.struct(tag, value) for tag, value in items]
-        done = self._run(message, asking, structs, left_out).encode(self._tables)
+        done = self._run(Request(message, self._views, asking, structs), excluded).encode(self._tables)
         if self.call is not None:
             self.call.request = request
+            if self.call.observers:
+                self.call.members = left_out(structs, MEMBERS)  # slurmctld does not have them after the answer
         return done
 
-    def _run(self, message: Message, asking: Asking, structs: list[Struct], left_out: set[bytes | None]) -> Message:
-        hook = HOOKS[message.first]
-        modify = hook == "job_modify"
-        struct = structs[0]
-        make = partial(self._views.job, struct, modify=modify, owner=message.third if modify else None)
-        job = make()
-        arguments: dict[str, Any] = {"job": job, f"{hook.removeprefix('job_')}_uid": message.second}
-        record = structs[1] if len(structs) > 1 else None
-        others = self._views.arguments(self._registry.wanted(hook), asking, record)
+    def observe(self, data: bytes, query: Query, running: Running) -> None:
+        """Run the handlers that observe, each on the request as it was at its place; see slurmhooks.worker.service."""
+        observation = Observation.of(data)
+        message, items, _ = self._open(observation.request, len(HOOKS))
+        query = late(query, message.second, message.third, modify=message.first == HOOKS.index("job_modify"))
+        asking = source.current = Asking(self._tables, query)
+        structs = [
+            asking.struct(tag, value, partial(observation.member, number)) for number, (tag, value) in enumerate(items)
+        ]
+        request = Request(message, self._views, asking, structs)
+
+        def arguments(handler: Handler, job: Job) -> dict[str, Any]:
+            return request.arguments(job, handler.names)
+
+        observing = Observing(request.hook, observation, request.fresh, arguments, running, self.settings.timeout)
+        call = observing.run(self._registry.handlers(request.hook), observation.observers)
+        call.number = message.second
+        for follow in self.followers:
+            follow(call)
+
+    def _run(self, request: Request, left_out: set[bytes | None]) -> Message:
+        job = request.job()
+        arguments = request.arguments(job, self._registry.wanted(request.hook))
         try:
-            subject = Subject(job, self._views, asking, record)
-            outcome = self._call(hook, arguments | others, job, left_out, subject)
+            outcome = self._call(request.hook, arguments, job, left_out, request.subject(job))
         finally:
-            for view in others.values():
-                view.close()
+            close_records(arguments)
         if self.call is not None:
-            self.call.number = message.second
-            self.call.fresh = partial(_fresh, make)
-            if len(structs) > 1:
-                self.call.about = partial(self._about, structs[1])
-        return self._answer(outcome, struct.written)
+            self.call.number = request.message.second
+            self.call.fresh = request.fresh
+            if len(request.structs) > 1:
+                self.call.about = partial(self._about, request.structs[1])
+        return self._answer(outcome, request.structs[0].written)
 
     def _about(self, record: Struct) -> dict[str, object]:
         """Return what the record of an update tells of its job."""
@@ -120,13 +136,6 @@ class Service(PointService):
         text = "\n".join(texts).encode() if texts else None
         code = 0 if outcome.passed else self._number(outcome.code)
         return answer(self._tables["job"], code, text, written if outcome.passed else None)
-
-
-def _fresh(make: Callable[[], Job], savepoint: object) -> Job:
-    """Return a new view of a request as a savepoint has it."""
-    job = make()
-    job.rollback(savepoint)
-    return job
 
 
 def load(watch: Watch) -> Service:

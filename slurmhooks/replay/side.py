@@ -75,7 +75,7 @@ def main(task: Task) -> None:
     isolated = task.network or without_network()
     from slurmhooks import trusted
     from slurmhooks.errors import ConfigError, LoadError
-    from slurmhooks.job_submit.service import HOOKS
+    from slurmhooks.job_submit.request import HOOKS
     from slurmhooks.recording.contents import Contents
     from slurmhooks.replay import hooks
     from slurmhooks.replay.answers import Answers, Snapshots

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from slurmhooks.dispatch import Outcome, View
     from slurmhooks.registry import Handler
 
-ABOUT = ("job_id", "user_id", "account", "partition", "name", "submit_time")
-"""Fields that tell a job from others, of requests and of records."""
+ABOUT = ("job_id", "user_id", "account", "partition", "name")
+"""Fields that tell a job from others, of requests and of records; ``submit_time`` is one of records only."""
 
 
 def about_record(record: Any) -> dict[str, object]:
     """Return what a record tells of its job."""
-    return {name: getattr(record, name) for name in ABOUT}
+    return {name: getattr(record, name) for name in (*ABOUT, "submit_time")}
 
 
 @dataclass(slots=True)
@@ -62,15 +62,17 @@ class Call:
     Attributes:
         id: of the request, twelve hexadecimal digits: what decision log and recordings call it.
         observed: its steps are those of handlers that observe; outcome and texts are those of no answer.
+        dropped: of such a call: how many requests were not observed before it, since too many waited.
         hook: name of the hook.
         time: when it began, in seconds since the epoch.
         steps: one for each handler that ran, in order.
         outcome: of the event.
         texts: what the user is told.
-        observers: handlers that are still to observe, each with a savepoint of what it is to see.
+        observers: handlers that are to observe, each with a savepoint of what it is to see.
+        members: for these, what slurmctld left out of the request for its length, by number of struct and member.
         nanoseconds: that all handlers took.
         request: the packed message, if the service keeps it.
-        about: returns what is known of the job besides the view: any of ABOUT, or ``user``, its name; None: nothing is.
+        about: returns what is known of the job besides the view: any of ABOUT, ``submit_time``, ``user``.
         number: who sent the request, as a user id, if it says so.
         fresh: makes a new view of the request from a savepoint; None if the hook has no view. Fields that slurmctld did
             not send, and nobody read during the call, cannot be read any more.
@@ -82,9 +84,11 @@ class Call:
         "_step",
         "_view",
         "about",
+        "dropped",
         "fresh",
         "hook",
         "id",
+        "members",
         "nanoseconds",
         "number",
         "observed",
@@ -106,7 +110,9 @@ class Call:
         self.id = os.urandom(6).hex()
         self.hook = hook
         self.observed = False
+        self.dropped = 0
         self.observers: list[tuple[Handler, object]] = []
+        self.members: dict[tuple[int, int], bytes] = {}
         self.time = time.time()
         self.steps: list[Step] = []
         self.outcome: Outcome = PASSED
@@ -128,20 +134,31 @@ class Call:
         self._step = time.perf_counter_ns()
 
     def tried(
-        self, handler: Handler, wrong: BaseException | None, savepoint: object, mode: str, error_id: str | None = None
+        self,
+        handler: Handler,
+        wrong: BaseException | None,
+        before: object,
+        after: object,
+        mode: str,
+        error_id: str | None = None,
     ) -> None:
         """Note what a handler did that has no effect; its writes are not in the view any more.
 
         Args:
             handler: that ran.
             wrong: what it raised.
-            savepoint: of the view, with its writes.
+            before: a savepoint of the view, without its writes.
+            after: one with them.
             mode: "warn" or "observe".
             error_id: of its bug.
         """
         nanoseconds = time.perf_counter_ns() - self._step
-        self.steps.append(Step(handler, wrong, None, nanoseconds, savepoint, self._state, mode, error_id))
+        self.steps.append(Step(handler, wrong, None, nanoseconds, after, before, mode, error_id))
         self._step = time.perf_counter_ns()
+
+    def release(self) -> None:
+        """Forget the steps: what handlers raised refers to their frames, and these refer to this call."""
+        self.steps.clear()
 
     def observe(self, handler: Handler) -> None:
         """Note that a handler is to see the request as it is now, after the answer."""

@@ -21,8 +21,57 @@ WOULD_REFUSE = "Warning: a rule that is not in force yet would refuse this reque
 WOULD_CHANGE = "Warning: a rule that is not in force yet would change this request"
 
 
+class Trial:
+    """Has handlers run without effect: takes back what they write, and keeps back what they tell the user."""
+
+    def __init__(self, call: Call | None, mode: str) -> None:
+        """Prepare for some handlers, one after the other.
+
+        Args:
+            call: notes what they did, if somebody follows it.
+            mode: of the handlers, for those who follow the call.
+        """
+        self._call = call
+        self._mode = mode
+        self._said: list[str] = []
+        self._user: Show | None = None
+        self._thread = get_ident()
+
+    def begin(self) -> None:
+        """Keep back what is told to the user until the end, as it speaks of what is not done."""
+        self._said = []
+        self._user = log.divert(self._keep)
+
+    def _keep(self, text: str) -> None:
+        if get_ident() == self._thread:
+            self._said.append(text)
+        elif self._user is not None:
+            self._user(text)
+
+    def end(self, handler: Handler, wrong: BaseException | None, view: Any, before: object) -> list[str]:
+        """Take back what a handler wrote, log its bug, and note what it did.
+
+        Args:
+            handler: that ran.
+            wrong: what it raised.
+            view: that it wrote to.
+            before: a savepoint of the view.
+
+        Returns:
+            what it told the user.
+        """
+        log.divert(self._user)
+        after, error_id = view.savepoint(), None
+        if wrong is not None and not isinstance(wrong, Reject):
+            _, error_id = dispatch.report(handler, wrong)
+        view.rollback(before)
+        if self._call is not None:
+            self._call.tried(handler, wrong, before, after, self._mode, error_id)
+        return self._said
+
+
 class Modes:
-    """Chooses the mode of each handler when its turn comes, and takes back what those did that only warn."""
+    """Chooses the mode of each handler when its turn comes."""
 
     def __init__(self, call: Call | None, view: Any, subject: Subject) -> None:
         """Prepare for one call.
@@ -35,52 +84,31 @@ class Modes:
         self._call = call
         self._view = view
         self._subject = subject
-        self._warns = False
-        self._said: list[str] = []
-        self._user: Show | None = None
-        self._thread = get_ident()
+        self._warning = False
+        self._trial = Trial(call, WARN)
 
     def begin(self, handler: Handler) -> str:
         """Return the mode of the handler whose turn it is; note that it is to observe."""
         rollout = handler.rollout
         mode = ENFORCE if rollout is None else rollout.mode_for(handler.label, self._subject)
-        self._warns = mode == WARN
-        if self._warns:
-            self._said.clear()
-            self._user = log.divert(self._keep)
-        if mode == OBSERVE and self._call is not None:
+        self._warning = mode == WARN
+        if self._warning:
+            self._trial.begin()
+        elif mode == OBSERVE and self._call is not None:
             self._call.observe(handler)
         return mode
 
-    def _keep(self, text: str) -> None:
-        """Keep back what a handler tells the user that only warns: it speaks of what is not done."""
-        if get_ident() == self._thread:
-            self._said.append(text)
-        elif self._user is not None:
-            self._user(text)
-
     def tried(self, handler: Handler, wrong: BaseException | None, savepoint: object) -> bool:
         """Return whether a handler only warns; then tell the user, and take back what it wrote. For dispatch."""
-        if not self._warns:
+        if not self._warning:
             return False
-        view = self._view
-        after = view.savepoint()
-        error_id = None
-        log.divert(self._user)
-        texts, warning = list(self._said), ""
+        changed = wrong is None and self._view._differs(savepoint, self._view.savepoint())
+        texts = self._trial.end(handler, wrong, self._view, savepoint)
+        note = handler.rollout.note if handler.rollout is not None else None
         if isinstance(wrong, Reject):
-            warning = WOULD_REFUSE
-            texts.append(wrong.text or "")
-        elif wrong is not None:
-            _, error_id = dispatch.report(handler, wrong)
-        elif view._differs(savepoint, after):
-            warning = WOULD_CHANGE
-        view.rollback(savepoint)
-        if self._call is not None:
-            self._call.tried(handler, wrong, after, WARN, error_id)
-        if warning:
-            note = handler.rollout.note if handler.rollout is not None else None
-            log.user(_in_one_line(warning, texts, note))
+            log.user(_in_one_line(WOULD_REFUSE, [*texts, wrong.text or ""], note))
+        elif changed:
+            log.user(_in_one_line(WOULD_CHANGE, texts, note))
         return True
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from slurmhooks import dispatch
 from slurmhooks.errors import LoadError
 from slurmhooks.log import log
-from slurmhooks.rollout import ENFORCE, WARN
+from slurmhooks.rollout import ENFORCE, OBSERVE, WARN
 from slurmhooks.slurmctld import NEEDS_SOURCES, PRIVATE_ARGUMENTS
 from slurmhooks.slurmctld.call import Call
 from slurmhooks.slurmctld.decision import Decisions
 from slurmhooks.slurmctld.modes import Modes
+from slurmhooks.slurmctld.observation import Observation
 from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, decode, read_text
 from slurmhooks.wire.tables import TableError, installed
 from slurmhooks.worker import collector, process, reporting
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from slurmhooks.watch import Watch
     from slurmhooks.wire.message import Message
     from slurmhooks.wire.tables import Tables
+    from slurmhooks.worker.service import Query, Running
 
 
 class PointService:
@@ -55,6 +57,28 @@ class PointService:
         self.call: Call | None = None
         self._messages: list[str] = []
         self._calling = 0  # the thread of the running call
+
+    @property
+    def observes(self) -> bool:
+        """Whether some handlers run after the answer."""
+        return any(
+            handler.rollout is not None and handler.rollout.may_be(OBSERVE) for handler in self._registry.all_handlers()
+        )
+
+    def observed_by(self, send: Callable[[bytes], object]) -> None:
+        """Have each request that handlers observe sent to them, before other followers get it."""
+
+        def follow(call: Call) -> None:
+            if call.observers and not call.observed:
+                places = self._registry.handlers(call.hook)
+                seen = [(places.index(handler), savepoint) for handler, savepoint in call.observers]
+                send(Observation(call.id, call.time, call.request, call.members, seen).pack())
+
+        self.followers.insert(0, follow)
+
+    def observe(self, data: bytes, query: Query, running: Running) -> None:
+        """Run handlers after the answer; only points whose hooks have modes are asked to."""
+        raise NotImplementedError
 
     def start(self) -> None:
         """Take what handlers say to users, and report decisions if the collector wants them.

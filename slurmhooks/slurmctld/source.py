@@ -97,17 +97,23 @@ class Asking:
             return read_number(value)
         return None
 
-    def struct(self, tag: int, value: bytes) -> Struct:
-        """Return a struct of the request, whose long members are asked for when they are read."""
+    def struct(self, tag: int, value: bytes, fetch: Callable[[int], bytes] | None = None) -> Struct:
+        """Return a struct of the request.
 
-        def fetch(place: int) -> bytes:
+        Args:
+            tag: the number of its table.
+            value: what was packed.
+            fetch: returns long members when they are read; by default slurmctld is asked for them.
+        """
+
+        def ask(place: int) -> bytes:
             for _, found in self.ask(What.MEMBER, tag, place).items:
                 return found
             raise MessageError("a member was not answered")
 
         if not tag < len(self.tables.tables):
             raise MessageError("a struct of no table")
-        return Struct(self.tables.tables[tag], value, self, fetch)
+        return Struct(self.tables.tables[tag], value, self, fetch or ask)
 
 
 current: Asking | None = None

@@ -6,9 +6,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.dispatch import Outcome
-from slurmhooks.job_submit.service import HOOKS, Service, Views
+from slurmhooks.job_submit.request import HOOKS
+from slurmhooks.job_submit.service import Service, Views
 from slurmhooks.job_submit.users import Facts
 from slurmhooks.slurmctld.fields import LISTS
+from slurmhooks.slurmctld.observation import WHOSE
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view, request_of, struct_of
 from slurmhooks.testing.job_tables import MAKERS, FakeTable, condition_of
 from slurmhooks.testing.observed import Observed, observed_in
@@ -24,6 +26,21 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.rows import Condition
     from slurmhooks.testing.job_submit import FakeStruct
     from slurmhooks.wire.tables import Tables
+
+
+class Unwatched:
+    """Says that no handler has ended a process; see slurmhooks.worker.service.Running."""
+
+    def __init__(self) -> None:
+        """Begin."""
+        self.ended: dict[int, str] = {}
+        self.dropped = 0
+
+    def begin(self, place: int, label: str, timeout: float) -> None:
+        """Take note of nothing."""
+
+    def end(self) -> None:
+        """Take note of nothing."""
 
 
 class FakeSlurmctld:
@@ -85,14 +102,22 @@ def submit(
     )
     assigned: set[str] = set()
     service = Service(tables, registry, Settings(), _views(tables, struct, record, records["record"], assigned))
+    slurmctld = FakeSlurmctld(tables, records)
     calls: list[Call] = []
     service.followers.append(calls.append)
-    answer = read_answer(tables["job"], decode(service.handle(request, FakeSlurmctld(tables, records)), tables))
+    sent: list[bytes] = []
+    service.observed_by(sent.append)
+    answer = read_answer(tables["job"], decode(service.handle(request, slurmctld), tables))
     service.after()
+    for data in sent:
+        service.observe(data, lambda question: slurmctld(question[WHOSE.size :]), Unwatched())
     struct.put(answer.writes)
     text = None if answer.text is None else answer.text.decode()
     code = code_of(answer.code) if answer.code else None
-    return Outcome(passed=not answer.code, code=code, text=text), before, assigned, observed_in(calls)
+    observed = observed_in(calls)
+    for call in calls:
+        call.release()
+    return Outcome(passed=not answer.code, code=code, text=text), before, assigned, observed
 
 
 def fake_table(name: str, given: Any, release: str) -> FakeTable:

@@ -172,6 +172,14 @@ class Packed:
         """Tell whether a text, texts or a pointer is not NULL."""
         return bool(self.slots[self.table.places[member]])
 
+    def absent(self) -> list[int]:
+        """Return the places of the members that were left out for their length."""
+        return [
+            place
+            for place, member in enumerate(self.table.members)
+            if member.kind in ("text", "texts") and self.slots[place] == LEFT_OUT
+        ]
+
     def value(self, place: int) -> bytes | None:
         """Return what an item would hold of a text or texts; None is a null pointer."""
         slot = self.slots[place]

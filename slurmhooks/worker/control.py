@@ -21,18 +21,26 @@ SERVING = 3
 """Only workers of this generation and later ones are to be used. value: timeout in ms, pid: whether to accept."""
 UNAVAILABLE = 4
 """There are no handlers to serve with; text: why; value, of a generation: how often in a row no worker could serve."""
+OBSERVER = 10
+"""The observer process of a generation has a channel for questions, which comes along as a descriptor."""
 # From slurmctld.
 ACKNOWLEDGED = 5
 """All later requests go to this generation or later ones."""
 RELEASED = 6
 """slurmctld knows that a worker has ended, or has closed its channel, and does not use its number any more."""
+UNSERVED = 11
+"""slurmctld has decided about a request without an answer; value: place in VERDICTS; pid: in CAUSES; text: 5 lines."""
+VERDICTS = ("handler left out", "accepted on error", "failed", "unavailable, accepted", "unavailable")
+"""As enum unserved in native/slurmctld/point.c. After the first one the others handlers run again."""
+CAUSES = ("answered", "timeout", "crash", "unavailable", "invalid message")
+"""As enum slurmhooks_result in native/wire/client.h."""
 # Between the supervisor and a generation.
 LOADED = 7
 """A descriptor holds the settings and the watch as JSON."""
 FAILED = 8
 """A descriptor holds the findings and the watch as JSON."""
 FINISH = 9
-"""Start no more workers, and end when the last one has ended."""
+"""Start no more workers, and end when the last one has ended; value: 1 if nothing is left to be observed."""
 
 LONGEST = 4096
 

@@ -20,6 +20,7 @@ from slurmhooks.watch import Watch
 from slurmhooks.worker import control, process, reporting, service, worker
 from slurmhooks.worker.channel import HEADER, PAGE
 from slurmhooks.worker.control import Message
+from slurmhooks.worker.observer import Observer
 
 if TYPE_CHECKING:
     from slurmhooks.worker.service import Service
@@ -56,19 +57,22 @@ class Generation:
             end.setblocking(False)
         self._wakes = wakes
         # Hook files may have installed one, which workers get back.
+        self._observer = Observer(loaded, number, supervisor) if loaded.observes else None
         self._on_child = signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
 
     def run(self) -> None:
         """Keep as many workers as the configuration asks for, until told to finish."""
-        while not self._finishing or self._starting or self._serving or self._leaving:
+        while not self._finishing or self._starting or self._serving or self._leaving or self._observes:
+            if self._observer is not None:
+                self._observer.tend(self._leave)
             if not self._finishing and time.monotonic() >= self._retry_at:
                 while len(self._starting) + len(self._serving) + len(self._closed) < self._service.settings.workers:
                     self._fork()
             poller = select.poll()
             for fd in (self._supervisor, self._wake, *(channel for channel, _ in self._starting.values())):
                 poller.register(fd, select.POLLIN)
-            events = {fd for fd, _ in poller.poll(RETRY * 1000)}
+            events = {fd for fd, _ in poller.poll(self._wait() * 1000 + 1)}
             if self._wake.fileno() in events:
                 self._wake.recv(4096)
             if self._supervisor.fileno() in events:
@@ -78,6 +82,23 @@ class Generation:
                     self._started(pid)
             self._reap()
 
+    @property
+    def _observes(self) -> bool:
+        return self._observer is not None and self._observer.running
+
+    def _wait(self) -> float:
+        """Return the seconds until something may have to be done without an event."""
+        return RETRY if self._observer is None else self._observer.wait(RETRY)
+
+    def _leave(self) -> None:
+        """Close, in a forked child, what is the generation's."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, self._on_child or signal.SIG_DFL)
+        for end in (self._supervisor, self._wake, self._wakes, *(each for each, _ in self._starting.values())):
+            end.close()
+        for _, other in self._starting.values():
+            os.close(other)
+
     def _fork(self) -> None:
         """Start a worker; it tells over its channel when it can serve."""
         ours, theirs = socket.socketpair()
@@ -86,18 +107,10 @@ class Generation:
         me = os.getpid()
         pid = os.fork()
         if not pid:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, self._on_child or signal.SIG_DFL)
-            for end in (
-                ours,
-                self._supervisor,
-                self._wake,
-                self._wakes,
-                *(each for each, _ in self._starting.values()),
-            ):
-                end.close()
-            for _, other in self._starting.values():
-                os.close(other)
+            self._leave()
+            ours.close()
+            if self._observer is not None:
+                self._observer.forked()
             worker.main(self._service, theirs, page, me)
         theirs.close()
         self._starting[pid] = (ours, page)
@@ -123,6 +136,8 @@ class Generation:
         message = control.receive(self._supervisor)
         if message is None or message.kind == control.FINISH:
             self._finishing = True
+            if self._observer is not None:
+                self._observer.finish(at_once=message is None or message.value == 1)
             for pid, (channel, page) in self._starting.items():
                 process.kill(pid, group=True)
                 channel.close()

@@ -13,6 +13,7 @@ import array
 import fcntl
 import os
 import socket
+import sys
 import termios
 from mmap import mmap
 from struct import Struct
@@ -125,19 +126,25 @@ def pair() -> tuple[Reporter, socket.socket]:
     return Reporter(ours), theirs
 
 
-def receive(connection: socket.socket) -> Report | None:
+def receive(connection: socket.socket, flags: int = 0) -> Report | None:
     """Return the next report; None: all senders have ended. Waits as the socket does.
+
+    Args:
+        connection: the receiving end.
+        flags: MSG_PEEK: the report is also the next one.
 
     Raises:
         BlockingIOError: there is none now, and the socket does not wait; likewise TimeoutError.
     """
-    data, fds, _, _ = socket.recv_fds(connection, HEADER.size + MOST, 1)
+    # Not socket.recv_fds(), which ignores flags.
+    room = socket.CMSG_SPACE(array.array("i").itemsize)
+    data, rights, _, _ = connection.recvmsg(HEADER.size + MOST, room, flags | socket.MSG_CMSG_CLOEXEC)
     if not data:
         return None
     kind, dropped = HEADER.unpack_from(data)
     content = data[HEADER.size :]
-    for fd in fds:
-        with open(fd, "rb") as file:
+    for _, _, descriptor in rights:
+        with open(int.from_bytes(descriptor, sys.byteorder), "rb") as file:
             file.seek(0)
             content = file.read()
     return Report(kind, content, dropped)

@@ -24,6 +24,24 @@ Query = Callable[[bytes], bytes]
 """Asks slurmctld a question while it waits for an answer; raises StaleHandleError once it has the answer."""
 
 
+class Running(Protocol):
+    """What the observer process is told, so that a handler can be named and left out that has ended it.
+
+    Attributes:
+        ended: by the place of a handler that has ended the observer process with this request, what happened.
+        dropped: requests that were not observed before this one, since the observer process was busy.
+    """
+
+    ended: dict[int, str]
+    dropped: int
+
+    def begin(self, place: int, label: str, timeout: float) -> None:
+        """Note that a handler begins, and the seconds that it may take."""
+
+    def end(self) -> None:
+        """Note that it has ended."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What the processes need to know of the section of their plugin, such as ``[job_submit]``.
@@ -63,9 +81,11 @@ class Service(Protocol):
 
     Attributes:
         settings: as the configuration was when they were loaded.
+        observes: some handlers run after the answer, in the observer process (slurmhooks/worker/observer.py).
     """
 
     settings: Settings
+    observes: bool
 
     def start(self) -> None:
         """Prepare a worker, in the worker, before its first request; whatever it raises ends the worker."""
@@ -75,6 +95,18 @@ class Service(Protocol):
 
     def after(self) -> None:
         """Do what nobody waits for, after the answer has gone out; whatever it raises ends the worker."""
+
+    def observed_by(self, send: Callable[[bytes], object]) -> None:
+        """Have workers send what the observer process is to observe; the function never waits."""
+
+    def observe(self, data: bytes, query: Query, running: Running) -> None:
+        """Run the handlers that observe, in the observer process.
+
+        Args:
+            data: what a worker has sent.
+            query: asks slurmctld a question, which is preceded by WHOSE of slurmhooks/slurmctld/observation.py.
+            running: is told which handler runs.
+        """
 
     def stop(self) -> None:
         """Clean up in a worker that ends in peace: its files changed, or slurmctld ends."""

@@ -177,8 +177,13 @@ class Supervisor:
                 os.close(fd)
             if number == self._loading:
                 self._into_service(number, child)
+        elif message.kind == control.OBSERVER:
+            self._to_client(message)
+            for fd in message.fds:
+                os.close(fd)
         elif message.kind == control.DIED:
             child.workers.discard(message.pid)
+            self._collector.worker_ended(message.value)
             self._to_client(message)
         elif message.kind == control.UNAVAILABLE and number == self._loading:
             child.deadline = 0.0
@@ -248,9 +253,9 @@ class Supervisor:
             report_change(self._good.handlers, child.watch.handlers)
         self._good = child.watch
         self._fault = None
-        self._order_collector()
         timeout = max(1, round(settings.timeout * 1000))
         self._to_client(Message(control.SERVING, number, int(settings.accept), timeout))
+        self._order_collector()
         if before is not None and before in self._children:
             old = self._children[before]
             with suppress(OSError):
@@ -337,6 +342,8 @@ class Supervisor:
         elif message.kind == control.RELEASED and message.generation in self._children:
             with suppress(OSError):
                 control.send(self._children[message.generation].connection, message)
+        elif message.kind == control.UNSERVED:
+            self._collector.unserved(message)
         return True
 
     def _on_request(self, asked: Asked) -> None:
@@ -365,7 +372,7 @@ class Supervisor:
         until = time.monotonic() + GRACE
         for number, child in self._children.items():
             with suppress(OSError):
-                control.send(child.connection, Message(control.FINISH, number))
+                control.send(child.connection, Message(control.FINISH, number, value=1))
         connections = [child.connection for child in self._children.values()]
         while any(child.pid for child in self._children.values()) and time.monotonic() < until:
             ready, _, _ = select.select([self._wake, *connections], [], [], 0.05)

@@ -7,22 +7,24 @@ A request that begins with ``echo`` is returned unchanged, after a millisecond i
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from slurmhooks.errors import LoadError
 from slurmhooks.watch import LoadedHandler, Watch
 from slurmhooks.worker import worker
-from slurmhooks.worker.service import Query, Settings
+from slurmhooks.worker.service import Query, Running, Settings
 
 STATE = Path(os.environ.get("WORKER_TEST", "/nonexistent"))
 """A JSON file in place of hook files: ``settings``, ``version``, ``findings``, and the code of ``start`` and others."""
 
 
 class Service:
-    """Runs the code in requests."""
+    """Runs the code in requests, also in the observer process if the file says so."""
 
     def __init__(self, state: dict[str, object]) -> None:
         """Keep the content of the file."""
+        self.observes = bool(state.get("observe"))
         self.settings = Settings(**state.get("settings", {}))  # type: ignore[arg-type] # as the test wrote it
         self._state = state
         self._names: dict[str, object] = {"version": state.get("version"), "kept": [], "before": state.get("before")}
@@ -43,7 +45,17 @@ class Service:
         return str(self._names["answer"]).encode()
 
     def after(self) -> None:
-        """Do nothing more."""
+        """Have the request observed."""
+        if self.observes:
+            self._send(str(self._names.get("observed", "")).encode())
+
+    def observed_by(self, send: Callable[[bytes], object]) -> None:
+        """Keep the function."""
+        self._send = send
+
+    def observe(self, data: bytes, query: Query, running: Running) -> None:
+        """Run the code of the test."""
+        exec(str(self._state["observe"]), {"data": data, "query": query, "running": running})
 
     def stop(self) -> None:
         """Run the code of the test."""

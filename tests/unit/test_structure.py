@@ -64,6 +64,7 @@ BROAD = {
     "scrun/tree_copy.py": 1,  # hands what a thread raised to the one who waits for it
     "worker/collection.py": 1,  # a forked process must not return into its parent's stack
     "worker/generation.py": 1,  # the same
+    "worker/observer.py": 1,  # the same
     "worker/worker.py": 1,  # the same
     "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event
 }

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Handlers that warn instead of deciding, in a request."""
+"""Handlers that warn or observe instead of deciding, in a request."""
 
+import struct
 from pathlib import Path
 
 import pytest
 
 from slurmhooks import loader
+from slurmhooks.job_submit.service import Service
 from slurmhooks.registry import Registry
 from slurmhooks.rollout import Rollout, assign
+from slurmhooks.slurmctld.call import Call
 from slurmhooks.testing import FakeJob, FakeRecord, run
+from slurmhooks.testing.job_submit import request_of
+from slurmhooks.testing.slurmctld import Unwatched
+from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.message import LEFT_OUT, Message, Type, decode, text_value
+from slurmhooks.worker.service import Settings
 
 WARN = "Warning: a rule that is not in force yet would "
 
@@ -139,3 +147,120 @@ def test_lua_scripts_have_modes(tmp_path: Path) -> None:
     assert result.accepted
     assert result.changes == {}
     assert result.user_messages == [f"{WARN}refuse this request: no GPU"]
+
+
+OBSERVES = """
+@hook.job_submit(order=1, mode="observe")
+def first(job):
+    job.account = "observed"
+    job.comment = "observed"
+    job.argv = ["script", "observed"]
+    job.environment["SITE"] = "observed"
+    log.user("nobody reads this")
+
+@hook.job_submit(order=2)
+def decides(job):
+    assert job.account is None and list(job.argv) == ["script"] and "SITE" not in job.environment
+    job.account = "decided"
+    job.name = "decided"
+
+@hook.job_submit(order=3, mode="observe")
+def second(job):
+    assert (job.account, job.comment, job.name) == ("decided", "observed", "decided")
+    assert list(job.argv) == ["script", "observed"] and job.environment["SITE"] == "observed"
+    job.comment = "lost"
+    raise Reject("no")
+
+@hook.job_submit(order=4, mode="observe")
+def third(job, partitions):
+    assert job.comment == "observed"
+    job.comment = ",".join(partitions)
+
+@hook.job_submit(order=5)
+def refuses(job):
+    job.comment = "lost"
+    raise Reject("refused")
+
+@hook.job_submit(order=6, mode="observe")
+def too_late(job):
+    raise AssertionError
+"""
+
+
+def test_observers_see_what_others_observed(tmp_path: Path) -> None:
+    """Each sees the request as it was at its place and what observers before it changed, unless it was overwritten."""
+    job = FakeJob(script="#!/bin/sh\n", environment={"HOME": "/"}, argv=["script"])
+    result = run(loaded(tmp_path, OBSERVES), "job_submit", job=job, partitions={"gpu": {}, "long": {}})
+    assert (result.accepted, result.text, result.user_messages) == (False, "refused", [])
+    assert [(each.handler, each.mode, each.accepted) for each in result.observed] == [
+        ("limits:first", "observe", True),
+        ("limits:second", "observe", False),
+        ("limits:third", "observe", True),
+    ], result.log
+    first, second, third = result.observed
+    assert first.changes == {
+        "account": "observed",
+        "comment": "observed",
+        "argv": ["script", "observed"],
+        "environment": {"HOME": "/", "SITE": "observed"},
+    }
+    assert (second.text, second.changes) == ("no", {})
+    assert third.changes == {"comment": "gpu,long"}
+
+
+def test_observers_read_long_fields(tmp_path: Path) -> None:
+    """What slurmctld sends only on demand is asked for before the answer, if a handler observes."""
+    text = "@hook.job_submit(mode='observe')\ndef reads(job):\n    raise Reject(f'{len(job.script)} {job.comment}')\n"
+    registry = loaded(tmp_path, text)
+    tables = tables_of("24.11")
+    service = Service(tables, registry, Settings())
+    sent: list[bytes] = []
+    service.observed_by(sent.append)
+    calls: list[Call] = []
+    service.followers.append(calls.append)
+    data = bytearray(request_of(FakeJob(release="24.11", script="x", comment="y"), "job_submit").data)
+    places = tables["job"].places
+    for name in ("script", "comment"):
+        struct.pack_into("Q", data, 8 * places[name], LEFT_OUT)
+    request = Message(Type.REQUEST, 0, 1000, 1000, ((0, bytes(data)),)).encode(tables)
+    asked = []
+
+    def query(question: bytes) -> bytes:
+        member = decode(question, tables).third
+        asked.append(member)
+        return Message(Type.RESULT, items=((member, text_value(b"z" * 20000)),)).encode(tables)
+
+    service.handle(request, query)
+    assert sorted(asked) == sorted([places["script"], places["comment"]])
+    service.after()
+    service.observe(sent[0], bytes, Unwatched())
+    answered, observed = calls
+    assert (observed.id, observed.observed, observed.number) == (answered.id, True, 1000)
+    assert str(observed.steps[0].wrong) == f"20000 {'z' * 20000}"
+
+
+def test_a_handler_that_ended_the_observer_is_left_out(tmp_path: Path) -> None:
+    """The next process goes on with the others, and the step of the lost one says what happened."""
+    text = "".join(
+        f"@hook.job_submit(mode='observe', timeout={number})\ndef n{number}(job):\n    job.comment = '{number}'\n"
+        for number in (1, 2)
+    )
+    tables = tables_of("24.11")
+    service = Service(tables, loaded(tmp_path, text), Settings())
+    sent: list[bytes] = []
+    service.observed_by(sent.append)
+    calls: list[Call] = []
+    service.followers.append(calls.append)
+    data = request_of(FakeJob(release="24.11"), "job_submit").data
+    service.handle(Message(Type.REQUEST, 0, 1000, 1000, ((0, data),)).encode(tables), bytes)
+    service.after()
+    running = Unwatched()
+    begun = []
+    running.ended = {0: "was killed by SIGSEGV"}
+    running.begin = lambda place, label, timeout: begun.append((place, label, timeout))  # type: ignore[method-assign]
+    service.observe(sent[0], bytes, running)
+    assert begun == [(1, "limits:n2", 2)]
+    killed, ran = calls[1].steps
+    assert str(killed.wrong) == "was killed by SIGSEGV"
+    assert killed.error_id is not None
+    assert (killed.mode, ran.mode, ran.wrong) == ("observe", "observe", None)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the handlers that observe a request, after slurmctld has its answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks import dispatch
+from slurmhooks.dispatch import PASSED
+from slurmhooks.errors import HandlerError
+from slurmhooks.job_submit.model import chained
+from slurmhooks.job_submit.request import close_records
+from slurmhooks.rollout import OBSERVE
+from slurmhooks.slurmctld.call import Call
+from slurmhooks.slurmctld.modes import Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.job_submit.model import Job
+    from slurmhooks.registry import Handler
+    from slurmhooks.slurmctld.observation import Observation
+    from slurmhooks.worker.service import Running
+
+
+class Observing:
+    """The handlers of one request.
+
+    Each sees the request as it was at its place, and what handlers have changed that observed before it.
+    """
+
+    def __init__(
+        self,
+        hook: str,
+        observation: Observation,
+        fresh: Callable[[object], Job],
+        arguments: Callable[[Handler, Job], dict[str, Any]],
+        running: Running,
+        timeout: float,
+    ) -> None:
+        """Take what they run on.
+
+        Args:
+            hook: name of the hook.
+            observation: what the worker has sent.
+            fresh: makes a view of the request from a savepoint.
+            arguments: makes the arguments of a handler, which are closed after it.
+            running: is told which handler runs.
+            timeout: seconds for a handler that has no limit of its own.
+        """
+        self.call = Call(hook, None)
+        self.call.id, self.call.time, self.call.request = observation.id, observation.time, observation.request
+        self.call.observed = True
+        self.call.dropped = running.dropped
+        self.call.fresh = fresh
+        self._arguments = arguments
+        self._running = running
+        self._timeout = timeout
+
+    def run(self, handlers: tuple[Handler, ...], observers: list[tuple[int, object]]) -> Call:
+        """Run handlers, and return what they did.
+
+        Args:
+            handlers: of the hook.
+            observers: the places of those that observe, each with a savepoint of the request as it was.
+        """
+        then: object = None
+        after: object = None
+        for place, now in observers:
+            seen = now if after is None else chained(then, after, now)
+            then, after = now, self._one(handlers[place], place, seen)
+        self.call.end(PASSED, [])
+        return self.call
+
+    def _one(self, handler: Handler, place: int, seen: object) -> object:
+        """Run a handler; return a savepoint of the request for the next one."""
+        trial = Trial(self.call, OBSERVE)
+        assert self.call.fresh is not None
+        job = self.call.fresh(seen)
+        if place in self._running.ended:
+            trial.begin()
+            trial.end(handler, HandlerError(self._running.ended[place]), job, seen)
+            return seen
+        after = seen
+
+        def tried(handler: Handler, wrong: BaseException | None, before: object) -> bool:
+            nonlocal after
+            self._running.end()
+            after = before if wrong is not None else job.savepoint()
+            trial.end(handler, wrong, job, before)
+            return True
+
+        arguments = self._arguments(handler, job)
+        self._running.begin(place, handler.label, handler.timeout or self._timeout)
+        trial.begin()
+        try:
+            dispatch.run((handler,), arguments, job, tried=tried)
+        finally:
+            close_records(arguments)
+        return after

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One request of slurmctld, and what handlers get of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slurmhooks.job_submit.subject import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from slurmhooks.job_submit.model import Job
+    from slurmhooks.job_submit.service import Views
+    from slurmhooks.slurmctld.source import Asking, Struct
+    from slurmhooks.wire.message import Message
+
+HOOKS = ("job_submit", "job_modify")
+"""Hooks by their numbers in a request."""
+
+
+class Request:
+    """A submission or an update.
+
+    Attributes:
+        message: of slurmctld.
+        structs: the request itself, and the job that an update changes.
+        hook: name of the hook.
+    """
+
+    def __init__(self, message: Message, views: Views, asking: Asking, structs: list[Struct]) -> None:
+        """Take the decoded message, and what views need."""
+        self.message = message
+        self.structs = structs
+        self.hook = HOOKS[message.first]
+        self._views = views
+        self._asking = asking
+        self._record = structs[1] if len(structs) > 1 else None
+
+    def job(self) -> Job:
+        """Return a new view of the request."""
+        modify = self.hook == "job_modify"
+        job: Job = self._views.job(self.structs[0], modify=modify, owner=self.message.third if modify else None)
+        return job
+
+    def fresh(self, savepoint: object) -> Job:
+        """Return a new view of the request as a savepoint has it."""
+        job = self.job()
+        job.rollback(savepoint)
+        return job
+
+    def subject(self, job: Job) -> Subject:
+        """Return whose request it is, with what handlers have written to a view."""
+        return Subject(job, self._views, self._asking, self._record)
+
+    def arguments(self, job: Job, names: Iterable[str]) -> dict[str, Any]:
+        """Return the arguments of handlers; :func:`close_records` closes those that are views of slurmctld's records.
+
+        Args:
+            job: the view of the request.
+            names: of the arguments that handlers take.
+
+        Raises:
+            MessageError: a handler takes the record of an update without one.
+        """
+        sender = f"{self.hook.removeprefix('job_')}_uid"
+        others = self._views.arguments(names, self._asking, self._record)
+        return {"job": job, sender: self.message.second, **others}
+
+
+def close_records(arguments: Mapping[str, Any]) -> None:
+    """Make every later use of the arguments raise StaleHandleError, except that of the request."""
+    for name, view in arguments.items():
+        if name != "job" and not isinstance(view, int):
+            view.close()

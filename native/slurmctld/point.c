@@ -65,7 +65,7 @@ int slurmhooks_point_start(struct slurmhooks_point *point)
         point->service,
         NULL,
     };
-    point->client = slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line});
+    point->client = slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line, point->late});
     if (!point->client)
         log_error("the workers of [%s] cannot be started: its hooks do not run", point->section);
     return must_not_replace(point) ? SLURM_ERROR : SLURM_SUCCESS;

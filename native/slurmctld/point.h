@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "wire/client.h"
+#include "wire/late.h"
 #include "wire/wire.h"
 
 /* Size of a buffer for the line that tells a user about a failure. */
@@ -21,9 +22,10 @@
 
 /* A plugin and its workers. */
 struct slurmhooks_point {
-    const char *service;              /* MODULE:FUNCTION in Python that loads the handlers */
-    const char *section;              /* of slurmhooks.toml, for messages */
-    struct slurmhooks_client *client; /* NULL: no workers could be started, or they were stopped */
+    const char *service;                /* MODULE:FUNCTION in Python that loads the handlers */
+    const char *section;                /* of slurmhooks.toml, for messages */
+    const struct slurmhooks_late *late; /* answers questions of handlers that observe; NULL: its hooks have no modes */
+    struct slurmhooks_client *client;   /* NULL: no workers could be started, or they were stopped */
 };
 
 /* A request. */

@@ -17,6 +17,7 @@
 
 #include "wire/channel.h"
 #include "wire/control.h"
+#include "wire/late.h"
 #include "wire/pool.h"
 
 /* The timeout of requests until the first workers tell the configured one. Python needs time to start. */
@@ -116,6 +117,7 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
     client->timeout_ms = START_MS;
     client->control = client->output[0] = client->output[1] = -1;
     client->log = config->log;
+    client->late = config->late;
     client->command = copy_command(config->command);
     client->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     /* Only the read end is non-blocking: workers wait if the pipe is full. */
@@ -123,6 +125,7 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
         fcntl(client->output[0], F_SETFL, O_NONBLOCK))
         error = client->command ? errno : ENOMEM;
     if (!error) {
+        late_start();
         lines_start(&client->lines, client->output[0], client->log);
         error = start_monitor(client);
     }
@@ -165,6 +168,7 @@ void slurmhooks_client_stop(struct slurmhooks_client *client)
 {
     uint64_t one = 1;
 
+    late_stop();
     slurmhooks_client_interrupt(client);
     pthread_mutex_lock(&client->lock);
     while (client->exchanges)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct slurmhooks_client;
+struct slurmhooks_late;
 
 /* How an exchange ended. There is an answer only with SLURMHOOKS_OK. */
 enum slurmhooks_result {
@@ -37,6 +38,8 @@ struct slurmhooks_client_config {
     /* Log one line, without a line feed. Called in any thread, also while output of workers is read;
      * it must not call the client. */
     void (*log)(enum slurmhooks_level level, const char *line);
+    /* Answers questions after the answer (wire/late.h); NULL: such questions fail. */
+    const struct slurmhooks_late *late;
 };
 
 /* Largest message in bytes, in each direction. */

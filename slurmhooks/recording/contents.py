@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks.recording.file import Kind, Reader, RecordingError
@@ -107,8 +106,3 @@ class Contents:
         elif self.end.get("lost"):
             found.append(f"{self.end['lost']} requests are not in the recording: it could not keep up")
         return found
-
-    @property
-    def begun(self) -> str:
-        """When it began, for people."""
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(self.start.get("time", 0))))

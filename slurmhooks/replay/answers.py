@@ -81,6 +81,7 @@ class Answers:
 
     Attributes:
         needs: what handlers of the running request wanted to read and was not recorded.
+        withheld: what handlers have got stand-ins for, see slurmhooks.replay.views.
     """
 
     def __init__(
@@ -108,12 +109,14 @@ class Answers:
         self._time = 0.0
         self._results: dict[bytes, bytes] = {}
         self.needs: list[str] = []
+        self.withheld: list[str] = []
 
     def begin(self, request: Recorded) -> None:
         """Answer as in a recorded request from now on."""
         self._time = request.time
         self._results = dict(request.questions)
         self.needs = []
+        self.withheld = []
 
     def __call__(self, question: bytes) -> bytes:
         """Return the result of a question; see slurmhooks.worker.service.Query.

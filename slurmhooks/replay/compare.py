@@ -192,11 +192,12 @@ class Comparison:
             if variables[0].get(name) != variables[1].get(name)
         }
 
-    def report(self, notes: list[str]) -> Report:
-        """Return what was counted."""
+    def report(self, recorded: dict[str, Any], notes: list[str]) -> Report:
+        """Return what was counted, with what is known of the recording."""
         rules = sorted(self._rules.items(), key=lambda item: -(item[1].more + item[1].fewer))
         fields = sorted(self._fields.items(), key=lambda item: -item[1].requests)
         return Report(
+            recorded=recorded,
             requests=self._requests,
             first=self._first,
             last=self._last,

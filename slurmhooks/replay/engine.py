@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import Reject
-from slurmhooks.job_submit.service import Service, Views
+from slurmhooks.job_submit.service import Service
 from slurmhooks.log import log
 from slurmhooks.recording.file import join, split
 from slurmhooks.replay import clock
-from slurmhooks.replay.answers import Answers, NotRecordedError, computations
+from slurmhooks.replay.answers import NotRecordedError
+from slurmhooks.replay.views import views_of
+from slurmhooks.rollout import KEYS, OBSERVE, OFF, Rollout
 from slurmhooks.wire.message import decode, read_answer
 from slurmhooks.worker.service import Settings
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from slurmhooks.log import Show
     from slurmhooks.recording.request import Recorded
     from slurmhooks.registry import Registry
-    from slurmhooks.slurmctld.call import Call
+    from slurmhooks.replay.answers import Answers
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Tables
 
@@ -104,19 +106,13 @@ class Engine:
             answers: of the recording.
             enforce_all: whether handlers count for all requests, whatever their mode and share.
         """
-        if enforce_all:
-            for handler in registry.all_handlers():
-                handler.rollout = None
+        for handler in registry.all_handlers():
+            handler.rollout = None if enforce_all else _without_observers(handler.rollout)
         self._answers = answers
-        views = Views(tables, computations(answers, private="record" in tables))
-        self._service = Service(tables, registry, Settings(), views)
-        self._service.followers.append(self._follow)
-        self._call: Call | None = None
+        self._service = Service(tables, registry, Settings(), views_of(tables, answers))
+        self._service.followers.append(lambda call: None)  # so that calls are noted
         self._user: Show | None = None
         self._seen: dict[tuple[str, str], int] = {}
-
-    def _follow(self, call: Call) -> None:
-        self._call = call
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -150,17 +146,17 @@ class Engine:
         """
         clock.show(request.time)
         self._answers.begin(request)
-        self._call = None
         try:
             answer = self._service.handle(request.request, self._answers)
         except NotRecordedError:  # of a part of the request that handlers changed
             answer = request.answer
+        notes = self._notes()  # with tracebacks, which are gone afterwards
         self._service.after()
-        return answer, self._notes()
+        return answer, notes
 
     def _notes(self) -> bytes:
         decided, bugs, tracebacks = "", [], []
-        for step in () if self._call is None else self._call.steps:
+        for step in () if self._service.call is None else self._service.call.steps:
             if step.outcome is not None and not step.outcome.passed:
                 decided = step.handler.label
             if step.wrong is not None and not isinstance(step.wrong, Reject):
@@ -170,9 +166,20 @@ class Engine:
                 self._seen[key] = self._seen.get(key, 0) + 1
                 if self._seen[key] <= TRACEBACKS:
                     tracebacks.append("\n".join(format_traceback(step.wrong, step.handler.path)))
-        if not (decided or bugs or self._answers.needs):
+        needs = self._answers.needs
+        if bugs and not needs:
+            needs = sorted(set(self._answers.withheld))
+        if not (decided or bugs or needs):
             return b""
-        return json.dumps([decided, bugs, tracebacks, self._answers.needs]).encode()
+        return json.dumps([decided, bugs, tracebacks, needs]).encode()
+
+
+def _without_observers(rollout: Rollout | None) -> Rollout | None:
+    """Return modes in which handlers do not run instead of observing: here that has no effect but its cost."""
+    if rollout is None:
+        return None
+    values = {key: getattr(rollout, key) for key in KEYS}
+    return Rollout(**values | {key: OFF for key in ("mode", "otherwise") if values[key] == OBSERVE})
 
 
 def notes_of(data: bytes) -> dict[str, Any]:

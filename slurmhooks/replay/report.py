@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel
 
 
@@ -94,6 +96,7 @@ class Report(BaseModel):
     """The result of a replay.
 
     Attributes:
+        recorded: by which releases of slurmhooks, Python and Slurm, and what besides requests.
         requests: that were replayed.
         first: time of the first one, in seconds since the epoch.
         last: time of the last one.
@@ -113,6 +116,7 @@ class Report(BaseModel):
         notes: on the recording.
     """
 
+    recorded: dict[str, Any]
     requests: int
     first: float | None
     last: float | None

@@ -124,7 +124,7 @@ def replay(fd: int, options: Options, progress: Callable[[int, int], None] | Non
                     progress(done, len(contents.offsets))
         for side in (*new, *(old or ())):
             side.end()
-    return comparison.report(notes)
+    return comparison.report(contents.start, notes)
 
 
 def _recorded(reader: Reader) -> Callable[[Recorded], Decision]:

@@ -15,12 +15,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.job_submit.service import Views
 from slurmhooks.recording.contents import Contents
 from slurmhooks.replay import clock, hooks, run
-from slurmhooks.replay.answers import Answers, Snapshots, computations
+from slurmhooks.replay.answers import Answers, Snapshots
 from slurmhooks.replay.convert import Conversions
 from slurmhooks.replay.engine import Engine, Reader, notes_of
+from slurmhooks.replay.views import views_of
 from slurmhooks.slurmctld.source import Asking
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Type, decode
@@ -94,7 +94,7 @@ class _Recording:
         snapshots = Snapshots(self.tables, self.conversions.rows())
         self.answers = Answers(self.tables, snapshots, self.conversions.facts(), contents.users)
         self.reader = Reader(self.tables)
-        self.views = Views(self.tables, computations(self.answers, private="record" in self.tables))
+        self.views = views_of(self.tables, self.answers)
         self._engines: dict[str, Engine] = {}
 
     def engine(self, path: str) -> Engine:

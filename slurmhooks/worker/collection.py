@@ -107,7 +107,8 @@ class Collection:
             sink = self._sinks.get(name)
             if name in orders and sink is None:
                 try:
-                    self._sinks[name] = make(orders)
+                    sink = self._sinks[name] = make(orders)
+                    self.takers.update(getattr(sink, "takers", {}))
                 except ImportError as error:
                     log.error("[%s] does not work: %s", name, error)
             elif name in orders and sink is not None:
@@ -159,7 +160,17 @@ def _metrics(orders: dict[str, Any]) -> Sink:
     return Metrics(orders)
 
 
-SINKS: dict[str, Callable[[dict[str, Any]], Sink]] = {"decisions": _decision_log, "metrics": _metrics}
+def _recording(orders: dict[str, Any]) -> Sink:
+    from slurmhooks.worker.recording_sink import sink
+
+    return sink()
+
+
+SINKS: dict[str, Callable[[dict[str, Any]], Sink]] = {
+    "decisions": _decision_log,
+    "metrics": _metrics,
+    "recording": _recording,
+}
 """What makes each sink, by the name of its orders. Their modules take time to import, and the supervisor has none."""
 
 

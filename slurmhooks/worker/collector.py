@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks import slurm_conf
 from slurmhooks.log import log
-from slurmhooks.worker import collection, control, process, reporting
+from slurmhooks.recording import page as shared
+from slurmhooks.worker import collection, control, process, recordings, reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +82,8 @@ class Collector:
     def __init__(self) -> None:
         """Make the socket; start nothing."""
         self.reporter, self._reports = reporting.pair()
+        self._page = shared.page = shared.Page()
+        self._configured: dict[str, Any] = {}
         self._orders: dict[str, Any] = {}
         self._pid = 0
         self._control: socket.socket | None = None
@@ -91,7 +94,27 @@ class Collector:
         self._since = 0.0
 
     def order(self, orders: dict[str, Any]) -> None:
-        """Set what the collector is to do from now on; empty: nothing, so it ends."""
+        """Set what the configuration wants of the collector; empty: nothing, so it ends unless it records."""
+        self._configured = orders
+        self._update()
+
+    def request(self, text: str, entry: str) -> dict[str, Any]:
+        """Answer a command on recordings.
+
+        Args:
+            text: the request.
+            entry: of the plugin that is served; only requests of job_submit are recorded.
+        """
+        if not text.startswith("record"):
+            return {"findings": [f"unknown request {text!r}"]}
+        return recordings.answer(text, self._page) if entry.startswith("slurmhooks.job_submit.") else {}
+
+    def _update(self) -> None:
+        """Give the collector other orders, if there are any."""
+        running = recordings.is_running(self._page)
+        orders = {**self._configured, **({"recording": self._page.orders} if running else {})}
+        if orders == self._orders:
+            return
         if orders.get("generation") != self._orders.get("generation"):
             self._since = time.time()
         self._orders = orders
@@ -110,8 +133,8 @@ class Collector:
 
     def refused(self) -> None:
         """Note that the newest hook files do not go into service."""
-        if self._orders:
-            self.order(self._orders | {"fault": True})
+        if self._configured:
+            self.order(self._configured | {"fault": True})
 
     def look(self, leave: Callable[[], None]) -> None:
         """Start the collector if there is something to do, and none runs.
@@ -119,6 +142,7 @@ class Collector:
         Args:
             leave: closes, in the forked child, what is the supervisor's.
         """
+        self._update()
         if self._pid or not self._orders or time.monotonic() < self._retry_at:
             return
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -28,7 +28,7 @@ ACKNOWLEDGED = 5
 """All later requests go to this generation or later ones."""
 RELEASED = 6
 """slurmctld knows that a worker has ended, or has closed its channel, and does not use its number any more."""
-UNSERVED = 10
+UNSERVED = 11
 """slurmctld has decided about a request without an answer; value: place in VERDICTS; pid: in CAUSES; text: 5 lines."""
 VERDICTS = ("handler left out", "accepted on error", "failed", "unavailable, accepted", "unavailable")
 """As enum unserved in native/slurmctld/point.c. After the first one the others handlers run again."""

@@ -343,7 +343,7 @@ class Supervisor:
         if asked.text == "status":
             self._requests.answer(asked, self._status())
         elif asked.text != "reload":
-            self._requests.answer(asked, {"findings": [f"unknown request {asked.text!r}"]})
+            self._requests.answer(asked, self._collector.request(asked.text, self._entry))
 
     def _status(self) -> dict[str, Any]:
         """Return what is in force; as slurmhooks/cli/controllers.py shows it."""

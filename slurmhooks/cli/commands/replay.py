@@ -135,7 +135,9 @@ def tables_for(release: str) -> Tables:
 def show(report: Report) -> None:
     """Print the report for people."""
     span = "" if report.first is None or report.last is None else f", {_at(report.first)} to {_at(report.last)}"
-    click.echo(f"{report.requests} requests{span}")
+    recorded = report.recorded
+    by = f"recorded by slurmhooks {recorded.get('slurmhooks')} on Slurm {recorded.get('slurm')}"
+    click.echo(shown(f"{report.requests} requests{span}, {by}"))
     click.echo(f"new hooks: {report.accepted} accepted, {report.refused} refused, {report.failed} failed")
     if report.unknown:
         click.echo(click.style(f"{report.unknown} requests are not compared: see below", fg="yellow"))

@@ -83,35 +83,63 @@ NEEDS = """
 from slurmhooks import hook
 
 @hook.job_submit(on_error="accept")
-def {name}(job, partitions):
+def reads(job, partitions):
     try:
-        {reads}
+        exec(job.comment)
     except Exception:
         pass
 """
+MISSING = [
+    ("job.script.startswith('#!')", "script"),
+    ("'srun' in job.script", "script"),
+    ("f'{job.script}' == 1", "script"),
+    ("job.script == ''", "script"),
+    ("isinstance(job.script, str) and job.script[0]", "script"),
+    ("job.environment['HOME']", "environment"),
+    ("job.environment['NEW'] = '1'", "environment"),
+    ("partitions['debug']", "partitions"),
+    ("list(partitions)", "partitions"),
+    ("job.groups", "the name service"),
+    ("job.default_account", "default_account"),
+]
 
 
-@pytest.mark.parametrize(
-    ("reads", "what", "remedy"),
-    [
-        ("job.script", "script", "--with script"),
-        ("job.environment['HOME']", "environment", "--with environment"),
-        ("job.environment['NEW'] = '1'", "environment", "--with environment"),
-        ("partitions['debug']", "partitions", "--tables partitions"),
-        ("list(partitions)", "partitions", "--tables partitions"),
-        ("job.groups", "the name service", ""),
-        ("job.default_account", "default_account", ""),
-    ],
-)
-def test_what_was_not_recorded_is_never_a_pass(reads: str, what: str, remedy: str, tmp_path: Path) -> None:
+def test_what_was_not_recorded_is_never_a_pass(tmp_path: Path) -> None:
     """A request is unknown if a handler reads what is missing, even where it catches the error; the way is named."""
-    jobs = [{"script": "#!/bin/sh", "environment": {"HOME": "/"}, "user_id": 4_000_000, "name": "one"}]
+    common = {"script": "#!/bin/sh", "environment": {"HOME": "/"}, "user_id": 4_000_000}
+    jobs = [{**common, "comment": reads, "name": reads} for reads, _ in MISSING]
+    fd = recording(tmp_path / "file", "from slurmhooks import hook", jobs)
+    report = replay(fd, Options(hook_file(tmp_path, NEEDS), examples=99))
+    assert (report.unknown, report.different, report.same) == (len(MISSING), 0, False)
+    assert [(example.name, need.what) for need in report.needs for example in need.examples] == MISSING
+    assert {need.what: need.record_with for need in report.needs} == {
+        "script": "--with script",
+        "environment": "--with environment",
+        "partitions": "--tables partitions",
+        "the name service": "",
+        "default_account": "",
+    }
+
+
+def test_whether_there_is_a_script_is_recorded(tmp_path: Path) -> None:
+    """Rules for interactive jobs are compared without scripts; code in C that gets one is no reason to trust."""
+    text = """
+import re
+from slurmhooks import Reject, hook
+
+@hook.job_submit
+def interactive(job):
+    if job.script is None or not job.script:
+        raise Reject("no interactive jobs")
+    {}
+"""
+    jobs: list[dict[str, Any]] = [{"account": "a", "script": "#!/bin/sh"}, {"account": "a"}]
     fd = recording(tmp_path / "file", ACCOUNT, jobs)
-    report = replay(fd, Options(hook_file(tmp_path, NEEDS.format(name="reads", reads=reads))))
-    assert (report.unknown, report.different, report.same) == (1, 0, False)
-    (need,) = report.needs
-    assert (need.hooks, need.what, need.record_with, need.requests) == ("new", what, remedy, 1)
-    assert need.examples[0].name == "one"
+    report = replay(fd, Options(hook_file(tmp_path, text.format("pass"))))
+    assert (report.accepted, report.refused, report.unknown) == (1, 1, 0)
+    report = replay(fd, Options(hook_file(tmp_path, text.format("re.search('srun', job.script)"))))
+    assert (report.refused, report.unknown, report.failed) == (1, 1, 0)
+    assert [need.what for need in report.needs] == ["script"]
 
 
 def test_secrets_are_not_in_the_file(tmp_path: Path) -> None:
@@ -219,7 +247,7 @@ def test_modes_count_unless_told_otherwise(tmp_path: Path) -> None:
     """A handler that only observes refuses nothing, and with enforce_all what it would have refused."""
     text = NEW.replace("@hook.job_submit\ndef limit_time", '@hook.job_submit(mode="observe")\ndef limit_time')
     text = text.replace("SEEN", "seen")
-    fd = recording(tmp_path / "file", ACCOUNT, JOBS)
+    fd = recording(tmp_path / "file", ACCOUNT, [{**job, "script": "#!/bin/sh"} for job in JOBS])
     new = hook_file(tmp_path, text)
     assert replay(fd, Options(new)).same
     assert replay(fd, Options(new, enforce_all=True)).more_refused == 1
@@ -278,4 +306,43 @@ def test_requests_are_fixtures(tmp_path: Path) -> None:
     assert testing.compare(tmp_path / "file", new).more_refused == 1
     os.close(recording(tmp_path / "other", ACCOUNT, [{"script": "#!/bin/sh"}]))
     with pytest.raises(NotRecordedError, match="needs script"):
-        [request.job.script for request in testing.replay(tmp_path / "other")]
+        [str(request.job.script) for request in testing.replay(tmp_path / "other")]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+def test_root_loads_and_becomes_another(tmp_path: Path) -> None:
+    """As root, handlers run as the owner of the recording, or as nobody; files that others could write are refused."""
+    text = "import os\nfrom slurmhooks import hook\n@hook.job_submit\ndef who(job): job.comment = str(os.getresuid())\n"
+    fd = recording(tmp_path / "file", "from slurmhooks import hook", JOBS[:1])
+    new = hook_file(tmp_path, text)
+    for owner, runs_as in ((0, 65534), (1234, 1234)):
+        os.chown(tmp_path / "file", owner, 0)
+        (field,) = replay(fd, Options(new, guard=True)).fields
+        assert field.values[0].new == str((runs_as,) * 3)
+    os.chmod(new, 0o666)
+    with pytest.raises(ReplayError, match="writable"):
+        replay(fd, Options(new, guard=True))
+
+
+def test_a_configuration_with_lua_and_modes(tmp_path: Path) -> None:
+    """A folder with slurmhooks.toml is loaded as slurmctld would: Lua scripts first, [policy] counts."""
+    pytest.importorskip("lupa")
+    (tmp_path / "site" / "hooks.d").mkdir(parents=True)
+    hook_file(tmp_path / "site" / "hooks.d", NEW.replace("SEEN", "seen"), "limits.py")
+    (tmp_path / "site" / "job_submit.lua").write_text("""
+        function slurm_job_submit(job_desc, part_list, submit_uid)
+            if job_desc.name == "one" then job_desc.comment = "lua" end
+            return slurm.SUCCESS
+        end
+        function slurm_job_modify(job_desc, job_rec, part_list, modify_uid) return slurm.SUCCESS end
+    """)
+    (tmp_path / "site" / "slurmhooks.toml").write_text(
+        '[hooks]\npaths = ["hooks.d/*.py"]\n[job_submit]\nlua = "job_submit.lua"\n'
+        '[policy."limits:require_account"]\nmode = "warn"\n'
+    )
+    fd = recording(tmp_path / "file", ACCOUNT, JOBS)
+    report = replay(fd, Options(str(tmp_path / "site")))
+    rules = {rule.rule: (rule.more, rule.fewer) for rule in report.rules}
+    assert rules == {"limits:limit_time": (2, 0), "file:require_account": (0, 1)}
+    (field,) = report.fields
+    assert (field.field, field.values[0].new) == ("comment", "lua")

@@ -11,6 +11,7 @@ from slurmhooks.log import log
 from slurmhooks.recording import page as shared
 from slurmhooks.recording.recorder import Limits, Recorder
 from slurmhooks.wire.tables import installed
+from slurmhooks.worker.reporting import RECORDED
 
 if TYPE_CHECKING:
     from slurmhooks.recording.page import Page
@@ -22,7 +23,11 @@ STATUS = 1.0
 
 
 class RecordingSink:
-    """Takes the requests that workers report."""
+    """Takes the requests that workers report.
+
+    Attributes:
+        takers: what takes reports, by their kind.
+    """
 
     def __init__(self, page: Page) -> None:
         """Begin the recording; if that fails, the status says why."""
@@ -31,6 +36,7 @@ class RecordingSink:
         self._stopped_at: float | None = None
         self._status_at = 0.0
         self._recorder: Recorder | None = None
+        self.takers = {RECORDED: self.take}
         try:
             self._recorder = self._open()
         except OSError as error:
@@ -43,9 +49,12 @@ class RecordingSink:
         # The supervisor has created it, as this user; nobody else may have put another file there.
         fd = os.open(orders["file"], os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
         state = os.fstat(fd)
-        if state.st_size or state.st_uid != os.getuid() or state.st_mode & 0o077:
+        if state.st_size:
             os.close(fd)
-            raise FileExistsError(0, "another process has written to it, or may", orders["file"])
+            raise FileExistsError(0, "the process that wrote it has ended; the file keeps what it has", orders["file"])
+        if state.st_uid != os.getuid() or state.st_mode & 0o077:
+            os.close(fd)
+            raise FileExistsError(0, "others may write to it", orders["file"])
         what = {"with": orders["with"], "tables": orders["tables"]}
         return Recorder(fd, tables, Limits(orders["size"], orders["until"]), what)
 

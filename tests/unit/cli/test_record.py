@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from slurmhooks.cli import main
+from slurmhooks.worker import recordings, requests
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """What the command asks a supervisor for, which records at once."""
+    asked: list[str] = []
+
+    def ask(text: str, *_: Any) -> list[dict[str, Any]]:
+        asked.append(text)
+        orders = {"file": "/some/file", "until": 1e9, "size": 7}
+        return [{}, {"recording": orders, "status": {"requests": 3, "bytes": 5, "ended": None}, "runs": False}]
+
+    (tmp_path / "slurm.conf").write_text("SlurmctldLogFile=/logs/slurmctld.log\nSlurmUser=root\n")
+    monkeypatch.setattr(requests, "ask", ask)
+    return asked
+
+
+def record(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Call the command; return exit code and output."""
+    done = CliRunner().invoke(main, ["record", "--sysconfdir", str(folder), *arguments])
+    return done.exit_code, done.output
+
+
+def test_what_is_asked_for(asked: list[str], tmp_path: Path) -> None:
+    """Durations, sizes and lists are read; by default the file goes beside slurmctld's log."""
+    code, text = record(tmp_path, "--for", "12h", "--max", "500MiB", "--with", "script", "--tables", "nodes,qos")
+    assert code == 0, text
+    assert "3 requests, 5 bytes so far" in text
+    wanted = json.loads(asked[0].removeprefix(recordings.START))
+    file = wanted.pop("file")
+    assert file.startswith("/logs/slurmhooks/")
+    assert file.endswith(".recording")
+    assert wanted == {"seconds": 43200.0, "size": 500 << 20, "with": ["script"], "tables": ["nodes", "qos"]}
+    record(tmp_path, "--status")
+    record(tmp_path, "--stop")
+    assert asked[1:] == [recordings.STATUS, recordings.STOP]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--for", "0d"],
+        ["--for", "soon"],
+        ["--max", "1KiB"],
+        ["--max", "2GB"],
+        ["--with", "passwords"],
+        ["--tables", "jobs,users"],
+        ["--stop", "FILE"],
+    ],
+)
+def test_wrong_use(asked: list[str], tmp_path: Path, arguments: list[str]) -> None:
+    """What cannot be read is refused before anybody is asked."""
+    assert record(tmp_path, *arguments)[0] == 2
+    assert asked == []
+
+
+def test_without_slurmctld(tmp_path: Path) -> None:
+    """Without a slurmctld there is nothing to record, and the command says so."""
+    (tmp_path / "slurm.conf").write_text("SlurmUser=root\n")
+    code, text = record(tmp_path)
+    assert code == 1
+    assert "no slurmctld with the plugin job_submit/python runs" in text

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from _thread import get_ident
 from contextlib import closing
 from dataclasses import replace
@@ -96,6 +97,7 @@ class PointService:
         """Hand the last call to the followers."""
         call, self.call = self.call, None
         if call is not None:
+            os.sched_yield()  # the thread that has been waiting for the answer goes first, also on a busy machine
             for follow in self.followers:
                 follow(call)
 

@@ -10,6 +10,7 @@ import signal
 import socket
 import time
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from slurmhooks.log import log
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 TURN = 1.0
 """Seconds between two looks at the time."""
+PAUSE = 0.02
+"""Seconds in which reports gather: a worker that reports need not wake this process each time."""
 MOST = 1000
 """Reports that are taken before orders are looked for."""
 REPEAT = 60.0
@@ -86,6 +89,8 @@ class Collection:
             ready = {fd for fd, _ in poller.poll(TURN * 1000)}
             if self._orders.fileno() in ready:
                 going = self._take_orders()
+            else:
+                time.sleep(PAUSE)
         while self._take_reports():
             pass
         for sink in self._sinks.values():
@@ -188,6 +193,8 @@ def main(reports: socket.socket, orders: socket.socket, parent: int) -> NoReturn
         process.die_with(parent)
         process.name("slurmhooks-coll")
         process.log_to_stderr()
+        with suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # takes the processor from nobody
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_IGN)  # as the supervisor
         Collection(reports, orders).run()

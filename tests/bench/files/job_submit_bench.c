@@ -4,9 +4,10 @@
  *
  * A submission named "bench:PLUGIN:MODE:COUNT" makes it call job_submit of that plugin COUNT times, each time with the
  * request as it was, and write the nanoseconds of each call to /tmp/bench-PLUGIN-MODE. MODE is "loop" (one thread),
- * "fresh" (a thread of its own for each call, as in slurmctld of 22.05) or "pool" (one thread of many, as in slurmctld
- * of 24.11, which has 64 that take turns as they come). PLUGIN may be "echo": no plugin but the least that a process
- * of its own can cost, a request of usual size to a C program that answers at once.
+ * "paced" (the same with a millisecond between two calls, about as long as slurmctld takes for the rest of a
+ * submission), "fresh" (a thread of its own for each call, as in slurmctld of 22.05) or "pool" (one thread of many, as
+ * in slurmctld of 24.11, which has 64 that take turns as they come). PLUGIN may be "echo": no plugin but the least that
+ * a process of its own can cost, a request of usual size to a C program that answers at once.
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -211,6 +212,8 @@ static int run(job_desc_msg_t *desc, uint32_t uid, submit_f submit, const char *
             pthread_create(&thread, NULL, measured, &call);
             pthread_join(thread, NULL);
         } else {
+            if (!strcmp(mode, "paced"))
+                usleep(1000);
             measured(&call);
         }
         if (i >= 0)

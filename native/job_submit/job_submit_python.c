@@ -26,7 +26,8 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 extern char *slurm_xstrdup(const char *text);
 extern void slurm_xfree(void **item);
 
-static struct slurmhooks_point point = {.service = "slurmhooks.job_submit.service:load", .section = "job_submit"};
+static struct slurmhooks_point point = {
+    .service = "slurmhooks.job_submit.service:load", .section = "job_submit", .late = &slurmhooks_late_queries};
 
 /* Append a message for the user to those of earlier plugins. */
 static void append_message(char **err_msg, const char *text)

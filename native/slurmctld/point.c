@@ -18,6 +18,9 @@
 /* How long a slurmctld that was started by 'scontrol reconfigure' waits for the hooks to load, in milliseconds. */
 #define RECONFIGURE_MS 30000
 
+/* How a request without an answer ends; as VERDICTS in slurmhooks/worker/control.py. */
+enum unserved { LEFT_OUT, PASSED_ON_ERROR, FAILED, PASSED_UNAVAILABLE, FAILED_UNAVAILABLE };
+
 static void log_line(enum slurmhooks_level level, const char *line)
 {
     slurmhooks_log((int)level, line);
@@ -62,7 +65,7 @@ int slurmhooks_point_start(struct slurmhooks_point *point)
         point->service,
         NULL,
     };
-    point->client = slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line});
+    point->client = slurmhooks_client_start(&(struct slurmhooks_client_config){command, log_line, point->late});
     if (!point->client)
         log_error("the workers of [%s] cannot be started: its hooks do not run", point->section);
     return must_not_replace(point) ? SLURM_ERROR : SLURM_SUCCESS;
@@ -75,7 +78,7 @@ void slurmhooks_point_stop(struct slurmhooks_point *point)
     point->client = NULL;
 }
 
-void slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason)
+unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason)
 {
     unsigned id = 0;
     char text[SLURMHOOKS_LINE_MAX];
@@ -87,6 +90,19 @@ void slurmhooks_point_report(const struct slurmhooks_call *call, const char *wha
              "slurmhooks: the %s hooks did not answer (error %08x); please tell your administrators", call->hook, id);
     if (call->tell)
         call->tell(call->context, text);
+    return id;
+}
+
+/* Have the decision log say how a request ended that got no answer. IN id: of the error; 0: it has none */
+static void log_decision(const struct slurmhooks_point *point, const struct slurmhooks_call *call, enum unserved how,
+                         enum slurmhooks_result result, unsigned id, const struct slurmhooks_failure *failure)
+{
+    char text[SLURMHOOKS_HANDLER_MAX + SLURMHOOKS_DETAIL_MAX + 160];
+
+    snprintf(text, sizeof(text), "%08x\n%s\n%s\n%s\n%s", id, call->hook, call->whom, failure->handler,
+             *failure->detail ? failure->detail : "there are no workers");
+    if (point->client)
+        slurmhooks_client_tell(point->client, (int)how, result, text);
 }
 
 /*
@@ -106,13 +122,17 @@ static bool settle(const struct slurmhooks_point *point, const struct slurmhooks
     if (result == SLURMHOOKS_UNAVAILABLE && point->client && slurmhooks_client_accepts(point->client)) {
         log_error("a request of %s was accepted without hooks ([%s] on_unavailable): %s", call->whom, point->section,
                   failure->detail);
+        log_decision(point, call, PASSED_UNAVAILABLE, result, 0, failure);
     } else if (result != SLURMHOOKS_UNAVAILABLE && failure->lenient && (in_time || failure->all_lenient)) {
         const char *what = in_time ? "the handler is left out (on_error)" : "accepted (on_error)";
-        slurmhooks_point_report(call, what, failure->detail);
+        unsigned id = slurmhooks_point_report(call, what, failure->detail);
+        log_decision(point, call, in_time ? LEFT_OUT : PASSED_ON_ERROR, result, id, failure);
         return in_time;
     } else {
         *end = SLURMHOOKS_FAILED;
-        slurmhooks_point_report(call, call->failed, *failure->detail ? failure->detail : "there are no workers");
+        const char *reason = *failure->detail ? failure->detail : "there are no workers";
+        unsigned id = slurmhooks_point_report(call, call->failed, reason);
+        log_decision(point, call, result == SLURMHOOKS_UNAVAILABLE ? FAILED_UNAVAILABLE : FAILED, result, id, failure);
     }
     return false;
 }

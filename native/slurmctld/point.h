@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "wire/client.h"
+#include "wire/late.h"
 #include "wire/wire.h"
 
 /* Size of a buffer for the line that tells a user about a failure. */
@@ -21,9 +22,10 @@
 
 /* A plugin and its workers. */
 struct slurmhooks_point {
-    const char *service;              /* MODULE:FUNCTION in Python that loads the handlers */
-    const char *section;              /* of slurmhooks.toml, for messages */
-    struct slurmhooks_client *client; /* NULL: no workers could be started, or they were stopped */
+    const char *service;                /* MODULE:FUNCTION in Python that loads the handlers */
+    const char *section;                /* of slurmhooks.toml, for messages */
+    const struct slurmhooks_late *late; /* answers questions of handlers that observe; NULL: its hooks have no modes */
+    struct slurmhooks_client *client;   /* NULL: no workers could be started, or they were stopped */
 };
 
 /* A request. */
@@ -68,8 +70,8 @@ void slurmhooks_point_stop(struct slurmhooks_point *point);
 enum slurmhooks_end slurmhooks_point_call(const struct slurmhooks_point *point, const struct slurmhooks_call *call,
                                           void **answer, size_t *size);
 
-/* Report a failure: a line with an id for the user, the reason for the log. IN what: what the failure means */
-void slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason);
+/* Report a failure: a line with an id for the user, the reason for the log. IN what: what it means. RET the id */
+unsigned slurmhooks_point_report(const struct slurmhooks_call *call, const char *what, const char *reason);
 
 /* Start a thread that gets no signals: slurmctld's are for its own threads. RET false if that is not possible. */
 bool slurmhooks_point_thread(pthread_t *thread, void *(*run)(void *));

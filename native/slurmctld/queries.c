@@ -53,17 +53,20 @@ uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
 
 static const slurmctld_lock_t READ_LOCKS = {.conf = READ_LOCK, .job = READ_LOCK, .node = READ_LOCK, .part = READ_LOCK};
 
-/* Take the locks that slurmhooks_answer_query() needs, and find the record of the event's job. */
-static void lock(struct slurmhooks_event *event)
+/* Take and release the locks that slurmhooks_answer_query() needs. */
+static void lock(void)
 {
     lock_slurmctld(READ_LOCKS);
-    event->record = event->job_id ? find_job_record(event->job_id) : NULL;
 }
 
-static void unlock(struct slurmhooks_event *event)
+static void unlock(void)
 {
-    event->record = NULL;
     unlock_slurmctld(READ_LOCKS);
+}
+
+static void *record_of(uint32_t job_id)
+{
+    return find_job_record(job_id);
 }
 
 static void *identity_of(const struct slurmhooks_event *event, uint32_t user_id)
@@ -128,14 +131,18 @@ uint32_t slurmhooks_record_owner(const void *record, uint32_t sender)
     return sender;
 }
 
-static void lock(struct slurmhooks_event *event)
+static void lock(void)
 {
-    (void)event;
 }
 
-static void unlock(struct slurmhooks_event *event)
+static void unlock(void)
 {
-    (void)event;
+}
+
+static void *record_of(uint32_t job_id)
+{
+    (void)job_id;
+    return NULL;
 }
 
 #endif
@@ -173,8 +180,22 @@ bool slurmhooks_answer_query(void *context, const void *data, size_t size, void 
 
 bool slurmhooks_answer_with_locks(void *context, const void *data, size_t size, void **answer, size_t *answer_length)
 {
-    lock(context);
-    bool valid = slurmhooks_answer_query(context, data, size, answer, answer_length);
-    unlock(context);
+    struct slurmhooks_event *event = context;
+
+    lock();
+    event->record = event->job_id ? record_of(event->job_id) : NULL;
+    bool valid = slurmhooks_answer_query(event, data, size, answer, answer_length);
+    event->record = NULL;
+    unlock();
     return valid;
 }
+
+static bool answer_late(void *context, const void *data, size_t size, void **answer, size_t *answer_length)
+{
+    const struct slurmhooks_whose *whose = context;
+    struct slurmhooks_event event = {.uid = whose->uid, .owner = whose->owner, .modify = whose->modify};
+
+    return slurmhooks_answer_query(&event, data, size, answer, answer_length);
+}
+
+const struct slurmhooks_late slurmhooks_late_queries = {lock, unlock, answer_late};

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/late.h"
+
 /* A call of a plugin, about which handlers ask questions. */
 struct slurmhooks_event {
     void *job_desc;
@@ -28,6 +30,9 @@ uint32_t slurmhooks_record_owner(const void *record, uint32_t sender);
  * IN context  a struct slurmhooks_event
  */
 bool slurmhooks_answer_query(void *context, const void *question, size_t length, void **answer, size_t *answer_length);
+
+/* Answers questions about the request of a struct slurmhooks_whose, with slurmctld's locks. */
+extern const struct slurmhooks_late slurmhooks_late_queries;
 
 /* As slurmhooks_answer_query(), for a thread that does not hold slurmctld's locks: takes them for the question. */
 bool slurmhooks_answer_with_locks(void *context, const void *question, size_t length, void **answer,

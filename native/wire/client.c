@@ -12,10 +12,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "wire/channel.h"
 #include "wire/control.h"
+#include "wire/late.h"
 #include "wire/pool.h"
 
 /* The timeout of requests until the first workers tell the configured one. Python needs time to start. */
@@ -115,6 +117,7 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
     client->timeout_ms = START_MS;
     client->control = client->output[0] = client->output[1] = -1;
     client->log = config->log;
+    client->late = config->late;
     client->command = copy_command(config->command);
     client->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     /* Only the read end is non-blocking: workers wait if the pipe is full. */
@@ -122,6 +125,7 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
         fcntl(client->output[0], F_SETFL, O_NONBLOCK))
         error = client->command ? errno : ENOMEM;
     if (!error) {
+        late_start();
         lines_start(&client->lines, client->output[0], client->log);
         error = start_monitor(client);
     }
@@ -131,6 +135,18 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
         return NULL;
     }
     return client;
+}
+
+void slurmhooks_client_tell(struct slurmhooks_client *client, int how, enum slurmhooks_result result, const char *text)
+{
+    struct control unserved = {CONTROL_UNSERVED, 0, (uint32_t)result, how};
+    struct iovec parts[2] = {{&unserved, sizeof(unserved)}, {(void *)text, strlen(text)}};
+    struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2};
+
+    pthread_mutex_lock(&client->lock);
+    if (client->control >= 0)
+        sendmsg(client->control, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    pthread_mutex_unlock(&client->lock);
 }
 
 void slurmhooks_client_interrupt(struct slurmhooks_client *client)
@@ -152,6 +168,7 @@ void slurmhooks_client_stop(struct slurmhooks_client *client)
 {
     uint64_t one = 1;
 
+    late_stop();
     slurmhooks_client_interrupt(client);
     pthread_mutex_lock(&client->lock);
     while (client->exchanges)

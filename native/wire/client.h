@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct slurmhooks_client;
+struct slurmhooks_late;
 
 /* How an exchange ended. There is an answer only with SLURMHOOKS_OK. */
 enum slurmhooks_result {
@@ -37,6 +38,8 @@ struct slurmhooks_client_config {
     /* Log one line, without a line feed. Called in any thread, also while output of workers is read;
      * it must not call the client. */
     void (*log)(enum slurmhooks_level level, const char *line);
+    /* Answers questions after the answer (wire/late.h); NULL: such questions fail. */
+    const struct slurmhooks_late *late;
 };
 
 /* Largest message in bytes, in each direction. */
@@ -84,6 +87,15 @@ typedef bool (*slurmhooks_query)(void *context, const void *question, size_t len
  * RET false if the hooks do not load, or no worker serves in that time
  */
 bool slurmhooks_client_wait(struct slurmhooks_client *client, unsigned ms, char *reason);
+
+/*
+ * Tell the supervisor, for the decision log, about a request that got no answer. Never waits.
+ *
+ * IN how     an index of VERDICTS in slurmhooks/worker/control.py
+ * IN result  of the exchange
+ * IN text  lines: error id, hook, whose request, the handler that ended its worker or nothing, reason
+ */
+void slurmhooks_client_tell(struct slurmhooks_client *client, int how, enum slurmhooks_result result, const char *text);
 
 /* RET the deadline of a request that arrives now. IN ms: how long it may take; 0: the configured timeout. */
 int64_t slurmhooks_client_deadline(struct slurmhooks_client *client, unsigned ms);

@@ -12,6 +12,8 @@ enum control_kind {
     CONTROL_UNAVAILABLE = 4,  /* the hooks do not load; followed by the reason */
     CONTROL_ACKNOWLEDGED = 5, /* to the supervisor: requests go to this generation now */
     CONTROL_RELEASED = 6,     /* to the supervisor: this worker is not used any more */
+    CONTROL_OBSERVER = 10,    /* handlers that observe may ask; with a descriptor: their channel, see late.h */
+    CONTROL_UNSERVED = 11,    /* to the supervisor: slurmctld decided without an answer; value: how; pid: result */
 };
 
 struct control {

@@ -14,6 +14,7 @@
 
 #include "wire/channel.h"
 #include "wire/control.h"
+#include "wire/late.h"
 #include "wire/pool.h"
 #include "wire/spawn.h"
 
@@ -238,6 +239,12 @@ static bool receive(struct slurmhooks_client *client, struct message *message)
     case CONTROL_DIED: remove_worker(client, &message->control); break;
     case CONTROL_SERVING: serve_generation(client, &message->control); break;
     case CONTROL_UNAVAILABLE: set_unavailable(client, message->text); break;
+    case CONTROL_OBSERVER:
+        if (client->late && message->fds[0] >= 0) {
+            late_serve(client->late, message->fds[0]);
+            message->fds[0] = -1;
+        }
+        break;
     }
     for (int i = 0; i < 2; i++)
         if (message->fds[i] >= 0)

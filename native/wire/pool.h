@@ -48,6 +48,7 @@ struct slurmhooks_client {
     int output[2];
     char **command;
     void (*log)(enum slurmhooks_level level, const char *line);
+    const struct slurmhooks_late *late;
 };
 
 /* Log one line. The caller does not hold the lock. */

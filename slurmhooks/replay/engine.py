@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from slurmhooks.recording.request import Recorded
     from slurmhooks.registry import Registry
     from slurmhooks.replay.answers import Answers
-    from slurmhooks.slurmctld.call import Call
     from slurmhooks.wire.message import Raw
     from slurmhooks.wire.tables import Tables
 
@@ -111,13 +110,9 @@ class Engine:
             handler.rollout = None if enforce_all else _without_observers(handler.rollout)
         self._answers = answers
         self._service = Service(tables, registry, Settings(), views_of(tables, answers))
-        self._service.followers.append(self._follow)
-        self._call: Call | None = None
+        self._service.followers.append(lambda call: None)  # so that calls are noted
         self._user: Show | None = None
         self._seen: dict[tuple[str, str], int] = {}
-
-    def _follow(self, call: Call) -> None:
-        self._call = call
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -151,17 +146,17 @@ class Engine:
         """
         clock.show(request.time)
         self._answers.begin(request)
-        self._call = None
         try:
             answer = self._service.handle(request.request, self._answers)
         except NotRecordedError:  # of a part of the request that handlers changed
             answer = request.answer
+        notes = self._notes()  # with tracebacks, which are gone afterwards
         self._service.after()
-        return answer, self._notes()
+        return answer, notes
 
     def _notes(self) -> bytes:
         decided, bugs, tracebacks = "", [], []
-        for step in () if self._call is None else self._call.steps:
+        for step in () if self._service.call is None else self._service.call.steps:
             if step.outcome is not None and not step.outcome.passed:
                 decided = step.handler.label
             if step.wrong is not None and not isinstance(step.wrong, Reject):

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from slurmhooks.dispatch import Outcome, View
     from slurmhooks.registry import Handler
 
-ABOUT = ("job_id", "user_id", "account", "partition", "name", "submit_time")
-"""Fields that tell a job from others, of requests and of records."""
+ABOUT = ("job_id", "user_id", "account", "partition", "name")
+"""Fields that tell a job from others, of requests and of records; ``submit_time`` is one of records only."""
 
 
 def about_record(record: Any) -> dict[str, object]:
     """Return what a record tells of its job."""
-    return {name: getattr(record, name) for name in ABOUT}
+    return {name: getattr(record, name) for name in (*ABOUT, "submit_time")}
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class Call:
         members: for these, what slurmctld left out of the request for its length, by number of struct and member.
         nanoseconds: that all handlers took.
         request: the packed message, if the service keeps it.
-        about: returns what is known of the job besides the view: any of ABOUT, or ``user``, its name; None: nothing is.
+        about: returns what is known of the job besides the view: any of ABOUT, ``submit_time``, ``user``.
         number: who sent the request, as a user id, if it says so.
         fresh: makes a new view of the request from a savepoint; None if the hook has no view. Fields that slurmctld did
             not send, and nobody read during the call, cannot be read any more.
@@ -155,6 +155,10 @@ class Call:
         nanoseconds = time.perf_counter_ns() - self._step
         self.steps.append(Step(handler, wrong, None, nanoseconds, after, before, mode, error_id))
         self._step = time.perf_counter_ns()
+
+    def release(self) -> None:
+        """Forget the steps: what handlers raised refers to their frames, and these refer to this call."""
+        self.steps.clear()
 
     def observe(self, handler: Handler) -> None:
         """Note that a handler is to see the request as it is now, after the answer."""

@@ -11,7 +11,9 @@ import json
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from slurmhooks.log import visible
+from slurmhooks.errors import Reject
+from slurmhooks.log import log, visible
+from slurmhooks.rollout import ENFORCE
 from slurmhooks.slurmctld.call import ABOUT
 from slurmhooks.slurmctld.changes import NOTHING, changes
 from slurmhooks.worker.reporting import DECISION
@@ -33,7 +35,9 @@ ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR, UNAVAILABLE = (
     "unavailable",
 )
 """Verdicts, and outcomes of handlers. UNAVAILABLE: no worker could serve the request."""
-PASSED = "passed"
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+PASSED, WOULD_REFUSE, WOULD_FAIL = "passed", "would refuse", "would fail"
+"""More outcomes of handlers; the latter two of those that warn or observe."""
 
 
 class Decisions:
@@ -54,7 +58,7 @@ class Decisions:
     def follow(self, call: Call) -> None:
         """Report a call."""
         content = decision(call, self._included) | self._version
-        self._reporter.report(DECISION, json.dumps(content, separators=(",", ":")).encode())
+        self._reporter.report(DECISION, _encode(content).encode())
 
 
 def decision(call: Call, included: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -69,18 +73,17 @@ def decision(call: Call, included: tuple[str, ...] = ()) -> dict[str, Any]:
     if call.number is not None:
         found["by"] = call.number
     outcome = call.outcome
-    found["verdict"] = _verdict(call)
+    if call.observed:
+        found["observed"] = True
+    else:
+        found["verdict"] = _verdict(call)
     if outcome.code is not None:
         found["code"] = outcome.code
     if call.texts:
         found["text"] = _plain("\n".join(call.texts))
     if outcome.error_id is not None:
         found["error"] = outcome.error_id
-    before = None
-    handlers = found["handlers"] = []
-    for step in call.steps:
-        handlers.append(_step(call, step, before, included))
-        before = step.savepoint
+    found["handlers"] = [_step(call, step, included) for step in call.steps]
     found["microseconds"] = call.nanoseconds // 1000
     return found
 
@@ -89,11 +92,20 @@ def _about(call: Call) -> dict[str, Any]:
     """Return what tells the job from others."""
     about = {} if call.about is None else call.about()
     if call.fresh is not None:
-        job = call.fresh(call.steps[-1].savepoint if call.steps else NOTHING)
+        job = call.fresh(_state(call))
         for name in ABOUT:
             if about.get(name) is None:
-                about[name] = getattr(job, name, None)
+                about[name] = getattr(job, name)
     return {name: _plain(value) for name, value in about.items() if value is not None}
+
+
+def _state(call: Call) -> object:
+    """Return a savepoint of the request with what the handlers in force wrote."""
+    if not call.steps:
+        return NOTHING
+    last = call.steps[-1]
+    state = last.savepoint if last.mode == ENFORCE else last.before
+    return NOTHING if state is None else state
 
 
 def _verdict(call: Call) -> str:
@@ -104,20 +116,22 @@ def _verdict(call: Call) -> str:
     return ACCEPTED
 
 
-def _step(call: Call, step: Step, before: object, included: tuple[str, ...]) -> dict[str, Any]:
-    """Return what a handler did."""
+def _step(call: Call, step: Step, included: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a handler did, or would have done."""
     found: dict[str, Any] = {"handler": step.handler.label, "outcome": _outcome(step)}
-    if step.outcome is not None:
-        if step.outcome.code is not None:
-            found["code"] = step.outcome.code
-        if step.outcome.text:
-            found["text"] = _plain(step.outcome.text)
-        if step.outcome.error_id is not None:
-            found["error"] = step.outcome.error_id
-            if step.wrong is not None:
-                found |= {"exception": type(step.wrong).__name__, "where": _where(step, step.wrong)}
+    if step.mode != ENFORCE:
+        found["mode"] = step.mode
+    code, text, error_id = _verdict_of(step)
+    if code is not None:
+        found["code"] = code
+    if text:
+        found["text"] = _plain(text)
+    if error_id is not None:
+        found["error"] = error_id
+        if step.wrong is not None:
+            found |= {"exception": type(step.wrong).__name__, "where": _where(step, step.wrong)}
     if call.fresh is not None:
-        changed, hidden = changes(call.fresh, before, step.savepoint, included)
+        changed, hidden = changes(call.fresh, step.before, step.savepoint, included)
         if changed:
             values = list(changed.items())[:MOST_CHANGES]
             found["changes"] = {_plain(name): [_plain(old), _plain(new)] for name, (old, new) in values}
@@ -127,9 +141,18 @@ def _step(call: Call, step: Step, before: object, included: tuple[str, ...]) -> 
     return found
 
 
+def _verdict_of(step: Step) -> tuple[str | int | None, str | None, str | None]:
+    """Return code, text and error id of what a handler decided, or would have decided."""
+    if step.outcome is not None:
+        return step.outcome.code, step.outcome.text, step.outcome.error_id
+    if isinstance(step.wrong, Reject):
+        return step.wrong.code, log.message(step.wrong.text or ""), None
+    return None, None, step.error_id
+
+
 def _outcome(step: Step) -> str:
     if step.outcome is None:
-        return PASSED
+        return PASSED if step.wrong is None else WOULD_REFUSE if isinstance(step.wrong, Reject) else WOULD_FAIL
     if step.outcome.passed:
         return ACCEPTED_ON_ERROR
     return REFUSED if step.outcome.error_id is None else FAILED

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Query
 
 WHOSE = Struct("<IIII")
-"""What precedes a question after the answer: sender, owner, whether it is an update, and 0. In C: late.c."""
+"""What precedes a question after the answer: sender, owner, 1 for an update, and 0. In C: native/wire/late.h."""
 
 
 @dataclass(frozen=True, slots=True)

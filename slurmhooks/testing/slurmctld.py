@@ -114,7 +114,10 @@ def submit(
     struct.put(answer.writes)
     text = None if answer.text is None else answer.text.decode()
     code = code_of(answer.code) if answer.code else None
-    return Outcome(passed=not answer.code, code=code, text=text), before, assigned, observed_in(calls)
+    observed = observed_in(calls)
+    for call in calls:
+        call.release()
+    return Outcome(passed=not answer.code, code=code, text=text), before, assigned, observed
 
 
 def fake_table(name: str, given: Any, release: str) -> FakeTable:

@@ -33,6 +33,8 @@ STABLE = 60.0
 """Seconds after which a collector that ends is replaced as the first one."""
 GRACE = 1.0
 """Seconds that it has at the end to write what it has got."""
+WHOM = {"user": "by", "JobId": "job_id"}
+"""How slurmctld says whose request it is, and how decisions say it."""
 
 
 def wanted(config: Config, point: str) -> dict[str, Any]:
@@ -168,10 +170,25 @@ class Collector:
             log.error("the process that writes decision log and metrics %s; starting another one", how)
         return True
 
-    def event(self, name: str, **fields: Any) -> None:
-        """Report something; see :func:`event`."""
+    def worker_ended(self, status: int) -> None:
+        """Report the end of a worker that slurmctld did not end."""
         if self._orders:
-            event(self.reporter, name, **fields)
+            event(self.reporter, "worker_ended", reason="crash" if status else "ended")
+
+    def unserved(self, message: control.Message) -> None:
+        """Report a request that got no answer, from what slurmctld says."""
+        error_id, hook, whom, handler, reason = message.text.split("\n", 4)
+        kind, _, number = whom.replace("=", " ").partition(" ")
+        fields: dict[str, Any] = {"hook": hook, "verdict": control.VERDICTS[message.value], "text": reason}
+        fields["cause"] = control.CAUSES[message.pid]
+        if number.isdecimal() and kind in WHOM:
+            fields[WHOM[kind]] = int(number)
+        if int(error_id, 16):
+            fields["error"] = error_id
+        if handler:
+            fields["handlers"] = [{"handler": handler, "outcome": "ended its worker"}]
+        if self._orders:
+            event(self.reporter, "unserved", **fields)
 
     def close(self) -> None:
         """Close all that is not for senders; in a forked child."""

@@ -28,6 +28,12 @@ ACKNOWLEDGED = 5
 """All later requests go to this generation or later ones."""
 RELEASED = 6
 """slurmctld knows that a worker has ended, or has closed its channel, and does not use its number any more."""
+UNSERVED = 11
+"""slurmctld has decided about a request without an answer; value: place in VERDICTS; pid: in CAUSES; text: 5 lines."""
+VERDICTS = ("handler left out", "accepted on error", "failed", "unavailable, accepted", "unavailable")
+"""As enum unserved in native/slurmctld/point.c. After the first one the others handlers run again."""
+CAUSES = ("answered", "timeout", "crash", "unavailable", "invalid message")
+"""As enum slurmhooks_result in native/wire/client.h."""
 # Between the supervisor and a generation.
 LOADED = 7
 """A descriptor holds the settings and the watch as JSON."""

@@ -28,6 +28,8 @@ REPEAT = 60.0
 """Seconds before the same trouble is logged again."""
 COUNTED = frozenset({"priority"})
 """Hooks whose calls are counted only: there are too many, and they decide about no request."""
+WOULD = frozenset({"would refuse", "would fail"})
+"""Outcomes of handlers that only warn or observe."""
 LOGGED = frozenset({"unserved", "dropped"})
 """Events that are logged, too."""
 
@@ -87,7 +89,7 @@ class DecisionLog:
         """Write a line, unless it is one of the accepted requests that are left out."""
         if content["hook"] in COUNTED or (_unremarkable(content) and self._random.random() >= self._sample):
             return
-        self._write("decision", content)
+        self._write("observed" if content.get("observed") else "decision", content)
 
     def event(self, content: dict[str, Any]) -> None:
         """Write a line about requests that no worker could serve, or that are missing here."""
@@ -99,7 +101,7 @@ class DecisionLog:
             "time": datetime.fromtimestamp(content["time"]).astimezone().isoformat(timespec="milliseconds")
         }
         for name, value in content.items():
-            if name not in ("time", "event"):
+            if name not in ("time", "event", "observed"):
                 line[name] = value
                 if name == "user_id" and "user" not in content:
                     line["user"] = user_name(value)
@@ -116,8 +118,9 @@ class DecisionLog:
 
 
 def _unremarkable(content: dict[str, Any]) -> bool:
-    """Tell whether a request passed without anybody being told anything."""
-    return content["verdict"] == "accepted" and "text" not in content
+    """Tell whether a request passed, nobody was told anything, and nobody would have refused it."""
+    passed = content.get("observed") or (content["verdict"] == "accepted" and "text" not in content)
+    return passed and not any(each["outcome"] in WOULD for each in content["handlers"])
 
 
 @lru_cache(4096)

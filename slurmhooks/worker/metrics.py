@@ -15,9 +15,18 @@ from functools import partial
 from threading import Thread
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, MetricsHandler, write_to_textfile
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    MetricsHandler,
+    disable_created_metrics,
+    write_to_textfile,
+)
 
 from slurmhooks.log import log
+from slurmhooks.worker.control import VERDICTS
 
 UMASK = {"owner": 0o077, "group": 0o027, "everyone": 0o022}
 SOCKET_MODE = {"owner": 0o600, "group": 0o660, "everyone": 0o666}
@@ -25,6 +34,7 @@ BUCKETS = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3,
 """Seconds; handlers that compute take some microseconds, those that ask a service up to a deadline."""
 REPEAT = 60.0
 """Seconds before the same trouble is logged again."""
+LEFT_OUT = VERDICTS[0]
 READ_LIMIT = 2.0
 """Seconds that a reader may take for each part of its request."""
 
@@ -48,7 +58,7 @@ class Counts:
         self.handler_seconds = seconds("handler_seconds", "Time that a handler took.", of_handler)
         self.outcomes = counter("handler_outcomes", "Calls of a handler, by outcome.", (*of_handler, "outcome"))
         self.bugs = counter("handler_bugs", "Bugs of a handler, also those that let the request pass.", of_handler)
-        self.timeouts = counter("handler_timeouts", "Missed deadlines, each the end of a worker.", ("point", "handler"))
+        self.timeouts = counter("handler_timeouts", "Deadlines that a handler missed; ends its worker.", of_handler)
         self.worker_ends = counter("worker_ends", "Ends of workers, by reason.", ("point", "reason"))
         self.dropped = counter("reports_dropped", "Reports of workers that were lost.", ("point",))
         self.generation = gauge("generation", "Number of the generation in force; 0: none is.", ("point",))
@@ -63,6 +73,7 @@ class Metrics:
 
     def __init__(self, orders: dict[str, Any]) -> None:
         """Begin to count."""
+        disable_created_metrics()  # type: ignore[no-untyped-call] # the time of each counter doubles the text
         self._counts = Counts()
         self._server: _Server | None = None
         self._settings: dict[str, Any] = {}
@@ -92,8 +103,9 @@ class Metrics:
     def decision(self, content: dict[str, Any]) -> None:
         """Count a request."""
         counts, point, hook = self._counts, self._point, content["hook"]
-        counts.requests.labels(point, hook, content["verdict"]).inc()
-        counts.seconds.labels(point, hook).observe(content["microseconds"] / 1e6)
+        if not content.get("observed"):  # else it has been counted
+            counts.requests.labels(point, hook, content["verdict"]).inc()
+            counts.seconds.labels(point, hook).observe(content["microseconds"] / 1e6)
         for each in content["handlers"]:
             handler = each["handler"]
             counts.handler_seconds.labels(point, hook, handler).observe(each["microseconds"] / 1e6)
@@ -109,10 +121,13 @@ class Metrics:
                 counts.dropped.labels(point).inc(content["count"])
             case "worker_ended":
                 counts.worker_ends.labels(point, content["reason"]).inc()
-                if content["reason"] == "timeout":
-                    counts.timeouts.labels(point, content["handler"]).inc()
             case "unserved":
-                counts.requests.labels(point, content["hook"], content["verdict"]).inc()
+                if content["verdict"] != LEFT_OUT:
+                    counts.requests.labels(point, content["hook"], content["verdict"]).inc()
+                if content["cause"] in ("timeout", "invalid message"):  # slurmctld has killed the worker
+                    counts.worker_ends.labels(point, content["cause"]).inc()
+                for each in content.get("handlers", ()) if content["cause"] == "timeout" else ():
+                    counts.timeouts.labels(point, content["hook"], each["handler"]).inc()
 
     def turn(self) -> None:
         """Write the file if it is time, and have the socket."""

@@ -227,9 +227,11 @@ class Observing:
 
 def _query(channel: Channel) -> Query:
     def query(question: bytes) -> bytes:
-        reply = None if channel.inherited else channel.ask(QUERY, question)
+        reply = None
+        with suppress(ConnectionError):
+            reply = None if channel.inherited else channel.ask(QUERY, question)
         if reply is None:
-            raise StaleHandleError("slurmctld does not answer questions of handlers that observe")
+            raise StaleHandleError("slurmctld does not answer questions of this process")
         return reply
 
     return query

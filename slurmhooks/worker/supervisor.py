@@ -183,6 +183,7 @@ class Supervisor:
                 os.close(fd)
         elif message.kind == control.DIED:
             child.workers.discard(message.pid)
+            self._collector.worker_ended(message.value)
             self._to_client(message)
         elif message.kind == control.UNAVAILABLE and number == self._loading:
             child.deadline = 0.0
@@ -252,9 +253,9 @@ class Supervisor:
             report_change(self._good.handlers, child.watch.handlers)
         self._good = child.watch
         self._fault = None
-        self._order_collector()
         timeout = max(1, round(settings.timeout * 1000))
         self._to_client(Message(control.SERVING, number, int(settings.accept), timeout))
+        self._order_collector()
         if before is not None and before in self._children:
             old = self._children[before]
             with suppress(OSError):
@@ -341,6 +342,8 @@ class Supervisor:
         elif message.kind == control.RELEASED and message.generation in self._children:
             with suppress(OSError):
                 control.send(self._children[message.generation].connection, message)
+        elif message.kind == control.UNSERVED:
+            self._collector.unserved(message)
         return True
 
     def _on_request(self, asked: Asked) -> None:

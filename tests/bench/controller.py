@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from . import burst, memory
+from . import burst, memory, reporting
 from .machine import Machine
 from .rows import Row
 
@@ -14,4 +14,5 @@ def measure(machine: Machine) -> Iterator[Row]:
     """Measure the rows of this group."""
     machine.site({})
     yield from burst.measure(machine.lab)
+    yield from reporting.measure(machine.lab)
     yield from memory.measure(machine.lab)

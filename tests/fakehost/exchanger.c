@@ -8,7 +8,8 @@
  *   bench COUNT SIZE            exchange SIZE bytes COUNT times: median and 95th percentile in microseconds
  *   accepts                     1 if on_unavailable is "accept", else 0
  *   facts                       the numbers of open descriptors and of threads of this process
- *   stop                        stop the client; no other command may follow
+ *   lock, unlock                take and release the lock that questions after the answer need
+ *   stop                        stop the client; only lock and unlock may follow
  * MS is the deadline. Lines of the log go to standard error, as LEVEL, a space and the text.
  */
 #include <dirent.h>
@@ -22,6 +23,7 @@
 
 #include "wire/channel.h"
 #include "wire/client.h"
+#include "wire/late.h"
 
 #define TEXT_MAX 65536
 #define THREADS_MAX 64
@@ -60,6 +62,20 @@ static bool reply(void *context, const void *question, size_t length, void **ans
     memcpy((char *)*answer + sizeof(word) - 1, question, length);
     return true;
 }
+
+static pthread_mutex_t records = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_records(void)
+{
+    pthread_mutex_lock(&records);
+}
+
+static void unlock_records(void)
+{
+    pthread_mutex_unlock(&records);
+}
+
+static const struct slurmhooks_late late = {lock_records, unlock_records, reply};
 
 static void exchange(unsigned deadline_ms, const char *text)
 {
@@ -179,7 +195,13 @@ static void run_command(char *line)
         printf("%d\n", slurmhooks_client_accepts(client));
     else if (!strcmp(line, "facts"))
         printf("%u %u\n", count_entries("/proc/self/fd"), count_entries("/proc/self/task"));
-    else if (!strcmp(line, "stop") && client) {
+    else if (!strcmp(line, "lock")) {
+        lock_records();
+        printf("locked\n");
+    } else if (!strcmp(line, "unlock")) {
+        unlock_records();
+        printf("unlocked\n");
+    } else if (!strcmp(line, "stop") && client) {
         slurmhooks_client_stop(client);
         client = NULL;
         printf("stopped\n");
@@ -190,7 +212,7 @@ static void run_command(char *line)
 
 int main(int argc, char **argv)
 {
-    struct slurmhooks_client_config config = {(const char *const *)argv + 1, write_log};
+    struct slurmhooks_client_config config = {(const char *const *)argv + 1, write_log, &late};
     static char line[TEXT_MAX];
     sigset_t blocked;
 

@@ -331,7 +331,7 @@ def test_a_generation_knows_what_serves(start: Start, tmp_path: Path) -> None:
     for state in ({"version": 2}, {"version": 3, "findings": ["wrong"]}, {"version": 4}):
         host.set(**state)
         requests.ask("reload", str(tmp_path), 0, 30)
-    assert host.exchange("[[[hook, label, file]]] = before.values(); answer = label, version") == (
+    assert host.exchange("[[[hook, label, file, _]]] = before.values(); answer = label, version") == (
         "OK",
         "('tests:v2', 4)",
     )
@@ -351,7 +351,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
         "supervisor": below(host.pid, SUPERVISOR)[0].pid,
         "generation": 1,
         "workers": sorted(each.pid for each in below(host.pid, WORKER)),
-        "handlers": [["job_submit", "tests:v1", str(tmp_path / "state.json")]],
+        "handlers": [["job_submit", "tests:v1", str(tmp_path / "state.json"), ""]],
         "fault": None,
     }
     long = "x" * 1_000_000

@@ -7,11 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from slurmhooks import loader
 from slurmhooks.job_submit.service import Service
 from slurmhooks.slurmctld.call import Call
+from slurmhooks.slurmctld.changes import SECRET
 from slurmhooks.slurmctld.decision import decision
+from slurmhooks.slurmctld.fields import JobFields
+from slurmhooks.slurmctld.rows import Text, rows
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
@@ -133,3 +138,51 @@ def test_secrets_are_named_only(decide: Decide) -> None:
     (handler,) = found["handlers"]
     assert handler["changes"]["argv"] == [["run"], ["run", "hunter2"]]
     assert "hidden" not in handler
+
+
+MARK = "hunter2"
+LATER = ("container_type",)
+"""Fields that the release of these tests lacks."""
+WRITABLE = [
+    name for name, row in rows(JobFields).items() if row.writable and isinstance(row, Text) and name not in LATER
+]
+"""Texts that handlers can set."""
+SETS = """
+import json, os
+@hook.job_submit
+def sets(job):
+    for name, value in {assignments!r}.items():
+        setattr(job, name, value)
+    for name, value in {variables!r}.items():
+        job.environment[name] = value
+        job.spank_job_env[name] = value
+    job.argv = [*job.argv, *{words!r}]
+    if {bug!r}:
+        raise ValueError(job.script, dict(job.environment))
+"""
+names = st.text(st.characters(codec="ascii", categories=["Lu"]), min_size=1, max_size=8)
+secret = st.text(max_size=6).map(lambda text: text.replace("\0", "") + MARK)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    fields=st.sets(st.sampled_from(WRITABLE)),
+    variables=st.dictionaries(names, secret),
+    words=st.lists(secret, max_size=3),
+    bug=st.booleans(),
+)
+def test_no_secret_is_reported(
+    decide: Decide, fields: set[str], variables: dict[str, str], words: list[str], bug: bool
+) -> None:
+    """Whatever handlers write to script, arguments and environments, and whatever their bugs say, is not reported."""
+    assignments = {name: MARK if name in SECRET else "plain" for name in sorted(fields)}
+    text = SETS.format(assignments=assignments, variables=variables, words=words, bug=bug)
+    found = decide(text, script=f"#!/bin/sh\n# {MARK}\n", environment={"OLD": MARK}, argv=["run", MARK])
+    assert MARK not in json.dumps(found)
+    (handler,) = found["handlers"]
+    if not bug:
+        hidden = {f"{field}.{name}" for name in variables for field in ("environment", "spank_job_env")}
+        hidden |= {name for name in fields if name in SECRET} | ({"argv"} if words else set())
+        assert hidden - {"argv"} <= set(handler.get("hidden", [])) <= hidden | {"argv"}
+        changed = {name for name in fields if name not in SECRET and name != "gres"}
+        assert changed <= {*handler.get("changes", {}), "tres_per_node"}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "wire/late.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "wire/channel.h"
+
+/* How long an observer may take to read a reply, in nanoseconds. No lock is held meanwhile. */
+#define PATIENCE (60 * INT64_C(1000000000))
+
+/* One channel. */
+struct source {
+    const struct slurmhooks_late *late;
+    int channel;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned answering; /* threads between enter() and leave() */
+static bool stopped;
+
+/* Take the locks. RET false if no question is to be answered any more; then they are not held. */
+static bool enter(const struct slurmhooks_late *late)
+{
+    late->lock();
+    pthread_mutex_lock(&mutex);
+    bool may_answer = !stopped;
+    answering += may_answer;
+    pthread_mutex_unlock(&mutex);
+    if (!may_answer)
+        late->unlock();
+    return may_answer;
+}
+
+static void leave(const struct slurmhooks_late *late)
+{
+    late->unlock();
+    pthread_mutex_lock(&mutex);
+    answering--;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+}
+
+/* Answer one question. RET false if the channel is to be closed. */
+static bool answer(const struct source *source)
+{
+    uint32_t kind;
+    void *data, *reply = NULL;
+    size_t size, reply_size = 0;
+
+    if (channel_receive(source->channel, INT64_MAX, &kind, &data, &size) != CHANNEL_OK)
+        return false;
+    size_t start = sizeof(struct slurmhooks_whose);
+    bool valid = kind == CHANNEL_QUERY && size >= start && enter(source->late);
+    if (valid) {
+        valid = source->late->query(data, (char *)data + start, size - start, &reply, &reply_size);
+        leave(source->late);
+    }
+    free(data);
+    valid = valid &&
+            channel_send(source->channel, CHANNEL_REPLY, reply, reply_size, channel_now() + PATIENCE) == CHANNEL_OK;
+    free(reply);
+    return valid;
+}
+
+static void *run(void *argument)
+{
+    struct source *source = argument;
+
+    while (answer(source))
+        ;
+    close(source->channel);
+    free(source);
+    return NULL;
+}
+
+/* Keep this library in memory until the process ends: slurmctld may unload it while a thread waits for the locks. */
+static bool pin(void)
+{
+    Dl_info info;
+
+    if (!dladdr((void *)pin, &info) || !info.dli_fname)
+        return false;
+    void *self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    /* A program finds itself without a name only. */
+    if (!self)
+        self = dlopen(NULL, RTLD_LAZY);
+    if (self)
+        dlclose(self);
+    return self != NULL;
+}
+
+/* RET whether a thread was started, which gets no signals, and for which nobody waits. */
+static bool start(struct source *source)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+
+    if (pthread_attr_init(&attributes))
+        return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = !pthread_create(&thread, &attributes, run, source);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+void late_serve(const struct slurmhooks_late *late, int channel)
+{
+    struct source *source = pin() ? malloc(sizeof(*source)) : NULL;
+
+    if (source) {
+        *source = (struct source){late, channel};
+        if (start(source))
+            return;
+    }
+    close(channel);
+    free(source);
+}
+
+void late_stop(void)
+{
+    pthread_mutex_lock(&mutex);
+    stopped = true;
+    while (answering)
+        pthread_cond_wait(&changed, &mutex);
+    pthread_mutex_unlock(&mutex);
+}
+
+void late_start(void)
+{
+    pthread_mutex_lock(&mutex);
+    stopped = false;
+    pthread_mutex_unlock(&mutex);
+}

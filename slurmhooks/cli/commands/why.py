@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Say what happened to a request: which rules ran, what they changed, and who refused it with which words."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import click
+
+from slurmhooks import config, site
+from slurmhooks.cli import configuration, slurm
+from slurmhooks.cli.decisions import Decision, Job, Log, Step, accounted, described
+from slurmhooks.cli.findings import Finding, shown
+from slurmhooks.worker.collector import decisions_folder
+
+JOB = re.compile(r"(\d+)(?:[_+]\d+)?")
+ID = re.compile(r"[0-9a-f]{8}|[0-9a-f]{12}")
+PATIENCE = 20.0
+"""Seconds that scontrol and sacct may take."""
+
+
+@click.command("why")
+@click.argument("what", metavar="[ID]", required=False)
+@click.option("--user", help="Requests of this user.")
+@click.option("--last", type=click.IntRange(1), help="At most so many requests, the newest ones.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@configuration.sysconfdir_option
+def command(what: str | None, user: str | None, last: int | None, as_json: bool, sysconfdir: Path) -> None:
+    """Say what happened to a request: which rules ran, what they changed, and who refused it with which words.
+
+    ID is that of a job, of an error, as users are told it after a bug, or of a request. Run the command as root or
+    SlurmUser on the machine of slurmctld: it reads the decision log. slurmctld gives a job its id only after the hooks
+    have run; its submission is found by time, user and name, and if several fit, all are shown.
+
+    Exit codes: 0 found, 1 not found, 2 wrong use.
+    """
+    if what is None and user is None and last is None:
+        raise click.UsageError("name a job, an error or a request, or --user or --last")
+    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    folder = Path(decisions_folder(site.read_config(sysconfdir / config.FILE_NAME)))
+    log = Log(folder)
+    if not log.exists():
+        raise Finding(f"{folder}: there is no decision log: see [decisions] of slurmhooks.toml")
+    notes: list[str] = []
+    if what is None:
+        found = log.find(lambda each: user is None or each.user == user, most=last or 10)
+    else:
+        found = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
+        found = found[-last:] if last else found
+    if as_json:
+        click.echo(json.dumps([each.model_dump(mode="json", exclude_defaults=True) for each in found], indent=2))
+    else:
+        for decision in found:
+            for line in lines(decision):
+                click.echo(shown(line))
+    for note in notes:
+        click.echo(shown(note), err=True)
+    if not found:
+        raise Finding(f"the decision log in {folder} has nothing about {what or f'user {user}'}")
+
+
+def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
+    """Return the decisions about a job, an error or a request; add to the notes what is not certain.
+
+    Raises:
+        Finding: it is none of these.
+    """
+    found = log.find(lambda each: what in _ids(each), what) if ID.fullmatch(what) else []
+    job = JOB.fullmatch(what)
+    if found or job is None:
+        if job is None and not ID.fullmatch(what):
+            raise Finding(f"{what}: not a job id, nor the 8 or 12 hexadecimal digits of an error or a request")
+        return found
+    job_id = int(job.group(1))
+    found = log.find(lambda each: each.job_id == job_id, f'"job_id": {job_id}')
+    facts = log.job(job_id) or _ask_slurm(what)
+    if facts is None:
+        notes.append(f"its submission cannot be found: neither the log nor scontrol nor sacct knows job {what}")
+        return found
+    submissions = log.submissions(facts)
+    if len(submissions) > 1:
+        notes.append(
+            f"{len(submissions)} submissions fit job {what}: the same user sent jobs of this name in the same second;"
+            " one of those that are shown is this job's"
+        )
+    elif not submissions:
+        notes.append(f"the log does not have the submission of job {what}: it is older, or was left out by 'sample'")
+    return sorted([*submissions, *found], key=lambda decision: decision.time)
+
+
+def _ids(decision: Decision) -> set[str | None]:
+    return {decision.id, decision.error, *(step.error for step in decision.handlers)}
+
+
+def _ask_slurm(job: str) -> Job | None:
+    """Return what slurmctld, or else accounting, knows about a job."""
+    text = _run("scontrol", "--oneliner", "show", "job", job)
+    facts = None if text is None else described(text)
+    if facts is None:
+        text = _run(
+            "sacct", "--allocations", "--duplicates", "--noheader", "--parsable2", "--format=UID,Submit,JobName",
+            f"--jobs={job}",
+        )  # fmt: skip
+        facts = None if text is None else accounted(text)
+    return facts
+
+
+def _run(name: str, *arguments: str) -> str | None:
+    """Return what a program of Slurm prints; None if it fails."""
+    program = slurm.find_program(name)
+    if program is None:
+        return None
+    environment = {**os.environ, "SLURM_TIME_FORMAT": "standard", "LC_ALL": "C"}
+    try:
+        process = subprocess.run(
+            [program, *arguments], capture_output=True, text=True, errors="replace", timeout=PATIENCE, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return process.stdout if process.returncode == 0 else None
+
+
+def lines(decision: Decision) -> list[str]:
+    """Return a decision in words."""
+    time = decision.time.astimezone().isoformat(sep=" ", timespec="milliseconds")
+    if decision.event == "dropped":
+        return [f"{time}: {decision.count} decisions were lost before this: the log could not be written fast enough"]
+    found = [f"{time}: {_head(decision)}"]
+    found.append(f"  {_verdict(decision)}")
+    found += [f"    {_step(step)}" for step in decision.handlers]
+    if decision.text and decision.event == "decision":
+        first, *rest = decision.text.split("\n")
+        found += [f"  the user was told: {first}", *(f"    {line}" for line in rest)]
+    elif decision.text:
+        found.append(f"  {decision.text}")
+    return found
+
+
+def _head(decision: Decision) -> str:
+    """Return whose request it was."""
+    who = decision.user or (None if decision.user_id is None else f"uid {decision.user_id}")
+    parts = [decision.hook or ""]
+    if decision.job_id is not None:
+        parts.append(f"of job {decision.job_id}")
+    if who is not None:
+        parts.append(f"of {who}")
+    if decision.by is not None and decision.by != decision.user_id:
+        parts.append(f"by uid {decision.by}")
+    about = [f"{name} {value}" for name in ("name", "account", "partition") if (value := getattr(decision, name))]
+    if about:
+        parts.append(f"({', '.join(about)})")
+    return " ".join(parts)
+
+
+def _verdict(decision: Decision) -> str:
+    text = decision.verdict or "observed, after the answer"
+    if decision.code is not None:
+        text += f" with {decision.code}"
+    if decision.error is not None:
+        text += f", error {decision.error}"
+    if decision.microseconds is not None:
+        text += f" after {decision.microseconds} us"
+    if decision.hooks:
+        text += f", by hooks {decision.hooks} (generation {decision.generation})"
+    return f"{text}; request {decision.id}" if decision.id else text
+
+
+def _step(step: Step) -> str:
+    """Return what a handler did."""
+    text = f"{step.handler}"
+    if step.mode and step.mode != "enforce":
+        text += f" ({step.mode})"
+    text += f": {step.outcome}"
+    if step.code is not None:
+        text += f" with {step.code}"
+    if step.exception:
+        text += f", {step.exception} at {step.where}, error {step.error}: the traceback is in slurmctld's log"
+    elif step.text:
+        text += f": {step.text}"
+    changes = [f"{name} from {_value(old)} to {_value(new)}" for name, (old, new) in step.changes.items()]
+    changes += [f"{name} (not logged)" for name in step.hidden]
+    verb = "changed" if step.mode in (None, "enforce") else "would change"
+    return f"{text}; {verb} {', '.join(changes)}" if changes else text
+
+
+def _value(value: Any) -> str:
+    return "unset" if value is None else str(value) if isinstance(value, int) else repr(value)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads the decision log, which slurmhooks/worker/decision_log.py writes, and finds the submission of a job in it."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+BEFORE = 10.0
+"""Seconds by which hooks may have run before slurmctld noted the time of submission, which is in whole seconds."""
+
+
+class Step(BaseModel):
+    """What one handler did; docs/decision-log.md describes the keys."""
+
+    handler: str
+    outcome: str
+    mode: str | None = None
+    code: str | int | None = None
+    text: str | None = None
+    error: str | None = None
+    exception: str | None = None
+    where: str | None = None
+    changes: dict[str, tuple[Any, Any]] = {}
+    hidden: list[str] = []
+    microseconds: int | None = None
+
+
+class Decision(BaseModel):
+    """One line of the log."""
+
+    time: datetime
+    event: str
+    id: str | None = None
+    hook: str | None = None
+    verdict: str | None = None
+    job_id: int | None = None
+    user_id: int | None = None
+    user: str | None = None
+    by: int | None = None
+    account: str | None = None
+    partition: str | None = None
+    name: str | None = None
+    submit_time: int | None = None
+    code: str | int | None = None
+    text: str | None = None
+    error: str | None = None
+    cause: str | None = None
+    count: int | None = None
+    handlers: list[Step] = []
+    microseconds: int | None = None
+    generation: int | None = None
+    hooks: str | None = None
+
+
+class Job(NamedTuple):
+    """What tells a job's submission from others; None: not known.
+
+    Attributes:
+        submit_time: in seconds since the epoch.
+    """
+
+    submit_time: int
+    user_id: int | None = None
+    name: str | None = None
+
+
+class Log:
+    """The files of a folder, rotated ones included."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read nothing yet."""
+        self._folder = folder
+
+    def exists(self) -> bool:
+        """Tell whether there is any file.
+
+        Raises:
+            OSError: the folder cannot be read.
+        """
+        return self._folder.is_dir() and any(self._folder.glob("*.jsonl"))
+
+    def find(self, accept: Callable[[Decision], bool], needle: str = "", most: int | None = None) -> list[Decision]:
+        """Return decisions, oldest first.
+
+        Args:
+            accept: tells which.
+            needle: what their lines have at least; a line without it is not parsed.
+            most: how many, the newest ones; None: all.
+        """
+        found: list[Decision] = []
+        for current in self._folder.glob("*.jsonl"):
+            newest: list[Decision] = []
+            for line in _backwards(current):
+                if needle in line:
+                    decision = _parse(line)
+                    if decision is not None and accept(decision):
+                        newest.append(decision)
+                        if len(newest) == most:
+                            break
+            found += newest
+        found.sort(key=lambda decision: decision.time)
+        return found if most is None else found[-most:]
+
+    def submissions(self, job: Job) -> list[Decision]:
+        """Return the accepted submissions that may be a job's: none, the only one, or all that cannot be told apart."""
+
+        def fits(decision: Decision) -> bool:
+            return (
+                decision.hook == "job_submit"
+                and (decision.verdict or "").startswith(("accepted", "unavailable, accepted"))
+                and -BEFORE <= decision.time.timestamp() - job.submit_time < 1
+                and _same(decision.user_id if decision.user_id is not None else decision.by, job.user_id)
+                and _same(decision.name, job.name)
+            )
+
+        found = self.find(fits, "job_submit")
+        # slurmctld notes the time right after the hooks, unless it has to wait.
+        exact = [each for each in found if int(_end(each)) == job.submit_time]
+        return exact or found
+
+    def job(self, job_id: int) -> Job | None:
+        """Return what decisions about a job, made when it had its id, tell about its submission."""
+        for decision in self.find(lambda each: each.job_id == job_id, f'"job_id": {job_id}'):
+            if decision.submit_time:
+                return Job(decision.submit_time, decision.user_id, decision.name)
+        return None
+
+
+def _end(decision: Decision) -> float:
+    return decision.time.timestamp() + (decision.microseconds or 0) / 1e6
+
+
+def _same(one: object, other: object) -> bool:
+    return one is None or other is None or one == other
+
+
+def _backwards(current: Path) -> Iterator[str]:
+    """Yield the lines of a file, and of its rotated ones, the newest first; the unfinished last line is left out."""
+    rotated = [path for path in current.parent.glob(f"{current.name}.*") if path.suffix[1:].isdecimal()]
+    for path in [current, *sorted(rotated, key=lambda path: int(path.suffix[1:]))]:
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            continue  # rotated meanwhile
+        yield from reversed(text.split("\n")[:-1])
+
+
+def _parse(line: str) -> Decision | None:
+    """Return a line; None if it is none, as after a full disk."""
+    try:
+        return Decision.model_validate(json.loads(line))
+    except ValueError:
+        return None
+
+
+def described(text: str) -> Job | None:
+    """Return what ``scontrol --oneliner show job`` says; None if that is nothing."""
+    values = dict(re.findall(r"(?:^|\s)(JobName|UserId|SubmitTime)=(.*?)(?=\s\w[\w/:]*=|$)", text.partition("\n")[0]))
+    try:
+        submit_time = int(datetime.fromisoformat(values["SubmitTime"]).timestamp())
+    except (KeyError, ValueError):
+        return None
+    uid = re.search(r"\((\d+)\)$", values.get("UserId", ""))
+    return Job(submit_time, None if uid is None else int(uid.group(1)), values.get("JobName"))
+
+
+def accounted(text: str) -> Job | None:
+    """Return what ``sacct --parsable2 --noheader --format=UID,Submit,JobName`` says; None if that is nothing."""
+    uid, _, rest = text.partition("\n")[0].partition("|")
+    submit, _, name = rest.partition("|")
+    try:
+        return Job(int(datetime.fromisoformat(submit).timestamp()), int(uid), name)
+    except ValueError:
+        return None

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Questions of handlers that run after the answer: a thread of slurmctld answers them, and nobody waits for it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.native.test_workers import Start, start  # noqa: F401 - a fixture
+from tests.native.workers import Exchanger, below, wait_for
+
+pytestmark = pytest.mark.slow
+
+ASKS = """
+def note(text):
+    with open(FOLDER + "/notes", "a") as file:
+        file.write(text + "\\n")
+running.begin(0, "tests:observes", 20)
+try:
+    note("asks")
+    note(query(b"w" * 16 + data).decode())
+except Exception as error:
+    note(type(error).__name__)
+running.end()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return the folder of the observer's notes."""
+    return tmp_path
+
+
+@pytest.fixture
+def host(start: Start, folder: Path) -> Exchanger:  # noqa: F811 - the fixture
+    """Return a host with a worker and an observer, which asks what a request says."""
+    return start(observe=f"FOLDER = {str(folder)!r}{ASKS}")
+
+
+def noted(folder: Path, *last: str) -> list[str]:
+    """Wait until the observer's last notes are these; return all."""
+
+    def true() -> Any:
+        lines = (folder / "notes").read_text().splitlines() if (folder / "notes").exists() else []
+        return lines if lines[-len(last) :] == list(last) else None
+
+    result: list[str] = wait_for(true, f"notes {last}")
+    return result
+
+
+def threads(host: Exchanger) -> int:
+    """Return the number of threads of a host."""
+    return int(host.ask("facts").split()[1]) - 2  # without "." and ".."
+
+
+def test_questions_after_the_answer(host: Exchanger, folder: Path) -> None:
+    """They are answered in order; an invalid one ends the channel, and only that; the thread ends with the observer."""
+    host.exchange("observed = 'one'")
+    noted(folder, "asks", "you asked one")
+    host.exchange("observed = 'x' * 5000")
+    noted(folder, "asks", "you asked " + "x" * 5000)
+    before = threads(host)
+    host.exchange("observed = 'bad'")
+    noted(folder, "asks", "StaleHandleError")
+    wait_for(lambda: threads(host) == before - 1, "the end of the thread")
+    assert host.exchange("echo") == ("OK", "echo")
+    for each in below(host.pid, "slurmhooks-obs"):
+        each.kill()
+    wait_for(lambda: threads(host) == before, "the thread of the next observer")
+    host.exchange("observed = 'two'")
+    noted(folder, "asks", "you asked two")
+    host.stop()
+
+
+def test_nobody_waits_for_a_thread_that_waits(host: Exchanger, folder: Path) -> None:
+    """While slurmctld holds its locks, requests are served, and slurmctld can end; the question is not answered."""
+    assert host.ask("lock") == "locked"
+    host.exchange("observed = 'one'")
+    noted(folder, "asks")
+    assert host.exchange("echo") == ("OK", "echo")
+    assert host.ask("stop") == "stopped"
+    wait_for(lambda: not below(host.pid), "the end of all processes")
+    assert threads(host) == 2  # its own, and the one that waits for the lock
+    assert host.ask("unlock") == "unlocked"
+    wait_for(lambda: threads(host) == 1, "the end of the thread")
+    assert noted(folder, "asks") == ["asks"]

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``slurmhooks why``: what happened to a request, in words."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from slurmhooks.cli import main
+from slurmhooks.cli.commands import why
+from slurmhooks.cli.decisions import Job, accounted, described
+
+NOON = 1_800_000_000
+
+
+class Written:
+    """A decision log."""
+
+    def __init__(self, folder: Path) -> None:
+        """Write nothing yet."""
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+
+    def add(self, time: float, file: str = "job_submit.jsonl", **fields: Any) -> None:
+        """Write a line."""
+        shown = datetime.fromtimestamp(time).astimezone().isoformat(timespec="milliseconds")
+        line = {"time": shown, "id": "0123456789ab", "hook": "job_submit", "verdict": "accepted", **fields}
+        with (self.folder / file).open("a") as stream:
+            stream.write(json.dumps({"event": "decision", **line}) + "\n")
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
+    """A decision log beside that of slurmctld; no program of Slurm knows any job."""
+    monkeypatch.setenv("SLURM_CONF", "")
+    monkeypatch.setattr(why, "_run", lambda *_: None)
+    (tmp_path / "slurm.conf").write_text(f"SlurmctldLogFile={tmp_path}/slurmctld.log\n")
+    return Written(tmp_path / "slurmhooks")
+
+
+def call(written: Written, *arguments: str) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(main, ["why", "--sysconfdir", str(written.folder.parent), *arguments])
+
+
+def test_a_refusal_in_words(written: Written) -> None:
+    """It says who refused whose request with which text, and what each rule changed."""
+    handlers = [
+        {"handler": "limits:time", "outcome": "passed", "changes": {"time_limit": [None, 60]}, "hidden": ["script"]},
+        {
+            "handler": "limits:account",
+            "outcome": "refused",
+            "text": "name an account",
+            "code": "ESLURM_X",
+        },
+    ]
+    fields: dict[str, Any] = {
+        "user": "alice",
+        "user_id": 2001,
+        "name": "test",
+        "text": "name an account",
+    }
+    written.add(NOON, verdict="refused", handlers=handlers, generation=2, hooks="abc", microseconds=41, **fields)
+    done = call(written, "0123456789ab")
+    assert done.exit_code == 0
+    for text in (
+        "job_submit of alice (name test)",
+        "refused after 41 us, by hooks abc (generation 2)",
+        "limits:time: passed; changed time_limit from unset to 60, script (not logged)",
+        "limits:account: refused with ESLURM_X: name an account",
+        "the user was told: name an account",
+    ):
+        assert text in done.output
+
+
+def test_a_bug_is_found_by_its_id(written: Written) -> None:
+    """The id that a user was told leads to the request, also if its bug was none of the user's business."""
+    step = {"handler": "limits:gpu", "outcome": "accepted on error", "error": "57dad26a", "exception": "KeyError"}
+    written.add(NOON, verdict="accepted on error", handlers=[{**step, "where": "/etc/slurm/limits.py:17"}])
+    written.add(NOON, verdict="failed", error="00000001", cause="timeout", text="missed the deadline", event="unserved")
+    assert "KeyError at /etc/slurm/limits.py:17" in call(written, "57dad26a").output
+    assert "missed the deadline" in call(written, "00000001").output
+    assert call(written, "ffffffff").exit_code == 1
+    assert "not a job id" in call(written, "limits").output
+
+
+def test_a_job_is_found_by_what_was_logged_later(written: Written) -> None:
+    """Decisions that know the job's id lead to its submission, in rotated files, too."""
+    alice: dict[str, Any] = {"user_id": 2001, "name": "test"}
+    written.add(NOON + 0.2, "job_submit.jsonl.1", id="aaaaaaaaaaaa", **alice)
+    written.add(NOON + 0.3, "job_submit.jsonl.1", id="bbbbbbbbbbbb", user_id=2002, name="test")
+    written.add(NOON + 30, "job_submit.jsonl.1", id="cccccccccccc", **alice)
+    written.add(NOON + 0.3, id="dddddddddddd", verdict="refused", **alice)
+    written.add(NOON + 60, "prep.jsonl", hook="controller_prolog", job_id=17, submit_time=NOON, **alice)
+    done = call(written, "17", "--json")
+    assert [each["hook"] for each in json.loads(done.output)] == ["job_submit", "controller_prolog"]
+    assert json.loads(done.output)[0]["id"] == "aaaaaaaaaaaa"
+
+
+def test_what_cannot_be_told_apart_is_said(written: Written) -> None:
+    """If several submissions fit a job, all are shown, and the user is told that only one is the job's."""
+    for each in ("aaaaaaaaaaaa", "bbbbbbbbbbbb"):
+        written.add(NOON + 0.2, id=each, user_id=2001, name="test")
+    written.add(
+        NOON + 60, "prep.jsonl", hook="controller_prolog", job_id=17, submit_time=NOON, user_id=2001, name="test"
+    )
+    done = call(written, "17")
+    assert "2 submissions fit job 17" in done.output
+    assert "aaaaaaaaaaaa" in done.output
+    assert "bbbbbbbbbbbb" in done.output
+
+
+def test_what_is_missing_is_said(written: Written) -> None:
+    """It says whether nobody knows the job, or the log has lost its submission."""
+    written.add(NOON + 60, "prep.jsonl", hook="controller_prolog", job_id=17, submit_time=NOON, user_id=2001)
+    assert "does not have the submission of job 17" in call(written, "17").output
+    done = call(written, "18")
+    assert done.exit_code == 1
+    assert "neither the log nor scontrol nor sacct knows job 18" in done.output
+
+
+def test_lists(written: Written) -> None:
+    """Requests can be listed by user and by number, the newest last."""
+    for number in range(12):
+        written.add(NOON + number, id=f"{number:012}", user="alice" if number % 2 else "bob")
+    assert [each["id"] for each in json.loads(call(written, "--last", "2", "--json").output)] == [
+        f"{number:012}" for number in (10, 11)
+    ]
+    by_bob = json.loads(call(written, "--user", "bob", "--json").output)
+    assert [int(each["id"]) for each in by_bob] == [0, 2, 4, 6, 8, 10]
+    assert call(written).exit_code == 2
+    assert call(written, "--user", "carol").exit_code == 1
+
+
+def test_without_a_log(written: Written) -> None:
+    """It says where the log would be."""
+    done = call(written, "--last", "1")
+    assert done.exit_code == 1
+    assert str(written.folder) in done.output
+
+
+def test_what_slurm_says() -> None:
+    """The submission of a job is read from scontrol, or from sacct, whatever its name."""
+    at = int(datetime(2026, 11, 22, 15, 0, 1).timestamp())
+    shown = (
+        "JobId=17 JobName=a b UserId=x= UserId=alice(2001) GroupId=alice(2001) Priority=1 Time=5"
+        " SubmitTime=2026-11-22T15:00:01 EligibleTime=2026-11-22T15:00:01\n"
+    )
+    assert described(shown.replace(" UserId=x=", "")) == Job(at, 2001, "a b")
+    assert described("slurm_load_jobs error: Invalid job id specified") is None
+    assert accounted("2001|2026-11-22T15:00:01|a|b\n") == Job(at, 2001, "a|b")
+    assert accounted("") is None

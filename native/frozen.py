@@ -8,6 +8,8 @@ slurmhooks that this Python imports.
 The C code and the Python modules of a build then are in one file, and launches do not search the disk for modules.
 """
 
+import __future__
+
 import ast
 import importlib.util
 import marshal
@@ -51,19 +53,16 @@ def code_of(module: Module) -> bytes:
     """Return the marshalled code of a module.
 
     The code sets ``__file__`` and ``__path__``: CPython would set them as if the module were in the standard library.
+    ``from __future__ import annotations`` becomes a flag of the compiler: as an import, a launch would read its file.
     """
     tree = ast.parse(module.path.read_bytes(), module.path)
+    body = [node for node in tree.body if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")]
+    flags = __future__.annotations.compiler_flag if len(body) < len(tree.body) else 0
     places = f"__file__ = {str(module.path)!r}\n"
     if module.is_package:
         places += f"__path__ = [{str(module.path.parent)!r}]\n"
-    at = next((index for index, node in enumerate(tree.body) if not is_leading(node)), len(tree.body))
-    tree.body[at:at] = ast.parse(places).body
-    return marshal.dumps(compile(tree, module.path, "exec", dont_inherit=True, optimize=WITHOUT_DOCSTRINGS))
-
-
-def is_leading(node: ast.stmt) -> bool:
-    """Tell whether a statement must stay at the start of a module: the docstring, or an import from ``__future__``."""
-    return isinstance(node, ast.Expr) or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
+    tree.body = [*ast.parse(places).body, *body]
+    return marshal.dumps(compile(tree, module.path, "exec", flags, dont_inherit=True, optimize=WITHOUT_DOCSTRINGS))
 
 
 def render(frozen: list[Module]) -> str:

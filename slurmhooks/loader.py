@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import posix
 import sys
 
 from slurmhooks import trusted
@@ -12,7 +11,6 @@ from slurmhooks.dispatch import format_traceback
 from slurmhooks.errors import LoadError
 from slurmhooks.log import visible
 from slurmhooks.option import Option
-from slurmhooks.paths import below, identity, matches, real
 from slurmhooks.registry import Registry, layers, missing, verify, verify_options
 
 TYPE_CHECKING = False
@@ -72,6 +70,9 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
     Raises:
         LoadError: folders exist but cannot be listed, or patterns are invalid.
     """
+    # Launches with a manifest need no names of files, and do not import this.
+    from slurmhooks.paths import below, matches, real
+
     files: dict[str, str] = {}
     findings: list[str] = []
     for pattern in patterns:
@@ -142,10 +143,13 @@ class _Loading:
 
     def add(self, source: Source) -> None:
         """Load a source; note what is wrong with it."""
-        reason = unfit(source.path) if source.path is not None else None
-        if reason is not None:
-            self._findings.append(reason)
-            return
+        content = b""
+        if source.path is not None:
+            try:
+                content = read(source.path)
+            except LoadError as error:
+                self._findings += error.findings
+                return
         handlers = self._contents.setdefault(source.name, [])
         if source.path is not None and source.read is not None:
             try:
@@ -153,14 +157,14 @@ class _Loading:
             except LoadError as error:
                 self._findings += error.findings
         else:
-            self._add_python(source, handlers)
+            self._add_python(source, content, handlers)
         self._handlers += handlers
 
-    def _add_python(self, source: Source, handlers: list[Handler]) -> None:
+    def _add_python(self, source: Source, content: bytes, handlers: list[Handler]) -> None:
         collection = Collection()
         try:
             with collection:
-                module, label = self._run(source)
+                module, label = self._run(source, content)
         except BaseException as error:  # noqa: BLE001 - code of the site may raise anything, even SystemExit
             self._findings.append(_describe(source, error))
             return
@@ -182,29 +186,31 @@ class _Loading:
                 f"{source.name}: no handler and no option in it; handlers need a decorator: @hook.job_submit"
             )
 
-    def _run(self, source: Source) -> tuple[ModuleType, str]:
+    def _run(self, source: Source, content: bytes) -> tuple[ModuleType, str]:
         """Run a hook file or import a module; return it and its name in labels."""
         if source.path is None:
             assert source.module is not None
             return _import(source.module), source.module
-        module = _run_file(source.path)
+        module = _run_file(source.path, content)
         self._modules[module.__name__] = module
         return module, _stem(source.path)
 
 
-def unfit(path: str) -> str | None:
-    """Return why a file cannot be run as a hook file; None if it can."""
+def read(path: str) -> bytes:
+    """Return the content of a hook file.
+
+    Raises:
+        LoadError: it cannot be read, or another user could have written it.
+    """
     try:
-        posix.close(trusted.open_file(path))
-    except LoadError as error:
-        return error.findings[0]
+        return trusted.read(path)
     except FileNotFoundError:
-        return f"{visible(path)}: no such hook file"
+        reason = "no such hook file"
     except IsADirectoryError:
-        return f"{visible(path)}: a folder, not a file; the hook files in it are {visible(path)}/*.py"
+        reason = f"a folder, not a file; the hook files in it are {visible(path)}/*.py"
     except OSError as error:
-        return f"{visible(path)}: {error.strerror}"
-    return None
+        reason = str(error.strerror)
+    raise LoadError([f"{visible(path)}: {reason}"])
 
 
 def _stem(path: str) -> str:
@@ -212,7 +218,7 @@ def _stem(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".py")
 
 
-def _run_file(path: str) -> ModuleType:
+def _run_file(path: str, content: bytes) -> ModuleType:
     """Run a hook file as a module, which is not in sys.modules afterwards.
 
     The file is compiled each time, in less than a millisecond: another user could have written the byte code in
@@ -226,7 +232,7 @@ def _run_file(path: str) -> ModuleType:
         sys.modules[PACKAGE] = type(sys)(PACKAGE)
     name = f"{PACKAGE}.{_stem(path)}"
     loader = SourceFileLoader(name, path)
-    code = loader.source_to_code(trusted.read(path), path)
+    code = loader.source_to_code(content, path)
     module = type(sys)(name)
     module.__file__ = path
     module.__loader__ = loader
@@ -346,6 +352,8 @@ def _hint(source: Source, error: BaseException) -> str:
     """Return the remedy for an import of another hook file; an empty text for other errors."""
     if not isinstance(error, ImportError) or source.path is None:
         return ""
+    from slurmhooks.paths import identity
+
     name = (error.name or "").partition(".")[0]
     folder = source.path.rpartition("/")[0]
     if name != PACKAGE and not any(identity(f"{folder}/{name}{end}") for end in (".py", "/__init__.py")):

@@ -30,7 +30,6 @@ from slurmhooks import trusted
 from slurmhooks.hook_specs import COMMANDS, CONTEXTS
 from slurmhooks.loader import Source
 from slurmhooks.log import LEVELS, log
-from slurmhooks.paths import has_magic, identity, matches, plain_glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -291,6 +290,8 @@ def write(text: str, path: str) -> None:
 
 
 def _watch(path: str) -> str:
+    from slurmhooks.paths import identity
+
     state = identity(path)
     return _row("absent", path) if state is None else _row("file", *map(str, state[1:4]), path)
 
@@ -301,6 +302,8 @@ def _pattern(pattern: str) -> str:
     A folder changes for many reasons, such as byte code or the temporary files of editors. If its time has changed, C
     counts the names that match. If symbolic links are among them, the number is not enough, and the folder is watched.
     """
+    from slurmhooks.paths import has_magic, identity, matches, plain_glob
+
     if not has_magic(pattern):
         # Under this name: it may be a link, which can be set to another file.
         return _watch(pattern)

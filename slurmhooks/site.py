@@ -87,7 +87,13 @@ def problems(path: Path | None = None) -> list[str]:
         _, files = of_config(path)
     except (ConfigError, LoadError) as error:
         return error.findings
-    return [reason for reason in map(loader.unfit, loader.files_of(files)) if reason is not None]
+    findings: list[str] = []
+    for name in loader.files_of(files):
+        try:
+            loader.read(name)
+        except LoadError as error:
+            findings += error.findings
+    return findings
 
 
 def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:

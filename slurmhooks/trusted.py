@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import stat_result
 
+CHUNK = 1 << 16
+"""Bytes to read at once; malloc() maps memory for larger blocks, which takes longer than to read a usual hook file."""
 MOST_LINKS = 40
 """Symbolic links on one path, as in the kernel."""
 BY_PATH = posix.O_PATH | posix.O_NOFOLLOW | posix.O_CLOEXEC
@@ -61,7 +63,7 @@ def read(path: str) -> bytes:
     descriptor = open_file(path)
     try:
         parts = []
-        while part := posix.read(descriptor, 1 << 20):
+        while part := posix.read(descriptor, CHUNK):
             parts.append(part)
     finally:
         posix.close(descriptor)

@@ -71,12 +71,11 @@ static PyStatus fill(PyConfig *config, const char *directory)
             return status;
     }
     config->module_search_paths_set = 1;
-    for (size_t i = 0; paths[i]; i++) {
+    /* First, so that a launch need not list the folders of the standard library to find the compiled modules. */
+    status = append_path(config, directory);
+    for (size_t i = 0; !PyStatus_Exception(status) && paths[i]; i++)
         status = append_path(config, paths[i]);
-        if (PyStatus_Exception(status))
-            return status;
-    }
-    return append_path(config, directory);
+    return status;
 }
 
 static void log_failed_start(PyStatus status, const char *directory)

@@ -12,7 +12,7 @@ from slurmhooks.job_submit.observing import Observing
 from slurmhooks.job_submit.request import HOOKS, Request, close_records
 from slurmhooks.job_submit.users import Facts, Users
 from slurmhooks.slurmctld import source
-from slurmhooks.slurmctld.call import about_record
+from slurmhooks.slurmctld.call import Call, about_record
 from slurmhooks.slurmctld.keeper import Recording
 from slurmhooks.slurmctld.observation import Observation, late, left_out
 from slurmhooks.slurmctld.service import PointService, load_point
@@ -114,7 +114,7 @@ class Service(PointService):
 
         observing = Observing(request.hook, observation, request.fresh, arguments, running, self.settings.timeout)
         call = observing.run(self._registry.handlers(request.hook), observation.observers)
-        call.number = message.second
+        self._describe(call, request)
         for follow in self.followers:
             follow(call)
 
@@ -126,11 +126,15 @@ class Service(PointService):
         finally:
             close_records(arguments)
         if self.call is not None:
-            self.call.number = request.message.second
-            self.call.fresh = request.fresh
-            if len(request.structs) > 1:
-                self.call.about = partial(self._about, request.structs[1])
+            self._describe(self.call, request)
         return self._answer(outcome, request.structs[0].written)
+
+    def _describe(self, call: Call, request: Request) -> None:
+        """Say of a call which request it is about."""
+        call.number = request.message.second
+        call.fresh = request.fresh
+        if len(request.structs) > 1:
+            call.about = partial(self._about, request.structs[1])
 
     def _about(self, record: Struct) -> dict[str, object]:
         """Return what the record of an update tells of its job."""

@@ -72,7 +72,7 @@ class DefaultAccount(Rule):
 
     def effect(self) -> str:
         """Describe the rule."""
-        parts = [f"of members of `{group}` is charged to `{account}`" for group, account in self.by_group.items()]
+        parts = [f"`{account}` for members of `{group}`" for group, account in self.by_group.items()]
         if self.value is not None:
-            parts.append(f"{'of others ' if parts else ''}is charged to `{self.value}`")
-        return f"A job without `--account` {', '.join(parts)}."
+            parts.append(f"`{self.value}`{' for others' if parts else ''}")
+        return f"A job without `--account` is charged to {', '.join(parts)}."

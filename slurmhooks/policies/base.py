@@ -15,6 +15,8 @@ from slurmhooks.log import log
 from slurmhooks.policies.kinds import Label, Url, Words, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from slurmhooks.policies.request import Request
 
 COMMON = {
@@ -26,13 +28,14 @@ COMMON = {
 }
 """The placeholders that every message may have."""
 
-_NAMES = {
-    "user": ("user", "users"),
-    "group": ("member of the group", "members of the groups"),
-    "account": ("account", "accounts"),
-    "partition": ("partition", "partitions"),
-    "QOS": ("QOS", "QOS"),
-}
+_NAMES = (
+    ("partitions", "jobs in {}"),
+    ("qos", "jobs with QOS {}"),
+    ("accounts", "jobs of account {}"),
+    ("users", "jobs of {}"),
+    ("groups", "jobs of members of {}"),
+)
+"""The keys that choose jobs, in words."""
 
 
 class Rule(BaseModel):
@@ -242,18 +245,18 @@ class Rule(BaseModel):
         """Return what it does, with the values of the site, in a sentence or more."""
         raise NotImplementedError
 
-    def scope(self) -> str:
-        """Return for which jobs it counts, in a sentence; empty for all."""
-        pairs = (
-            ("partition", self.partitions, self.except_partitions),
-            ("QOS", self.qos, self.except_qos),
-            ("account", self.accounts, self.except_accounts),
-            ("user", self.users, self.except_users),
-            ("group", self.groups, self.except_groups),
-        )
-        only = [_named(what, names) for what, names, _ in pairs if names]
-        never = [_named(what, names) for what, _, names in pairs if names]
-        words = [f"Only for {' with '.join(only)}." if only else "", f"Not for {'; '.join(never)}." if never else ""]
+    def scope(self, known: Mapping[str, Sequence[str]]) -> str:
+        """Return for which jobs it counts, in a sentence; empty for all.
+
+        Args:
+            known: exemptions that the reader knows of already, by the keys that name them.
+        """
+        only = [_named(what, names) for key, what in _NAMES if (names := getattr(self, key))]
+        never = []
+        for key, what in _NAMES:
+            names = tuple(name for name in getattr(self, f"except_{key}") if name not in known.get(f"except_{key}", ()))
+            never += [_named(what, names)] if names else []
+        words = [f"Only for {' with '.join(only)}." if only else "", f"Not for {listed(never)}." if never else ""]
         return " ".join(word for word in words if word)
 
 
@@ -289,6 +292,5 @@ def _chosen(name: str | None, only: tuple[str, ...], never: tuple[str, ...]) -> 
     return (not only or matches_any_case(name, only)) and not matches_any_case(name, never)
 
 
-def _named(what: str, names: tuple[str, ...]) -> str:
-    one, several = _NAMES[what]
-    return f"{one if len(names) == 1 else several} {listed([f'`{name}`' for name in names])}"
+def _named(what: str, names: Sequence[str]) -> str:
+    return what.format(listed([f"`{name}`" for name in names]))

@@ -36,8 +36,8 @@ class Budget(Rule):
     """A service of the site decides whether a job is accepted: whether its account has computing time left.
 
     The service is a program (command), or answers HTTP requests (url). Words in braces stand for values of the job:
-    {user}, {account}, {partition}, {qos}, {uid}, {time_limit} in minutes, {nodes}, {cpus}, {gpus}; unset ones are
-    empty.
+    ``{user}``, ``{account}``, ``{partition}``, ``{qos}``, ``{uid}``, ``{time_limit}`` in minutes, ``{nodes}``,
+    ``{cpus}``, ``{gpus}``; unset ones are empty.
 
     A program accepts with exit status 0 and refuses with 1; the first line of its output is the reason. A web service
     answers with status 200 and a JSON object, whose member says whether the job is accepted: by true, or by a number

@@ -10,7 +10,9 @@ from slurmhooks.policies.rules import RULES
 from slurmhooks.rollout import ENFORCE, WARN, Rollout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+
+    from slurmhooks.config import Config
 
 TITLES = ("key", "value", "default", "meaning")
 
@@ -113,9 +115,9 @@ def explained(kind: type[Rule]) -> str:
         fields = ", ".join(f"`{field}`" for field in kind.own_fields)
         parts[-1] += f"\nIt looks at updates that set {fields}."
     parts[-1] += "\n"
-    if kind.text:
-        own = "".join(f"; `{{{word}}}` is {meaning}" for word, meaning in kind.placeholders.items())
-        parts.append(f"Message: `{kind.text}`{own}.\n")
+    own = "".join(f"; `{{{word}}}` is {meaning}" for word, meaning in kind.placeholders.items())
+    if kind.text or own:
+        parts.append(f"Message: {f'`{kind.text}`' if kind.text else 'none by default'}{own}.\n")
     if kind.code is not None:
         parts.append(f"Error code: `{kind.code}`.\n")
     return "\n".join(parts)
@@ -139,30 +141,34 @@ def reference() -> str:
     )
 
 
-def guide(rules: Iterable[Rule], rollouts: Mapping[str, Rollout]) -> str:
+def guide(rules: Iterable[Rule], read: Config) -> str:
     """Return the page that a site gives to its users: what the rules in force do, in the order in which they run.
 
     Args:
         rules: those that are switched on.
-        rollouts: modes and shares by labels of handlers, which replace the modes of rules.
+        read: the configuration, whose modes and shares replace those of rules.
     """
     parts = [
         "# Rules for jobs\n",
         "What this cluster checks and sets when you submit or change a job, in this order.\n",
     ]
+    defaults = read.policy_defaults
+    if defaults.help_url is not None:
+        parts[1] += f"Help: <{defaults.help_url}>\n"
+    rollouts = read.rollouts()
     for rule in sorted(rules, key=lambda rule: rule.order):
         rollout = rollouts.get(rule.label) or Rollout(mode=rule.mode)
         if not (rollout.may_be(ENFORCE) or rollout.may_be(WARN)):
             continue  # users notice nothing of it
         parts.append(f"## {rule.title}\n")
-        parts.append(" ".join(word for word in (rule.effect(), rule.scope()) if word) + "\n")
+        parts.append(" ".join(word for word in (rule.effect(), rule.scope(defaults.model_dump())) if word) + "\n")
         if rollout.conditions:
             parts.append(f"The rule is being introduced: {rollout}.\n")
         elif rollout.mode == WARN:
             parts.append("The rule is not in force yet: you only read a warning.\n")
         if rollout.note is not None and rollout.may_be(WARN):
             parts.append(f"{rollout.note}\n")
-        if rule.help_url is not None:
+        if rule.help_url is not None and rule.help_url != defaults.help_url:
             parts.append(f"More: <{rule.help_url}>\n")
     if len(parts) == 2:
         parts.append("There are no such rules.\n")

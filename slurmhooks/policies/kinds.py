@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -74,6 +75,6 @@ def shown_memory(mib: int) -> str:
     return mib_to_mem_str(mib)
 
 
-def listed(words: tuple[str, ...] | list[str], last: str = "or") -> str:
+def listed(words: Sequence[str], last: str = "or") -> str:
     """Return names as a text: ``a, b or c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else "none"

@@ -41,7 +41,7 @@ HOSTILE = "import sys\\nsys.hostile = True\\nraise SystemExit('hostile code ran'
 PREPARE = f"""
 mkdir -p ~/hostile/encodings ~/hostile/slurmhooks_d ~/hostile/lib ~/hostile/home ~/closed
 cd ~/hostile
-for name in slurmhooks os site sitecustomize usercustomize _slurmhooks_spank _cffi_backend encodings/__init__ startup
+for name in slurmhooks os site sitecustomize usercustomize _slurmhooks_spank encodings/__init__ startup
 do printf "{HOSTILE}" > $name.py; done
 for name in libpython3.11.so.1.0 libpython3.13.so.1.0 libpython3.14.so.1.0 libslurmhooks_core.so
 do echo 'not a library' > lib/$name; done

@@ -324,22 +324,6 @@ def test_the_descriptor_that_is_read_is_judged(path: Path, write: Write, monkeyp
         trusted.read(str(path))
 
 
-@root
-def test_a_file_that_is_swapped_before_it_runs(path: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The content that runs is checked, even if the file is replaced after all files were checked."""
-    evil = write("evil.py", EVIL)
-    os.chown(evil, NOBODY, -1)
-    real = loader.unfit
-
-    def swap(name: str) -> str | None:
-        reason = real(name)
-        evil.rename(path)
-        return reason
-
-    monkeypatch.setattr(loader, "unfit", swap)
-    assert finding(path).endswith(f": chown root {path}")
-
-
 def test_the_root_folder_is_judged(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The root folder is checked, too: in a container, any user may own it."""
     real = os.fstat

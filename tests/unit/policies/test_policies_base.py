@@ -197,6 +197,7 @@ def test_modes(rules: Rules, mode: str) -> None:
     result = run(registry, "job_submit", job=FakeJob(**TOO_LONG))
     assert result.accepted
     assert bool(result.user_messages or result.text) == (mode == "warn")
+    assert [it.code for it in result.observed] == ["ESLURM_INVALID_TIME_LIMIT"] * (mode != "off")
 
 
 def test_a_mode_of_the_site_replaces_that_of_the_rule(tmp_path: Path) -> None:

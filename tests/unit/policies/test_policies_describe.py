@@ -115,17 +115,19 @@ def test_the_example_of_a_site_loads(rules: Rules) -> None:
 def test_the_guide_has_the_values_of_the_site(tmp_path: Path) -> None:
     """The page for users has the rules in force, in their order, in words with values, exemptions and help."""
     text = (
-        '[policy_defaults]\nexcept_users = ["benchmark"]\n'
+        '[policy_defaults]\nexcept_users = ["benchmark"]\nhelp_url = "https://a.example"\n'
         '[[policies]]\nrule = "require_time"\nhelp_url = "https://a.example/time"\n'
         '[[policies]]\nrule = "time_ceiling"\nname = "short"\norder = 5\npartitions = ["debug", "dev"]\nlimit = 30\n'
+        'except_users = ["alice"]\n'
     )
     done = CliRunner().invoke(cli.main, ["policies", "guide", site(tmp_path, text)])
     assert done.exit_code == 0, done.output
     assert done.output == (
-        "# Rules for jobs\n\nWhat this cluster checks and sets when you submit or change a job, in this order.\n\n"
-        "## short\n\nThe longest time limit is 00:30:00. Jobs that ask for more are refused. Jobs without `--time` get"
-        " it. Only for partitions `debug` or `dev`. Not for user `benchmark`.\n\n"
-        "## require_time\n\nGive a time limit with `--time`. Not for user `benchmark`.\n\n"
+        "# Rules for jobs\n\nWhat this cluster checks and sets when you submit or change a job, in this order.\n"
+        "Help: <https://a.example>\n\n## short\n\nThe longest time limit is 00:30:00. Jobs that ask for more are"
+        " refused. Jobs without `--time` get"
+        " it. Only for jobs in `debug` or `dev`. Not for jobs of `alice`.\n\n"
+        "## require_time\n\nGive a time limit with `--time`.\n\n"
         "More: <https://a.example/time>\n"
     )
 

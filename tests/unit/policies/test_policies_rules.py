@@ -327,6 +327,7 @@ OTHERS = {
         Case('allowed = ["course-*"]', {"reservation": "course-1,course-2"}),
         Case('allowed = ["a"]', {"reservation": "b"}, "--reservation: a", record={}),
         Case('required = true\npartitions = ["c"]', {"partition": "c"}, record={"resv_name": "r"}),
+        Case("required = true", {"reservation": ""}, "name another", record={"resv_name": "r"}),
     ],
     "work_directory": [
         Case('outside = ["/home"]', {"work_dir": "/home/alice"}, "may not start in /home/alice"),

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Handlers of job_submit and job_modify that warn or observe, and for which requests."""
+
+import re
+
+import pytest
+
+from slurmhooks.rollout import share_of
+from tests.cluster.conftest import Cluster
+from tests.cluster.job_submit_site import CONF, DEFAULT_TOML, FOLDER, TOML, Site
+
+WARNING = "Warning: a rule that is not in force yet would refuse this request: no account"
+
+
+@pytest.fixture(scope="module")
+def module_site(cluster: Cluster) -> Site:
+    """The cluster, with no hooks."""
+    site = Site(cluster)
+    cluster.put("", "/etc/slurm/plugstack.conf")
+    site.reset()
+    if "JobSubmitPlugins=python" not in cluster.root("cat", CONF).stdout:
+        site.conf("JobSubmitPlugins=python\n")
+    return site
+
+
+@pytest.fixture
+def site(module_site: Site) -> Site:
+    """Start each test without hooks and jobs."""
+    module_site.reset()
+    return module_site
+
+
+def records(site: Site, count: int) -> list[dict[str, object]]:
+    """Wait for records of handlers; return and remove them."""
+    lines = f"grep -c '^' {FOLDER}/told || true"
+    site.cluster.wait(
+        lambda: int(site.cluster.root("sh", "-c", lines).stdout or 0) >= count, what=f"{count} records of handlers"
+    )
+    return site.told()
+
+
+def policy(site: Site, table: str) -> str:
+    """Put a [policy] of the handler in force; return the output of `slurmhooks reload`."""
+    site.cluster.put(f'{DEFAULT_TOML}[policy."life:rule"]\n{table}\n', TOML)
+    return site.reload()
+
+
+def test_observers_see_everything_and_change_nothing(site: Site) -> None:
+    """They read long fields and slurmctld's tables after the answer; their refusals and changes have no effect."""
+    site.hooks("""
+        @hook.job_submit(mode="observe")
+        def rule(job, partitions):
+            tell(script=len(job.script), variable=len(job.environment["LONG"]), partitions=sorted(partitions))
+            job.comment = "observed"
+            log.user("nobody reads this")
+            raise Reject("no")
+
+        @hook.job_modify(mode="observe")
+        def updates(job, record, jobs):
+            tell(record=record.name, job=jobs[record.job_id].name, comment=job.comment)
+            job.comment = "observed"
+    """)
+    script = "#!/bin/sh\n" + "# long\n" * 5000
+    site.cluster.put(script, "/tmp/long.sh")
+    output = site.shell("export LONG=$(printf %020000d 0); sbatch -J one --hold -o /dev/null /tmp/long.sh")
+    job_id = output.split()[-1]
+    assert output == f"Submitted batch job {job_id}\n"
+    partitions = site.said("sinfo", "-ho", "%R").split()
+    assert records(site, 1) == [{"script": len(script), "variable": 20000, "partitions": sorted(partitions)}]
+    assert site.said("scontrol", "update", f"JobId={job_id}", "Comment=user") == ""
+    assert records(site, 1) == [{"record": "one", "job": "one", "comment": "user"}]
+    assert site.show(job_id)["Comment"] == "user"
+
+
+def test_observers_cannot_hurt_requests(site: Site) -> None:
+    """Submissions go on while one hangs, crashes or takes memory; the log names it, and the next one is observed."""
+    site.hooks("""
+        import os, signal, time
+
+        @hook.job_submit(mode="observe", timeout=0.2)
+        def rule(job):
+            if job.name == "hang": time.sleep(1000)
+            if job.name == "crash": os.kill(os.getpid(), signal.SIGKILL)
+            if job.name == "memory": bytearray(1 << 40)
+            tell(name=job.name)
+
+        @hook.job_submit(mode="observe", order=60)
+        def second(job):
+            tell(second=job.name)
+    """)
+    for name in ("hang", "crash", "memory", "next"):
+        site.submit("-J", name)
+    seen = records(site, 5)
+    assert [record for record in seen if "name" in record] == [{"name": "next"}]
+    assert [record["second"] for record in seen if "second" in record] == ["hang", "crash", "memory", "next"]
+    logged = site.logged()
+    assert "missed the time limit of life:rule and was killed; no request is affected" in logged
+    assert "was killed by SIGKILL in life:rule; no request is affected" in logged
+    assert re.search(r"handler life:rule \(.*\) raised MemoryError", logged), logged
+
+
+def test_modes_are_switched_by_reload(site: Site) -> None:
+    """A running site goes from enforce to warn and off by [policy] alone; a label without a handler changes nothing."""
+    site.hooks("""
+        @hook.job_submit
+        def rule(job):
+            if job.comment != "good":
+                job.comment = "lost"
+                raise Reject("no account")
+    """)
+    assert "no account" in site.refused()
+    policy(site, 'mode = "warn"\nnote = "from 1 March on"')
+    output = site.said("sbatch", "--hold", "-o/dev/null", "--wrap=true")
+    assert f"{WARNING} (from 1 March on)\n" in output
+    assert "Submitted batch job" in output
+    assert "Warning" not in site.said("sbatch", "--hold", "--comment=good", "-o/dev/null", "--wrap=true")
+    assert "in force: job_submit handler life:rule (/etc/slurm/hooks.d/life.py), warn" in site.said(
+        "slurmhooks", "info", user="root"
+    )
+    site.cluster.put(f'{DEFAULT_TOML}[policy."life:rul"]\nmode = "enforce"\n', TOML)
+    assert '[policy."life:rul"] of slurmhooks.toml: no hook file, package or script has this handler' in site.reload()
+    assert WARNING in site.said("sbatch", "--hold", "-o/dev/null", "--wrap=true")
+    policy(site, 'mode = "off"')
+    assert "Warning" not in site.said("sbatch", "--hold", "-o/dev/null", "--wrap=true")
+
+
+def test_shares(site: Site) -> None:
+    """A percentage, a user or a partition decides whether a rule is in force; it warns all others."""
+    site.hooks("""
+        @hook.job_submit
+        def rule(job):
+            raise Reject("no account")
+    """)
+    places = {name: share_of("life:rule", int(site.said("id", "-u", user=name))) for name in ("alice", "bob")}
+    first, second = sorted(places, key=lambda name: places[name])
+
+    def refused(user: str, *options: str) -> bool:
+        done = site.run("sbatch", "--hold", "-o/dev/null", *options, "--wrap=true", user=user)
+        assert "no account" in done.stderr
+        return done.returncode != 0
+
+    policy(site, f'percent = {(places[first] + places[second]) / 2:.3f}\notherwise = "warn"')
+    assert (refused(first), refused(second)) == (True, False)
+    policy(site, 'users = ["alice"]\notherwise = "warn"')
+    assert (refused("alice"), refused("bob")) == (True, False)
+    default = site.said("sh", "-c", "sinfo -ho %P | grep '*' | tr -d '*\\n'")
+    policy(site, f'partitions = ["{default}"]\notherwise = "warn"')
+    assert (refused("alice"), refused("alice", f"--partition={default}")) == (True, True)
+    policy(site, 'partitions = ["none"]\notherwise = "warn"')
+    assert not refused("alice")

@@ -67,6 +67,6 @@ def test_answers_keep_their_meaning(old: str, new: str) -> None:
     code = conversion.old.constants["ESLURM"]["ESLURM_INVALID_ACCOUNT"]
     refused = conversion._answer(answer(conversion.old["job"], code, b"no"))
     assert refused.first == conversion.new.constants["ESLURM"]["ESLURM_INVALID_ACCOUNT"]
-    writes = {"account": b"art", "time_limit": 60, "environment": [b"A=1"]}
+    writes: dict[str, Any] = {"account": b"art", "time_limit": 60, "environment": [b"A=1"]}
     accepted = conversion._answer(answer(conversion.old["job"], 0, None, writes))
     assert read_answer(conversion.new["job"], accepted).writes == writes

@@ -209,3 +209,28 @@ def test_a_mode_of_the_site_replaces_that_of_the_rule(tmp_path: Path) -> None:
     assert assign(read.rollouts(), registry.all_handlers()) == []
     for name, accepted in (("alice", False), ("bob", True)):
         assert run(registry, "job_submit", job=FakeJob(**TOO_LONG, user_name=name)).accepted == accepted
+
+
+@pytest.mark.parametrize(
+    ("keys", "finding"),
+    [
+        ("", 'takes record; set updates = "refuse" or "ignore", or build with the sources'),
+        ('updates = "refuse"\n', None),
+        ('updates = "ignore"\n', None),
+        (
+            'updates = "refuse"\npartitions = ["debug"]\n',
+            'takes partitions; set [policy_defaults] default_partition = "NAME", or build with the sources',
+        ),
+        ('updates = "refuse"\npartitions = ["debug"]\n[policy_defaults]\ndefault_partition = "debug"\n', None),
+    ],
+)
+def test_a_build_without_sources(rules: Rules, monkeypatch: pytest.MonkeyPatch, keys: str, finding: str | None) -> None:
+    """Where slurmctld cannot send jobs and partitions, rules that need them do not load, and say what to do."""
+    monkeypatch.setattr(source, "installed", lambda: {"job": None})
+    if finding is None:
+        assert rules(CEILING + keys).all_handlers()
+        return
+    with pytest.raises(LoadError) as caught:
+        rules(CEILING + keys)
+    assert finding in "".join(caught.value.findings)
+    assert "handler policies:time_ceiling" in "".join(caught.value.findings)

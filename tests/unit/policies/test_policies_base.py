@@ -11,6 +11,7 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.policies import rules as all_rules
 from slurmhooks.policies import source
 from slurmhooks.rollout import assign
+from slurmhooks.slurmctld.table import Table
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from tests.unit.policies.conftest import Rules
 
@@ -234,3 +235,22 @@ def test_a_build_without_sources(rules: Rules, monkeypatch: pytest.MonkeyPatch, 
         rules(CEILING + keys)
     assert finding in "".join(caught.value.findings)
     assert "handler policies:time_ceiling" in "".join(caught.value.findings)
+
+
+def test_slow_questions_are_asked_once(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rules need the user's groups or the default partition, a request asks for them once."""
+    asked = []
+    where = Table.where
+
+    def count(table: Table[Any, Any], **fields: Any) -> Any:
+        asked.append(fields)
+        return where(table, **fields)
+
+    monkeypatch.setattr(Table, "where", count)
+    keys = 'partitions = ["fast"]\nexcept_groups = ["staff"]\n'
+    made = rules("".join(f'{CEILING}name = "r{number}"\n{keys}' for number in range(3)))
+    for groups, accepted in (({"users": 1}, False), ({"staff": 1}, True), ({"users": 1}, False)):
+        job = FakeJob(time_limit=61, groups=groups)
+        result = run(made, "job_submit", job=job, partitions={"fast": {"flag_default": True}})
+        assert result.accepted == accepted
+    assert asked == [{"flag_default": True}] * 3

@@ -88,7 +88,7 @@ def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
         )
     elif not submissions:
         notes.append(f"the log does not have the submission of job {what}: it is older, or was left out by 'sample'")
-    return sorted([*submissions, *found], key=lambda decision: decision.time)
+    return sorted([*submissions, *log.observed(submissions), *found], key=lambda decision: decision.time)
 
 
 def _ids(decision: Decision) -> set[str | None]:

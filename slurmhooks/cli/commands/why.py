@@ -50,6 +50,8 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
     else:
         found = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
         found = found[-last:] if last else found
+    # What handlers observed comes in any order with the decision about the same request.
+    found = sorted(found, key=lambda each: (each.time, each.id or "", each.event == "observed"))
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json", exclude_defaults=True) for each in found], indent=2))
     else:

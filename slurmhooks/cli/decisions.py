@@ -123,6 +123,11 @@ class Log:
         exact = [each for each in found if int(_end(each)) == job.submit_time]
         return exact or found
 
+    def observed(self, decisions: list[Decision]) -> list[Decision]:
+        """Return what handlers observed of requests, after the answers."""
+        ids = {decision.id for decision in decisions}
+        return self.find(lambda each: each.event == "observed" and each.id in ids, '"observed"') if ids else []
+
     def job(self, job_id: int) -> Job | None:
         """Return what decisions about a job, made when it had its id, tell about its submission."""
         for decision in self.find(lambda each: each.job_id == job_id, f'"job_id": {job_id}'):

@@ -98,7 +98,15 @@ def _about(call: Call) -> dict[str, Any]:
         for name in ABOUT:
             if about.get(name) is None:
                 about[name] = getattr(job, name)
+        if about["job_id"] is None:
+            about["job_id"] = _job_id(job.job_id_str)
     return {name: _plain(value) for name, value in about.items() if value is not None}
+
+
+def _job_id(text: str | None) -> int | None:
+    """Return the job id of what a user has named, such as ``17`` or ``17_4``: recent releases send only that."""
+    digits = "" if text is None else text.partition("_")[0].partition("+")[0]
+    return int(digits) if digits.isdecimal() and len(digits) < 11 else None
 
 
 def _state(call: Call) -> object:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slurmhooks.config import Config
+    from slurmhooks.worker.service import Settings
 
 RETRY = 1.0
 RETRY_MOST = 60.0
@@ -119,6 +120,21 @@ class Collector:
         self._orders = orders
         if self._control is not None:
             self._tell()
+
+    def serve(self, generation: int, settings: Settings) -> None:
+        """Do what the configuration says that is in force now.
+
+        Args:
+            generation: that serves.
+            settings: its settings.
+        """
+        state = {"generation": generation, "hooks": settings.hooks, "fault": False}
+        self.order({**settings.collect, **state} if settings.collect else {})
+
+    def refused(self) -> None:
+        """Note that the newest hook files do not go into service."""
+        if self._configured:
+            self.order(self._configured | {"fault": True})
 
     def look(self, leave: Callable[[], None]) -> None:
         """Start the collector if there is something to do, and none runs.

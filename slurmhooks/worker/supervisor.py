@@ -218,7 +218,7 @@ class Supervisor:
             self._loading = None
             since = time.time() if self._fault is None else self._fault["since"]
             self._fault = {"since": since, "findings": findings or [line]}
-            self._order_collector()
+            self._collector.refused()
             if self._retry_at is None and self._reload:
                 self._retry_at = time.monotonic() + REPEAT
             if self._serving is None and self._accidents in range(1, ACCIDENTS):
@@ -255,20 +255,12 @@ class Supervisor:
         self._fault = None
         timeout = max(1, round(settings.timeout * 1000))
         self._to_client(Message(control.SERVING, number, int(settings.accept), timeout))
-        self._order_collector()
+        self._collector.serve(number, settings)
         if before is not None and before in self._children:
             old = self._children[before]
             with suppress(OSError):
                 control.send(old.connection, Message(control.FINISH, before))
             old.deadline = time.monotonic() + GRACE + (old.settings or settings).timeout
-
-    def _order_collector(self) -> None:
-        """Tell the collector what is in force; where nothing is, it goes on as before."""
-        serving = self._children.get(self._serving) if self._serving is not None else None
-        if serving is not None and serving.settings is not None:
-            orders = serving.settings.collect
-            state = {"generation": self._serving, "hooks": serving.settings.hooks, "fault": self._fault is not None}
-            self._collector.order({**orders, **state} if orders else {})
 
     def _lost(self, number: int, child: Child) -> None:
         """Handle a generation that has ended, for whatever reason."""

@@ -16,7 +16,7 @@ LIMIT = 1.03
 TOML = "/etc/slurm/slurmhooks.toml"
 CASES = {
     "without": "[decisions]\nenabled = false\n",
-    "with": '[metrics]\nsockets = "/run/slurmhooks"\ntextfiles = "/run/slurmhooks"\ninterval = 1.0\n',
+    "with": '[metrics]\nsockets = "/var/lib/slurmhooks"\ntextfiles = "/var/lib/slurmhooks"\ninterval = 1.0\n',
 }
 
 
@@ -31,7 +31,7 @@ def measure(lab: Lab) -> Iterator[Row]:
         for pair in range(PAIRS):
             for name in turn(names, pair):
                 lab("put", "-", TOML, stdin=f"{before}\n{CASES[name]}")
-                lab("exec", "--", "install", "-d", "-o", "slurm", "/run/slurmhooks")
+                lab("exec", "--", "install", "-d", "-o", "slurm", "/var/lib/slurmhooks")
                 seconds[name].append(burst(lab, "python"))
     finally:
         lab("put", "-", TOML, stdin=before)

@@ -49,6 +49,12 @@ def refuses(job):
     if job.name == "hangs":
         time.sleep(1000)
 
+@hook.job_submit(order=4, mode="observe")
+def tries(job):
+    job.comment = "tried"
+    if job.name == "yes":
+        raise Reject("one day")
+
 @hook.job_modify
 def keeps(job, modify_uid):
     job.comment = "changed"
@@ -91,6 +97,7 @@ class Site:
 
     def decision(self, **wanted: Any) -> dict[str, Any]:
         """Wait for the line of the log that has these values."""
+        wanted = {"event": "decision", **wanted}
         self.cluster.wait(lambda: self.decisions(**wanted), what=f"decision {wanted}")
         (line,) = self.decisions(**wanted)
         return line
@@ -153,6 +160,8 @@ def test_what_changed_and_who_refused(site: Site) -> None:
     said = site.why(job_id)
     assert f"request {line['id']}" in said
     assert "time_limit from unset to 7, environment.TOKEN (not logged)" in said
+    site.decision(id=line["id"], event="observed")
+    assert "rules:tries (observe): would refuse: one day; would change comment" in site.why(job_id)
 
 
 def test_an_update_and_a_prolog_know_their_job(site: Site) -> None:
@@ -179,7 +188,7 @@ def test_bugs_are_found_by_their_ids(site: Site) -> None:
     _, told = site.submit("hangs")
     error = re.search(r"error ([0-9a-f]{8})", told)
     assert error is not None
-    site.decision(error=error.group(1))
+    site.decision(error=error.group(1), event="unserved")
     said = site.why(error.group(1))
     assert "missed the deadline in rules:refuses" in said
     assert "rules:refuses: ended its worker" in said

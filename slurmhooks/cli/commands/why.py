@@ -88,7 +88,7 @@ def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
         )
     elif not submissions:
         notes.append(f"the log does not have the submission of job {what}: it is older, or was left out by 'sample'")
-    return sorted([*submissions, *found], key=lambda decision: decision.time)
+    return sorted([*submissions, *log.observed(submissions), *found], key=lambda decision: decision.time)
 
 
 def _ids(decision: Decision) -> set[str | None]:
@@ -156,13 +156,13 @@ def _head(decision: Decision) -> str:
 
 
 def _verdict(decision: Decision) -> str:
-    text = decision.verdict or "observed, after the answer"
+    text = decision.verdict or "observed after the answer"
     if decision.code is not None:
         text += f" with {decision.code}"
     if decision.error is not None:
         text += f", error {decision.error}"
     if decision.microseconds is not None:
-        text += f" after {decision.microseconds} us"
+        text += f" {'after' if decision.verdict else 'in'} {decision.microseconds} us"
     if decision.hooks:
         text += f", by hooks {decision.hooks} (generation {decision.generation})"
     return f"{text}; request {decision.id}" if decision.id else text

@@ -94,9 +94,14 @@ def test_a_job_is_found_by_what_was_logged_later(written: Written) -> None:
     written.add(NOON + 0.3, "job_submit.jsonl.1", id="bbbbbbbbbbbb", user_id=2002, name="test")
     written.add(NOON + 30, "job_submit.jsonl.1", id="cccccccccccc", **alice)
     written.add(NOON + 0.3, id="dddddddddddd", verdict="refused", **alice)
+    tried = [
+        {"handler": "limits:new", "mode": "observe", "outcome": "would refuse", "changes": {"comment": [None, "x"]}}
+    ]
+    written.add(NOON + 0.2, id="aaaaaaaaaaaa", event="observed", verdict=None, handlers=tried)
     written.add(NOON + 60, "prep.jsonl", hook="controller_prolog", job_id=17, submit_time=NOON, **alice)
+    assert "limits:new (observe): would refuse; would change comment from unset to 'x'" in call(written, "17").output
     done = call(written, "17", "--json")
-    assert [each["hook"] for each in json.loads(done.output)] == ["job_submit", "controller_prolog"]
+    assert [each["event"] for each in json.loads(done.output)] == ["decision", "observed", "decision"]
     assert json.loads(done.output)[0]["id"] == "aaaaaaaaaaaa"
 
 

@@ -6,6 +6,8 @@ import os
 import signal
 import socket
 import stat
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,8 +15,11 @@ from typing import Any
 
 import pytest
 
-from slurmhooks.worker import collector, reporting
+from slurmhooks.config import Config
+from slurmhooks.config_sections import Decisions, Metrics
+from slurmhooks.worker import collector, control, reporting
 from slurmhooks.worker.collector import Collector
+from slurmhooks.worker.control import Message
 from tests.native.workers import wait_for
 
 Lines = Callable[[], list[dict[str, Any]]]
@@ -204,3 +209,44 @@ def test_the_last_reports_are_written(running: Collector, lines: Lines) -> None:
         report(running, id=str(number))
     running.finish()
     assert len(lines()) == 200
+
+
+def test_what_the_configuration_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default the log lies beside slurmctld's, and there are no metrics; without both there is no collector."""
+    monkeypatch.setenv("SLURM_CONF", f"{tmp_path}/slurm.conf")
+    (tmp_path / "slurm.conf").write_text("SlurmctldLogFile=/var/log/site/ctld.log\n")
+    default = collector.wanted(Config(), "prep")
+    assert default["decisions"]["file"] == "/var/log/site/slurmhooks/prep.jsonl"
+    assert "metrics" not in default
+    off = Decisions(enabled=False)
+    assert collector.wanted(Config(decisions=off), "prep") == {}
+    measured = collector.wanted(Config(decisions=off, metrics=Metrics(sockets="/run/s", textfiles="/var/t")), "prep")
+    assert measured["metrics"]["socket"] == "/run/s/prep.sock"
+    assert measured["metrics"]["textfile"] == "/var/t/slurmhooks_prep.prom"
+    assert "decisions" not in measured
+
+
+def test_requests_without_an_answer(running: Collector, lines: Lines) -> None:
+    """What slurmctld decides itself is in the log, with what it says about it."""
+    reason = "worker 17 missed the deadline in limits:gpu; it was killed"
+    text = f"57dad26a\njob_submit\nuser 2001\nlimits:gpu\n{reason}"
+    running.unserved(Message(control.UNSERVED, 0, control.CAUSES.index("timeout"), 2, text))
+    running.unserved(
+        Message(control.UNSERVED, 0, control.CAUSES.index("unavailable"), 3, "00000000\nx\nJobId=7\n\nbusy")
+    )
+    wait_for(lambda: len(lines()) == 2, "two lines")
+    late, busy = lines()
+    assert (late["event"], late["verdict"], late["cause"], late["by"]) == ("unserved", "failed", "timeout", 2001)
+    assert (late["error"], late["text"], late["handlers"][0]["handler"]) == ("57dad26a", reason, "limits:gpu")
+    assert (busy["verdict"], busy["job_id"], busy["cause"]) == ("unavailable, accepted", 7, "unavailable")
+    assert "error" not in busy
+    assert "handlers" not in busy
+
+
+def test_only_the_collector_imports_what_takes_time() -> None:
+    """Neither the supervisor nor workers import the libraries of decision log and metrics."""
+    code = (
+        "import slurmhooks.worker.__main__, slurmhooks.job_submit.service, slurmhooks.prep.service, sys;"
+        "print(sorted({'prometheus_client', 'structlog', 'logging.handlers', 'http.server'} & set(sys.modules)))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"

@@ -10,7 +10,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     Item = TypeVar("Item")
 
@@ -188,3 +188,11 @@ def signed_to_c(field: str, value: object, bits: int) -> int:
     if not -limit <= value < limit:
         raise ValueError(f"{field} takes {-limit} to {limit - 1}, not {value}")
     return int(value)
+
+
+def strings_from_c(ffi: Any, array: Any) -> list[str]:
+    """Return the texts of a ``char **``, which ends with NULL or is NULL."""
+    texts: list[str] = []
+    while array != ffi.NULL and array[len(texts)] != ffi.NULL:
+        texts.append(text_from_c(ffi.string(array[len(texts)])))
+    return texts

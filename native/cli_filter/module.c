@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The Python module _slurmhooks_cli_filter, by which slurmhooks.cli_filter.entry reads and sets options. Names and
- * values are bytes.
+ * values are bytes. Like the module for scrun it does not use cffi, which takes longer to load than all of the rest.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -163,6 +163,42 @@ static PyObject *first_word(PyObject *self, PyObject *unused)
     return PyLong_FromLong(optind);
 }
 
+static PyObject *get_variable(PyObject *self, PyObject *name)
+{
+    const char *bytes = PyBytes_AsString(name);
+
+    (void)self;
+    return bytes ? slurmhooks_text(getenv(bytes)) : NULL;
+}
+
+static PyObject *set_variable(PyObject *self, PyObject *arguments)
+{
+    const char *name;
+    PyObject *py_value;
+
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "yO", &name, &py_value))
+        return NULL;
+    const char *value = py_value == Py_None ? NULL : PyBytes_AsString(py_value);
+    if (!value && py_value != Py_None)
+        return NULL;
+    if (value ? setenv(name, value, 1) : unsetenv(name))
+        return PyErr_SetFromErrno(PyExc_OSError);
+    Py_RETURN_NONE;
+}
+
+static PyObject *variables(PyObject *self, PyObject *unused)
+{
+    PyObject *py_variables = PyList_New(0);
+
+    (void)self;
+    (void)unused;
+    for (char **entry = environ; py_variables && entry && *entry; entry++)
+        if (add(py_variables, Py_NewRef(Py_None), slurmhooks_text(*entry)))
+            Py_CLEAR(py_variables);
+    return py_variables;
+}
+
 static PyMethodDef methods[] = {
     {"get", get, METH_VARARGS, "Return the text of an option, or None."},
     {"is_set", is_set, METH_VARARGS, "Tell whether an option was given or set."},
@@ -172,7 +208,9 @@ static PyMethodDef methods[] = {
     {"given", given, METH_O, "Return names and texts of the options that are set."},
     {"spank", spank, METH_NOARGS, "Return the options of SPANK plugins."},
     {"first_word", first_word, METH_NOARGS, "Return getopt's optind."},
-    VARIABLE_METHODS,
+    {"get_variable", get_variable, METH_O, "Return a variable of the environment, or None."},
+    {"set_variable", set_variable, METH_VARARGS, "Set a variable of the environment, or with None delete it."},
+    {"variables", variables, METH_NOARGS, "Return the entries of the environment."},
     LOG_METHODS,
     {NULL, NULL, 0, NULL},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Only one event (a call of Slurm that Python answers) runs at a time. The GIL is not enough for that: Python lets
- * other threads have it, so two threads of slurmd could interleave inside one handler.
+ * Only one event (a call of Slurm that Python answers) runs at a time. The GIL is not enough for that: cffi releases it
+ * around every C call, so two threads of slurmd could interleave inside one handler.
  *
  * Lock order: Slurm's locks, this lock, the GIL.
  */

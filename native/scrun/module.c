@@ -2,6 +2,9 @@
 /*
  * The Python module _slurmhooks_scrun, by which slurmhooks.scrun.entry reads the arguments of scrun's calls, and asks
  * scrun and Slurm. Addresses are those of a struct slurmhooks_container.
+ *
+ * Unlike the module for SPANK it does not use cffi: it is small, and loading cffi would take a tenth of the time that a
+ * container waits for Python.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -42,9 +45,19 @@ static PyObject *values(PyObject *self, PyObject *address)
 static PyObject *job_env(PyObject *self, PyObject *address)
 {
     const struct slurmhooks_container *container = container_at(address);
+    PyObject *py_list = container ? PyList_New(0) : NULL;
 
     (void)self;
-    return container ? slurmhooks_texts((char *const *)container->job_env, -1) : NULL;
+    for (const char **entry = py_list ? container->job_env : NULL; entry && *entry; entry++) {
+        PyObject *py_entry = slurmhooks_text(*entry);
+        if (!py_entry || PyList_Append(py_list, py_entry)) {
+            Py_XDECREF(py_entry);
+            Py_CLEAR(py_list);
+            break;
+        }
+        Py_DECREF(py_entry);
+    }
+    return py_list;
 }
 
 static PyObject *cancelled(PyObject *self, PyObject *address)

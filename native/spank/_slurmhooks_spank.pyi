@@ -1,68 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""SPANK's functions and constants (native/spank/module.c).
+"""SPANK's functions and constants, as native/generate/bindings.py takes them from the headers of one Slurm release."""
 
-A handle is the address of a ``spank_t``. Functions return a ``spank_err_t``; those with a result return it with the
-result, which is None after a failure.
-"""
+from _cffi_backend import FFI, _CDataBase
 
-def get_item(handle: int, item: int, ctype: str, /) -> tuple[int, int | str | None]:
-    """Return an item with one value, of a C type."""
+class _FFI(FFI):
+    def string(self, cdata: _CDataBase, maxlen: int = -1) -> bytes:
+        """Return the bytes of a C string. No string of this module is of wide characters."""
 
-def convert_item(handle: int, item: int, number: int, ctype: str, /) -> tuple[int, int | None]:
-    """Return the number that an item has for another number."""
+class _Lib:
+    """Functions return a ``spank_err_t`` unless their annotation says otherwise."""
 
-def job_argv(handle: int, /) -> tuple[int, list[str] | None]:
-    """Return S_JOB_ARGV."""
+    environ: _CDataBase
 
-def job_env(handle: int, /) -> tuple[int, list[str] | None]:
-    """Return S_JOB_ENV."""
+    def spank_strerror(self, err: int, /) -> _CDataBase: ...
+    def spank_symbol_supported(self, symbol: bytes, /) -> int: ...
+    def spank_option_register(self, spank: _CDataBase, opt: _CDataBase, /) -> int: ...
+    def spank_option_getopt(self, spank: _CDataBase, opt: _CDataBase, optarg: _CDataBase, /) -> int: ...
+    def spank_getenv(self, spank: _CDataBase, var: bytes, buf: _CDataBase, size: int, /) -> int: ...
+    def spank_setenv(self, spank: _CDataBase, var: bytes, val: bytes, overwrite: int, /) -> int: ...
+    def spank_unsetenv(self, spank: _CDataBase, var: bytes, /) -> int: ...
+    def spank_job_control_getenv(self, spank: _CDataBase, name: bytes, buf: _CDataBase, size: int, /) -> int: ...
+    def spank_job_control_setenv(self, spank: _CDataBase, name: bytes, value: bytes, overwrite: int, /) -> int: ...
+    def spank_job_control_unsetenv(self, spank: _CDataBase, name: bytes, /) -> int: ...
+    def spank_prepend_task_argv(self, spank: _CDataBase, argc: int, argv: _CDataBase, /) -> int:
+        """Call it only where `lib` has it: from Slurm 23.11 on."""
+    # From native/spank/items.h: spank_get_item() is variadic.
+    def slurmhooks_get_item(self, spank: _CDataBase, item: int, first: _CDataBase, second: _CDataBase, /) -> int: ...
+    def slurmhooks_convert(self, spank: _CDataBase, item: int, number: int, to: _CDataBase, /) -> int: ...
+    # From native/log.h.
+    def slurmhooks_log(self, level: int, text: bytes, /) -> None: ...
+    def slurmhooks_syslog(self, text: bytes, /) -> None: ...
+    # From stdlib.h.
+    def getenv(self, name: bytes, /) -> _CDataBase: ...
+    def setenv(self, name: bytes, value: bytes, overwrite: int, /) -> int: ...
+    def unsetenv(self, name: bytes, /) -> int: ...
+    def __getattr__(self, name: str, /) -> int:
+        """Return a constant of this release, such as ESPANK_ERROR or S_JOB_ID."""
 
-def job_gids(handle: int, /) -> tuple[int, list[int] | None]:
-    """Return S_JOB_SUPPLEMENTARY_GIDS."""
-
-def spank_getenv(handle: int, name: bytes, /) -> tuple[int, str | None]: ...
-def spank_setenv(handle: int, name: bytes, value: bytes, overwrite: int, /) -> int: ...
-def spank_unsetenv(handle: int, name: bytes, /) -> int: ...
-def spank_job_control_getenv(handle: int, name: bytes, /) -> tuple[int, str | None]: ...
-def spank_job_control_setenv(handle: int, name: bytes, value: bytes, overwrite: int, /) -> int: ...
-def spank_job_control_unsetenv(handle: int, name: bytes, /) -> int: ...
-def spank_strerror(code: int, /) -> str | None:
-    """Return the message of a code."""
-
-def spank_symbol_supported(symbol: bytes, /) -> bool:
-    """Tell whether Slurm calls a function."""
-
-def spank_prepend_task_argv(handle: int, words: list[bytes], /) -> int:
-    """Insert words before the command of the task; the module has it from Slurm 23.11 on."""
-
-def spank_option_register(
-    handle: int, name: str, arginfo: str | None, usage: str, has_arg: int, value: int, callback: int, /
-) -> int:
-    """Register an option; ``callback`` is the address of the C function that Slurm calls with ``value``."""
-
-def spank_option_getopt(handle: int, name: bytes, has_arg: int, /) -> tuple[int, str | None]:
-    """Return the argument of an option that the user gave; None if it has none."""
-
-def text_at(address: int, /) -> str | None:
-    """Return the text at an address; None for 0."""
-
-def texts_at(address: int, count: int, /) -> list[str]:
-    """Return the texts of an array."""
-
-def get_variable(name: bytes, /) -> str | None:
-    """Return a variable of the environment, or None."""
-
-def set_variable(name: bytes, value: bytes | None, /) -> None:
-    """Set a variable of the environment, or with None delete it."""
-
-def variables() -> list[str]:
-    """Return the entries of the environment."""
-
-def log(level: int, line: bytes, /) -> None:
-    """Write a line to Slurm's log."""
-
-def syslog(line: bytes, /) -> None:
-    """Write a line to the system's log."""
-
-def __getattr__(name: str, /) -> int:
-    """Return a constant of this release, such as ESPANK_ERROR or S_JOB_ID."""
+ffi: _FFI
+lib: _Lib

@@ -31,7 +31,8 @@ class Running(BaseModel):
         supervisor: process id.
         generation: number of the generation in force; None: no hooks are in force.
         workers: process ids.
-        handlers: hook, label, file and mode of each handler in force; an empty mode is "enforce" for all requests.
+        handlers: hook, label, file and mode of each handler in force. An empty mode is "enforce" for all requests, and
+            a slurmctld that was started before an upgrade may name none.
         fault: why the present files are not in force; None: they are.
     """
 
@@ -39,7 +40,7 @@ class Running(BaseModel):
     supervisor: int
     generation: int | None
     workers: list[int]
-    handlers: list[tuple[str, str, str, str]]
+    handlers: list[tuple[str, ...]]
     fault: Fault | None
 
 
@@ -72,8 +73,8 @@ def lines(running: list[Running]) -> list[str]:
         processes = f"generation {each.generation}, supervisor {each.supervisor}, workers {workers}"
         text.append(f"slurmctld, {each.point}: {processes}")
         text += [
-            f"in force: {hook} handler {label} ({file}){mode and ', ' + mode}"
-            for hook, label, file, mode in each.handlers
+            f"in force: {hook} handler {label} ({file}){''.join(f', {mode}' for mode in modes if mode)}"
+            for hook, label, file, *modes in each.handlers
         ]
     return text
 

@@ -22,7 +22,9 @@ class Python(BaseModel):
         include: folder of Python's C headers.
         has_headers: the headers are installed.
         paths: ``sys.path`` of an isolated start.
-        slurmhooks: version; None if it cannot be imported.
+        cffi: version; None if it cannot be imported.
+        cffi_backend: version of its compiled part; likewise.
+        slurmhooks: version; likewise.
         free_threaded: a build without the GIL.
     """
 
@@ -32,6 +34,8 @@ class Python(BaseModel):
     include: str
     has_headers: bool
     paths: list[str]
+    cffi: str | None
+    cffi_backend: str | None
     slurmhooks: str | None
     free_threaded: bool
 
@@ -81,6 +85,13 @@ def shortcomings(python: Python, own_version: str) -> list[str]:
         findings.append(
             f"{name} has slurmhooks {python.slurmhooks}, this command is {own_version}: "
             f"{name} -m pip install slurmhooks=={own_version}"
+        )
+    if python.cffi is None or python.cffi_backend is None:
+        findings.append(f"{name} cannot import cffi: install python3-cffi (Debian), or {name} -m pip install cffi")
+    elif python.cffi != python.cffi_backend:
+        findings.append(
+            f"{name} has cffi {python.cffi} but _cffi_backend {python.cffi_backend}: "
+            f"{name} -m pip install --force-reinstall cffi"
         )
     return findings
 

@@ -45,6 +45,8 @@ def main() -> None:
         "include": include,
         "has_headers": os.path.exists(os.path.join(include, "Python.h")),
         "paths": [path for path in sys.path if os.path.exists(path)],
+        "cffi": version_of("cffi"),
+        "cffi_backend": version_of("_cffi_backend"),
         "slurmhooks": version_of("slurmhooks._version"),
         "free_threaded": bool(config("Py_GIL_DISABLED")),
     }

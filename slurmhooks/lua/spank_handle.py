@@ -8,7 +8,7 @@ import posix
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.lua.conversions import as_number, as_string, flag, number
 from slurmhooks.lua.runtime import LuaRaise, to_bytes, to_text
-from slurmhooks.values import ExitStatus
+from slurmhooks.values import ExitStatus, strings_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ LEVELS = (ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER)
 LOGS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
 CONTROL_PREFIX = b"SPANK_"
 """See slurmhooks.spank.environments."""
+FIRST_SIZE, LAST_SIZE = 4096, 1 << 26
+"""Sizes of buffers for variables, in bytes."""
 CORE_FLAG = 0x80
 """The bit of a wait status that WCOREDUMP() tests."""
 
@@ -39,11 +41,13 @@ class View:
         args: see slurmhooks.spank.model.Spank.
     """
 
-    __slots__ = ("_handle", "_native", "_spank", "args", "callback", "context")
+    __slots__ = ("_ffi", "_handle", "_lib", "_native", "_spank", "args", "callback", "context")
 
     def __init__(self, native: Any, handle: Any, context: str, callback: str, args: Sequence[str]) -> None:
         """Wrap a handle; see slurmhooks.spank.model.Spank."""
         self._native = native
+        self._ffi = native.ffi
+        self._lib = native.lib
         self._handle = handle
         self._spank: Spank | None = None
         self.context = context
@@ -61,59 +65,71 @@ class View:
 
     def version(self) -> bytes:
         """Return S_SLURM_VERSION, which works in all contexts."""
-        _, version = self._native.get_item(self._handle, self._native.S_SLURM_VERSION, "char *")
-        return to_bytes(version or "")
+        pointer = self._ffi.new("char **")
+        self._lib.slurmhooks_get_item(self._handle, self._lib.S_SLURM_VERSION, pointer, self._ffi.NULL)
+        return b"" if pointer[0] == self._ffi.NULL else bytes(self._ffi.string(pointer[0]))
 
     def strerror(self, code: int) -> str:
         """Return Slurm's message for a code."""
-        text: str | None = self._native.spank_strerror(code)
-        return f"error {code}" if text is None else text
+        text = self._lib.spank_strerror(code)
+        return f"error {code}" if text == self._ffi.NULL else to_text(self._ffi.string(text))
 
     def number_of(self, name: str) -> int:
         """Return the number of a code; ESPANK_ERROR if this release does not have the name."""
-        return int(getattr(self._native, name, self._native.ESPANK_ERROR))
+        return int(getattr(self._lib, name, self._lib.ESPANK_ERROR))
 
     def environment(self) -> dict[str, str]:
         """Return S_JOB_ENV as a dict."""
-        if self.context != "remote":
+        array = self._ffi.new("char ***")
+        if self.context != "remote" or self._lib.slurmhooks_get_item(
+            self._handle, self._lib.S_JOB_ENV, array, self._ffi.NULL
+        ):
             return self.spank.job_env
-        code, entries = self._native.job_env(self._handle)
-        if code:
-            return self.spank.job_env
+        entries = strings_from_c(self._ffi, array[0])
         return {name: value for name, _, value in (entry.partition("=") for entry in entries)}
 
     def get(self, control: bool, name: bytes) -> tuple[int, bytes | None]:
         """Return Slurm's code, and a variable of the environment of the job or of the job control environment."""
         if control and self.context == "job_script":
-            value = self._native.get_variable(CONTROL_PREFIX + name)
-            code = self._native.ESPANK_ENV_NOEXIST if value is None else 0
-        else:
-            function = self._native.spank_job_control_getenv if control else self._native.spank_getenv
-            code, value = function(self._handle, name)
-        return code, None if value is None else to_bytes(value)
+            value = self._lib.getenv(CONTROL_PREFIX + name)
+            missing = value == self._ffi.NULL
+            return (int(self._lib.ESPANK_ENV_NOEXIST), None) if missing else (0, self._ffi.string(value))
+        function = self._lib.spank_job_control_getenv if control else self._lib.spank_getenv
+        size = FIRST_SIZE
+        while True:
+            buffer = self._ffi.new("char[]", size)
+            code = int(function(self._handle, name, buffer, size))
+            if code != self._lib.ESPANK_NOSPACE or size > LAST_SIZE:
+                return code, None if code else self._ffi.string(buffer)
+            size *= 4
 
     def set(self, control: bool, name: bytes, value: bytes, overwrite: int) -> int:
         """Set a variable; return Slurm's code."""
         if control and self.context == "job_script":
             return self._no_control()
-        function = self._native.spank_job_control_setenv if control else self._native.spank_setenv
+        function = self._lib.spank_job_control_setenv if control else self._lib.spank_setenv
         return int(function(self._handle, name, value, overwrite))
 
     def unset(self, control: bool, name: bytes) -> int:
         """Unset a variable; return Slurm's code."""
         if control and self.context == "job_script":
             return self._no_control()
-        function = self._native.spank_job_control_unsetenv if control else self._native.spank_unsetenv
+        function = self._lib.spank_job_control_unsetenv if control else self._lib.spank_unsetenv
         return int(function(self._handle, name))
 
     def _no_control(self) -> int:
         # Slurm would call the function of this name in slurmstepd, and crash.
-        return int(self._native.ESPANK_NOT_AVAIL)
+        return int(self._lib.ESPANK_NOT_AVAIL)
 
     def getopt(self, name: bytes, has_arg: int) -> tuple[int, bytes | None]:
         """Return Slurm's code and the argument of an option that the user gave; None if it was given without one."""
-        code, text = self._native.spank_option_getopt(self._handle, name, has_arg)
-        return code, None if text is None else to_bytes(text)
+        struct = self._ffi.new("struct spank_option *")
+        texts = [self._ffi.new("char[]", name), self._ffi.new("char[]", b"-")]
+        struct.name, struct.usage = texts
+        struct.has_arg = has_arg
+        argument = self._ffi.new("char **")
+        code = int(self._lib.spank_option_getopt(self._handle, struct, argument))
+        return code, None if code or argument[0] == self._ffi.NULL else self._ffi.string(argument[0])
 
 
 class Handle:

@@ -64,7 +64,7 @@ class DefaultAccount(Rule):
         """Set a missing account."""
         if request.job.account is not None:
             return
-        groups = request.job.groups or {} if self.by_group else {}
+        groups = request.groups if self.by_group else frozenset()
         account = next((name for group, name in self.by_group.items() if group in groups), self.value)
         if account is not None:
             request.job.account = account

@@ -204,7 +204,7 @@ class Rule(BaseModel):
         if (self.users and request.user not in self.users) or (self.except_users and request.user in self.except_users):
             return False
         if self.groups or self.except_groups:
-            own = set(request.job.groups or {})
+            own = request.groups
             return not (self.groups and own.isdisjoint(self.groups)) and own.isdisjoint(self.except_groups)
         return True
 

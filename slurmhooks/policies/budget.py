@@ -39,6 +39,8 @@ class Budget(Rule):
     ``{user}``, ``{account}``, ``{partition}``, ``{qos}``, ``{uid}``, ``{time_limit}`` in minutes, ``{nodes}``,
     ``{cpus}``, ``{gpus}``; unset ones are empty.
 
+    Values come from users, and may begin with a dash: the program must not take them for options.
+
     A program accepts with exit status 0 and refuses with 1; the first line of its output is the reason. A web service
     answers with status 200 and a JSON object, whose member says whether the job is accepted: by true, or by a number
     above a threshold. Its member "text" is the reason. Status 403 refuses. Anything else is a failure.

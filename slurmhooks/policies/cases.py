@@ -54,7 +54,7 @@ class Case(BaseModel):
             self._fits_numbers(request)
             and (not self.partitions or any(matches(name, self.partitions) for name in request.partitions))
             and (not self.accounts or matches_any_case(request.account, self.accounts))
-            and (not self.groups or not set(self.groups).isdisjoint(request.job.groups or {}))
+            and (not self.groups or not request.groups.isdisjoint(self.groups))
         )
 
     def _fits_numbers(self, request: Request) -> bool:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from slurmhooks.job_submit.model import Job, Record
 
@@ -31,6 +31,16 @@ class Site:
         """Store the facts; see the class."""
         self.admins = frozenset(admins)
         self.default_partition = default_partition
+        self._job: object = None
+        self._facts: dict[str, Any] = {}
+
+    def once(self, job: object, name: str, ask: Callable[[], Any]) -> Any:
+        """Return what one rule has asked for about a job, or ask: all rules see the same job, one after the other."""
+        if self._job is not job:
+            self._job, self._facts = job, {}
+        if name not in self._facts:
+            self._facts[name] = ask()
+        return self._facts[name]
 
 
 class Request:
@@ -95,6 +105,12 @@ class Request:
             return self.record is not None and self.record.batch_flag == 0
         return not self.job._is_set("script")
 
+    @property
+    def groups(self) -> frozenset[str]:
+        """The names of all Unix groups of the job's user."""
+        names: frozenset[str] = self.site.once(self.job, "groups", lambda: frozenset(self.job.groups or ()))
+        return names
+
     @cached_property
     def user(self) -> str | None:
         """Name of the job's user; None if the name service does not know them."""
@@ -109,10 +125,11 @@ class Request:
     def _default_partition(self) -> str | None:
         if self.site.default_partition is not None or "partitions" not in self.tables:
             return self.site.default_partition
-        for partition in self.tables["partitions"].where(flag_default=True):
-            name: str | None = partition.name
-            return name
-        return None
+        name: str | None = self.site.once(self.job, "default partition", self._ask_for_default)
+        return name
+
+    def _ask_for_default(self) -> str | None:
+        return next((each.name for each in self.tables["partitions"].where(flag_default=True)), None)
 
     @cached_property
     def account(self) -> str | None:

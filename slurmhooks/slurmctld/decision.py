@@ -75,6 +75,8 @@ def decision(call: Call, included: tuple[str, ...] = ()) -> dict[str, Any]:
     outcome = call.outcome
     if call.observed:
         found["observed"] = True
+        if call.dropped:
+            found["unobserved"] = call.dropped
     else:
         found["verdict"] = _verdict(call)
     if outcome.code is not None:

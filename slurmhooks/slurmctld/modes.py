@@ -87,16 +87,19 @@ class Modes:
         self._warning = False
         self._trial = Trial(call, WARN)
 
-    def begin(self, handler: Handler) -> str:
+    def mode(self, handler: Handler) -> str:
         """Return the mode of the handler whose turn it is; note that it is to observe."""
         rollout = handler.rollout
         mode = ENFORCE if rollout is None else rollout.mode_for(handler.label, self._subject)
+        if mode == OBSERVE and self._call is not None:
+            self._call.observe(handler)
+        return mode
+
+    def begin(self, mode: str) -> None:
+        """Prepare to run a handler, which either decides or warns."""
         self._warning = mode == WARN
         if self._warning:
             self._trial.begin()
-        elif mode == OBSERVE and self._call is not None:
-            self._call.observe(handler)
-        return mode
 
     def tried(self, handler: Handler, wrong: BaseException | None, savepoint: object) -> bool:
         """Return whether a handler only warns; then tell the user, and take back what it wrote. For dispatch."""

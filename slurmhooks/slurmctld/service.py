@@ -206,11 +206,13 @@ def watched(
     every = ALL_LENIENT if all(handler.lenient or not can_enforce(handler) for handler in handlers) else 0
     try:
         for handler in handlers:
-            mode = ENFORCE if modes is None else modes.begin(handler)
+            mode = ENFORCE if modes is None else modes.mode(handler)
             # A handler that only warns must not refuse a request by ending its worker either.
             lenient = handler.lenient or mode == WARN
             if mode in (ENFORCE, WARN) and (not lenient or on_page(handler.label) not in left_out):
                 doing(handler.label, every | (LENIENT if lenient else 0), handler.timeout)
+                if modes is not None:
+                    modes.begin(mode)
                 yield handler
     finally:
         # Also after a refusal: what ends the worker from here on must not count as the handler's own end.

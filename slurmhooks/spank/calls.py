@@ -5,31 +5,36 @@ from __future__ import annotations
 
 from slurmhooks.errors import SpankError
 from slurmhooks.spank.fields import ANYWHERE
-from slurmhooks.values import ENCODING, ERRORS
+from slurmhooks.values import ENCODING, ERRORS, strings_from_c, text_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, NoReturn
 
     from slurmhooks.spank.fields import Where
+
+FIRST_BUFFER = 4096
+"""Bytes; four times as many at each further try."""
+LAST_BUFFER = 1 << 28
 
 
 class Calls:
     """The functions of spank.h, for one callback.
 
     Attributes:
-        native: the compiled module (native/spank/module.c).
-        handle: the address of the ``spank_t``.
+        ffi: of the compiled module.
+        lib: of the compiled module.
+        handle: the ``spank_t``.
         context: the context of the callback.
         callback: its name, without ``slurm_spank_``.
     """
 
-    __slots__ = ("callback", "context", "handle", "native")
+    __slots__ = ("callback", "context", "ffi", "handle", "lib")
 
     def __init__(self, native: Any, handle: Any, context: str, callback: str) -> None:
-        """Store the arguments; see the class."""
-        self.native = native
+        """Keep the arguments; ``native`` is the compiled module."""
+        self.ffi = native.ffi
+        self.lib = native.lib
         self.handle = handle
         self.context = context
         self.callback = callback
@@ -46,19 +51,23 @@ class Calls:
 
     def code_name(self, code: int) -> str:
         """Return the name of an ESPANK code in this release of Slurm; its number if it has none."""
-        for name in dir(self.native):
-            if name.startswith("ESPANK_") and getattr(self.native, name) == abs(code):
+        for name in dir(self.lib):
+            if name.startswith("ESPANK_") and getattr(self.lib, name) == abs(code):
                 return name
         return str(code)
 
-    def ask(self, item: str, where: Where, function: Callable[..., tuple[int, Any]], *arguments: object) -> Any:
-        """Return an item.
+    def text(self, pointer: Any) -> str | None:
+        """Return the text at a ``char *``; None for a null pointer."""
+        return None if pointer == self.ffi.NULL else text_from_c(self.ffi.string(pointer))
+
+    def get_item(self, item: str, where: Where, first: Any, second: Any) -> None:
+        """Call spank_get_item().
 
         Args:
             item: its name in spank.h.
             where: where Slurm has it.
-            function: of the compiled module.
-            arguments: of the function, after the handle.
+            first: pointer to the result.
+            second: pointer to the second result of items that have two; else NULL.
 
         Raises:
             SpankError: Slurm does not have it here.
@@ -66,15 +75,15 @@ class Calls:
         if self.context == "allocator" and where is not ANYWHERE:
             # Slurm has no items there, but in exit its answer depends on what a register holds.
             self.refuse(item, "ESPANK_NOT_AVAIL", where.text)
-        code, value = function(self.handle, *arguments)
+        code = self.lib.slurmhooks_get_item(self.handle, getattr(self.lib, item), first, second)
         if code:
             self.refuse(item, self.code_name(code), where.text)
-        return value
 
     def job_environment(self, where: Where) -> list[str]:
         """Return S_JOB_ENV: ``NAME=VALUE`` of each variable."""
-        variables: list[str] = self.ask("S_JOB_ENV", where, self.native.job_env)
-        return variables
+        environment = self.ffi.new("char ***")
+        self.get_item("S_JOB_ENV", where, environment, self.ffi.NULL)
+        return strings_from_c(self.ffi, environment[0])
 
     def read_variable(self, function: str, name: str, where: str) -> str | None:
         """Return a variable of any length; None if it is not set.
@@ -87,11 +96,17 @@ class Calls:
         Raises:
             SpankError: the function does not work here.
         """
-        value: str | None
-        code, value = getattr(self.native, function)(self.handle, name.encode(ENCODING, ERRORS))
-        if code and code != self.native.ESPANK_ENV_NOEXIST:
-            self.refuse(function, self.code_name(code), where)
-        return value
+        size = FIRST_BUFFER
+        while True:
+            buffer = self.ffi.new("char[]", size)
+            code = getattr(self.lib, function)(self.handle, name.encode(ENCODING, ERRORS), buffer, size)
+            if not code:
+                return text_from_c(self.ffi.string(buffer))
+            if code == self.lib.ESPANK_ENV_NOEXIST:
+                return None
+            if code != self.lib.ESPANK_NOSPACE or size >= LAST_BUFFER:
+                self.refuse(function, self.code_name(code), where)
+            size *= 4
 
     def write_variable(self, function: str, name: str, value: str | None) -> None:
         """Set a variable, or unset it.
@@ -106,24 +121,25 @@ class Calls:
         """
         key = name.encode(ENCODING, ERRORS)
         if value is None:
-            code = getattr(self.native, function.replace("setenv", "unsetenv"))(self.handle, key)
+            code = getattr(self.lib, function.replace("setenv", "unsetenv"))(self.handle, key)
         else:
-            code = getattr(self.native, function)(self.handle, key, value.encode(ENCODING, ERRORS), 1)
+            code = getattr(self.lib, function)(self.handle, key, value.encode(ENCODING, ERRORS), 1)
         if code:
             text = f"cannot write {name} in {self.callback} ({self.context})"
             raise SpankError(self.code_name(code), function, text)
 
     def process_variable(self, name: str) -> str | None:
         """Return a variable of this process; None if it is not set."""
-        value: str | None = self.native.get_variable(name.encode(ENCODING, ERRORS))
-        return value
+        return self.text(self.lib.getenv(name.encode(ENCODING, ERRORS)))
 
     def process_environment(self) -> list[str]:
         """Return ``NAME=VALUE`` of each variable of this process."""
-        variables: list[str] = self.native.variables()
-        return variables
+        return strings_from_c(self.ffi, self.lib.environ)
 
     def write_process_variable(self, name: str, value: str | None) -> None:
         """Set a variable of this process, or unset it (None)."""
-        raw = None if value is None else value.encode(ENCODING, ERRORS)
-        self.native.set_variable(name.encode(ENCODING, ERRORS), raw)
+        key = name.encode(ENCODING, ERRORS)
+        if value is None:
+            self.lib.unsetenv(key)
+        else:
+            self.lib.setenv(key, value.encode(ENCODING, ERRORS), 1)

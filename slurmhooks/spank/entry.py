@@ -16,20 +16,25 @@ from slurmhooks.hook_specs import CONTEXTS
 from slurmhooks.log import ERROR, INFO, USER, VERBOSE, log
 from slurmhooks.registry import Registry
 from slurmhooks.spank import CALLBACKS
+from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from slurmhooks.dispatch import Outcome
     from slurmhooks.option import Option
     from slurmhooks.spank.options import Options
 
+ffi = native.ffi
+lib = native.lib
+
 Answer = tuple[int, None, int]
 SUCCESS: Answer = (0, None, 0)
-SIGN = 1 if hasattr(native, "ESPANK_JOB_FAILURE") else -1
+SIGN = 1 if hasattr(lib, "ESPANK_JOB_FAILURE") else -1
 """Sign of failure codes: before 25.05, Slurm considers only negative codes failures; later it needs the code itself."""
-FAILED: Answer = (SIGN * native.ESPANK_ERROR, None, 0)
+FAILED: Answer = (SIGN * lib.ESPANK_ERROR, None, 0)
 
 
 class Line:
@@ -93,7 +98,7 @@ _context = "local"
 
 
 def _sink(level: int, text: str) -> None:
-    native.log(level, text.encode())
+    lib.slurmhooks_log(level, text.encode())
 
 
 def _user(text: str) -> None:
@@ -111,7 +116,7 @@ def _record(text: str) -> None:
         _sink(INFO, text)
     elif _context in ("local", "allocator"):
         _sink(VERBOSE, text)
-        native.syslog(text.encode())
+        lib.slurmhooks_syslog(text.encode())
     else:
         _sink(ERROR, text)
 
@@ -147,7 +152,7 @@ def callback(
 
     Args:
         which: index into :data:`slurmhooks.spank.CALLBACKS`.
-        handle: the address of the ``spank_t``.
+        handle: the ``spank_t``.
         context: the ``spank_context_t``.
         argc: number of arguments of the line.
         argv: address of the arguments.
@@ -160,25 +165,26 @@ def callback(
     if prepared is not None:
         return prepared(handle)
     name = CALLBACKS[which]
-    not_exported = (native.text_at(missing) or "").split()
+    not_exported = text_from_c(ffi.string(ffi.cast("char *", missing))).split() if missing else []
 
     def body() -> tuple[int, bytes | None, int]:
         global _context
         _context = CONTEXTS[context - 1] if 0 < context <= len(CONTEXTS) else "error"
+        pointer = ffi.cast("struct spank_handle *", handle)
         line = _line(argc, argv, bool(known))
         if line is None or _never_called(line.registry, not_exported):
             return FAILED
         if (
             name == "init"
             and not known
-            and not options().register(line.registry, handle, _context, option_callback, base)
+            and not options().register(line.registry, pointer, _context, option_callback, base)
         ):
             return FAILED
 
         def register(option: Option) -> int:
-            return options().add(option, handle, base + line.add(option), option_callback)
+            return options().add(option, pointer, base + line.add(option), option_callback)
 
-        answer = _callback(name, handle, line, register)
+        answer = _callback(name, pointer, line, register)
         if name == "init_post_opt" and _context == "remote" and answer == SUCCESS:
             _before_tasks(line, argv)
         return answer
@@ -203,7 +209,8 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
         line = _line(argc, argv, bool(known))
         if line is None:
             return FAILED
-        text, name_text = native.text_at(argument), native.text_at(name)
+        text = text_from_c(ffi.string(ffi.cast("char *", argument))) if argument else None
+        name_text = text_from_c(ffi.string(ffi.cast("char *", name))) if name else None
         option = line.option(index, name_text)
         if option is None:
             log.error("the option --%s is not taken: nothing that could be loaded here has it", name_text)
@@ -214,14 +221,15 @@ def option(argc: int, argv: int, known: int, index: int, name: int, argument: in
             assert isinstance(option, LuaOption)
             return option.take(text, bool(remote)), None, 0
         accepted = options().take(option, text, "remote" if remote else "local")
-        return SUCCESS if accepted else (SIGN * native.ESPANK_BAD_ARG, None, 0)
+        return SUCCESS if accepted else (SIGN * lib.ESPANK_BAD_ARG, None, 0)
 
     return dispatch.answer("spank option", body, FAILED[0])
 
 
 def _line(argc: int, argv: int, known: bool) -> Line | None:
     """Return the line with these arguments; load it at its first use; None if that has failed."""
-    args = tuple(native.texts_at(argv, argc))
+    words = ffi.cast("char **", argv)
+    args = tuple(text_from_c(ffi.string(words[index])) for index in range(argc))
     if args not in _lines:
         _lines[args] = _load(args, known)
     return _lines[args]
@@ -280,7 +288,7 @@ def _never_called(registry: Registry, missing: list[str]) -> bool:
     return True
 
 
-def _callback(name: str, handle: int, line: Line, register: Callable[[Option], int]) -> Answer:
+def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], int]) -> Answer:
     if _context == "job_script" and line.registry.options:
         options().of_script(line.registry, handle)
     if name == "task_init_privileged":
@@ -307,6 +315,10 @@ def _callback(name: str, handle: int, line: Line, register: Callable[[Option], i
 
 def _before_tasks(line: Line, argv: int) -> None:
     """Prepare, in slurmstepd, the calls of the tasks that it will fork."""
+    for name in ("slurmhooks_get_item", "spank_getenv", "spank_setenv", "spank_unsetenv", "ESPANK_ENV_NOEXIST"):
+        getattr(lib, name)  # cffi creates each function at its first use
+    ffi.typeof("char[]")
+    ffi.typeof("char **")
     if _options is None or _options.refused(line.registry) is None:
         for callback_name in IN_TASKS:
             prepared = _prepare(line, callback_name)
@@ -329,7 +341,7 @@ def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
         return None
     from slurmhooks.spank.model import Spank
 
-    view = Spank(native, 0, "remote", name, line.args)
+    view = Spank(native, ffi.NULL, "remote", name, line.args)
     arguments: dict[str, object] = {"spank": view}
     what = f"spank {name}"
 
@@ -337,7 +349,7 @@ def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
         return _finish(deadline.run(handlers, arguments, view))
 
     def run(handle: int) -> Answer:
-        view.bind(handle)
+        view.bind(ffi.cast("struct spank_handle *", handle))
         return dispatch.answer(what, body, FAILED[0])
 
     return run
@@ -361,8 +373,8 @@ def _finish(outcome: Outcome) -> Answer:
 def _number(code: str | int | None) -> int:
     """Return the positive number of a code; ESPANK_ERROR if this release does not have it."""
     if isinstance(code, str):
-        number = getattr(native, code, None)
+        number = getattr(lib, code, None)
         if number is None:
             log.error("Reject(code=%r): this release of Slurm has no such code", code)
         code = number
-    return abs(int(code)) if code else int(native.ESPANK_ERROR)
+    return abs(int(code)) if code else int(lib.ESPANK_ERROR)

@@ -7,7 +7,7 @@ from slurmhooks.errors import SpankError
 from slurmhooks.spank.calls import Calls
 from slurmhooks.spank.environments import ControlEnvironment, Environment, JobEnvironment
 from slurmhooks.spank.fields import ITEMS, PREPEND, STEP_NAMES
-from slurmhooks.values import text_to_c
+from slurmhooks.values import text_from_c, text_to_c
 from slurmhooks.view import nearest, stale
 
 TYPE_CHECKING = False
@@ -81,7 +81,7 @@ class Spank:
 
         Args:
             native: the compiled module.
-            handle: the address of the ``spank_t``.
+            handle: the ``spank_t``.
             context: name of the context.
             callback: name of the callback.
             args: see the class.
@@ -138,7 +138,7 @@ class Spank:
         Source: spank.h spank_prepend_task_argv, since 23.11.
         """
         self._living()
-        if not hasattr(self._calls.native, "spank_prepend_task_argv"):
+        if not hasattr(self._calls.lib, "spank_prepend_task_argv"):
             self._calls.refuse("spank_prepend_task_argv", "ESPANK_NOT_AVAIL", "in Slurm 23.11 and later")
         if not PREPEND.includes(self.context, self.callback):
             self._calls.refuse("spank_prepend_task_argv", "ESPANK_NOT_TASK", PREPEND.text)
@@ -152,7 +152,7 @@ class Spank:
         Source: spank.h spank_symbol_supported.
         """
         self._living()
-        return bool(self._calls.native.spank_symbol_supported(text_to_c("symbol", symbol)))
+        return bool(self._calls.lib.spank_symbol_supported(text_to_c("symbol", symbol)) == 1)
 
     def _living(self) -> None:
         if not self._alive:
@@ -162,15 +162,24 @@ class Spank:
         self._living()
         if not item.ctype:
             return _READERS[item.item](self, item)
-        calls = self._calls
-        number = getattr(calls.native, item.item)
-        return item.convert(self, calls.ask(item.item, item.where, calls.native.get_item, number, item.ctype))
+        ffi = self._calls.ffi
+        result = ffi.new(f"{item.ctype} *")
+        self._calls.get_item(item.item, item.where, result, ffi.NULL)
+        return item.convert(self, self._calls.text(result[0]) if item.ctype == "char *" else result[0])
 
-    def _argv(self, item: Item) -> Any:
-        return self._calls.ask(item.item, item.where, self._calls.native.job_argv)
+    def _argv(self, item: Item) -> list[str]:
+        ffi = self._calls.ffi
+        count = ffi.new("int *")
+        argv = ffi.new("char ***")
+        self._calls.get_item(item.item, item.where, count, argv)
+        return [text_from_c(ffi.string(argv[0][index])) for index in range(count[0])]
 
-    def _gids(self, item: Item) -> Any:
-        return self._calls.ask(item.item, item.where, self._calls.native.job_gids)
+    def _gids(self, item: Item) -> list[int]:
+        ffi = self._calls.ffi
+        gids = ffi.new("gid_t **")
+        count = ffi.new("int *")
+        self._calls.get_item(item.item, item.where, gids, count)
+        return [int(gids[0][index]) for index in range(count[0])]
 
     def _environment(self, item: Item) -> dict[str, str]:
         if self.context != "remote":
@@ -185,17 +194,17 @@ class Spank:
         if not 0 <= value < 1 << 32:
             raise ValueError(f"{item.argument} takes 0 to {(1 << 32) - 1}, not {value}")
         calls = self._calls
+        result = calls.ffi.new(f"{item.ctype} *")
         if item.argument == "local_id" and self.context == "remote" and value >= self.job_local_task_count:
             # Slurm would read behind the end of its array of tasks.
-            code, result = calls.native.ESPANK_NOEXIST, None
+            code = calls.lib.ESPANK_NOEXIST
         else:
-            number = getattr(calls.native, item.item)
-            code, result = calls.native.convert_item(calls.handle, number, value, item.ctype)
+            code = calls.lib.slurmhooks_convert(calls.handle, getattr(calls.lib, item.item), value, result)
         if code and item.where.includes(self.context, self.callback):
             raise SpankError(calls.code_name(code), item.item, f"no answer for {item.argument} {value}")
         if code:
             calls.refuse(item.item, calls.code_name(code), item.where.text)
-        return item.convert(self, result)
+        return item.convert(self, result[0])
 
     def savepoint(self) -> object:
         """Return the staged writes. For dispatch."""
@@ -214,7 +223,9 @@ class Spank:
         self.job_control_env.commit()
         if self._prepended:
             calls = self._calls
-            code = calls.native.spank_prepend_task_argv(calls.handle, self._prepended)
+            words = [calls.ffi.new("char[]", word) for word in self._prepended]
+            argv = calls.ffi.new("const char *[]", [*words, calls.ffi.NULL])
+            code = calls.lib.spank_prepend_task_argv(calls.handle, len(words), argv)
             if code:
                 raise SpankError(
                     calls.code_name(code), "spank_prepend_task_argv", "cannot prepend to the task's command"

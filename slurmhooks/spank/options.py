@@ -7,6 +7,7 @@ from slurmhooks import dispatch
 from slurmhooks.dispatch import Outcome
 from slurmhooks.errors import Reject
 from slurmhooks.log import log
+from slurmhooks.values import text_from_c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,11 +51,13 @@ def too_many(registry: Registry) -> str | None:
 class Options:
     """The options of all lines of plugstack.conf in this process."""
 
-    __slots__ = ("_names", "_native", "_refused")
+    __slots__ = ("_ffi", "_keep", "_lib", "_names", "_refused")
 
     def __init__(self, native: Any) -> None:
         """Start without options; ``native`` is the compiled module."""
-        self._native = native
+        self._ffi = native.ffi
+        self._lib = native.lib
+        self._keep: list[Any] = []
         self._names = Names()
         self._refused: dict[Option, Outcome] = {}
 
@@ -65,12 +68,12 @@ class Options:
                 return self._refused[option]
         return None
 
-    def register(self, registry: Registry, handle: int, context: str, callback: int, base: int) -> bool:
+    def register(self, registry: Registry, handle: Any, context: str, callback: int, base: int) -> bool:
         """Register the options of a line with Slurm; return False if that fails.
 
         Args:
             registry: the handlers and options of the line.
-            handle: the address of the ``spank_t``.
+            handle: the ``spank_t``.
             context: name of the context.
             callback: address of the C function that Slurm calls for each option.
             base: number of the first option of the line; the others follow.
@@ -92,25 +95,37 @@ class Options:
             if finding is not None:
                 log.error("%s", finding)
                 return False
-            code = self.add(option, handle, base + index, callback)
+            code = self._lib.spank_option_register(handle, self._struct(option, base + index, callback))
             if code:
-                log.error("%r: spank_option_register: %s", option, self._native.spank_strerror(code))
+                reason = text_from_c(self._ffi.string(self._lib.spank_strerror(code)))
+                log.error("%r: spank_option_register: %s", option, reason)
                 return False
         return True
 
-    def add(self, option: Option, handle: int, value: int, callback: int) -> int:
+    def add(self, option: Option, handle: Any, value: int, callback: int) -> int:
         """Register an option with Slurm; return Slurm's code.
 
         Args:
             option: the option.
-            handle: the address of the ``spank_t``.
+            handle: the ``spank_t``.
             value: number of the option.
             callback: see :meth:`register`.
         """
-        code: int = self._native.spank_option_register(
-            handle, option.name, option.arginfo, option.usage, option.has_arg, value, callback
-        )
-        return code
+        return int(self._lib.spank_option_register(handle, self._struct(option, value, callback)))
+
+    def _struct(self, option: Option, value: int, callback: int) -> Any:
+        """Return a ``struct spank_option``, and keep it: Slurm copies it, but does not document that."""
+        struct = self._ffi.new("struct spank_option *")
+        for member, text in (("name", option.name), ("arginfo", option.arginfo), ("usage", option.usage)):
+            if text is not None:
+                string = self._ffi.new("char[]", text.encode())
+                self._keep.append(string)
+                setattr(struct, member, string)
+        struct.has_arg = option.has_arg
+        struct.val = value
+        struct.cb = self._ffi.cast("int (*)(int, const char *, int)", callback)
+        self._keep.append(struct)
+        return struct
 
     def take(self, option: Option, text: str | None, where: str) -> bool:
         """Convert and store a value that the user gave; return False if it is refused. The last value counts.
@@ -153,14 +168,16 @@ class Options:
             return Outcome(passed=False, text=message, error_id=error_id)
         return None
 
-    def of_script(self, registry: Registry, handle: int) -> None:
+    def of_script(self, registry: Registry, handle: Any) -> None:
         """Read the options in prolog and epilog, where Slurm does not call back for them."""
         for option in registry.options:
             if option.given or "job_script" not in option.contexts:
                 continue
-            code, text = self._native.spank_option_getopt(handle, option.name.encode(), option.has_arg)
-            if not code:
-                self.take(option, text, "job_script")
+            argument = self._ffi.new("char **")
+            if self._lib.spank_option_getopt(handle, self._struct(option, 0, 0), argument):
+                continue
+            text = None if argument[0] == self._ffi.NULL else text_from_c(self._ffi.string(argument[0]))
+            self.take(option, text, "job_script")
 
 
 def variable(option: Option) -> str:

@@ -5,17 +5,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import cffi
+
 from slurmhooks.hook_specs import CONTEXTS, HOOKS
 from slurmhooks.spank.environments import CONTROL_PREFIX
 from slurmhooks.spank.fields import ITEMS, LAUNCH, USER
 from slurmhooks.spank.model import Spank
-from slurmhooks.values import NO_VAL, ExitStatus, text_from_c
+from slurmhooks.values import NO_VAL, ExitStatus, text_from_c, text_to_c
 from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    Handle = tuple[str, str]
+_ffi = cffi.FFI()
+_ffi.cdef("typedef uint32_t uid_t; typedef uint32_t gid_t; typedef int32_t pid_t;")
 
 _ERRORS = (
     "ESPANK_ERROR",
@@ -140,9 +143,9 @@ def state_of(spank: FakeSpank) -> dict[str, Any]:
 
 
 class Slurm:
-    """The compiled module of SPANK (native/spank/module.c), implemented with dicts.
+    """The functions and constants of the compiled module of a SPANK plugin, implemented with dicts.
 
-    A handle is a pair of context and callback. The functions of spank.h do what it says.
+    A handle is a pair of context and callback.
     """
 
     def __init__(self, items: dict[str, Any], env: Mapping[str, str], job_control_env: Mapping[str, str]) -> None:
@@ -152,10 +155,17 @@ class Slurm:
         self.env: dict[str, str] = dict(env)
         self.job_control_env: dict[str, str] = dict(job_control_env)
         self.prepended: list[str] = []
+        self.ffi = _ffi
+        self._keep: list[Any] = []
         for number, name in enumerate(_ERRORS, start=_FIRST_ERROR):
             setattr(self, name, number)
         for name in _ITEMS:
             setattr(self, name, name)
+
+    @property
+    def lib(self) -> Any:
+        """This object, which has the functions and constants."""
+        return self
 
     def _error(self, name: str) -> int:
         number: int = getattr(self, name)
@@ -163,7 +173,7 @@ class Slurm:
 
     # Items, as _check_spank_item_validity() and spank_get_item() of spank.c.
 
-    def _refusal(self, handle: Handle, name: str) -> str | None:
+    def _refusal(self, handle: tuple[str, str], name: str) -> str | None:
         context, callback = handle
         where = _ITEMS[name].where
         if where.includes(context, callback) or (name == "S_JOB_ENV" and LAUNCH.includes(context, callback)):
@@ -176,82 +186,85 @@ class Slurm:
             return "ESPANK_NOT_AVAIL" if context == "local" or where is USER else "ESPANK_BAD_ARG"
         return "ESPANK_NOT_EXECD" if "_PID_TO_" in name else "ESPANK_NOT_TASK"
 
-    def _item(self, handle: Handle, name: str, value: Callable[[], Any]) -> tuple[int, Any]:
-        """Return the code and the value of an item."""
+    def slurmhooks_get_item(self, handle: tuple[str, str], name: str, first: Any, second: Any) -> int:
+        """Implement the function of native/spank/items.h."""
         refusal = self._refusal(handle, name)
-        return (0, value()) if refusal is None else (self._error(refusal), None)
+        if refusal is not None:
+            return self._error(refusal)
+        if name == "S_JOB_ENV":
+            first[0] = self._strings(_entries(self.env)) if handle[0] == "remote" else _ffi.NULL
+        elif name == "S_JOB_ARGV":
+            words = self.items["job_argv"]
+            first[0], second[0] = len(words), self._strings(words)
+        elif name == "S_JOB_SUPPLEMENTARY_GIDS":
+            gids = self.items["job_supplementary_gids"]
+            first[0], second[0] = self._kept(_ffi.new("gid_t[]", gids)), len(gids)
+        else:
+            item = _ITEMS[name]
+            value = self.items[item.name]
+            if item.ctype == "char *":
+                first[0] = _ffi.NULL if value is None else self._string(value)
+            elif isinstance(value, ExitStatus):
+                first[0] = value.raw
+            else:
+                first[0] = NO_VAL[32] if value is None else value
+        return 0
 
-    def get_item(self, handle: Handle, name: str, ctype: str) -> tuple[int, Any]:
-        """Return an item with one value, of a C type."""
-
-        def read() -> Any:
-            value = self.items[_ITEMS[name].name]
-            if isinstance(value, ExitStatus):
-                return value.raw
-            return NO_VAL[32] if value is None and ctype != "char *" else value
-
-        return self._item(handle, name, read)
-
-    def convert_item(self, handle: Handle, name: str, number: int, ctype: str) -> tuple[int, int | None]:
-        """Return the number that an item has for another number."""
+    def slurmhooks_convert(self, handle: tuple[str, str], name: str, value: int, result: Any) -> int:
+        """Implement the function of native/spank/items.h."""
         refusal = self._refusal(handle, name)
         answers = self.items[_ITEMS[name].name]
-        if refusal is None and number not in answers:
+        if refusal is None and value not in answers:
             refusal = "ESPANK_NOEXIST"
-        return (0, answers[number]) if refusal is None else (self._error(refusal), None)
-
-    def job_argv(self, handle: Handle) -> tuple[int, Any]:
-        """Return S_JOB_ARGV."""
-        return self._item(handle, "S_JOB_ARGV", lambda: list(self.items["job_argv"]))
-
-    def job_env(self, handle: Handle) -> tuple[int, Any]:
-        """Return S_JOB_ENV."""
-        return self._item(handle, "S_JOB_ENV", lambda: _entries(self.env) if handle[0] == "remote" else [])
-
-    def job_gids(self, handle: Handle) -> tuple[int, Any]:
-        """Return S_JOB_SUPPLEMENTARY_GIDS."""
-        return self._item(handle, "S_JOB_SUPPLEMENTARY_GIDS", lambda: list(self.items["job_supplementary_gids"]))
+        if refusal is not None:
+            return self._error(refusal)
+        result[0] = answers[value]
+        return 0
 
     # Environments.
 
-    def _read(self, value: str | None) -> tuple[int, str | None]:
-        return (self._error("ESPANK_ENV_NOEXIST") if value is None else 0), value
+    def _read(self, value: str | None, buffer: Any, size: int) -> int:
+        if value is None:
+            return self._error("ESPANK_ENV_NOEXIST")
+        raw = text_to_c("value", value) + b"\0"
+        _ffi.memmove(buffer, raw[: size - 1] + b"\0", min(size, len(raw)))
+        return 0 if len(raw) <= size else self._error("ESPANK_NOSPACE")
 
-    def spank_getenv(self, handle: Handle, name: bytes) -> tuple[int, str | None]:
-        """Return a variable of the job's environment."""
+    def spank_getenv(self, handle: tuple[str, str], name: bytes, buffer: Any, size: int) -> int:
+        """Implement the function of spank.h."""
         if handle[0] != "remote":
-            return self._error("ESPANK_NOT_REMOTE"), None
-        return self._read(self.env.get(text_from_c(name)))
+            return self._error("ESPANK_NOT_REMOTE")
+        return self._read(self.env.get(text_from_c(name)), buffer, size)
 
-    def spank_setenv(self, handle: Handle, name: bytes, value: bytes, overwrite: int) -> int:
-        """See spank.h."""
+    def spank_setenv(self, handle: tuple[str, str], name: bytes, value: bytes, overwrite: int) -> int:
+        """Implement the function of spank.h."""
         return self._remote_write(handle, name, value)
 
-    def spank_unsetenv(self, handle: Handle, name: bytes) -> int:
-        """See spank.h."""
+    def spank_unsetenv(self, handle: tuple[str, str], name: bytes) -> int:
+        """Implement the function of spank.h."""
         return self._remote_write(handle, name, None)
 
-    def _remote_write(self, handle: Handle, name: bytes, value: bytes | None) -> int:
+    def _remote_write(self, handle: tuple[str, str], name: bytes, value: bytes | None) -> int:
         if handle[0] != "remote":
             return self._error("ESPANK_NOT_REMOTE")
         _write(self.env, name, value)
         return 0
 
-    def spank_job_control_getenv(self, handle: Handle, name: bytes) -> tuple[int, str | None]:
-        """Return a variable of the job control environment."""
+    def spank_job_control_getenv(self, handle: tuple[str, str], name: bytes, buffer: Any, size: int) -> int:
+        """Implement the function of spank.h."""
         if handle[0] in ("remote", "slurmd"):
-            return self._error("ESPANK_NOT_LOCAL" if handle[0] == "remote" else "ESPANK_NOT_AVAIL"), None
-        return self._read(self.job_control_env.get(text_from_c(name)))
+            return self._error("ESPANK_NOT_LOCAL" if handle[0] == "remote" else "ESPANK_NOT_AVAIL")
+        return self._read(self.job_control_env.get(text_from_c(name)), buffer, size)
 
-    def spank_job_control_setenv(self, handle: Handle, name: bytes, value: bytes, overwrite: int) -> int:
-        """See spank.h."""
+    def spank_job_control_setenv(self, handle: tuple[str, str], name: bytes, value: bytes, overwrite: int) -> int:
+        """Implement the function of spank.h."""
         return self._job_control_write(handle, name, value)
 
-    def spank_job_control_unsetenv(self, handle: Handle, name: bytes) -> int:
-        """See spank.h."""
+    def spank_job_control_unsetenv(self, handle: tuple[str, str], name: bytes) -> int:
+        """Implement the function of spank.h."""
         return self._job_control_write(handle, name, None)
 
-    def _job_control_write(self, handle: Handle, name: bytes, value: bytes | None) -> int:
+    def _job_control_write(self, handle: tuple[str, str], name: bytes, value: bytes | None) -> int:
         context, _ = handle
         if context not in ("local", "allocator"):
             refusals = {"remote": "ESPANK_NOT_LOCAL", "slurmd": "ESPANK_NOT_AVAIL"}
@@ -259,34 +272,53 @@ class Slurm:
         _write(self.job_control_env, name, value)
         return 0
 
-    def get_variable(self, name: bytes) -> str | None:
-        """Return a variable of the process."""
-        return self._process_env().get(text_from_c(name))
+    def getenv(self, name: bytes) -> Any:
+        """Implement the function of the C library."""
+        value = self._process_env().get(text_from_c(name))
+        return _ffi.NULL if value is None else self._string(value)
 
-    def set_variable(self, name: bytes, value: bytes | None) -> None:
-        """Set a variable of the process, or with None delete it."""
+    def setenv(self, name: bytes, value: bytes, overwrite: int) -> int:
+        """Implement the function of the C library."""
         _write(self.env, name, value)
+        return 0
 
-    def variables(self) -> list[str]:
-        """Return the environment of the process."""
-        return _entries(self._process_env())
+    def unsetenv(self, name: bytes) -> int:
+        """Implement the function of the C library."""
+        _write(self.env, name, None)
+        return 0
+
+    @property
+    def environ(self) -> Any:
+        """The environment of the process, as the C library has it."""
+        return self._strings(_entries(self._process_env()))
 
     # The rest of spank.h.
 
-    def spank_prepend_task_argv(self, handle: Handle, words: list[bytes]) -> int:
-        """Insert words before the command of the task."""
-        self.prepended[:0] = map(text_from_c, words)
+    def spank_prepend_task_argv(self, handle: tuple[str, str], count: int, words: Any) -> int:
+        """Implement the function of spank.h."""
+        self.prepended[:0] = [_string_at(words[index]) for index in range(count)]
         return 0
 
-    def spank_symbol_supported(self, symbol: bytes) -> bool:
-        """Tell whether Slurm calls a function."""
+    def spank_symbol_supported(self, symbol: bytes) -> int:
+        """Implement the function of spank.h."""
         name = text_from_c(symbol).removeprefix("slurm_spank_")
-        return f"spank.{name}" in HOOKS
+        return int(f"spank.{name}" in HOOKS)
 
     def _process_env(self) -> dict[str, str]:
         """Return the environment of the process; in prolog and epilog it includes the job control environment."""
         control = self.job_control_env if self.context == "job_script" else {}
         return self.env | {f"{CONTROL_PREFIX}{name}": value for name, value in control.items()}
+
+    def _strings(self, words: Iterable[str]) -> Any:
+        return self._kept(_ffi.new("char *[]", [*map(self._string, words), _ffi.NULL]))
+
+    def _string(self, text: str) -> Any:
+        return self._kept(_ffi.new("char[]", text_to_c("text", text)))
+
+    def _kept(self, memory: Any) -> Any:
+        """Keep memory alive as long as this object, as Slurm would."""
+        self._keep.append(memory)
+        return memory
 
 
 def _contexts(callback: str) -> tuple[str, ...]:
@@ -296,6 +328,12 @@ def _contexts(callback: str) -> tuple[str, ...]:
         names = [name.removeprefix("spank.") for name in HOOKS if name.startswith("spank.")]
         raise ValueError(f"no callback {callback!r}{nearest(callback, names)}")
     return spec.contexts
+
+
+def _string_at(pointer: Any) -> str:
+    raw = _ffi.string(pointer)
+    assert isinstance(raw, bytes)
+    return text_from_c(raw)
 
 
 def _entries(env: Mapping[str, str]) -> list[str]:

@@ -60,6 +60,7 @@ class Counts:
         self.bugs = counter("handler_bugs", "Bugs of a handler, also those that let the request pass.", of_handler)
         self.timeouts = counter("handler_timeouts", "Deadlines that a handler missed; ends its worker.", of_handler)
         self.worker_ends = counter("worker_ends", "Ends of workers, by reason.", ("point", "reason"))
+        self.unobserved = counter("requests_unobserved", "Requests that handlers missed that observe.", of_hook)
         self.dropped = counter("reports_dropped", "Reports of workers that were lost.", ("point",))
         self.generation = gauge("generation", "Number of the generation in force; 0: none is.", ("point",))
         self.since = gauge("generation_since_timestamp_seconds", "When it went into service.", ("point",))
@@ -106,6 +107,8 @@ class Metrics:
         if not content.get("observed"):  # else it has been counted
             counts.requests.labels(point, hook, content["verdict"]).inc()
             counts.seconds.labels(point, hook).observe(content["microseconds"] / 1e6)
+        else:
+            counts.unobserved.labels(point, hook).inc(content.get("unobserved", 0))
         for each in content["handlers"]:
             handler = each["handler"]
             counts.handler_seconds.labels(point, hook, handler).observe(each["microseconds"] / 1e6)

@@ -238,13 +238,15 @@ def _query(channel: Channel) -> Query:
 
 
 def serve(service: Service, requests: socket.socket, query: Query, observing: Observing) -> None:
-    """Observe requests until all workers have ended and none is left."""
+    """Observe requests until all workers have ended and none is left, or this process has had too much memory."""
     while (report := reporting.receive(requests, socket.MSG_PEEK)) is not None:
         observing.next(report.dropped)
         if _NO_HANDLER not in observing.ended:
             service.observe(report.data, query, observing)
         observing.idle()
         reporting.receive(requests)
+        if worker.is_bloated(service.settings):
+            return
 
 
 def main(

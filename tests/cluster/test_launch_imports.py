@@ -22,7 +22,10 @@ def tell(spank):
 ONLY_FROM_FILES = {"__future__"}
 """What modules of slurmhooks import when they come from files; frozen ones do not need it."""
 BESIDES = {
+    "_slurmhooks_deadline",  # a part of the core library
     "gc",  # slurmstepd calls gc.freeze() before it forks tasks
+    "_cffi_backend",  # needed by the compiled view
+    "_slurmhooks_spank.lib",
     "abc",  # for _collections_abc; up to 3.13 a bare interpreter has it
     "_abc",
 }

@@ -84,3 +84,44 @@ def test_nobody_waits_for_a_thread_that_waits(host: Exchanger, folder: Path) -> 
     assert host.ask("unlock") == "unlocked"
     wait_for(lambda: threads(host) == 1, "the end of the thread")
     assert noted(folder, "asks") == ["asks"]
+
+
+def observers(host: Exchanger) -> list[int]:
+    """Return the process ids of the observers of a host."""
+    return [each.pid for each in below(host.pid, "slurmhooks-obs") if each.state != "Z"]
+
+
+def test_each_generation_has_its_own(host: Exchanger, folder: Path) -> None:
+    """What the old one has been sent is observed before it ends; later requests go to the new one."""
+    host.exchange("observed = 'one'")
+    noted(folder, "asks", "you asked one")
+    (old,) = observers(host)
+    host.set(version=2, observe=f"FOLDER = {str(folder)!r}{ASKS}")
+    wait_for(lambda: old not in observers(host) and observers(host), "the observer of the new generation")
+    assert host.exchange("answer = version; observed = 'two'") == ("OK", "2")
+    noted(folder, "asks", "you asked two")
+    assert "observer" not in host.log
+    host.stop()
+
+
+def test_an_observer_that_hangs_ends_with_its_host(
+    start: Start,  # noqa: F811 - the fixture
+    folder: Path,
+) -> None:
+    """Neither a reload nor the end of slurmctld waits for what is being observed."""
+    hangs = (
+        f"import time; open({str(folder / 'hangs')!r}, 'a').close(); running.begin(0, 'hangs', 1000); time.sleep(1000)"
+    )
+    host = start(observe=hangs)
+    host.exchange("observed = 'one'")
+    wait_for((folder / "hangs").exists, "a handler that hangs")
+    host.set(version=2)
+    wait_for(lambda: not observers(host), "the end of the observer")
+    assert "was killed, as other hooks are in force; no request is affected" in host.log
+    assert host.exchange("answer = version") == ("OK", "2")
+    host.set(version=3, observe=hangs)
+    wait_for(lambda: host.exchange("answer = version") == ("OK", "3"), "the new generation")
+    (folder / "hangs").unlink()
+    host.exchange("observed = 'one'")
+    wait_for((folder / "hangs").exists, "a handler that hangs")
+    host.stop()

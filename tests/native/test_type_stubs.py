@@ -10,19 +10,22 @@ from tests.native.hosting import Host
 
 
 def declared(stub: str) -> set[str]:
-    """Return the names of the functions that a stub in native/ declares."""
+    """Return the names that a stub in native/ declares, those of its class for ``lib`` included."""
     tree = ast.parse((ROOT / "native" / stub).read_text())
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    nodes = [node for node in tree.body if not isinstance(node, ast.ClassDef)]
+    nodes += [node for cls in tree.body if isinstance(cls, ast.ClassDef) and cls.name == "_Lib" for node in cls.body]
+    names = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    return names | {node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and hasattr(node.target, "id")}
 
 
 def test_the_stub_for_spank(host: Host) -> None:
-    """It declares each function of the module; the release at hand may lack one."""
+    """It declares each name of the module and of its lib, except for constants; the release at hand may lack one."""
     host.site(
         """
         @hook.spank.init
         def init(spank):
             import _slurmhooks_spank as module
-            for name in dir(module):
+            for name in dir(module) + dir(module.lib):
                 if not name.startswith(("ESPANK_", "S_", "__")):
                     log.info("name " + name)
         """

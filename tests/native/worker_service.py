@@ -45,9 +45,10 @@ class Service:
         return str(self._names["answer"]).encode()
 
     def after(self) -> None:
-        """Have the request observed."""
-        if self.observes:
-            self._send(str(self._names.get("observed", "")).encode())
+        """Have the request observed, if it has set ``observed``."""
+        observed = self._names.pop("observed", None)
+        if self.observes and observed is not None:
+            self._send(str(observed).encode())
 
     def observed_by(self, send: Callable[[bytes], object]) -> None:
         """Keep the function."""

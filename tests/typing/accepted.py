@@ -79,6 +79,12 @@ def modify(job: Job, record: Record, modify_uid: int) -> None:
         raise Reject("only operators may extend a job")
 
 
+@hook.job_submit(mode="warn", percent=10, users=["anna", 1000], otherwise="observe", note="soon")
+@hook.job_modify(accounts="physics", partitions=("gpu",))
+def shares(job: Job) -> None:
+    """Decide about some requests."""
+
+
 @hook.priority
 def points(record: Record, jobs: Mapping[int, Record]) -> int | None:
     """Rate a job, or not."""

@@ -80,31 +80,40 @@ before = set(sys.modules)
 
 
 class Native:
-    '''The compiled module: what stands for an address is the object itself.'''
+    '''The compiled view: what stands for an address is the object itself.'''
 
+    NULL = None
     ESPANK_ERROR, ESPANK_BAD_ARG, ESPANK_ENV_NOEXIST, ESPANK_NOSPACE, S_JOB_ID = 3000, 3001, 3004, 3005, 2
     S_SLURM_VERSION = 20
 
     def __init__(self):
+        self.ffi = self.lib = self
         self.logged, self.env = [], {b"PATH": b"/bin"}
 
-    def text_at(self, address):
-        return address.decode() if address else None
+    def cast(self, kind, value):
+        return value
 
-    def texts_at(self, address, count):
-        return [word.decode() for word in address[:count]]
+    def string(self, value):
+        return bytes(value)
 
-    def spank_option_register(self, *arguments):
+    def new(self, kind, value=None):
+        return bytearray(value) if kind == "char[]" and isinstance(value, int) else [None]
+
+    def spank_option_register(self, handle, option):
         return 0
 
-    def log(self, level, text):
+    def slurmhooks_log(self, level, text):
         self.logged.append(text.decode())
 
-    def get_item(self, handle, item, ctype):
-        return 0, "7" if ctype == "char *" else 7
+    def slurmhooks_get_item(self, handle, item, first, second):
+        first[0] = 7
+        return 0
 
-    def spank_getenv(self, handle, name):
-        return (0, self.env[name].decode()) if name in self.env else (self.ESPANK_ENV_NOEXIST, None)
+    def spank_getenv(self, handle, name, buffer, size):
+        if name not in self.env:
+            return self.ESPANK_ENV_NOEXIST
+        buffer[:] = self.env[name]
+        return 0
 
     def spank_setenv(self, handle, name, value, overwrite):
         self.env[name] = value

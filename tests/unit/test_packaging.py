@@ -9,7 +9,7 @@ import pytest
 from slurmhooks._version import __version__
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-NEEDED_TO_BUILD = {"meson.build", "meson.options", "generate/spank_constants.py", "generate/tables.py", "frozen.py"}
+NEEDED_TO_BUILD = {"meson.build", "meson.options", "generate/bindings.py", "generate/tables.py", "frozen.py"}
 
 pytestmark = pytest.mark.skipif(not (CHECKOUT / "pyproject.toml").exists(), reason="needs the checkout")
 

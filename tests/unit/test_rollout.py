@@ -118,8 +118,8 @@ def test_labels_without_a_handler_are_findings(tmp_path: Path) -> None:
     """A label that names no handler, or one that has no modes, does not load: a switch that does nothing misleads."""
     text = "@hook.job_submit\ndef check(job): pass\n@hook.job_end\ndef ends(record): pass\n"
     handlers = loaded(tmp_path, text).all_handlers()
-    assert assign({"limits:chek": Rollout(), "limits:ends": Rollout(), "limits:check": Rollout()}, handlers) == [
-        '[policy."limits:chek"] of slurmhooks.toml: no hook file, package or script has this handler; those with modes:'
+    assert assign({"limits:gone": Rollout(), "limits:ends": Rollout(), "limits:check": Rollout()}, handlers) == [
+        '[policy."limits:gone"] of slurmhooks.toml: no hook file, package or script has this handler; those with modes:'
         " limits:check",
         '[policy."limits:ends"] of slurmhooks.toml: hook.job_end has no modes',
     ]

@@ -15,6 +15,7 @@ from slurmhooks.values import (
     number_from_c,
     number_to_c,
     signed_to_c,
+    strings_from_c,
     text_from_c,
     text_to_c,
 )
@@ -174,3 +175,22 @@ def test_only_text_is_text(value: object) -> None:
     """A value that is not a str is refused with field and value."""
     with pytest.raises(TypeError, match=r"^comment takes a str, not "):
         text_to_c("comment", value)
+
+
+class Ffi:
+    """The part of cffi that strings_from_c needs."""
+
+    NULL = None
+
+    @staticmethod
+    def string(item: bytes) -> bytes:
+        """Return the bytes."""
+        return item
+
+
+@pytest.mark.parametrize(
+    ("array", "texts"), [(None, []), ([None], []), ([b"A=1", b"\xff", None, b"beyond"], ["A=1", "\udcff"])]
+)
+def test_strings_of_an_array(array: list[bytes | None] | None, texts: list[str]) -> None:
+    """An array of strings ends at NULL; a null array is an empty one."""
+    assert strings_from_c(Ffi, array) == texts

@@ -50,6 +50,8 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
     else:
         found = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
         found = found[-last:] if last else found
+    # What handlers observed comes in any order with the decision about the same request.
+    found = sorted(found, key=lambda each: (each.time, each.id or "", each.event == "observed"))
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json", exclude_defaults=True) for each in found], indent=2))
     else:
@@ -156,13 +158,13 @@ def _head(decision: Decision) -> str:
 
 
 def _verdict(decision: Decision) -> str:
-    text = decision.verdict or "observed, after the answer"
+    text = decision.verdict or "observed after the answer"
     if decision.code is not None:
         text += f" with {decision.code}"
     if decision.error is not None:
         text += f", error {decision.error}"
     if decision.microseconds is not None:
-        text += f" after {decision.microseconds} us"
+        text += f" {'after' if decision.verdict else 'in'} {decision.microseconds} us"
     if decision.hooks:
         text += f", by hooks {decision.hooks} (generation {decision.generation})"
     return f"{text}; request {decision.id}" if decision.id else text

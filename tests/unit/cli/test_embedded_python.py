@@ -21,6 +21,8 @@ def python(**changes: Any) -> embedded_python.Python:
         "include": "/include",
         "has_headers": True,
         "paths": ["/lib/python3.13"],
+        "cffi": "2.0.0",
+        "cffi_backend": "2.0.0",
         "slurmhooks": __version__,
         "free_threaded": False,
     }
@@ -61,6 +63,9 @@ def test_a_complete_python_has_no_shortcomings() -> None:
         ({"has_headers": False}, ["/include/Python.h", "python3.13-dev", "python3-devel"]),
         ({"slurmhooks": None}, ["/py -m pip install slurmhooks"]),
         ({"slurmhooks": "9.9.9"}, ["9.9.9", __version__, "pip install"]),
+        ({"cffi": None}, ["python3-cffi", "pip install cffi"]),
+        ({"cffi_backend": None}, ["python3-cffi"]),
+        ({"cffi_backend": "1.0"}, ["2.0.0", "1.0", "--force-reinstall"]),
         ({"free_threaded": True}, ["free-threaded", "--python"]),
     ],
 )

@@ -11,7 +11,7 @@ from click.testing import Result
 from slurmhooks import cli
 from slurmhooks.cli import commands
 
-HEAVY = ("pydantic", "rich", "structlog", "asyncio", "lupa")
+HEAVY = ("pydantic", "rich", "structlog", "asyncio", "lupa", "cffi")
 
 
 def test_help_imports_no_verb() -> None:

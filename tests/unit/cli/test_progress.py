@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.cli.findings import Finding
-from slurmhooks.cli.progress import TAIL, run_logged, step
+from slurmhooks.cli.progress import TAIL, bar, run_logged, step
 
 
 def test_output_goes_to_the_log_only(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -41,3 +41,13 @@ def test_step_says_when_it_begins_and_ends(capfd: pytest.CaptureFixture[str]) ->
     with step("Doing", "soon"):
         assert capfd.readouterr().err == "Doing (soon) ...\n"
     assert capfd.readouterr().err == "Doing: 0.0 s\n"
+
+
+def test_a_bar_without_a_terminal_is_two_lines(capfd: pytest.CaptureFixture[str]) -> None:
+    """Without a terminal, a bar writes a line at the beginning and one at the end, however often it moves."""
+    with bar("replaying") as advance:
+        for done in range(100):
+            advance(done, 100)
+    first, last = capfd.readouterr().err.splitlines()
+    assert first == "replaying ..."
+    assert last.startswith("replaying: ")

@@ -374,3 +374,27 @@ def test_a_job_that_slurmctld_knows(run: Run, tmp_path: Path) -> None:
     wrong = run("try", "priority", *options)
     assert wrong.exit_code == 2
     assert "record has no 'colour'" in wrong.output
+
+
+def test_what_handlers_without_effect_would_do(tmp_path: Path, run: Run) -> None:
+    """Handlers that warn or observe change nothing; what they would do is shown, and part of the JSON."""
+    (tmp_path / "hooks.py").write_text(
+        "from slurmhooks import Reject, hook\n"
+        "@hook.job_submit(mode='warn')\ndef refuses(job):\n    raise Reject('no', code='ESLURM_INVALID_QOS')\n"
+        "@hook.job_submit(mode='observe')\ndef changes(job):\n    job.comment = 'seen'\n"
+        "@hook.job_submit(mode='observe')\ndef has_a_bug(job):\n    raise ValueError\n"
+        "@hook.job_submit(mode='observe')\ndef passes(job):\n    pass\n"
+    )
+    (tmp_path / "job.json").write_text("{}")
+    words = ("try", "job_submit", tmp_path / "job.json", "--hooks", tmp_path / "hooks.py", "--uid", "4294967")
+    result = run(*words)
+    assert result.exit_code == 0
+    assert "\nno field changed\nhooks:refuses (warn): would refuse (ESLURM_INVALID_QOS): no\n" in result.output
+    assert "\nhooks:changes (observe): would change comment to seen\nhooks:has_a_bug (observe): has a bug (error " in (
+        result.output
+    )
+    assert "\nhooks:passes (observe): would pass\n" in result.output
+    content = json.loads(run(*words, "--json").stdout)
+    assert content["changes"] == {}
+    assert [each["accepted"] for each in content["observed"]] == [False, True, True, True]
+    assert content["observed"][1]["changes"] == {"comment": "seen"}

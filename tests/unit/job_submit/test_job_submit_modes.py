@@ -8,6 +8,7 @@ import pytest
 
 from slurmhooks import loader
 from slurmhooks.job_submit.service import Service
+from slurmhooks.log import log
 from slurmhooks.registry import Registry
 from slurmhooks.rollout import Rollout, assign
 from slurmhooks.slurmctld.call import Call
@@ -15,7 +16,8 @@ from slurmhooks.testing import FakeJob, FakeRecord, run
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.slurmctld import Unwatched
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import LEFT_OUT, Message, Type, decode, text_value
+from slurmhooks.wire.message import LEFT_OUT, LEFT_OUT_HANDLER, Message, Type, decode, read_answer, text_value
+from slurmhooks.worker.channel import LENIENT
 from slurmhooks.worker.service import Settings
 
 WARN = "Warning: a rule that is not in force yet would "
@@ -147,6 +149,10 @@ def test_lua_scripts_have_modes(tmp_path: Path) -> None:
     assert result.accepted
     assert result.changes == {}
     assert result.user_messages == [f"{WARN}refuse this request: no GPU"]
+    assert assign({"job_submit.lua:slurm_job_submit": Rollout(mode="observe")}, registry.all_handlers()) == []
+    result = run(registry, "job_submit")
+    assert (result.accepted, result.changes, result.user_messages) == (True, {}, [])
+    assert [(each.mode, each.accepted) for each in result.observed] == [("observe", False)]
 
 
 OBSERVES = """
@@ -264,3 +270,30 @@ def test_a_handler_that_ended_the_observer_is_left_out(tmp_path: Path) -> None:
     assert str(killed.wrong) == "was killed by SIGSEGV"
     assert killed.error_id is not None
     assert (killed.mode, ran.mode, ran.wrong) == ("observe", "observe", None)
+
+
+def test_a_handler_that_warns_does_not_refuse_by_ending_its_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The status page says so, and the next worker leaves it out, whatever ``on_error`` is; others still decide."""
+    registry = loaded(
+        tmp_path,
+        "@hook.job_submit(mode='warn')\ndef ends(job): raise AssertionError\n"
+        "@hook.job_submit(mode='warn')\ndef warns(job): raise Reject('soon')\n"
+        "@hook.job_submit\ndef decides(job): log.user('decided')\n",
+    )
+    flags: list[tuple[str, int]] = []
+    monkeypatch.setattr("slurmhooks.slurmctld.service.doing", lambda what, flag=0, *_: flags.append((what, flag)))
+    tables = tables_of("24.11")
+    data = request_of(FakeJob(release="24.11"), "job_submit").data
+    items = ((0, data), (LEFT_OUT_HANDLER, text_value(b"limits:ends")))
+    service = Service(tables, registry, Settings())
+    before = log.attach(None, service._user)
+    try:
+        answer = service.handle(Message(Type.REQUEST, 0, 1000, 1000, items).encode(tables), bytes)
+    finally:
+        log.attach(*before)
+    assert flags == [("limits:warns", LENIENT), ("limits:decides", 0), ("", 0)]
+    assert (
+        read_answer(tables["job"], decode(answer, tables)).text == f"{WARN}refuse this request: soon\ndecided".encode()
+    )

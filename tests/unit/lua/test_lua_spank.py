@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import cffi
 import pytest
 
 from slurmhooks import loader
@@ -28,12 +29,17 @@ class Native(Slurm):
 
     def __init__(self, items: dict[str, Any] | None = None) -> None:
         super().__init__({**DEFAULTS, **(items or {})}, {"HOME": "/home/alice"}, {})
+        self.ffi = cffi.FFI()
+        self.ffi.cdef(
+            "typedef uint32_t uid_t; typedef uint32_t gid_t; typedef int32_t pid_t;"
+            "struct spank_option { char *name; char *arginfo; char *usage; int has_arg; int val; void *cb; };"
+        )
         self.given: dict[bytes, bytes | None] = {}
 
-    def spank_strerror(self, code: int) -> str:
+    def spank_strerror(self, code: int) -> Any:
         """Name the code."""
         names = [name for name in dir(self) if name.startswith("ESPANK_") and getattr(self, name) == code]
-        return f"text of {names[0]}"
+        return self._string(f"text of {names[0]}")
 
     def spank_setenv(self, handle: tuple[str, str], name: bytes, value: bytes, overwrite: int) -> int:
         """Honour ``overwrite``, as Slurm does."""
@@ -41,12 +47,15 @@ class Native(Slurm):
             return int(self.ESPANK_ENV_EXISTS)  # type: ignore[attr-defined]
         return super().spank_setenv(handle, name, value, overwrite)
 
-    def spank_option_getopt(self, handle: tuple[str, str], name: bytes, has_arg: int) -> tuple[int, str | None]:
+    def spank_option_getopt(self, handle: tuple[str, str], option: Any, argument: Any) -> int:
         """Answer from a dict."""
+        name = self.ffi.string(option.name)
         if name not in self.given:
-            return int(self.ESPANK_ERROR), None  # type: ignore[attr-defined]
+            return int(self.ESPANK_ERROR)  # type: ignore[attr-defined]
         value = self.given[name]
-        return 0, value.decode() if value is not None and has_arg else None
+        if value is not None and option.has_arg:
+            argument[0] = self._kept(self.ffi.new("char[]", value))
+        return 0
 
 
 class Site:

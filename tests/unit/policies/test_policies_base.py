@@ -11,6 +11,7 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.policies import rules as all_rules
 from slurmhooks.policies import source
 from slurmhooks.rollout import assign
+from slurmhooks.slurmctld.table import Table
 from slurmhooks.testing import FakeJob, FakeRecord, run
 from tests.unit.policies.conftest import Rules
 
@@ -209,3 +210,47 @@ def test_a_mode_of_the_site_replaces_that_of_the_rule(tmp_path: Path) -> None:
     assert assign(read.rollouts(), registry.all_handlers()) == []
     for name, accepted in (("alice", False), ("bob", True)):
         assert run(registry, "job_submit", job=FakeJob(**TOO_LONG, user_name=name)).accepted == accepted
+
+
+@pytest.mark.parametrize(
+    ("keys", "finding"),
+    [
+        ("", 'takes record; set updates = "refuse" or "ignore", or build with the sources'),
+        ('updates = "refuse"\n', None),
+        ('updates = "ignore"\n', None),
+        (
+            'updates = "refuse"\npartitions = ["debug"]\n',
+            'takes partitions; set [policy_defaults] default_partition = "NAME", or build with the sources',
+        ),
+        ('updates = "refuse"\npartitions = ["debug"]\n[policy_defaults]\ndefault_partition = "debug"\n', None),
+    ],
+)
+def test_a_build_without_sources(rules: Rules, monkeypatch: pytest.MonkeyPatch, keys: str, finding: str | None) -> None:
+    """Where slurmctld cannot send jobs and partitions, rules that need them do not load, and say what to do."""
+    monkeypatch.setattr(source, "installed", lambda: {"job": None})
+    if finding is None:
+        assert rules(CEILING + keys).all_handlers()
+        return
+    with pytest.raises(LoadError) as caught:
+        rules(CEILING + keys)
+    assert finding in "".join(caught.value.findings)
+    assert "handler policies:time_ceiling" in "".join(caught.value.findings)
+
+
+def test_slow_questions_are_asked_once(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rules need the user's groups or the default partition, a request asks for them once."""
+    asked = []
+    where = Table.where
+
+    def count(table: Table[Any, Any], **fields: Any) -> Any:
+        asked.append(fields)
+        return where(table, **fields)
+
+    monkeypatch.setattr(Table, "where", count)
+    keys = 'partitions = ["fast"]\nexcept_groups = ["staff"]\n'
+    made = rules("".join(f'{CEILING}name = "r{number}"\n{keys}' for number in range(3)))
+    for groups, accepted in (({"users": 1}, False), ({"staff": 1}, True), ({"users": 1}, False)):
+        job = FakeJob(time_limit=61, groups=groups)
+        result = run(made, "job_submit", job=job, partitions={"fast": {"flag_default": True}})
+        assert result.accepted == accepted
+    assert asked == [{"flag_default": True}] * 3

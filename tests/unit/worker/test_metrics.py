@@ -55,6 +55,9 @@ def test_what_is_counted(counting: Metrics, tmp_path: Path) -> None:
     counting.decision(DECISION | {"verdict": "accepted on error", "handlers": [bug]})
     hung = {"handler": "limits:account", "outcome": "ended its worker"}
     late = {"event": "unserved", "hook": "job_submit", "cause": "timeout", "handlers": [hung]}
+    observed = {name: value for name, value in DECISION.items() if name != "verdict"} | {"handlers": []}
+    counting.decision(observed | {"observed": True, "unobserved": 12})
+    counting.decision(observed | {"observed": True})
     counting.event(late | {"verdict": "failed"})
     counting.event(late | {"verdict": "handler left out"})
     counting.event({"event": "worker_ended", "reason": "crash"})
@@ -67,6 +70,7 @@ def test_what_is_counted(counting: Metrics, tmp_path: Path) -> None:
         ("requests_total", "job_submit,accepted on error"): 1,
         ("requests_total", "job_submit,failed"): 1,
         ("request_seconds_count", "job_submit"): 3,
+        ("requests_unobserved_total", "job_submit"): 12,
         ("handler_seconds_count", "limits:account,job_submit"): 3,
         ("handler_outcomes_total", "limits:account,job_submit,refused"): 1,
         ("handler_bugs_total", "limits:account,job_submit"): 1,

@@ -14,7 +14,7 @@ import pytest
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
-from slurmhooks.worker import control, observer
+from slurmhooks.worker import control, observer, worker
 from slurmhooks.worker.channel import HEADER, QUERY, REPLY
 from slurmhooks.worker.observer import Observer
 from slurmhooks.worker.service import Query, Running, Settings
@@ -215,3 +215,14 @@ def test_questions_go_to_slurmctld(parent: Parent) -> None:
         channel.sendall(HEADER.pack(4, REPLY) + b"that")
         parent.notes(1)
     assert parent.notes(2)[1].startswith(StaleHandleError.__name__)
+
+
+def test_a_process_with_much_memory_is_replaced(parent: Parent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends in peace between two requests, so that later ones get enough."""
+    monkeypatch.setattr(worker, "is_bloated", lambda settings: True)
+    for _ in range(2):
+        parent.service.send(b"note(str(os.getpid()))")
+    first, _, stopped, second = parent.notes(5)[:4]
+    assert stopped == "stopped"
+    assert first != second
+    assert parent.lines == []

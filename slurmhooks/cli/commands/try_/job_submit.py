@@ -8,7 +8,7 @@ import pwd
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
 from slurmhooks.cli.findings import shown
 from slurmhooks.registry import Registry
-from slurmhooks.testing import FakeJob, FakeRecord, Result, run, sbatch
+from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, run, sbatch
 from slurmhooks.testing.job_submit import RELEASE, missing_fields
 from slurmhooks.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.values import UNLIMITED
@@ -273,9 +273,22 @@ def show(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> None:
         output.table(("field", "before", "after"), cells)
     elif result.accepted:
         click.echo("no field changed")
+    for each in result.observed:
+        click.echo(f"{click.style(each.handler, bold=True)} ({each.mode}): {_observed(each)}")
     output.show("log", result.log)
     for note in notes:
         click.echo(f"{click.style('note:', bold=True)} {shown(note)}", err=True)
+
+
+def _observed(observed: Observed) -> str:
+    """Return what a handler would have done that only warns or observes."""
+    if observed.error_id is not None:
+        return f"has a bug (error {observed.error_id})"
+    if not observed.accepted:
+        code = f" ({observed.code})" if observed.code is not None else ""
+        return f"would refuse{code}: {shown(observed.text or '')}"
+    changes = ", ".join(f"{name} to {shown(_word(value))}" for name, value in observed.changes.items())
+    return f"would change {changes}" if changes else "would pass"
 
 
 def _word(value: Any) -> str:
@@ -291,6 +304,7 @@ def as_json(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> st
         "error_id": result.error_id,
         "user_messages": result.user_messages,
         "changes": {name: {"before": old, "after": new} for name, (old, new) in changes.items()},
+        "observed": [asdict(each) for each in result.observed],
         "log": result.log,
         "notes": list(notes),
     }

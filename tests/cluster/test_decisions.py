@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Decision log, ``slurmhooks why`` and metrics, of a real slurmctld."""
 
-import importlib.util
 import json
 import re
-import zipfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,10 +70,9 @@ class Site:
         cluster: the cluster.
     """
 
-    def __init__(self, cluster: Cluster, folder: Path) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         """Set it up."""
         self.cluster = cluster
-        install_client(cluster, folder)
         cluster.put(CONF, "/etc/slurm/local.conf")
         cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
         cluster.put(HOOKS, "/etc/slurm/hooks.d/rules.py")
@@ -116,27 +112,10 @@ class Site:
         return sum(each.value for each in found if labels.items() <= each.labels.items())
 
 
-def install_client(cluster: Cluster, folder: Path) -> None:
-    """Give the cluster prometheus_client, if its root file system is older than that dependency."""
-    python = "/opt/slurmhooks/bin/python"
-    if not cluster.root(python, "-c", "import prometheus_client").returncode:
-        return
-    spec = importlib.util.find_spec("prometheus_client")
-    assert spec is not None
-    assert spec.origin is not None
-    package, packed = Path(spec.origin).parent, folder / "client.zip"
-    with zipfile.ZipFile(packed, "w") as file:
-        for path in package.rglob("*.py"):
-            file.write(path, path.relative_to(package.parent))
-    cluster.put(packed, "/tmp/client.zip")
-    code = "import sysconfig, zipfile; zipfile.ZipFile('/tmp/client.zip').extractall(sysconfig.get_path('purelib'))"
-    cluster.root(python, "-c", code, check=True)
-
-
 @pytest.fixture(scope="module")
-def site(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(cluster: Cluster) -> Iterator[Site]:
     """The site of this file."""
-    yield Site(cluster, tmp_path_factory.mktemp("client"))
+    yield Site(cluster)
     cluster.put("", "/etc/slurm/local.conf")
 
 

@@ -250,7 +250,7 @@ def _enter_root(root: str, isolated: bool) -> None:
         # crun refuses a hybrid cgroup tree, even when told to leave cgroups alone.
         mount("cgroup2", f"{root}/sys/fs/cgroup", "cgroup2", quiet)
         _libc.sethostname(HOSTNAME.encode(), len(HOSTNAME))
-    else:
+    elif os.path.exists("/etc/resolv.conf"):
         mount("/etc/resolv.conf", f"{root}/etc/resolv.conf", "", MS_BIND)
     mount("tmpfs", f"{root}/dev", "tmpfs", MS_NOSUID, "mode=755")
     for name, minor in (("null", 3), ("zero", 5), ("full", 7), ("random", 8), ("urandom", 9)):

@@ -43,7 +43,7 @@ PACKAGES = (
 )  # fmt: skip
 
 PYTHON_PACKAGES = (
-    "cffi", "pydantic", "structlog", "lupa", "pytest", "click", "rich",
+    "cffi", "pydantic", "structlog", "lupa", "pytest", "click", "rich", "prometheus_client",
     "meson", "ninja", "hatchling",
 )  # fmt: skip
 

@@ -236,7 +236,7 @@ class _Maker:
         self.report.say(f"Python packages for {self.release.python}")
         tag = "cp" + self.release.python.replace(".", "")
         command = [
-            *_host_pip(), "download", "--quiet", "--only-binary=:all:", "--dest", wheels,
+            *_host_pip(), "download", "--quiet", "--only-binary=:all:", "--dest", wheels, "--find-links", wheels,
             "--python-version", self.release.python, "--implementation", "cp",
         ]  # fmt: skip
         for abi in (tag, "abi3", "none"):
@@ -244,9 +244,13 @@ class _Maker:
         for libc in ("2014", "_2_17", "_2_24", "_2_27", "_2_28", "_2_31", "_2_34", "_2_35"):
             command += ["--platform", f"manylinux{libc}_{os.uname().machine}"]
         try:
-            self.report.host("pip download", [*command, *PYTHON_PACKAGES])
-        except LabError as error:
-            raise UnreachableError(f"this machine's pip cannot download the Python packages; {error}") from error
+            # What is in the cache needs no index.
+            self.report.host("pip download", [*command, "--no-index", *PYTHON_PACKAGES])
+        except LabError:
+            try:
+                self.report.host("pip download", [*command, *PYTHON_PACKAGES])
+            except LabError as error:
+                raise UnreachableError(f"this machine's pip cannot download the Python packages; {error}") from error
         inside = "/opt/wheels"
         shutil.copytree(wheels, self.root + inside, dirs_exist_ok=True)
         shutil.rmtree(self.root + "/opt/slurmhooks", ignore_errors=True)

@@ -40,12 +40,13 @@ def pages() -> Iterator[Path]:
 
 
 def read(folder: Path = DOCS / "figures") -> list[Row]:
-    """Return the rows of all files, each once: the newest."""
+    """Return the rows of all files, each once: the newest, with the limit of the newest in any column."""
     runs = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
     # A run of today counts more than what was copied from elsewhere today.
     runs.sort(key=lambda run: (run["date"], "origin" not in run))
     rows = {(row["group"], row["what"], column(row)): row for run in runs for row in run["rows"]}
-    return list(rows.values())
+    newest = {(row["group"], row["what"]): row.get("limit") for run in runs for row in run["rows"]}
+    return [{**row, "limit": newest[row["group"], row["what"]]} for row in rows.values()]
 
 
 def fill(text: str, rows: Sequence[Row]) -> str:

@@ -161,7 +161,7 @@ def test_nothing_is_lost_when_slurmctld_is_killed(site: Cluster) -> None:
             # It takes those for running whose end it had not saved, and would for many minutes.
             site.root("scancel", "-u", "alice", check=True)
         else:
-            shell(site, f"pkill -9 -xo {victim}")
+            site.wait(lambda: site.root("pkill", "-9", "-xo", victim).returncode == 0, what=victim)  # noqa: B023
         site.wait(lambda: not running(site), 120, "the end of all jobs")
     site.wait(lambda: not waiting(site), 120, "the delivery of all")
     if has_records(site):

@@ -128,7 +128,8 @@ def test_ends_of_slurmctld(site: Cluster) -> None:
     """After scontrol reconfigure one set of processes remains, and after kill -9 of slurmctld none."""
     old = shell(site, "pgrep -x slurmhooks-sup")
     shell(site, "scontrol reconfigure")
-    site.wait(lambda: len(shell(site, "pgrep slurmhooks- || true").split()) == 3, what="one set of processes")
+    # Supervisor, generation, worker, collector.
+    site.wait(lambda: len(shell(site, "pgrep slurmhooks- || true").split()) == 4, what="one set of processes")
     serves(site)
     # Before 23.11 slurmctld stays the same process.
     assert len(shell(site, "pgrep -x slurmhooks-sup").split()) == 1, old

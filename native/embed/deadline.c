@@ -12,8 +12,10 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -29,8 +31,8 @@
 
 /* A signal that neither Slurm nor glibc uses. */
 #define NUMBER (SIGRTMAX - 3)
-/* Python has been told so many times: the process ends. */
-#define MOST 3
+/* The signals before this one interrupt the handler; this one ends its process. */
+#define LAST 3
 /* In slurmd, which goes on whatever a handler does, each so many signals are logged. */
 #define LOGGED 12
 
@@ -38,12 +40,26 @@
 enum { NOTHING, PROCESS, STEP };
 
 static timer_t timer;
-static sigset_t former_mask;
-static pid_t armed; /* the process that has the timer, which a forked child does not inherit; 0: none */
+static int was_blocked; /* the signal was, before the handler */
+static pid_t armed;     /* the process that has the timer, which a forked child does not inherit; 0: none */
 static volatile sig_atomic_t signals;
 static volatile sig_atomic_t interrupts; /* Python runs handlers of signals in this thread */
 static volatile sig_atomic_t ends;       /* what ends with the handler */
 static char what[256];
+
+/* Find scancel: it is PREFIX/bin/scancel if this is PREFIX/sbin/slurmstepd. RET whether this is so. */
+static bool find_scancel(char *path, size_t room)
+{
+    static const char ours[] = "/sbin/slurmstepd", its[] = "/bin/scancel";
+    ssize_t size = readlink("/proc/self/exe", path, room - 1);
+
+    path[size > 0 ? size : 0] = '\0';
+    size_t length = strlen(path), end = length - strlen(ours);
+    if (length < strlen(ours) || strcmp(path + end, ours))
+        return false;
+    memcpy(path + end, its, sizeof(its));
+    return true;
+}
 
 /*
  * Cancel the step whose slurmstepd this is: nobody else would notice that it ends, and srun would wait for it. The
@@ -51,7 +67,7 @@ static char what[256];
  */
 static void cancel_step(void)
 {
-    char title[128], *words[] = {"scancel", NULL, NULL};
+    char title[128], scancel[PATH_MAX], *words[] = {scancel, NULL, NULL};
     int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     ssize_t size = file < 0 ? -1 : read(file, title, sizeof(title) - 1);
     pid_t pid;
@@ -59,12 +75,12 @@ static void cancel_step(void)
     title[size > 0 ? size : 0] = '\0';
     char *start = strchr(title, '['), *stop = start ? strchr(start, ']') : NULL,
          *dot = stop ? strchr(start, '.') : NULL;
-    if (!dot)
+    if (!dot || !find_scancel(scancel, sizeof(scancel)))
         return;
     *(isdigit((unsigned char)dot[1]) ? stop : dot) = '\0';
     words[1] = start + 1;
-    /* Not fork(): its handlers wait for Python. */
-    if (!posix_spawnp(&pid, words[0], NULL, NULL, words, environ))
+    /* Not fork(): its handlers wait for Python. Not by PATH: root runs nothing that one of its folders may hold. */
+    if (!posix_spawn(&pid, scancel, NULL, NULL, words, environ))
         waitpid(pid, NULL, 0);
 }
 
@@ -74,9 +90,9 @@ static void expired(int number)
     int saved = errno;
 
     signals++;
-    if (ends && signals > MOST)
+    if (ends && signals > LAST)
         _exit(1);
-    if (signals == MOST && ends) {
+    if (ends && signals == LAST) {
         log_error("%s cannot be interrupted: process %d ends", what, (int)getpid());
         if (ends == STEP)
             cancel_step();
@@ -100,6 +116,16 @@ static struct timespec timespec_of(double seconds)
     return time;
 }
 
+/* Block or unblock the signal in this thread, and no other one: a handler may change the rest. OUT former: all. */
+static void mask(int how, sigset_t *former)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, NUMBER);
+    pthread_sigmask(how, &set, former);
+}
+
 static void disarm(void)
 {
     const struct sigaction none = {.sa_handler = SIG_DFL};
@@ -109,7 +135,8 @@ static void disarm(void)
     if (armed == getpid())
         timer_delete(timer);
     sigaction(NUMBER, &none, NULL);
-    pthread_sigmask(SIG_SETMASK, &former_mask, NULL);
+    if (was_blocked)
+        mask(SIG_BLOCK, NULL);
     armed = 0;
 }
 
@@ -125,15 +152,14 @@ static int arm(double seconds, double again)
     struct sigaction action = {.sa_handler = expired, .sa_flags = SA_NODEFER};
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = NUMBER};
     const struct itimerspec times = {.it_value = timespec_of(seconds), .it_interval = timespec_of(again)};
-    sigset_t set;
+    sigset_t former;
 
     event.sigev_notify_thread_id = gettid();
-    sigemptyset(&set);
-    sigaddset(&set, NUMBER);
     if (timer_create(CLOCK_MONOTONIC, &event, &timer))
         return -1;
     sigaction(NUMBER, &action, NULL);
-    pthread_sigmask(SIG_UNBLOCK, &set, &former_mask);
+    mask(SIG_UNBLOCK, &former);
+    was_blocked = sigismember(&former, NUMBER);
     armed = getpid();
     return timer_settime(timer, 0, &times, NULL);
 }

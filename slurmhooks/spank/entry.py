@@ -231,7 +231,8 @@ def _line(argc: int, argv: int, known: bool) -> Line | None:
     words = ffi.cast("char **", argv)
     args = tuple(text_from_c(ffi.string(words[index])) for index in range(argc))
     if args not in _lines:
-        _lines[args] = _load(args, known)
+        with deadline.limit("loading the hook files", deadline.LOAD, _ends("")):
+            _lines[args] = _load(args, known)
     return _lines[args]
 
 
@@ -253,8 +254,7 @@ def _load(args: tuple[str, ...], known: bool) -> Line | None:
         else:  # 'slurmhooks compile' has checked the required handlers
             sources, rest = manifest.sources(rows), plugstack.split(args)[2]
         own = [source for source in sources if not source.scripted]
-        with deadline.limit("loading the hook files", deadline.LOAD, _ends("")):
-            registry = loader.load(own, require)
+        registry = loader.load(own, require)
         scripts = [source for source in sources if source.scripted]
         if not scripts:
             return Line(rest, registry, [])

@@ -117,6 +117,25 @@ def test_a_hook_file_that_hangs(host: Host) -> None:
     assert "DeadlineExceeded: loading the hook files took more than 60 s" in run
 
 
+def test_the_signal_mask_is_the_handlers(host: Host) -> None:
+    """Signals that a handler blocks stay blocked, as for the task that it prepares."""
+    host.site(
+        """
+        import signal
+
+        @hook.spank.init
+        def init(spank):
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+
+        @hook.spank.exit
+        def exit(spank):
+            log.info("blocked", names=[each.name for each in signal.pthread_sigmask(signal.SIG_BLOCK, [])])
+        """
+    )
+    run = host.run(SCRIPT.format(context="remote", first="", callback="init"))
+    assert run.said("blocked") == ["names=['SIGUSR1']"]
+
+
 def test_a_quick_handler_is_left_alone(host: Host) -> None:
     """After a handler no signal comes any more, and its time does not count for the next call."""
     host.site(

@@ -9,7 +9,6 @@ import select
 import signal
 import socket
 import time
-import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -187,19 +186,16 @@ def main(reports: socket.socket, orders: socket.socket, parent: int) -> NoReturn
         orders: see Collection.
         parent: the process id of the supervisor.
     """
-    code = 1
-    try:
-        os.setsid()
-        process.die_with(parent)
-        process.name("slurmhooks-coll")
-        process.log_to_stderr()
-        with suppress(OSError):
-            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # takes the processor from nobody
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
-            signal.signal(number, signal.SIG_IGN)  # as the supervisor
-        Collection(reports, orders).run()
-        code = 0
-    except BaseException:  # noqa: BLE001 - the stack below is the supervisor's: nothing may get there
-        traceback.print_exc()
-    finally:
-        os._exit(code)
+    process.end_after(lambda: _run(reports, orders, parent))
+
+
+def _run(reports: socket.socket, orders: socket.socket, parent: int) -> None:
+    os.setsid()
+    process.die_with(parent)
+    process.name("slurmhooks-coll")
+    process.log_to_stderr()
+    with suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # takes the processor from nobody
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)  # as the supervisor
+    Collection(reports, orders).run()

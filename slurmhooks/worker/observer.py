@@ -10,17 +10,15 @@ one.
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
 import time
-import traceback
 from contextlib import suppress
 from mmap import mmap
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from slurmhooks.errors import LoadError, StaleHandleError
+from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
 from slurmhooks.worker import control, process, reporting, worker
 from slurmhooks.worker.channel import QUERY, Channel
@@ -262,29 +260,21 @@ def main(
         ended: see Observing.
         parent: the process id of the generation.
     """
-    code = 1
-    try:
-        os.setsid()
-        process.die_with(parent)
-        process.name("slurmhooks-obs")
-        worker.limit(service.settings)
-        os.register_at_fork(after_in_child=channel.close)
-        if sys.stdout is not None:
-            sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
-        service.start()
-        observing = Observing(page, ended)
-        observing.idle()
-        serve(service, requests, _query(channel), observing)
-        service.stop()
-        code = 0
-    except LoadError:
-        pass  # the log has what it says
-    except BaseException:  # noqa: BLE001 - the stack below is the generation's: nothing may get there
-        traceback.print_exc()
-    finally:
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            signal.alarm(0)
-            os._exit(code)
+    process.end_after(lambda: _run(service, requests, channel, page, ended, parent))
+
+
+def _run(
+    service: Service, requests: socket.socket, channel: Channel, page: Page, ended: dict[int, str], parent: int
+) -> None:
+    os.setsid()
+    process.die_with(parent)
+    process.name("slurmhooks-obs")
+    worker.limit(service.settings)
+    os.register_at_fork(after_in_child=channel.close)
+    if sys.stdout is not None:
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
+    service.start()
+    observing = Observing(page, ended)
+    observing.idle()
+    serve(service, requests, _query(channel), observing)
+    service.stop()

@@ -6,10 +6,13 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import sys
+import traceback
 from contextlib import suppress
 from select import PIPE_BUF
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+from slurmhooks.errors import LoadError
 from slurmhooks.log import ERROR, INFO, log
 
 if TYPE_CHECKING:
@@ -43,6 +46,26 @@ def adopt_orphans() -> None:
 def name(text: str) -> None:
     """Set what ``ps`` and ``top`` call this process; the kernel takes 15 bytes."""
     _libc.prctl(_PR_SET_NAME, text.encode()[:15], 0, 0, 0)
+
+
+def end_after(body: Callable[[], object]) -> NoReturn:
+    """Run the body of a forked child, which ends here and nowhere else: the stack below is its parent's."""
+    code = 1
+    try:
+        body()
+        code = 0
+    except LoadError:
+        pass  # the log has what it says
+    except BaseException:  # noqa: BLE001 - nothing may get into the parent's stack
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            # Neither the parent's exit functions nor the threads of handlers are waited for.
+            signal.alarm(0)
+            os._exit(code)
 
 
 def children() -> list[int]:

@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import socket
 import sys
-import traceback
 from mmap import mmap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from slurmhooks.errors import LoadError
 from slurmhooks.worker import process
 from slurmhooks.worker.channel import PAGE, Channel, serve
 
@@ -94,21 +91,6 @@ def is_bloated(settings: Settings) -> bool:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > RETIRE * settings.memory_limit
 
 
-def main(service: Service, connection: socket.socket, page: int, parent: int) -> None:
+def main(service: Service, connection: socket.socket, page: int, parent: int) -> NoReturn:
     """Run in a forked child, which ends here and nowhere else."""
-    code = 1
-    try:
-        run(service, connection, page, parent)
-        code = 0
-    except LoadError:
-        pass  # the log has what it says
-    except BaseException:  # noqa: BLE001 - the stack below is the generation's: nothing may get there
-        traceback.print_exc()
-    finally:
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            # Neither the generation's exit functions nor the threads of handlers are waited for.
-            signal.alarm(0)
-            os._exit(code)
+    process.end_after(lambda: run(service, connection, page, parent))

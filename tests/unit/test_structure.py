@@ -62,10 +62,8 @@ BROAD = {
     "loader.py": 1,  # a hook file that cannot be imported
     "log.py": 1,  # a value of a site that cannot say what it is
     "scrun/tree_copy.py": 1,  # hands what a thread raised to the one who waits for it
-    "worker/collection.py": 1,  # a forked process must not return into its parent's stack
-    "worker/generation.py": 1,  # the same
-    "worker/observer.py": 1,  # the same
-    "worker/worker.py": 1,  # the same
+    "worker/generation.py": 1,  # a forked process must not return into its parent's stack
+    "worker/process.py": 1,  # the same
     "spank/options.py": 1,  # the check of an option, which Slurm calls outside every event
 }
 """How many handlers of any exception a file may have that do not raise it again."""

@@ -72,10 +72,10 @@ def run(
         arguments: the arguments of the hook by name.
         view: the argument that handlers can write to, if there is one.
         take: takes what each handler returns, and returns what is wrong with it; by default handlers return nothing.
-        tried: takes each handler after it has run, what was wrong with it, and the savepoint of the view from before;
-            returns whether it was only tried out: then it has no effect, and ``tried`` has rolled back its writes.
         done: takes each handler after it has run, what was wrong with it (None: nothing), and what that means for the
             event; must not raise.
+        tried: takes each handler after it has run, what was wrong with it, and the savepoint of the view from before;
+            returns whether it was only tried out: then it has no effect, and ``tried`` has rolled back its writes.
 
     Returns:
         the outcome, whatever a handler raises.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
-from slurmhooks.worker import control, process, reporting, worker
+from slurmhooks.worker import confinement, control, process, reporting, worker
 from slurmhooks.worker.channel import QUERY, Channel
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def _run(
     os.setsid()
     process.die_with(parent)
     process.name("slurmhooks-obs")
-    worker.limit(service.settings)
+    confinement.limit(service.settings)
     os.register_at_fork(after_in_child=channel.close)
     if sys.stdout is not None:
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper

@@ -39,6 +39,7 @@ class Flavour:
 PLAIN = Flavour("plain")
 # Without optimization, which would remove accesses to memory, and triple the time to compile.
 SANITIZED = Flavour("sanitized", ("-Db_sanitize=address,undefined", "-Dallocator=malloc", "-Doptimization=0"))
+THREADS = Flavour("threads", ("-Db_sanitize=thread",))
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,7 @@ def purl(dist: Distribution) -> str:
 
 def component(dist: Distribution) -> dict[str, Any]:
     """Describe a distribution by its own metadata."""
-    expression = dist.metadata.get("License-Expression")
-    text = dist.metadata.get("License")
+    expression, text = (next(iter(dist.metadata.get_all(key) or ()), None) for key in ("License-Expression", "License"))
     classifiers = [
         entry.rpartition(" :: ")[2]
         for entry in dist.metadata.get_all("Classifier") or ()

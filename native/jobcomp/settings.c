@@ -90,12 +90,12 @@ bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *
     char *text = malloc(TEXT_MAX), *rest = text, *line;
     bool end = false, clean = true;
     int output = -1;
-    pid_t pid;
+    pid_t pid = 0;
 
     *settings = (struct slurmhooks_settings){.limit = UINT64_C(256) << 20, .fsync = SLURMHOOKS_FSYNC_INTERVAL};
     snprintf(settings->spool, sizeof(settings->spool), "%s/slurmhooks", state_save_location);
     int error = text ? start(state_save_location, &output, &pid) : ENOMEM;
-    if (error) {
+    if (error || pid <= 0) {
         log_error("[job_end] cannot be read: %s: %s", SLURMHOOKS_PYTHON_EXECUTABLE, strerror(error));
         free(text);
         return false;

@@ -70,7 +70,7 @@ def test_builds_are_reproducible(wheel: Path, tmp_path: Path) -> None:
         folder.mkdir()
     sdist = package("sdist", CHECKOUT, first)
     # Modes as after "umask 077", times of today, as by another user in another place.
-    command = ["tar", "-xmf", sdist, "-C", unpacked, "--no-same-owner", "--no-same-permissions"]
+    command = ["tar", "-xmf", str(sdist), "-C", str(unpacked), "--no-same-owner", "--no-same-permissions"]
     subprocess.run(command, check=True, umask=0o077)
     [project] = unpacked.iterdir()
     assert {"LICENSE", "Makefile", "native", "tests", "changelog.d"} <= {path.name for path in project.iterdir()}

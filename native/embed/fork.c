@@ -25,6 +25,7 @@ static int python_forks;         /* os.fork() or subprocess forks: CPython calls
 static PyThreadState *only_here; /* created for this fork, or NULL */
 
 static unsigned generation;
+static int is_handlers;
 
 /*
  * Slurm's threads have a stack of 1 MiB (STACK_SIZE in its macros.h). CPython 3.12 and 3.13 let C code recurse as deep
@@ -61,6 +62,11 @@ PyThreadState *thread_state_new(void)
 unsigned fork_generation(void)
 {
     return generation;
+}
+
+int fork_is_handlers(void)
+{
+    return is_handlers;
 }
 
 /* RET whether the calling thread holds the GIL. PyGILState_Check() always says so once there is a subinterpreter. */
@@ -111,8 +117,10 @@ static void after_in_child(void)
     pthread_mutex_unlock(&creating);
     event_lock_reset();
     generation++;
-    if (python_forks)
+    if (python_forks) {
+        is_handlers = 1;
         return;
+    }
     PyOS_AfterFork_Child();
     /* The child's only thread state is not deleted: CPython 3.11 would abort when the next one is created (22.05's
      * slurmd forks twice to start slurmstepd). Later events use it. */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "embed/ending.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "log.h"
+
+static char step[64]; /* as scancel takes it */
+
+/* Find scancel: it is PREFIX/bin/scancel if this is PREFIX/sbin/slurmstepd. RET whether this is so. */
+static bool find_scancel(char *path, size_t room)
+{
+    static const char ours[] = "/sbin/slurmstepd", its[] = "/bin/scancel";
+    ssize_t size = readlink("/proc/self/exe", path, room - 1);
+
+    path[size > 0 ? size : 0] = '\0';
+    size_t length = strlen(path), end = length - strlen(ours);
+    if (length < strlen(ours) || strcmp(path + end, ours))
+        return false;
+    memcpy(path + end, its, sizeof(its));
+    return true;
+}
+
+/* Cancel the step of slurmstepd: nobody else would notice that it ends, and srun would wait for it. */
+static void cancel_step(void)
+{
+    char scancel[PATH_MAX], *words[] = {scancel, step, NULL};
+    pid_t pid;
+
+    if (!*step || !find_scancel(scancel, sizeof(scancel)))
+        return;
+    /* Not fork(): its handlers wait for Python. Not by PATH: root runs nothing that one of its folders may hold. */
+    if (!posix_spawn(&pid, scancel, NULL, NULL, words, environ))
+        waitpid(pid, NULL, 0);
+}
+
+void ending_set_step(const char *name)
+{
+    snprintf(step, sizeof(step), "%s", name);
+}
+
+void ending_announce(const char *text, enum ends ends)
+{
+    static volatile sig_atomic_t done;
+
+    if (done == 0) {
+        done = 1;
+        log_error("%s: process %d ends", text, (int)getpid());
+    }
+    if (done == 1) {
+        done = 2;
+        if (ends == ENDS_STEP)
+            cancel_step();
+    }
+}

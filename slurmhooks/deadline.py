@@ -32,8 +32,8 @@ except ImportError:  # the testing kit, where the test runner can be interrupted
 AGAIN = 5.0
 """Seconds between two attempts to end a handler: the time that it has to clean up."""
 NOTHING, PROCESS, STEP, TASK = range(4)
-"""What ends with a handler that cannot be interrupted. In slurmstepd the step is cancelled first: srun does not notice
-the end of a slurmstepd. A task is a process in which nothing is put back: it becomes the user's program."""
+"""What ends with a handler that cannot be interrupted. With STEP, scancel first gets the step of slurmstepd or the job
+of scrun: nobody notices the end of these processes. In a TASK nothing is put back: it becomes the user's program."""
 SWITCH = sys.getswitchinterval()
 """Seconds that a thread may keep Python for itself."""
 LOAD = 60.0
@@ -43,7 +43,7 @@ _running: str | None = None  # what may be interrupted, with its limit
 
 
 def of_step(name: str) -> None:
-    """Tell the step of this slurmstepd, as scancel takes it: it is cancelled if slurmstepd has to end."""
+    """Tell the step of this slurmstepd, or the job of this scrun: scancel gets it if the process has to end."""
     if native is not None:
         native.step(name)
 

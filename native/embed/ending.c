@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "embed/ending.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/wait.h>
@@ -13,27 +15,30 @@
 
 #include "log.h"
 
-static char step[64]; /* as scancel takes it */
+static char step[64]; /* or a job, as scancel takes it */
 
-/* Find scancel: it is PREFIX/bin/scancel if this is PREFIX/sbin/slurmstepd. RET whether this is so. */
+/* Find scancel: it is PREFIX/bin/scancel if this is PREFIX/sbin/slurmstepd or PREFIX/bin/scrun. RET whether this is so.
+ */
 static bool find_scancel(char *path, size_t room)
 {
-    static const char ours[] = "/sbin/slurmstepd", its[] = "/bin/scancel";
-    /* As slurmd called it: /proc/self/exe cannot be read while this process acts as the user. */
+    static const char *const ours[] = {"/sbin/slurmstepd", "/bin/scrun"};
+    static const char its[] = "/bin/scancel";
+    /* As it was called: /proc/self/exe cannot be read while slurmstepd acts as the user. */
     const char *self = (const char *)getauxval(AT_EXECFN);
     size_t length = self ? strlen(self) : 0;
 
-    if (length < strlen(ours) || length >= room || self[0] != '/')
-        return false;
-    memcpy(path, self, length + 1);
-    path += length - strlen(ours);
-    if (strcmp(path, ours))
-        return false;
-    memcpy(path, its, sizeof(its));
-    return true;
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+        size_t end = strlen(ours[i]);
+        if (length < end || self[0] != '/' || strcmp(self + length - end, ours[i]) || length - end + sizeof(its) > room)
+            continue;
+        memcpy(path, self, length - end);
+        memcpy(path + length - end, its, sizeof(its));
+        return true;
+    }
+    return false;
 }
 
-/* Cancel the step of slurmstepd: nobody else would notice that it ends, and srun would wait for it. */
+/* Cancel the step of slurmstepd, or the job of scrun: nobody else would notice that its process ends. */
 static void cancel_step(void)
 {
     char scancel[PATH_MAX], *words[] = {scancel, step, NULL};
@@ -44,6 +49,18 @@ static void cancel_step(void)
     /* Not fork(): its handlers wait for Python. Not by PATH: root runs nothing that one of its folders may hold. */
     if (!posix_spawn(&pid, scancel, NULL, NULL, words, environ))
         waitpid(pid, NULL, 0);
+}
+
+/* End the programs that this thread has started: those of the handler, and perhaps tasks of the cancelled step. */
+static void end_programs(void)
+{
+    char children[4096], *next = children;
+    int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? -1 : read(file, children, sizeof(children) - 1);
+
+    children[size > 0 ? size : 0] = '\0';
+    for (long child; (child = strtol(next, &next, 10)) > 0;)
+        kill((pid_t)child, SIGTERM);
 }
 
 void ending_set_step(const char *name)
@@ -61,7 +78,9 @@ void ending_announce(const char *text, enum ends ends)
     }
     if (done == 1) {
         done = 2;
-        if (ends == ENDS_STEP)
+        if (ends == ENDS_STEP) {
+            end_programs();
             cancel_step();
+        }
     }
 }

@@ -69,10 +69,14 @@ int fork_is_handlers(void)
     return is_handlers;
 }
 
+#if PY_VERSION_HEX < 0x030D0000
+#define PyThreadState_GetUnchecked _PyThreadState_UncheckedGet
+#endif
+
 /* RET whether the calling thread holds the GIL. PyGILState_Check() always says so once there is a subinterpreter. */
 static int holds_gil(void)
 {
-    PyThreadState *current = _PyThreadState_UncheckedGet(); /* until 3.11 that of any thread */
+    PyThreadState *current = PyThreadState_GetUnchecked(); /* until 3.11 that of any thread */
 
     return current && current == PyGILState_GetThisThreadState();
 }

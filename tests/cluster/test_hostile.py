@@ -136,8 +136,9 @@ def test_what_ends(lent: Site) -> None:
     ):
         assert "ran" not in output.split(), (where, code)
         assert re.search(text, output), (where, code, output)
-        # srun itself ends with 0 after a slurmstepd that has ended before its tasks.
-        assert status == 0 if text == ABORTED else status not in (0, 137), (where, code, output)
+        assert status != 137, (where, code, output)
+        # srun itself may end with 0 after a slurmstepd that has ended before its tasks.
+        assert status or text == ABORTED, (where, code, output)
     log = lent.cluster.log("slurmd")
     for name in ("init", "user"):
         assert f"handler hostile:{name}: killed by signal 11" in log

@@ -137,8 +137,8 @@ def test_what_ends(lent: Site) -> None:
         assert "ran" not in output.split(), (where, code)
         assert re.search(text, output), (where, code, output)
         assert status != 137, (where, code, output)
-        # srun itself may end with 0 after a slurmstepd that has ended before its tasks.
-        assert status or text == ABORTED, (where, code, output)
+        # srun itself may end with 0 if slurmstepd has started no task; 22.05's always does.
+        assert status or where in ("INIT", "USER"), (where, code, output)
     log = lent.cluster.log("slurmd")
     for name in ("init", "user"):
         assert f"handler hostile:{name}: killed by signal 11" in log

@@ -119,11 +119,17 @@ static bool restore_locale(void)
 /* slurmstepd hangs if its effective user has changed, for example between two calls of os.seteuid(). */
 static bool restore_user(void)
 {
+    char text[sizeof(before.what) + 64];
+
     if (geteuid() == before.uid && getegid() == before.gid)
         return false;
-    if (seteuid(before.uid) || setegid(before.gid))
-        log_error("%s has changed the user of process %d for ever", before.what, (int)getpid());
-    return true;
+    if (!seteuid(before.uid) && !setegid(before.gid))
+        return true;
+    if (before.ends != ENDS_STEP)
+        return false;
+    snprintf(text, sizeof(text), "%s has changed the user of its process for ever", before.what);
+    ending_announce(text, before.ends);
+    _exit(1);
 }
 
 static void look_at_descriptors(struct pollfd *descriptors)

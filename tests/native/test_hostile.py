@@ -105,6 +105,14 @@ def test_closed_descriptors(host: Host) -> None:
     assert not run.of("call")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its user")
+def test_another_user_for_ever(host: Host) -> None:
+    """A slurmstepd that a handler has made another user's ends: it could not run its tasks, and srun would wait."""
+    run = hostile(host, "os.setuid(65534)", "user_init", returncode=1)
+    assert [result["callback"] for result in run.of("call")] == ["init"]
+    assert "spank.user_init handler hooks:hostile has changed the user of its process for ever: process" in run
+
+
 PASSES = {
     "a thread that never ends": "threading.Thread(target=lambda: [None for _ in iter(int, 1)]).start()",
     "a thread that keeps Python": (

@@ -121,6 +121,16 @@ void output_rc(FILE *result, int rc)
     output_number(result, "rc", rc);
 }
 
+void output_failure(void)
+{
+    failures++;
+}
+
+int output_failures(void)
+{
+    return quiet ? failures : 0;
+}
+
 int output_quiet(int on)
 {
     int count = failures;

@@ -99,8 +99,8 @@ static bool fact(struct slurmhooks_question *question)
     size_t position = sizeof(question->header);
     char *first = NULL, *second = NULL, *text = NULL;
 
-    if (slurmhooks_next_text(question, &position, &first))
-        slurmhooks_next_text(question, &position, &second);
+    if (!slurmhooks_next_text(question, &position, &first) || !slurmhooks_next_text(question, &position, &second))
+        return false;
     switch (question->header.second) {
     case USER_NAME: text = slurmhooks_user_name(identity_of(question->event, user_id), user_id); break;
     case DEFAULT_ACCOUNT: text = slurmhooks_default_account(user_id); break;

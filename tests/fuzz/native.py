@@ -11,7 +11,6 @@ from pathlib import Path
 from tests.native.building import ROOT, BuildError, locked, slurm_include
 
 HERE = Path(__file__).parent
-CORPUS = HERE / "corpus"
 NATIVE = ROOT / "native"
 FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-g", "-O1")
 SANITIZERS = "address,undefined"

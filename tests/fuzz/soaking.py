@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 SECONDS = int(os.environ.get("SLURMHOOKS_FUZZ_SECONDS", "60"))
+CORPUS = Path(__file__).parent / "corpus"
+"""Kept inputs, by target."""
 FOUND = Path(__file__).resolve().parents[2] / "build" / "fuzz" / "found"
 """Inputs that reach new code, by target; those with a finding are beside the folders."""
 

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from tests.fuzz.native import CORPUS, TARGETS, Target, build, clang
-from tests.fuzz.soaking import FOUND, SECONDS, report
+from tests.fuzz.native import TARGETS, Target, build, clang
+from tests.fuzz.soaking import CORPUS, FOUND, SECONDS, report
 from tests.native.building import Unavailable
 
 every_target = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)

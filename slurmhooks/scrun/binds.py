@@ -197,7 +197,7 @@ def _resolved(rootfs: str, path: str) -> list[str]:
             del done[-1:]
             continue
         try:
-            goal = os.readlink(os.path.join(rootfs, *done, part))
+            goal = os.readlink("/".join((rootfs, *done, part)))
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.ENOENT, errno.ENOTDIR):
                 raise StagingError(f"{path!r} in the container: {error.strerror}") from error

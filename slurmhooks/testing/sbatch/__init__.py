@@ -7,6 +7,7 @@ Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_o
 import os
 import re
 import shlex
+from collections import deque
 from collections.abc import Sequence
 
 from slurmhooks.job_submit.strings import NotationError
@@ -16,6 +17,8 @@ from slurmhooks.testing.sbatch.values import SbatchError
 __all__ = ["SbatchError", "apply", "script_options", "submission"]
 
 MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
+LONGEST_LINE = 16 << 10
+"""The longest line with options, in characters: shlex takes quadratic time."""
 HETEROGENEOUS = ("hetjob", "packjob")
 """Words that end the options of a component of a heterogeneous job."""
 
@@ -23,12 +26,14 @@ HETEROGENEOUS = ("hetjob", "packjob")
 def script_options(text: str) -> list[str]:
     """Return the words of the ``#SBATCH`` lines before the first command of a script."""
     words: list[str] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         match = MAGIC.match(line)
         if match is None:
             if line.strip() and not line.lstrip().startswith("#"):
                 break
             continue
+        if len(line) > LONGEST_LINE:
+            raise SbatchError(f"a line of {len(line)} characters; at most {LONGEST_LINE} are read")
         try:
             parts = shlex.split(match.group(1))
         except ValueError as error:
@@ -53,9 +58,9 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
     Raises:
         SbatchError: sbatch would refuse an option, too.
     """
-    rest = list(words)
+    rest = deque(words)
     while rest:
-        word = rest.pop(0)
+        word = rest.popleft()
         if word.startswith("--") and len(word) > 2:
             given, equals, value = word[2:].partition("=")
             _long(given, value if equals else None, rest, fields, notes)
@@ -65,11 +70,11 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
             raise SbatchError(f"{word!r} is not an option")
 
 
-def _long(given: str, value: str | None, rest: list[str], fields: Fields, notes: list[str]) -> None:
+def _long(given: str, value: str | None, rest: deque[str], fields: Fields, notes: list[str]) -> None:
     names = [given] if given in OPTIONS else [name for name in OPTIONS if name.startswith(given)]
     if len(names) != 1:
         if value is None and rest and not rest[0].startswith("-"):
-            value = rest.pop(0)
+            value = rest.popleft()
         shown = f"--{given}" if value is None else f"--{given}={value}"
         notes.append(f"{shown}: unknown here, ignored")
         return
@@ -80,11 +85,11 @@ def _long(given: str, value: str | None, rest: list[str], fields: Fields, notes:
     if takes == ARGUMENT and value is None:
         if not rest:
             raise SbatchError(f"--{name} needs an argument")
-        value = rest.pop(0)
+        value = rest.popleft()
     _set(f"--{name}", set_field, value or "", fields)
 
 
-def _short(letters: str, rest: list[str], fields: Fields, notes: list[str]) -> None:
+def _short(letters: str, rest: deque[str], fields: Fields, notes: list[str]) -> None:
     while letters:
         letter, letters = letters[0], letters[1:]
         if letter not in SHORT:
@@ -98,7 +103,7 @@ def _short(letters: str, rest: list[str], fields: Fields, notes: list[str]) -> N
         if takes == ARGUMENT and not value:
             if not rest:
                 raise SbatchError(f"-{letter} needs an argument")
-            value = rest.pop(0)
+            value = rest.popleft()
         _set(f"-{letter}", set_field, value, fields)
 
 

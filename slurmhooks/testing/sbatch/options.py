@@ -17,6 +17,8 @@ from slurmhooks.testing.sbatch.values import SbatchError, moment, number
 Fields = dict[str, Any]
 Setter = Callable[[Fields, str], None]
 
+LONGEST_TRES = 64 << 10
+"""How long a list of TRES may be before another option adds to it, in characters."""
 SIGNAL_TIME = 60
 """Seconds before the end of the job at which sbatch sends a signal by default."""
 
@@ -73,8 +75,10 @@ def tres(field: str, prefix: str = "") -> Setter:
     """Return a setter that appends to a list of TRES."""
 
     def set_field(fields: Fields, text: str) -> None:
-        added = f"{prefix}{text}"
-        fields[field] = f"{fields[field]},{added}" if fields.get(field) else added
+        before, added = fields.get(field), f"{prefix}{text}"
+        if before and len(before) > LONGEST_TRES:
+            raise SbatchError(f"more than {LONGEST_TRES} characters in all")
+        fields[field] = f"{before},{added}" if before else added
 
     return set_field
 
@@ -94,7 +98,9 @@ def generic_resources(fields: Fields, text: str) -> None:
 def nodes(fields: Fields, text: str) -> None:
     """``--nodes``: a number, a range, or a list of acceptable numbers."""
     if "," in text or ":" in text:
-        counts = [int(digits) for digits in re.findall(r"\d+", re.sub(r":\d+", "", text))]
+        counts = [number(digits) for digits in re.findall(r"[0-9]+", re.sub(r":[0-9]+", "", text))]
+        if not counts:
+            raise SbatchError(f"{text!r} is no number of nodes, such as 2-4 or 1,3,5-7:2")
         fields.update(min_nodes=min(counts), max_nodes=max(counts), job_size_str=text)
         return
     least, _, most = text.partition("-")
@@ -105,10 +111,10 @@ def signal(fields: Fields, text: str) -> None:
     """``--signal=[{R|B}:]SIGNAL[@SECONDS]``."""
     import signal as signals
 
-    flags, match = 0, re.fullmatch(r"(?:([RB]+):)?(\w+)(?:@(\d+))?", text, re.IGNORECASE)
+    flags, match = 0, re.fullmatch(r"(?:([RB]+):)?(\w+)(?:@([0-9]{1,9}))?", text, re.IGNORECASE)
     if match:
         name = match.group(2).upper().removeprefix("SIG")
-        value = int(name) if name.isdigit() else getattr(signals, f"SIG{name}", None)
+        value = number(name) if name.isdecimal() else getattr(signals, f"SIG{name}", None)
     if not match or value is None:
         raise SbatchError(f"{text!r} is no signal, such as B:USR1@60")
     for letter, flag in (("B", WarnFlag.KILL_JOB_BATCH), ("R", WarnFlag.KILL_JOB_RESV)):
@@ -143,9 +149,12 @@ def distribution(fields: Fields, text: str) -> None:
 def burst_buffer_file(fields: Fields, text: str) -> None:
     """``--bbf``."""
     try:
+        # A device or a FIFO may have no end.
+        if not Path(text).is_file():
+            raise SbatchError(f"{text}: not a file")
         fields["burst_buffer"] = Path(text).read_text(errors="surrogateescape")
-    except OSError as error:
-        raise SbatchError(f"{text}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise SbatchError(f"{text}: {error}") from error
 
 
 def identity(field: str, kind: str) -> Setter:
@@ -157,11 +166,11 @@ def identity(field: str, kind: str) -> Setter:
 
         try:
             fields[field] = (
-                int(text)
-                if text.isdigit()
+                number(text)
+                if text.isdecimal()
                 else (pwd.getpwnam(text).pw_uid if kind == "user" else grp.getgrnam(text).gr_gid)
             )
-        except KeyError:
+        except (KeyError, ValueError):
             raise SbatchError(f"{kind} {text!r} does not exist here") from None
 
     return set_field

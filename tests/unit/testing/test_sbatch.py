@@ -90,8 +90,13 @@ def test_now() -> None:
     [
         *(["--time=soon"], ["--mem=much"], ["-N", "x"], ["--account"], ["-A"], ["--hold=yes"], ["script"]),
         *(["--mail-type=NEVER"], ["--signal=NOPE"], ["-m", "round"], ["--begin=whenever"], ["--exclusive=me"]),
-        *(["--uid=no such user"], ["--bbf=/none"]),
+        *(["--uid=no such user"], ["--bbf=/none"], ["--bbf=/dev/zero"], ["--bbf=\0"], ["--uid=\0"]),
+        # What int() and mktime() take for granted: digits, not too many, a year of this era.
+        *(["--nodes=,"], ["--nodes=:"], ["--uid=²"], ["--signal=²"]),
+        *([f"{option}{'9' * 5000}"] for option in ("--ntasks=", "--nodes=1,", "--uid=", "--signal=", "--signal=9@")),
+        *([f"{option}{'9' * 5000}"] for option in ("--begin=now+", "--switches=", "--distribution=plane=")),
     ],
+    ids=lambda words: words[0][:20].encode("unicode_escape").decode(),
 )
 def test_wrong(words: list[str]) -> None:
     """Options that sbatch refuses are refused, with the option's name."""
@@ -155,11 +160,27 @@ def test_script() -> None:
     assert FakeJob(**fields).script == SCRIPT
 
 
-@pytest.mark.parametrize("text", ["echo", "#!/bin/sh\n#SBATCH --comment='open\n"])
+@pytest.mark.parametrize(
+    "text", ["echo", "#!/bin/sh\n#SBATCH --comment='open\n", f"#!\n#SBATCH --comment={'x' * 16384}"]
+)
 def test_wrong_scripts(text: str) -> None:
-    """A script without an interpreter, or with an open quote, is refused."""
+    """A script without an interpreter, with an open quote or with a very long line of options is refused."""
     with pytest.raises(sbatch.SbatchError):
         sbatch.submission("job.sh", text, [], [])
+
+
+def test_only_line_feeds_end_a_line() -> None:
+    """What Python also takes for the end of a line is part of an option, as in sbatch."""
+    assert sbatch.script_options("#!/bin/sh\n#SBATCH --comment=a\vb\u2028c\n#SBATCH -n2\r\n") == [
+        "--comment=a\vb\u2028c",
+        "-n2",
+    ]
+
+
+def test_lists_of_options_end() -> None:
+    """Options that add to one list add only so much to it: each would copy all before it."""
+    with pytest.raises(sbatch.SbatchError, match=r"--gpus: more than 65536 characters"):
+        sbatch.apply(["--gpus=1"] * 10000, {}, [])
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,6 @@ def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patched:
-        patched.setattr(look._thread, "start_new_thread", refuse)
+        patched.setattr("_thread.start_new_thread", refuse)
         assert not looker.changed(files)
     wait_for(lambda: looker.changed(files), "the change")

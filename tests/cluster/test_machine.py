@@ -89,6 +89,21 @@ def test_a_file_system_that_does_not_answer(site: Site, path: str) -> None:
     site.cluster.wait(lambda: "version 2" in site.refused(), what="changed file")
 
 
+def test_folders_that_cannot_be_written(site: Site) -> None:
+    """Neither /tmp nor /run nor /dev/shm is needed: not for requests, for new processes, nor by commands."""
+    site.hooks(HANDLER.format(1))
+    site.shell("for folder in /tmp /run /dev/shm; do mount --bind -o ro $folder $folder; done", user="root")
+    try:
+        assert "Read-only" in site.said("touch", "/run/file", user="root")
+        site.shell("pgrep -x slurmhooks-sup | xargs kill -9", user="root")
+        site.cluster.wait(lambda: "version 1" in site.refused(), what="policy")
+        site.hooks(HANDLER.format(2))
+        assert "version 2" in site.refused()
+        assert site.run("slurmhooks", "info", user="root").returncode == 0
+    finally:
+        site.shell("for folder in /tmp /run /dev/shm; do umount -l $folder; done", user="root")
+
+
 def test_nothing_waits_for_a_dead_slurmctld(site: Site) -> None:
     """After kill -9 of slurmctld, processes that wait for a file system that does not answer end as well."""
     with stuck(site, HOOKS_D):

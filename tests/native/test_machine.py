@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Workers, with the real client, on a machine that is out of descriptors, processes or memory."""
+"""Workers, with the real client, on a machine that lacks descriptors, processes or memory, or whose clock is set."""
 
 import errno
 import json
 import os
 import resource
 import signal
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.native import workers
-from tests.native.building import PLAIN
+from tests.native.building import PLAIN, preloaded
 from tests.native.conftest import built
 from tests.native.workers import Exchanger, below, wait_for
 
@@ -215,4 +216,34 @@ def test_memory_that_runs_out(start: Start, name: str) -> None:
     for process in below(host.pid):
         resource.prlimit(process.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     wait_for(lambda: host.exchange("answer = version", deadline_ms=1000) == ("OK", "2"), "the changed file")
+    host.stop()
+
+
+DAY = 86400
+
+
+def test_a_clock_that_is_set(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests, their deadlines and changed files do not notice that the clock is set back or forward by a day."""
+    clock, begun = tmp_path / "clock", tmp_path / "begun"
+    monkeypatch.setenv("LD_PRELOAD", str(preloaded("clock", tmp_path)))
+    monkeypatch.setenv("WORKER_TEST_CLOCK", str(clock))
+    host = start(version=0)
+
+    def during(request: str, size: int, deadline_ms: int) -> str:
+        """Set the clock while a request runs, and return how the request ends."""
+        clock.unlink(missing_ok=True)
+        begun.unlink(missing_ok=True)
+        host.begin(f"exchange {deadline_ms} import time; open({str(begun)!r}, 'w').close(); {request}")
+        wait_for(begun.exists, "the request")
+        clock.write_bytes(bytes(size))
+        assert host._process.stdout
+        return host._process.stdout.readline()
+
+    for number, (size, days) in enumerate(((0, -1), (DAY, 1)), 1):
+        assert during("time.sleep(0.3); answer = 'done'", size, 20_000) == "OK\tdone\n"
+        assert during("time.sleep(1000)", size, 1000).startswith("TIMED_OUT\t")
+        _, now = host.exchange("import time; answer = int(time.time())")
+        assert round((int(now) - time.time()) / DAY) == days
+        host.set(version=number)
+        wait_for(lambda: version(host) == str(number), "the changed file")  # noqa: B023 - called here
     host.stop()

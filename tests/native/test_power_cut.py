@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from slurmhooks.jobcomp.spool import Spool
-from tests.native.building import PLAIN, ROOT
+from tests.native.building import PLAIN, ROOT, preloaded
 from tests.native.conftest import built
 
 EVENTS, GO = 98, 99
@@ -154,10 +154,7 @@ class Stopping:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile what stops a process."""
-    path = tmp_path_factory.mktemp("stops") / "stops.so"
-    source = ROOT / "tests" / "fakehost" / "stops.c"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", source, "-o", path, "-ldl"], check=True)
-    return path
+    return preloaded("stops", tmp_path_factory.mktemp("stops"))
 
 
 def test_a_power_cut(tmp_path: Path, library: Path) -> None:

@@ -129,10 +129,14 @@ class Observer:
         self._requests.close()
 
     def _start(self, leave: Callable[[], None]) -> None:
-        ours, theirs = socket.socketpair()
         self._page.write(_STARTING, 0)
         me = os.getpid()
-        pid = os.fork()
+        try:
+            pid, ours, theirs = process.fork(socket.SOCK_STREAM)
+        except OSError as error:
+            log.error("no observer can be started: %s; no request is affected", error.strerror)
+            self._pause()
+            return
         if not pid:
             leave()
             ours.close()
@@ -165,9 +169,15 @@ class Observer:
             self._ended = {}  # earlier processes have ended in another request
         if state == _BUSY:
             self._ended[place if deadline else _NO_HANDLER] = how
-        self._failures = self._failures + 1 if state == _STARTING else 0
-        if self._failures:
-            self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
+        if state == _STARTING:
+            self._pause()
+        else:
+            self._failures = 0
+
+    def _pause(self) -> None:
+        """Wait before the next attempt to start the process."""
+        self._failures += 1
+        self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
 
 
 class Observing:

@@ -7,6 +7,7 @@ import ctypes
 import os
 import pwd
 import signal
+import socket
 import sys
 import traceback
 from contextlib import suppress
@@ -125,6 +126,21 @@ def children() -> list[int]:
             if parent == me.encode():
                 found.append(int(entry))
     return found
+
+
+def fork(kind: int = socket.SOCK_SEQPACKET) -> tuple[int, socket.socket, socket.socket]:
+    """Fork this process; return what os.fork() does, and two connected sockets: for the parent and for the child.
+
+    Raises:
+        OSError: the machine or the user has too many processes or descriptors; nothing was started.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+    try:
+        return os.fork(), ours, theirs
+    except OSError:
+        ours.close()
+        theirs.close()
+        raise
 
 
 def kill(pid: int, *, group: bool = False) -> None:

@@ -11,11 +11,15 @@
 #ifndef FAKEHOST_OUTPUT_H
 #define FAKEHOST_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 /* Print results and log to a file, so that the script can close descriptors 0 to 2. */
 void output_to_file(const char *path);
+
+/* Free memory that was kept for when there is none. RET false if that was done before. */
+bool output_use_reserve(void);
 
 /* Print one line of the log. */
 void output_log(const char *level, const char *text);

@@ -260,3 +260,13 @@ def python_paths(python: str) -> str:
     code = "import os, sys; print(os.pathsep.join(filter(None, sys.path[1:])))"
     process = subprocess.run([python, "-I", "-c", code], stdout=subprocess.PIPE, text=True, check=True)
     return os.pathsep.join([str(ROOT), *process.stdout.strip().split(os.pathsep)])
+
+
+def preloaded(name: str, folder: Path) -> Path:
+    """Compile a source of tests/fakehost into a library for LD_PRELOAD, and return it."""
+    library = folder / f"{name}.so"
+    source = ROOT / "tests" / "fakehost" / f"{name}.c"
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", source, "-o", library, "-ldl"], check=True
+    )
+    return library

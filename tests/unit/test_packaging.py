@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import os
 import subprocess
 import sys
 import zipfile
@@ -72,3 +73,18 @@ def test_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     (tmp_path / "wheel").mkdir()
     again = package("wheel", project, tmp_path / "wheel")
     assert names_in(again) == names_in(wheel)
+
+
+@pytest.mark.slow
+def test_wheel_installs_without_the_network(wheel: Path, tmp_path: Path) -> None:
+    """pip installs the wheel and its dependencies from a folder of wheels, and the command runs."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "slurmhooks", "wheels")
+    wheels = cache / f"venv-{sys.version_info.major}.{sys.version_info.minor}"
+    if not any(wheels.glob("pydantic_core-*.whl")):
+        pytest.skip(f"NO OFFLINE INSTALLATION WAS TESTED: {wheels} has no wheels, which 'make venv' keeps there")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", tmp_path / "venv", "install", "--quiet", "--no-compile"]
+    subprocess.run([*pip, "--no-index", "--find-links", wheels, wheel], check=True, env={"PATH": os.environ["PATH"]})
+    command = [tmp_path / "venv/bin/slurmhooks", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert __version__ in done.stdout

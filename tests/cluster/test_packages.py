@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian packages on a machine whose Slurm is upgraded and downgraded, with running daemons.
 
-The packages, their scripts, dpkg, and Slurm's daemons are real. In place of systemd there is a script that restarts the
-daemons when Slurm's packages ask for it.
+The packages, their scripts, dpkg, systemd and Slurm's daemons are real. systemd runs inside the cluster in a pid
+namespace of its own.
 """
 
 import subprocess
@@ -45,29 +45,17 @@ def greet(spank):
     spank.env["GREETING"] = "hooked"
 """
 
-SYSTEMCTL = """#!/bin/sh
-# In place of systemd: restarts the daemons for the scripts of Slurm's packages, with our commands before the start, and
-# keeps a record.
-restart() { # NAME PIDFILE COMMAND...
-    name=$1 pid=$(cat "$2" 2>/dev/null)
-    shift 2
-    if [ -n "$pid" ] && kill "$pid" 2>/dev/null; then
-        while [ -d "/proc/$pid" ]; do sleep 0.05; done
-    fi
-    sed -n 's/^ExecStartPre=-+//p' "/usr/lib/systemd/system/$name.service.d/slurmhooks.conf" | sh >&2
-    "$@" </dev/null >>/var/log/slurm/start.log 2>&1
-    echo "$name $("$1" -V): $?" >>/var/log/restarts
-}
-masks=/run/systemd/system
-[ "$1" != --quiet ] || shift
-case "$*" in
-    *is-enabled*) echo enabled ;;
-    "mask --runtime "*) ln -sf /dev/null "$masks/$3" ;;
-    "unmask --runtime "*) rm "$masks/$3" ;;
-    *restart*slurmctld*) [ ! -h $masks/slurmctld.service ] || exit 1; restart slurmctld /run/slurmctld.pid slurmctld ;;
-    *restart*slurmd*) [ ! -h $masks/slurmd.service ] || exit 1; restart slurmd /run/slurmd-n1.pid slurmd -N n1 ;;
-esac
+SYSTEMD = """
+mkdir -p /sys/fs/cgroup/$1
+echo $$ >/sys/fs/cgroup/$1/cgroup.procs
+# What it starts at first is a unit without dependencies.
+printf '[Unit]\nAllowIsolate=yes\n' >/etc/systemd/system/nothing.target
+exec unshare --pid --fork --mount --cgroup sh -c '
+    mount -t proc proc /proc && mount -t cgroup2 cgroup2 /sys/fs/cgroup
+    container=lxc exec /lib/systemd/systemd --system --unit=nothing.target
+'
 """
+UNITS = ("slurmctld.service", "slurmd.service")
 
 
 class Site(NamedTuple):
@@ -75,26 +63,31 @@ class Site(NamedTuple):
 
     cluster: Cluster
 
+    def inside(self, *command: str, check: bool = False) -> subprocess.CompletedProcess[str]:
+        """Run a command as root where systemd is."""
+        pid = self.cluster.root("pgrep", "--oldest", "--exact", "systemd", check=True).stdout.strip()
+        enter = ("nsenter", f"--target={pid}", "--mount", "--pid", "--cgroup", "--")
+        env = {"DEBIAN_FRONTEND": "noninteractive"}
+        return self.cluster.root(*enter, *command, check=check, timeout=LONG, env=env)
+
     def dpkg(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run dpkg through a shell, which expands the names of files."""
-        words = " ".join(("exec", "dpkg", *arguments, "2>&1"))
-        env = {"DEBIAN_FRONTEND": "noninteractive"}
-        return self.cluster.root("sh", "-c", words, timeout=LONG, env=env)
+        return self.inside("sh", "-c", " ".join(("exec", "dpkg", *arguments, "2>&1")))
 
-    def hooked(self) -> str:
-        """Run a job and return what the hooks did to it."""
+    def hooked(self) -> list[str]:
+        """Run a job and return what the hooks did to it, and errors."""
         script = 'squeue -h -j $SLURM_JOB_ID -O "Comment:30"; echo "$GREETING"'
         done = self.cluster.user("alice", "srun", "sh", "-c", script)
-        return f"{done.stdout}{done.stderr}"
+        return f"{done.stdout}{done.stderr}".split()
 
-    def restarts(self) -> list[str]:
-        """Return the restarts that Slurm's packages have asked for, and forget them."""
-        done = self.cluster.root("sh", "-c", "cat /var/log/restarts; rm -f /var/log/restarts")
-        return done.stdout.splitlines()
+    def daemons(self) -> list[str]:
+        """Return the process ids and states of slurmctld and slurmd."""
+        done = self.inside("systemctl", "show", "-p", "MainPID", "-p", "ActiveState", "--value", *UNITS, check=True)
+        return done.stdout.split()
 
-    def daemons(self) -> str:
-        """Return the process ids of the daemons, of those that are alive."""
-        return self.cluster.root("pgrep", "-x", "slurmctld|slurmd", check=True).stdout
+    def wait(self) -> None:
+        """Wait until the node is idle."""
+        self.cluster.wait(lambda: "idle" in self.cluster.root("sinfo", "-h").stdout, what="idle node")
 
     def built_for(self) -> str:
         """Return the release of Slurm that the installed plugins are for."""
@@ -131,7 +124,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             "/opt/old": fetch(release, ("--reinstall", *SLURM)),
         }.items():
             made.unpack(folder, target, scratch)
-        done = made.dpkg("--install", "/opt/build/*.deb", "/opt/runtime/*.deb")
+        done = cluster.root("sh", "-c", "exec dpkg --install /opt/build/*.deb /opt/runtime/*.deb 2>&1", timeout=LONG)
         assert done.returncode == 0, done.stdout
 
         source = scratch / "source"
@@ -142,25 +135,38 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         done = cluster.root("sh", "-c", build, timeout=LONG)
         assert done.returncode == 0, done.stdout
 
-        done = made.dpkg("--install", "/opt/source/*.deb")
+        done = cluster.root("sh", "-c", "exec dpkg --install /opt/source/*.deb 2>&1", timeout=LONG)
         assert done.returncode == 0, done.stdout
         cluster.put(HOOKS, "/etc/slurm/hooks.d/hooks.py")
         cluster.put('[hooks]\npaths = ["/etc/slurm/hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
         cluster.put("JobSubmitPlugins=python\n", "/etc/slurm/local.conf")
         cluster.put("required spank_python.so\n", "/etc/slurm/plugstack.conf")
-        cluster.put(SYSTEMCTL, "/usr/bin/systemctl", 0o755)
-        # From now on packages start daemons.
-        cluster.root("sh", "-c", "rm /usr/sbin/policy-rc.d && mkdir -p /run/systemd/system", check=True)
+        cluster.put("SLURMD_OPTIONS=-N n1\n", "/etc/default/slurmd")
         cluster.root("slurmhooks", "compile", check=True)
-        cluster.restart()
+        # From now on packages start daemons, and systemd runs them.
+        cluster.root(
+            "sh", "-c", "rm /usr/sbin/policy-rc.d; kill $(cat /run/slurmctld.pid /run/slurmd-n1.pid)", check=True
+        )
+        cluster.wait(lambda: cluster.root("pgrep", "-x", "slurmctld|slurmd").returncode == 1, what="end of the daemons")
+        cluster.put(SYSTEMD, "/opt/systemd.sh")
+        start = f"sh /opt/systemd.sh {cluster.name} </dev/null >/var/log/systemd.log 2>&1 &"
+        cluster.root("sh", "-c", start, check=True)
+        cluster.wait(lambda: cluster.root("test", "-S", "/run/systemd/private").returncode == 0, what="systemd")
+        made.inside("systemctl", "start", *UNITS, check=True)
+        made.wait()
         yield made
+        # The folders of cgroups are not the cluster's own.
+        group = f"/sys/fs/cgroup/{cluster.name}"
+        cluster.root("pkill", "-KILL", "--oldest", "--exact", "systemd")
+        cluster.wait(lambda: "populated 0" in cluster.root("cat", f"{group}/cgroup.events").stdout, what="empty group")
+        cluster.root("find", group, "-depth", "-type", "d", "-exec", "rmdir", "{}", "+", check=True)
 
 
 def test_installed_packages_run_hooks(site: Site) -> None:
     """Two packages are all that a machine needs: slurmhooks finds nothing wrong, and the hooks run."""
     assert site.cluster.root("slurmhooks", "info", check=True).stderr == ""
     assert OLD in site.built_for()
-    assert site.hooked().split() == ["hooked", "hooked"]
+    assert site.hooked() == ["hooked", "hooked"]
 
 
 def test_used_plugins_are_not_removed(site: Site) -> None:
@@ -170,7 +176,7 @@ def test_used_plugins_are_not_removed(site: Site) -> None:
     # dpkg remembers the wish.
     site.cluster.root("dpkg", "--set-selections", input="slurmhooks-plugins install\n", check=True)
     assert "JobSubmitPlugins=python" in done.stdout
-    assert site.hooked().split() == ["hooked", "hooked"]
+    assert site.hooked() == ["hooked", "hooked"]
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +186,6 @@ def stopped(site: Site) -> subprocess.CompletedProcess[str]:
     site.cluster.root("mv", "/usr/bin/cc", "/usr/bin/cc.away", check=True)
     done = site.dpkg("--install", "/opt/new/*.deb")
     site.cluster.root("mv", "/usr/bin/cc.away", "/usr/bin/cc", check=True)
-    assert site.restarts() == []
     assert site.daemons() == before
     assert OLD in site.built_for()
     return done
@@ -193,45 +198,46 @@ def test_failed_build_stops_the_upgrade_before_the_restart(
     assert stopped.returncode == 1
     assert "no C compiler" in stopped.stdout
     assert "dpkg --configure -a" in stopped.stdout
-    assert "slurmctld.service is masked" in stopped.stdout
+    assert "systemd refuses to restart slurmctld.service" in stopped.stdout
 
 
 @pytest.fixture(scope="module")
 def upgraded(site: Site, stopped: subprocess.CompletedProcess[str]) -> Site:
     """Continue the upgrade."""
+    before = site.daemons()
     done = site.dpkg("--configure", "-a")
     assert done.returncode == 0, done.stdout
+    assert not set(before[::2]) & set(site.daemons()[::2])
     return site
 
 
 def test_upgrade_builds_before_the_daemons_start(upgraded: Site) -> None:
-    """With a compiler the upgrade completes: each daemon starts once, at the first attempt, and has hooks."""
+    """With a compiler the upgrade completes: both daemons are restarted, and have hooks."""
     assert NEW in upgraded.built_for()
-    assert [line.split(":")[1].strip() for line in upgraded.restarts()] == ["0", "0"]
-    upgraded.cluster.wait(lambda: "idle" in upgraded.cluster.root("sinfo", "-h").stdout, what="idle node")
-    assert upgraded.hooked().split() == ["hooked", "hooked"]
+    assert upgraded.daemons()[1::2] == ["active", "active"]
+    upgraded.wait()
+    assert upgraded.hooked() == ["hooked", "hooked"]
     assert upgraded.cluster.root("slurmhooks", "info", check=True).stderr == ""
 
 
 @pytest.fixture(scope="module")
 def downgraded(upgraded: Site) -> Site:
     """Go back to the old Slurm, which cannot read the new one's state."""
-    upgraded.restarts()
-    state = "/var/lib/slurm/slurmctld"
-    upgraded.cluster.root(
-        "sh", "-c", f"kill $(cat /run/slurmctld.pid); while pgrep -x slurmctld; do sleep 0.1; done; rm -r {state}/*"
-    )
-    done = upgraded.dpkg("--install", "/opt/old/*.deb")
-    assert done.returncode == 0, done.stdout
+    upgraded.inside("systemctl", "stop", "slurmctld.service", check=True)
+    upgraded.inside("sh", "-c", "rm -r /var/lib/slurm/slurmctld/*", check=True)
+    # In two steps, as apt calls dpkg.
+    for step in (("--unpack", "/opt/old/*.deb"), ("--configure", "-a")):
+        done = upgraded.dpkg(*step)
+        assert done.returncode == 0, done.stdout
     return upgraded
 
 
 def test_downgrade_builds_before_the_daemons_start(downgraded: Site) -> None:
-    """A downgrade is an upgrade."""
+    """A downgrade, in which no build fails, is like an upgrade: dpkg itself restarts daemons that have plugins."""
     assert OLD in downgraded.built_for()
-    assert [line.split(":")[1].strip() for line in downgraded.restarts()] == ["0", "0"]
-    downgraded.cluster.wait(lambda: "idle" in downgraded.cluster.root("sinfo", "-h").stdout, what="idle node")
-    assert downgraded.hooked().split() == ["hooked", "hooked"]
+    assert downgraded.daemons()[1::2] == ["active", "active"]
+    downgraded.wait()
+    assert downgraded.hooked() == ["hooked", "hooked"]
 
 
 def test_daemon_builds_before_it_starts(downgraded: Site) -> None:
@@ -239,7 +245,7 @@ def test_daemon_builds_before_it_starts(downgraded: Site) -> None:
     record = f"{PLUGINS}/slurmhooks/build.json"
     downgraded.cluster.root("sh", "-c", f'sed -i \'s/"slurm": .*,/"slurm": "23.11.1",/\' {record}', check=True)
     assert OLD not in downgraded.built_for()
-    downgraded.cluster.root("systemctl", "restart", "slurmctld.service", timeout=LONG, check=True)
+    downgraded.inside("systemctl", "restart", "slurmctld.service", check=True)
     assert OLD in downgraded.built_for()
 
 
@@ -248,13 +254,14 @@ def test_removed_packages_leave_nothing(downgraded: Site) -> None:
     cluster = downgraded.cluster
     cluster.put("", "/etc/slurm/local.conf")
     cluster.put("", "/etc/slurm/plugstack.conf")
-    cluster.restart()
+    downgraded.inside("systemctl", "restart", *UNITS, check=True)
     done = downgraded.dpkg("--purge", "slurmhooks-plugins", "slurmhooks")
     assert done.returncode == 0, done.stdout
     ours = ("/usr/libexec", "/var/cache", "/usr/lib/systemd", PLUGINS, "/usr/lib/python3/dist-packages", "/usr/bin")
     left = f"find {' '.join(ours)} -name '*slurmhooks*' -o -name '*_python.so'"
     assert cluster.root("sh", "-c", left).stdout == ""
-    cluster.restart()
+    downgraded.inside("systemctl", "restart", *UNITS, check=True)
+    downgraded.wait()
     assert cluster.user("alice", "srun", "echo", "there", check=True).stdout == "there\n"
 
 
@@ -281,7 +288,7 @@ def with_rpm(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Replace the Debian packages by RPM packages, made and installed with rpm."""
     site.cluster.put("", "/etc/slurm/local.conf")
     site.cluster.put("", "/etc/slurm/plugstack.conf")
-    site.cluster.root("dpkg", "--purge", "slurmhooks-plugins", "slurmhooks")
+    site.dpkg("--purge", "slurmhooks-plugins", "slurmhooks")
     site.unpack(fetch(OLD.rstrip("."), ("rpm",)), "/opt/rpm", tmp_path_factory.mktemp("rpm"))
     assert site.dpkg("--install", "/opt/rpm/*.deb").returncode == 0
     # rpm knows nothing of what dpkg has installed.

@@ -83,8 +83,9 @@ def test_wheel_installs_without_the_network(wheel: Path, tmp_path: Path) -> None
     if not any(wheels.glob("pydantic_core-*.whl")):
         pytest.skip(f"NO OFFLINE INSTALLATION WAS TESTED: {wheels} has no wheels, which 'make venv' keeps there")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    pip = [sys.executable, "-m", "pip", "--python", tmp_path / "venv", "install", "--quiet", "--no-compile"]
-    subprocess.run([*pip, "--no-index", "--find-links", wheels, wheel], check=True, env={"PATH": os.environ["PATH"]})
-    command = [tmp_path / "venv/bin/slurmhooks", "--version"]
+    pip = [sys.executable, "-m", "pip", "--python", str(tmp_path / "venv"), "install", "--quiet", "--no-compile"]
+    command = [*pip, "--no-index", "--find-links", str(wheels), str(wheel)]
+    subprocess.run(command, check=True, env={"PATH": os.environ["PATH"]})
+    command = [str(tmp_path / "venv/bin/slurmhooks"), "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert __version__ in done.stdout

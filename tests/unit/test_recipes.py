@@ -47,6 +47,6 @@ def test_packages_of_plugins_have_the_build_tools(file: str) -> None:
 def test_the_trigger_is_not_awaited_by_a_dependency() -> None:
     """dpkg gives up a trigger whose package depends on the one that awaits it: slurmctld would start first."""
     text = (PACKAGING / "debian" / "control").read_text()
-    depends = text.partition("Package: slurmhooks-plugins")[2].partition("Description:")[0]
+    depends = text.partition("Package: slurmhooks-plugins")[2].partition("Recommends:")[0]
     assert "slurm-wlm" not in depends
     assert "libslurm-dev" in depends

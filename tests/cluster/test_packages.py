@@ -297,7 +297,7 @@ def with_rpm(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
         "rpmbuild --rebuild --nodeps --define 'python3_sitelib /usr/lib/python3/dist-packages' /opt/rpm/*.src.rpm",
         "rpm --install --nodeps ~/rpmbuild/RPMS/noarch/slurmhooks-*.rpm",
     )
-    env = {"SOURCE_DATE_EPOCH": "1"}
+    env = {"SOURCE_DATE_EPOCH": "1700000000"}
     done = site.cluster.root("sh", "-c", f"exec 2>&1; {' && '.join(commands)}", timeout=LONG, env=env)
     assert done.returncode == 0, done.stdout
     return site

@@ -78,3 +78,19 @@ def test_builds_are_reproducible(wheel: Path, tmp_path: Path) -> None:
     for kind, before, folder in (("sdist", sdist, again[0]), ("wheel", wheel, again[1])):
         after = package(kind, project, folder, umask=0o077, **environment)
         assert (after.name, after.read_bytes() == before.read_bytes()) == (before.name, True)
+
+
+@pytest.mark.slow
+def test_wheel_installs_without_the_network(wheel: Path, tmp_path: Path) -> None:
+    """pip installs the wheel and its dependencies from a folder of wheels, and the command runs."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "slurmhooks", "wheels")
+    wheels = cache / f"venv-{sys.version_info.major}.{sys.version_info.minor}"
+    if not any(wheels.glob("pydantic_core-*.whl")):
+        pytest.skip(f"NO OFFLINE INSTALLATION WAS TESTED: {wheels} has no wheels, which 'make venv' keeps there")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(tmp_path / "venv"), "install", "--quiet", "--no-compile"]
+    command = [*pip, "--no-index", "--find-links", str(wheels), str(wheel)]
+    subprocess.run(command, check=True, env={"PATH": os.environ["PATH"]})
+    command = [str(tmp_path / "venv/bin/slurmhooks"), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert __version__ in done.stdout

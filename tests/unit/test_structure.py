@@ -45,6 +45,7 @@ TIERS = (
         "policies",
         "manifest",
         "embedded",
+        "types",
     ),
     ("testing", "replay"),
     ("cli",),

@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Handlers for job_submit, SPANK and scrun."""
 
-from __future__ import annotations
-
 from slurmhooks import Reject, hook, log
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from slurmhooks.types import Container, Job, Spank
 
 greet = hook.spank.option("greet", "NAME", usage="who to greet")
 
 
 @hook.job_submit
-def limits(job: Job) -> None:
+def limits(job):
     """Runs for each submission, in a worker process that slurmctld started."""
     if job.account is None:
         raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
@@ -23,14 +17,14 @@ def limits(job: Job) -> None:
 
 
 @hook.spank.task_init
-def say_hello(spank: Spank) -> None:
+def say_hello(spank):
     """Runs in slurmstepd, for each task, as its user."""
     if greet.value is not None:
         spank.env["HELLO"] = f"hello {greet.value}, task {spank.task_global_id} of job {spank.job_id}"
 
 
 @hook.scrun.stage_in
-def shared_only(container: Container) -> None:
+def shared_only(container):
     """Runs in scrun, before a container is started."""
     if not container.bundle.startswith("/shared/"):
         raise Reject("unpack the container below /shared, where every node sees it")

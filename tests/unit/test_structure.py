@@ -48,6 +48,7 @@ TIERS = (
         "types",
     ),
     ("testing", "replay"),
+    ("pytest_plugin",),
     ("cli",),
 )
 """A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""

@@ -533,7 +533,7 @@ def test_a_misspelled_code(write: Write) -> None:
 
         @hook.job_submit(on_error="accept")
         def submit(job):
-            raise Reject("no", code="ESLURM_INVALID_ACOUNT")
+            raise Reject("no", code="ESLURM_INVALID_" + "ACOUNT")  # not to be found without running it
         """,
     )
     result = run(path, "job_submit")

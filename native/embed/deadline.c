@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,13 +52,17 @@ static char what[256];
 static bool find_scancel(char *path, size_t room)
 {
     static const char ours[] = "/sbin/slurmstepd", its[] = "/bin/scancel";
-    ssize_t size = readlink("/proc/self/exe", path, room - 1);
+    /* As slurmd called it: /proc/self/exe cannot be read while this process acts as the user. */
+    const char *self = (const char *)getauxval(AT_EXECFN);
+    size_t length = self ? strlen(self) : 0;
 
-    path[size > 0 ? size : 0] = '\0';
-    size_t length = strlen(path), end = length - strlen(ours);
-    if (length < strlen(ours) || strcmp(path + end, ours))
+    if (length < strlen(ours) || length >= room || self[0] != '/')
         return false;
-    memcpy(path + end, its, sizeof(its));
+    memcpy(path, self, length + 1);
+    path += length - strlen(ours);
+    if (strcmp(path, ours))
+        return false;
+    memcpy(path, its, sizeof(its));
     return true;
 }
 

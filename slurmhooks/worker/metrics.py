@@ -155,12 +155,23 @@ class Metrics:
             self._server.shutdown()
             self._server.server_close()
             with suppress(OSError):
-                os.unlink(self._settings["socket"])
+                # After a restart of slurmctld the next collector listens while this one ends.
+                if os.lstat(self._settings["socket"]).st_ino == self._server.inode:
+                    os.unlink(self._settings["socket"])
             self._server = None
 
 
 class _Server(socketserver.UnixStreamServer):
-    """Answers one reader at a time."""
+    """Answers one reader at a time.
+
+    Attributes:
+        inode: of the socket in the file system.
+    """
+
+    def server_bind(self) -> None:
+        """Make the socket."""
+        super().server_bind()
+        self.inode = os.lstat(str(self.server_address)).st_ino
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore readers that are slow, or gone."""

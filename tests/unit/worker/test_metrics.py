@@ -113,6 +113,20 @@ def test_the_socket_answers(counting: Metrics, tmp_path: Path) -> None:
     assert not path.exists()
 
 
+def test_the_socket_of_the_next_collector_stays(tmp_path: Path) -> None:
+    """After a restart of slurmctld the old collector may end when the new one already listens."""
+    path = tmp_path / "job_submit.sock"
+    before = os.umask(0o077)
+    try:
+        old, new = Metrics(orders(tmp_path, socket=str(path))), Metrics(orders(tmp_path, socket=str(path)))
+        old.close()
+        assert path.is_socket()
+        new.close()
+        assert not path.exists()
+    finally:
+        os.umask(before)
+
+
 def test_what_is_no_socket_stays(counting: Metrics, tmp_path: Path) -> None:
     """A file where the socket should be is not touched; metrics go on."""
     path = tmp_path / "m.sock"

@@ -449,3 +449,20 @@ def test_a_code_that_does_not_exist(run: Run, tmp_path: Path, script: Path) -> N
     )
     done = run("try", "job_submit", script, "--hooks", path)
     assert (done.exit_code, "hooks.py:6: Reject(code='ESLURM_INVALID_ACOUNT')" in done.output) == (1, True), done.output
+
+
+def test_components_and_arguments(run: Run, tmp_path: Path) -> None:
+    """Each component of a heterogeneous job is run; the script has its arguments, and one refusal is enough."""
+    path, script = tmp_path / "hooks.py", tmp_path / "het.sh"
+    path.write_text(
+        "from slurmhooks import Reject, hook\n\n@hook.job_submit\ndef f(job):\n"
+        "    job.comment = ' '.join(job.argv[1:])\n    if job.num_tasks == 3:\n        raise Reject('not three')\n"
+    )
+    script.write_text("#!/bin/sh\n#SBATCH -n 2\n#SBATCH hetjob\n#SBATCH -n 3\n")
+    done = run("try", "job_submit", script, "--hooks", path, "--", "--time=5", "--", "a", "--b")
+    assert done.exit_code == 1
+    assert done.stdout.startswith("component 0:\naccepted\n")
+    assert "component 1:\nrefused: not three" in done.stdout
+    found = json.loads(run("try", "job_submit", script, "--hooks", path, "--json", "--", "--", "a", "--b").stdout)
+    assert [each["accepted"] for each in found] == [True, False]
+    assert found[0]["changes"]["comment"]["after"] == "a --b"

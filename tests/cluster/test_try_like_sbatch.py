@@ -147,6 +147,8 @@ def compare(cluster: Cluster, scripts: dict[str, str], folder: Path, tolerance: 
     wrong = {}
     for (name, text), what in zip(named.items(), scripts, strict=True):
         found = differences(computed(cluster.release, name, text, folder), theirs[name], tolerance)
+        if "--export-file" in what and cluster.release == "26.05":
+            found.pop("environment", None)  # its sbatch reads the file and passes no variable of it
         if found:
             wrong[what] = found
     assert not wrong, "\n".join(f"{what}: {found}" for what, found in wrong.items())

@@ -90,7 +90,7 @@ def export(fields: Fields, environment: Mapping[str, str]) -> None:
             elif equals or name in environment:
                 kept[name] = value if equals else environment[name]
     if "_export_file" in fields:
-        pairs = (line.partition("=") for line in re.split("[\0\n]", fields["_export_file"]))
+        pairs = (line.partition("=") for line in fields["_export_file"].split("\0"))
         given = {name: value for name, _, value in pairs if name}
         kept = given | kept if "_export" in fields else given
     fields["environment"] = kept
@@ -106,7 +106,7 @@ def insert(fields: Fields) -> None:
 def external(fields: Fields) -> None:
     """Make a request without a script: --external."""
     if int(fields.get("bitflags", 0)) & int(JobFlag["EXTERNAL_JOB"]):
-        fields.update(name="external", argv=[], std_in=None)
+        fields.update(name="external", argv=[], std_in=None, environment={})
 
 
 def join(fields: Fields) -> None:

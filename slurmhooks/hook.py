@@ -18,20 +18,15 @@ if TYPE_CHECKING:
 
 
 class Group:
-    """What is below one name: a decorator for each row of hook_specs.HOOKS that continues the name by one word."""
+    """What is below one name: a decorator for each row of hook_specs.HOOKS that continues the name by one word.
+
+    Attributes:
+        _path: the name as a hook file spells it.
+    """
 
     def __init__(self, path: str) -> None:
-        """Create the decorators.
-
-        Args:
-            path: the name below ``hook``; empty for ``hook`` itself.
-        """
-        self._path = f"hook.{path}" if path else "hook"
-        start = f"{path}." if path else ""
-        for name in HOOKS:
-            word = name.removeprefix(start)
-            if name.startswith(start) and "." not in word:
-                setattr(self, word, _GROUPS_THAT_DECORATE.get(name, Decorator)(name))
+        """Start empty; :func:`_all_hooks` adds the decorators."""
+        self._path = path
 
     def __getattr__(self, name: str) -> Decorator:
         """Raise an error that lists the existing hooks."""
@@ -43,12 +38,9 @@ class JobSubmitHook(Group, Decorator):
     """``hook.job_submit``; ``init`` and ``fini`` are called at the start and the end of a worker process."""
 
     def __init__(self, hook: str) -> None:
-        """Create the three decorators."""
+        """Be a decorator, and a group."""
         Decorator.__init__(self, hook)
-        Group.__init__(self, hook)
-
-
-_GROUPS_THAT_DECORATE: dict[str, type[Decorator]] = {"job_submit": JobSubmitHook}
+        Group.__init__(self, repr(self))
 
 
 class SpankHooks(Group):
@@ -91,10 +83,16 @@ class SpankHooks(Group):
 
 def _all_hooks() -> Any:
     """Return the decorators and their groups."""
-    hooks: Any = Group("")
-    hooks.spank = SpankHooks("spank")
-    hooks.cli_filter = Group("cli_filter")
-    hooks.scrun = Group("scrun")
+    hooks: Any = Group("hook")
+    hooks.job_submit = JobSubmitHook("job_submit")
+    hooks.spank = SpankHooks("hook.spank")
+    hooks.cli_filter = Group("hook.cli_filter")
+    hooks.scrun = Group("hook.scrun")
+    groups = {"": hooks, **vars(hooks)}
+    for name in HOOKS:
+        group, _, word = name.rpartition(".")
+        if name not in groups:
+            setattr(groups[group], word, Decorator(name))
     return hooks
 
 

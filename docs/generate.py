@@ -18,10 +18,9 @@ from slurmhooks.cli_filter.fields import FIELDS
 from slurmhooks.hook_specs import COMMANDS, CONTEXTS, HOOKS, HookSpec
 from slurmhooks.job_submit import constants, model, strings
 from slurmhooks.policies import describe
-from slurmhooks.slurmctld import fields, flag_rows, number_rows, rows
+from slurmhooks.slurmctld import flag_rows, number_rows, rows
 from slurmhooks.spank import callbacks, functions
 from slurmhooks.spank import fields as spank_fields
-from slurmhooks.spank import model as spank_model
 from slurmhooks.testing.option_names import NAMES
 
 FOLDER = Path(__file__).resolve().parent / "reference"
@@ -170,7 +169,7 @@ def options_page() -> str:
 
 def spank_page() -> str:
     """Return the page of the items that a SPANK handler can read."""
-    types = _annotations(inspect.getsource(spank_model.Spank))
+    types = _types(Path(inspect.getfile(spank_fields)).with_name("items.pyi"))
     return page(
         "# SPANK items\n",
         "Attributes of `spank`; those with parentheses are methods.\n"
@@ -234,14 +233,10 @@ def _cells(where: spank_fields.Where) -> list[str]:
     ]
 
 
-def _annotations(source: str) -> dict[str, str]:
-    """Return the annotations of a class for type checkers, in words."""
-    annotated = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.AnnAssign))
-    return {
-        node.target.id: ast.unparse(node.annotation).replace(" | ", " or ")
-        for node in annotated
-        if isinstance(node.target, ast.Name)
-    }
+def _types(stub: Path) -> dict[str, str]:
+    """Return the types of what a stub describes, in words."""
+    nodes = (node for node in ast.walk(ast.parse(stub.read_text())) if isinstance(node, ast.FunctionDef))
+    return {node.name: ast.unparse(node.returns).replace(" | ", " or ") for node in nodes if node.returns is not None}
 
 
 # job_submit
@@ -298,23 +293,9 @@ def type_of(row: rows.Field[Any]) -> str:
         name = f"[`{row.kind.__name__}`](constants.md#{row.kind.__name__.lower()})"
         return f"{name} or None" if row.optional else name
     if isinstance(row, rows.Computed):
-        return "dict" if COMPUTED[row.name] == "dict" else "str or None"
+        return "str or None" if row.kind is str else "dict"
     assert isinstance(row, number_rows.Plain | number_rows.Time)
     return f"int ({row.bits} bits)"
-
-
-def _computed_types() -> dict[str, str]:
-    """Return the types of computed fields, which their rows name only for type checkers."""
-    sources = (inspect.getsource(module) for _, module in inspect.getmembers(fields, inspect.ismodule))
-    nodes = (node for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Assign))
-    return {
-        ast.unparse(node.targets[0]): ast.unparse(node.value.args[0])
-        for node in nodes
-        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "Computed"
-    }
-
-
-COMPUTED = _computed_types()
 
 
 def constants_page() -> str:

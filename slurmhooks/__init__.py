@@ -47,16 +47,18 @@ def replaying() -> bool:
     return "SLURMHOOKS_REPLAYING" in os.environ
 
 
-def __getattr__(name: str) -> object:
-    """Import the exceptions and the version on first use: few launches need the former, and none the latter."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "__version__":
-        from slurmhooks._version import __version__
+if not TYPE_CHECKING:
 
-        return __version__
-    from slurmhooks import errors
+    def __getattr__(name):
+        """Import the exceptions and the version on first use: few launches need the former, and none the latter."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name == "__version__":
+            from slurmhooks._version import __version__
 
-    exception: object = getattr(errors, name)
-    globals()[name] = exception
-    return exception
+            return __version__
+        from slurmhooks import errors
+
+        exception = getattr(errors, name)
+        globals()[name] = exception
+        return exception

@@ -13,15 +13,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FrameType
-    from typing import Literal, TypeVar, overload
+    from typing import TypeVar
 
     from slurmhooks.option import Option
     from slurmhooks.rollout import Rollout
 
-    Handler = TypeVar("Handler", bound="Callable[..., None]")
-    OnError = Literal["reject", "accept", "fail", "ignore"]
-    Mode = Literal["enforce", "warn", "observe", "off"]
-    Context = Literal["local", "remote", "allocator", "slurmd", "job_script", "salloc", "sbatch", "srun", "scrontab"]
+    Handler = TypeVar("Handler", bound="Callable[..., object]")
 
 MARKS = "__slurmhooks__"
 """Name of the function attribute that holds the marks."""
@@ -46,7 +43,7 @@ class Mark:
 
     def __init__(
         self,
-        function: Callable[..., None],
+        function: Callable[..., object],
         hook: str,
         order: int,
         on_error: str | None,
@@ -117,7 +114,10 @@ def running_module() -> str:
 
 
 class Decorator:
-    """A decorator that can be used with or without arguments."""
+    """A decorator that can be used with or without arguments.
+
+    For type checkers, ``hook`` has the decorators of decorators.pyi, each with the arguments of its hook.
+    """
 
     __slots__ = ("_hook",)
 
@@ -128,29 +128,6 @@ class Decorator:
     def __repr__(self) -> str:
         """Return the decorator as a hook file spells it."""
         return f"hook.{self._hook}"
-
-    if TYPE_CHECKING:
-
-        @overload
-        def __call__(self, function: Handler, /) -> Handler: ...
-
-        @overload
-        def __call__(
-            self,
-            /,
-            *,
-            order: int = ...,
-            on_error: OnError = ...,
-            contexts: Context | Iterable[Context] = ...,
-            timeout: float = ...,
-            mode: Mode = ...,
-            percent: float = ...,
-            users: str | Iterable[str | int] = ...,
-            accounts: str | Iterable[str] = ...,
-            partitions: str | Iterable[str] = ...,
-            otherwise: Mode = ...,
-            note: str = ...,
-        ) -> Callable[[Handler], Handler]: ...
 
     def __call__(
         self,

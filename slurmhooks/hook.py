@@ -6,143 +6,45 @@ from __future__ import annotations
 import sys
 
 from slurmhooks.decorator import Decorator, collect, next_sequence, running_module
+from slurmhooks.hook_specs import HOOKS
 from slurmhooks.option import Option
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False  # annotated, so that editors look into both branches
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, Literal, overload
+    from typing import Any
 
-    from typing_extensions import TypeVar
-
-    from slurmhooks.decorator import Context, OnError
-    from slurmhooks.option import Value
-
-    Rating = TypeVar("Rating", bound="Callable[..., int | None]")
+    from slurmhooks.decorators import Hooks  # written by tests/typing/stubs.py
 
 
-def _unknown(group: object, name: str, below: str) -> AttributeError:
-    """Return an error that lists the existing hooks."""
-    names = ", ".join(attribute for attribute in sorted(vars(group)) if not attribute.startswith("_"))
-    return AttributeError(f"{below} has no {name!r}; it has: {names}")
+class Group:
+    """What is below one name: a decorator for each row of hook_specs.HOOKS that continues the name by one word.
+
+    Attributes:
+        _path: the name as a hook file spells it.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Start empty; :func:`_all_hooks` adds the decorators."""
+        self._path = path
+
+    def __getattr__(self, name: str) -> Decorator:
+        """Raise an error that lists the existing hooks."""
+        names = ", ".join(attribute for attribute in sorted(vars(self)) if not attribute.startswith("_"))
+        raise AttributeError(f"{self._path} has no {name!r}; it has: {names}")
 
 
-class JobSubmitHook(Decorator):
+class JobSubmitHook(Group, Decorator):
     """``hook.job_submit``; ``init`` and ``fini`` are called at the start and the end of a worker process."""
 
-    __slots__ = ("fini", "init")
-
-    def __init__(self) -> None:
-        """Create the three decorators."""
-        super().__init__("job_submit")
-        self.init = Decorator("job_submit.init")
-        self.fini = Decorator("job_submit.fini")
+    def __init__(self, hook: str) -> None:
+        """Be a decorator, and a group."""
+        Decorator.__init__(self, hook)
+        Group.__init__(self, repr(self))
 
 
-class PriorityHook(Decorator):
-    """``hook.priority``, whose handlers return a number, or None."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        """Create the decorator."""
-        super().__init__("priority")
-
-    if TYPE_CHECKING:
-
-        @overload  # type: ignore[override] # other handlers return nothing
-        def __call__(self, function: Rating, /) -> Rating: ...
-
-        @overload
-        def __call__(
-            self, /, *, order: int = ..., on_error: OnError = ..., timeout: float = ...
-        ) -> Callable[[Rating], Rating]: ...
-
-        def __call__(self, function: Any = None, /, **keywords: Any) -> Any:
-            """Mark a function as a handler and return it unchanged."""
-
-
-class SpankHooks:
+class SpankHooks(Group):
     """``hook.spank``: a decorator for each callback of spank(7), and options."""
-
-    def __init__(self) -> None:
-        """Create the decorators."""
-        self.init = Decorator("spank.init")
-        self.job_prolog = Decorator("spank.job_prolog")
-        self.init_post_opt = Decorator("spank.init_post_opt")
-        self.local_user_init = Decorator("spank.local_user_init")
-        self.user_init = Decorator("spank.user_init")
-        self.task_init_privileged = Decorator("spank.task_init_privileged")
-        self.task_init = Decorator("spank.task_init")
-        self.task_post_fork = Decorator("spank.task_post_fork")
-        self.task_exit = Decorator("spank.task_exit")
-        self.exit = Decorator("spank.exit")
-        self.job_epilog = Decorator("spank.job_epilog")
-        self.slurmd_exit = Decorator("spank.slurmd_exit")
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name):
-            """Raise an error that lists the existing hooks."""
-            raise _unknown(self, name, "hook.spank")
-
-    if TYPE_CHECKING:
-
-        @overload
-        def option(
-            self, name: str, arginfo: None = None, *, usage: str, contexts: Context | Iterable[Context] = ...
-        ) -> Option[Literal[True]]: ...
-
-        @overload
-        def option(
-            self, name: str, arginfo: None, usage: str, *, contexts: Context | Iterable[Context] = ...
-        ) -> Option[Literal[True]]: ...
-
-        @overload
-        def option(
-            self,
-            name: str,
-            arginfo: str,
-            usage: str,
-            *,
-            optional: Literal[False] = ...,
-            contexts: Context | Iterable[Context] = ...,
-        ) -> Option[str]: ...
-
-        @overload
-        def option(
-            self,
-            name: str,
-            arginfo: str,
-            usage: str,
-            *,
-            optional: Literal[False] = ...,
-            type: Callable[[str], Value],
-            contexts: Context | Iterable[Context] = ...,
-        ) -> Option[Value]: ...
-
-        @overload
-        def option(
-            self,
-            name: str,
-            arginfo: str,
-            usage: str,
-            *,
-            optional: Literal[True],
-            contexts: Context | Iterable[Context] = ...,
-        ) -> Option[str | Literal[True]]: ...
-
-        @overload
-        def option(
-            self,
-            name: str,
-            arginfo: str,
-            usage: str,
-            *,
-            optional: Literal[True],
-            type: Callable[[str], Value],
-            contexts: Context | Iterable[Context] = ...,
-        ) -> Option[Value | Literal[True]]: ...
 
     def option(
         self,
@@ -179,59 +81,20 @@ class SpankHooks:
         return option
 
 
-class CliFilterHooks:
-    """``hook.cli_filter``: what sbatch, salloc, srun and scrontab call before and after a submission."""
-
-    def __init__(self) -> None:
-        """Make the decorators."""
-        self.setup_defaults = Decorator("cli_filter.setup_defaults")
-        self.pre_submit = Decorator("cli_filter.pre_submit")
-        self.post_submit = Decorator("cli_filter.post_submit")
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name):
-            """Explain a hook that does not exist."""
-            raise _unknown(self, name, "hook.cli_filter")
-
-
-class ScrunHooks:
-    """``hook.scrun``: the staging functions of scrun.lua(5)."""
-
-    def __init__(self) -> None:
-        """Create the decorators."""
-        self.stage_in = Decorator("scrun.stage_in")
-        self.stage_out = Decorator("scrun.stage_out")
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name):
-            """Raise an error that lists the existing hooks."""
-            raise _unknown(self, name, "hook.scrun")
+def _all_hooks() -> Any:
+    """Return the decorators and their groups."""
+    hooks: Any = Group("hook")
+    hooks.job_submit = JobSubmitHook("job_submit")
+    hooks.spank = SpankHooks("hook.spank")
+    hooks.cli_filter = Group("hook.cli_filter")
+    hooks.scrun = Group("hook.scrun")
+    groups = {"": hooks, **vars(hooks)}
+    for name in HOOKS:
+        group, _, word = name.rpartition(".")
+        if name not in groups:
+            setattr(groups[group], word, Decorator(name))
+    return hooks
 
 
-class Hooks:
-    """The type of ``hook``."""
-
-    def __init__(self) -> None:
-        """Create the decorators."""
-        self.job_submit = JobSubmitHook()
-        self.job_modify = Decorator("job_modify")
-        self.job_start = Decorator("job_start")
-        self.job_end = Decorator("job_end")
-        self.priority = PriorityHook()
-        self.controller_prolog = Decorator("controller_prolog")
-        self.controller_epilog = Decorator("controller_epilog")
-        self.spank = SpankHooks()
-        self.cli_filter = CliFilterHooks()
-        self.scrun = ScrunHooks()
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name):
-            """Raise an error that lists the existing hooks."""
-            raise _unknown(self, name, "hook")
-
-
-hook = Hooks()
+hook: Hooks = _all_hooks()
 """The object that hook files import."""

@@ -3,7 +3,13 @@
 
 from __future__ import annotations
 
-CONTEXTS = ("local", "remote", "allocator", "slurmd", "job_script")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Context = Literal["local", "remote", "allocator", "slurmd", "job_script"]
+
+CONTEXTS: tuple[Context, ...] = ("local", "remote", "allocator", "slurmd", "job_script")
 """The results of spank_context(), by Slurm's names; Slurm's number is the index + 1."""
 
 COMMANDS = ("salloc", "sbatch", "srun", "scrontab")

@@ -2,12 +2,13 @@
 """Refuse a QOS that the user may not use, and name the allowed ones."""
 
 from slurmhooks import Reject, hook
+from slurmhooks.types import Association, Job, Table
 
 
 @hook.job_submit
-def allowed_qos(job, associations):
+def allowed_qos(job: Job, associations: Table[int, Association]) -> None:
     """Explain the refusal; Slurm itself only says "Invalid qos specification"."""
-    if job.qos is None or job.user_id == 0:
+    if job.qos is None or not job.user_id:  # root may use every QOS
         return
     mine = associations.of_user(job.user_id)
     account = job.account or next((each.account for each in mine if each.is_default), None)

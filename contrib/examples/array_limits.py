@@ -3,13 +3,14 @@
 
 from slurmhooks import Reject, hook, log
 from slurmhooks.job_submit.strings import ArraySpec
+from slurmhooks.types import Job
 
 MOST_TASKS = 1000
 AT_ONCE = 50
 
 
 @hook.job_submit
-def array_limits(job):
+def array_limits(job: Job) -> None:
     """Refuse large arrays; throttle those that do not throttle themselves."""
     if job.array_inx is None:
         return

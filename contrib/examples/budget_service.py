@@ -6,12 +6,13 @@ import urllib.parse
 import urllib.request
 
 from slurmhooks import Reject, hook
+from slurmhooks.types import Job
 
 BUDGET = "http://budget.example.org/projects/"
 
 
 @hook.job_submit(timeout=0.5, on_error="accept")
-def within_budget(job):
+def within_budget(job: Job) -> None:
     """Jobs are accepted while the service is slow or cannot be reached."""
     if job.account is None:
         return

@@ -2,10 +2,11 @@
 """Set a job's comment from a variable of its environment, so that accounting has it."""
 
 from slurmhooks import hook
+from slurmhooks.types import Job
 
 
 @hook.job_submit
-def ticket(job):
+def ticket(job: Job) -> None:
     """Only batch jobs send their environment; that of others is empty."""
     number = job.environment.get("TICKET")
     if number is not None and job.comment is None:

@@ -2,13 +2,14 @@
 """Charge a job that names no account to the account of its user's group."""
 
 from slurmhooks import Reject, hook, log
+from slurmhooks.types import Job
 
 ACCOUNTS = {"physics": "phys", "chemistry": "chem"}
 """Unix groups and their accounts; the first group that a user is in counts."""
 
 
 @hook.job_submit(order=10)
-def default_account(job):
+def default_account(job: Job) -> None:
     """Fill in what is missing before other handlers look at it."""
     if job.account is not None:
         return

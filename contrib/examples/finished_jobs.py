@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 
 from slurmhooks import Reject, hook
+from slurmhooks.types import Event, Record
 
 SERVICE = "http://localhost:8080/jobs"
 FIELDS = ("job_id", "restart_cnt", "user_name", "account", "partition", "name", "exit_code", "tres_fmt_alloc_str")
@@ -17,9 +18,10 @@ TIMES = ("submit_time", "start_time", "end_time")
 
 
 @hook.job_end(timeout=30)
-def report(record, event):
+def report(record: Record, event: Event) -> None:
     """Send the job and its usage to the service."""
-    job = {name: getattr(record, name) for name in (*FIELDS, *TIMES)} | {"state": record.job_state.name}
+    job = {name: getattr(record, name) for name in (*FIELDS, *TIMES)}
+    job["state"] = None if record.job_state is None else record.job_state.name
     headers = {"Content-Type": "application/json", "Idempotency-Key": event.id}
     request = urllib.request.Request(SERVICE, json.dumps(job).encode(), headers)
     try:

@@ -4,6 +4,7 @@
 from slurmhooks import hook
 from slurmhooks.job_submit.constants import NodeState, NodeStateFlag
 from slurmhooks.job_submit.strings import Tres
+from slurmhooks.types import Job, Node, Table
 
 PARTITIONS = ("gpu_small", "gpu_large")
 """The partitions with GPUs; among equal ones the first is chosen."""
@@ -11,7 +12,7 @@ OUT_OF_SERVICE = NodeStateFlag.NODE_STATE_DRAIN | NodeStateFlag.NODE_STATE_NO_RE
 
 
 @hook.job_submit
-def most_free_gpus(job, nodes):
+def most_free_gpus(job: Job, nodes: Table[str, Node]) -> None:
     """Ignore jobs that name a partition or need no GPU."""
     asked = (job.tres_per_job, job.tres_per_node, job.tres_per_socket, job.tres_per_task)
     if job.partition is not None or not any(Tres.parse(text)["gres/gpu"] for text in asked):
@@ -19,7 +20,7 @@ def most_free_gpus(job, nodes):
     free = dict.fromkeys(PARTITIONS, 0)
     for node in nodes.values():
         if node.state in (NodeState.NODE_STATE_IDLE, NodeState.NODE_STATE_ALLOCATED) and not (
-            node.state_flags & OUT_OF_SERVICE
+            (node.state_flags or 0) & OUT_OF_SERVICE
         ):
             gpus = Tres.parse(node.gres)["gres/gpu"] - Tres.parse(node.gres_used)["gres/gpu"]
             for partition in free.keys() & set(node.partitions):

@@ -3,18 +3,19 @@
 
 from slurmhooks import Reject, hook
 from slurmhooks.job_submit.strings import Tres
+from slurmhooks.types import Job
 
 GPU_PARTITION = "gpu"
 
 
-def wants_gpu(job):
+def wants_gpu(job: Job) -> bool:
     """Return whether a job asks for a GPU, by any option."""
     asked = (job.tres_per_job, job.tres_per_node, job.tres_per_socket, job.tres_per_task)
     return any(Tres.parse(text)["gres/gpu"] for text in asked)
 
 
 @hook.job_submit
-def route(job):
+def route(job: Job) -> None:
     """Choose a partition for jobs that name none."""
     if wants_gpu(job):
         if job.partition is None:

@@ -4,25 +4,26 @@
 import os
 
 from slurmhooks import hook
+from slurmhooks.types import Spank
 
 SCRATCH = "/scratch"
 """It must belong to root, and nobody else may write to it, because root makes and removes the folders in it."""
 
 
-def folder(spank):
+def folder(spank: Spank) -> str:
     """Return the scratch folder of a job."""
     return f"{SCRATCH}/{spank.job_id}"
 
 
 @hook.spank.job_prolog
-def make(spank):
+def make(spank: Spank) -> None:
     """A bug here drains the node: no job runs where its scratch folder is missing."""
     os.mkdir(folder(spank), 0o700)
     os.chown(folder(spank), spank.job_uid, spank.job_gid)
 
 
 @hook.spank.job_epilog(on_error="ignore")
-def remove(spank):
+def remove(spank: Spank) -> None:
     """A bug here would drain the node too; files that are left behind are the lesser evil."""
     from shutil import rmtree
 

@@ -7,13 +7,14 @@ With PrEpPlugins=prep/script,prep/python, slurmctld starts a job after these han
 import socket
 
 from slurmhooks import Reject, hook, log
+from slurmhooks.types import Record
 
 SERVER = ("localhost", 27000)
 PATIENCE = 5.0
 
 
 @hook.controller_prolog(timeout=20)
-def licenses_can_be_had(record):
+def licenses_can_be_had(record: Record) -> None:
     """Refuse to start a job with licences while the licence server does not answer."""
     if not record.licenses:
         return
@@ -26,7 +27,7 @@ def licenses_can_be_had(record):
 
 
 @hook.controller_epilog(on_error="ignore")
-def note_the_end(record):
+def note_the_end(record: Record) -> None:
     """Log the licences that a job has returned."""
     if record.licenses:
         log.info("job gave its licences back", job=record.job_id, licenses=record.licenses)

@@ -2,10 +2,11 @@
 """Let users shorten their jobs, but not extend them."""
 
 from slurmhooks import UNLIMITED, Reject, hook
+from slurmhooks.types import Job, Record
 
 
 @hook.job_modify
-def no_extension(job, record, modify_uid):
+def no_extension(job: Job, record: Record, modify_uid: int) -> None:
     """`record` is the job as it is now; it needs a build with Slurm's sources."""
     if modify_uid == 0 or job.time_limit is None:  # an update that leaves the time limit alone
         return

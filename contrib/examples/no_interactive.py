@@ -2,12 +2,13 @@
 """Keep interactive jobs, those of srun and salloc, out of some partitions."""
 
 from slurmhooks import Reject, hook
+from slurmhooks.types import Job
 
 BATCH_ONLY = {"night", "large"}
 
 
 @hook.job_submit
-def batch_only(job):
+def batch_only(job: Job) -> None:
     """A job without a script is interactive."""
     if job.script is None and job.partition is not None:
         refused = BATCH_ONLY.intersection(job.partition.split(","))

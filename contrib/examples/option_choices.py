@@ -2,6 +2,7 @@
 """An option --gpu-mode with a few choices; every task gets the choice in a variable."""
 
 from slurmhooks import Reject, hook
+from slurmhooks.types import Spank
 
 MODES = ("shared", "exclusive")
 
@@ -9,7 +10,7 @@ gpu_mode = hook.spank.option("gpu-mode", "MODE", usage=f"[site] how to use the G
 
 
 @gpu_mode.check
-def known_mode(value):
+def known_mode(value: str) -> str:
     """Accept abbreviations, and refuse anything else before the job is submitted."""
     chosen = [mode for mode in MODES if mode.startswith(value.lower())]
     if len(chosen) != 1:
@@ -18,7 +19,7 @@ def known_mode(value):
 
 
 @hook.spank.task_init
-def set_mode(spank):
+def set_mode(spank: Spank) -> None:
     """`.value` is None if the user did not give the option."""
     if gpu_mode.value is not None:
         spank.env["SITE_GPU_MODE"] = gpu_mode.value

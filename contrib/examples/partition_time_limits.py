@@ -3,6 +3,7 @@
 
 from slurmhooks import Reject, hook
 from slurmhooks.job_submit.strings import mins_to_time_str
+from slurmhooks.types import Job
 
 DEFAULT = "debug"
 LIMITS = {"debug": 30, "day": 24 * 60}
@@ -10,7 +11,7 @@ LIMITS = {"debug": 30, "day": 24 * 60}
 
 
 @hook.job_submit
-def time_limit(job):
+def time_limit(job: Job) -> None:
     """A job that names several partitions must fit the strictest of them."""
     names = (job.partition or DEFAULT).split(",")
     limits = [LIMITS[name] for name in names if name in LIMITS]

@@ -3,16 +3,19 @@
 
 import os
 
-from slurmhooks import hook
+from slurmhooks import Reject, hook
 from slurmhooks.scrun import Staging, copy_tree, remove_tree, rootless
+from slurmhooks.types import Container
 
 SHARED = "/shared/containers"
 
 
 @hook.scrun.stage_in
-def stage_in(container):
+def stage_in(container: Container) -> None:
     """Give the job a copy of the bundle whose configuration a rootless runtime accepts."""
     config = container.config
+    if config.root is None:
+        raise Reject("the bundle has no root file system")
     source = os.path.join(container.bundle, config.root.path)
     with Staging(f"{SHARED}/{container.user_id}-{container.id}") as place:
         config.root.path = f"{place}/rootfs"
@@ -24,7 +27,7 @@ def stage_in(container):
 
 
 @hook.scrun.stage_out
-def stage_out(container):
+def stage_out(container: Container) -> None:
     """Runs even after a stage_in that failed, and then with the bundle that the user gave."""
     if container.bundle != container.orig_bundle:
         remove_tree(container.bundle)

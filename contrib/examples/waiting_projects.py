@@ -7,6 +7,7 @@ With PrioritySiteFactorPlugin=site_factor/python, slurmctld adds the returned nu
 import time
 
 from slurmhooks import hook
+from slurmhooks.types import Record
 
 URGENT = {"weather": 5000, "beamline": 2000}
 """The points of each project."""
@@ -14,13 +15,13 @@ DAY = 86400
 
 
 @hook.priority
-def urgent_project(record):
+def urgent_project(record: Record) -> int | None:
     """Add the points of the project; None means no opinion."""
-    return URGENT.get(record.account)
+    return URGENT.get(record.account or "")
 
 
 @hook.priority
-def close_deadline(record):
+def close_deadline(record: Record) -> int | None:
     """Add points in the week before the deadline."""
     if not record.deadline:
         return None

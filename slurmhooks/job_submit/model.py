@@ -77,6 +77,7 @@ class Job(JobFields, View):
 
     @environment.setter
     def environment(self, value: Mapping[str, str]) -> None:
+        """Replace the environment of the job."""
         self._replace_mapping("environment", value)
 
     @property
@@ -86,6 +87,7 @@ class Job(JobFields, View):
 
     @spank_job_env.setter
     def spank_job_env(self, value: Mapping[str, str]) -> None:
+        """Replace the job control environment."""
         self._replace_mapping("spank_job_env", value)
 
     def _replace_mapping(self, name: str, value: object) -> None:
@@ -121,6 +123,7 @@ class Job(JobFields, View):
 
     @argv.setter
     def argv(self, value: Sequence[str]) -> None:
+        """Replace the script's name and arguments."""
         self._living()
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise TypeError(f"argv takes a list of str, not {value!r}")

@@ -59,17 +59,6 @@ class Container:
     WRITABLE: ClassVar = {"bundle": "set_bundle_path", "root_path": "set_root_path"}
     """Writable attributes, each with the function of scrun that sets it."""
 
-    id: str
-    bundle: str
-    orig_bundle: str
-    root_path: str | None
-    orig_root_path: str | None
-    spool_dir: str
-    config_file: str
-    job_id: int
-    user_id: int
-    group_id: int
-
     def __init__(self, values: dict[str, Any], job_env: dict[str, str], ask: Ask) -> None:
         """Make the view; for the entry point.
 
@@ -78,47 +67,117 @@ class Container:
             job_env: environment of the job; writes of handlers are applied to it when all handlers have passed.
             ask: calls a function of scrun.
         """
-        self.__dict__.update(
-            {
-                "_values": values,
-                "_writes": {},
-                "_alive": True,
-                "_ask": ask,
-                "_config": None,
-                "_base_env": job_env,
-                "_job_env": None,
-            }
-        )
+        self._values = values
+        self._writes: dict[str, bytes] = {}
+        self._alive = True
+        self._ask = ask
+        self._config: Config | None = None
+        self._base_env = job_env
+        self._job_env: JobEnv | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        """Return a value, or raise an error that explains why the name does not exist."""
-        state = self.__dict__
-        if name not in state.get("_values", ()):
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            """Raise an error that explains why the name does not exist."""
             from slurmhooks.view import nearest
 
             names = (*self.TEXTS, *self.NUMBERS, *self.OTHERS)
             raise AttributeError(f"container has no {name!r}{nearest(name, names)}")
-        self._living()
-        writes = state["_writes"]
-        if name in writes:
-            return text_from_c(writes[name])
-        return state["_values"][name]
 
-    def __setattr__(self, name: str, value: object) -> None:
-        """Stage a new path."""
+        def __setattr__(self, name, value):
+            """Stage a new path."""
+            if not name.startswith("_"):
+                self._living()
+                if name not in self.WRITABLE:
+                    if name not in self.OTHERS:
+                        getattr(self, name)
+                    raise AttributeError(f"container.{name} is read-only")
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        """Show the id."""
+        return f"<Container {self._values.get('id')!r}>"
+
+    def _value(self, name: str) -> Any:
+        """Return the staged value, or else that of scrun."""
         self._living()
-        if name not in self.WRITABLE:
-            if name not in self.OTHERS:
-                getattr(self, name)
-            raise AttributeError(f"container.{name} is read-only")
+        return text_from_c(self._writes[name]) if name in self._writes else self._values[name]
+
+    def _stage(self, name: str, value: object) -> None:
         raw = text_to_c(name, value)
         if not raw.startswith(b"/"):
             raise ValueError(f"container.{name} takes an absolute path, not {value!r}")
         self._writes[name] = raw
 
-    def __repr__(self) -> str:
-        """Show the id."""
-        return f"<Container {self.__dict__['_values'].get('id')!r}>"
+    @property
+    def id(self) -> str:
+        """Name of the container."""
+        name: str = self._value("id")
+        return name
+
+    @property
+    def bundle(self) -> str:
+        """Path of the bundle. Assign the path of a staged bundle; it is applied when all handlers have passed."""
+        path: str = self._value("bundle")
+        return path
+
+    @bundle.setter
+    def bundle(self, path: str) -> None:
+        """Stage the path of a staged bundle; applied when all handlers have passed."""
+        self._stage("bundle", path)
+
+    @property
+    def orig_bundle(self) -> str:
+        """Path of the bundle that the user gave."""
+        path: str = self._value("orig_bundle")
+        return path
+
+    @property
+    def root_path(self) -> str | None:
+        """Path of the root file system; in stage_in None until a handler assigns it."""
+        path: str | None = self._value("root_path")
+        return path
+
+    @root_path.setter
+    def root_path(self, path: str) -> None:
+        """Stage the path of the root file system."""
+        self._stage("root_path", path)
+
+    @property
+    def orig_root_path(self) -> str | None:
+        """Path of the root file system before the first handler; None in stage_in."""
+        path: str | None = self._value("orig_root_path")
+        return path
+
+    @property
+    def spool_dir(self) -> str:
+        """scrun's spool directory of this container, which scrun removes at the end if it is empty."""
+        path: str = self._value("spool_dir")
+        return path
+
+    @property
+    def config_file(self) -> str:
+        """Path of the config.json that the user gave."""
+        path: str = self._value("config_file")
+        return path
+
+    @property
+    def job_id(self) -> int:
+        """Job id."""
+        number: int = self._value("job_id")
+        return number
+
+    @property
+    def user_id(self) -> int:
+        """User id of the job."""
+        number: int = self._value("user_id")
+        return number
+
+    @property
+    def group_id(self) -> int:
+        """Group id of the job."""
+        number: int = self._value("group_id")
+        return number
 
     @property
     def job_env(self) -> JobEnv:
@@ -127,9 +186,8 @@ class Container:
         if self._job_env is None:
             from slurmhooks.scrun.job_env import JobEnv
 
-            self.__dict__["_job_env"] = JobEnv(self._base_env)
-        mapping: JobEnv = self._job_env
-        return mapping
+            self._job_env = JobEnv(self._base_env)
+        return self._job_env
 
     @property
     def cancelled(self) -> bool:
@@ -147,9 +205,8 @@ class Container:
         if self._config is None:
             from slurmhooks.scrun import oci
 
-            self.__dict__["_config"] = oci.read(self._config_path())
-        config: Config = self._config
-        return config
+            self._config = oci.read(self._config_path())
+        return self._config
 
     def save_config(self, path: str | None = None) -> None:
         """Validate and write :attr:`config`.
@@ -171,21 +228,19 @@ class Container:
             moved = os.path.join(self.bundle, CONFIG)
             if self._config is not None or os.path.exists(moved):
                 return moved
-        path: str = self.config_file
-        return path
+        return self.config_file
 
     def set_bundle_path(self, path: str) -> str:
         """Assign :attr:`bundle` and return the path that the user gave, like scrun's Lua function."""
         self.bundle = path
-        old: str = self.orig_bundle
-        return old
+        return self.orig_bundle
 
     def set_root_path(self, path: str) -> str | None:
         """Assign :attr:`root_path` and return the path before the first handler, like scrun's Lua function."""
         import os
 
         self.root_path = path
-        old: str | None = self.orig_root_path
+        old = self.orig_root_path
         if old is None and self.config.root is not None:
             old = os.path.join(self.orig_bundle, self.config.root.path)
         return old
@@ -229,7 +284,7 @@ class Container:
         return commands.CommandResult(status, text_from_c(output))
 
     def _living(self) -> None:
-        if not self.__dict__.get("_alive"):
+        if not self._alive:
             from slurmhooks.view import stale
 
             raise stale(self)
@@ -241,7 +296,7 @@ class Container:
     def rollback(self, savepoint: object) -> None:
         """Drop the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
-        self.__dict__["_writes"], job_env = savepoint
+        self._writes, job_env = savepoint
         self.job_env.rollback(job_env)
 
     def commit(self) -> None:
@@ -260,7 +315,7 @@ class Container:
         """Make every later use raise StaleHandleError; for dispatch."""
         if self._job_env is not None:
             self._job_env.close()
-        self.__dict__["_alive"] = False
+        self._alive = False
 
 
 def shell_text(command: str | Sequence[str]) -> bytes:

@@ -54,9 +54,11 @@ class View:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that explains: the attribute does not exist, or the call has ended."""
-        return self._explain(name)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            """Raise an error that explains: the attribute does not exist, or the call has ended."""
+            return self._explain(name)
 
     def _explain(self, name: str) -> Any:
         """Raise an error that explains why an attribute does not exist."""
@@ -89,7 +91,7 @@ class View:
     def __repr__(self) -> str:
         """Show the class, and the name of the object."""
         try:
-            return f"<{type(self).__name__} {self.name!r}>"
+            return f"<{type(self).__name__} {getattr(self, 'name')!r}>"  # noqa: B009 - an association has none
         except (AttributeError, StaleHandleError):  # a representation must not raise
             return f"<{type(self).__name__}>"
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a row of the package fields means: how a member of a C struct is read and written.
 
-A row is a class attribute, so that type checkers know the field; binding.py makes the properties that a process uses.
+A row is a class attribute; binding.py makes the properties that a process uses. For type checkers and editors there
+are stubs beside fields/*.py, which tests/typing/stubs.py writes.
 Raw values are those of slurmhooks.wire.message: numbers are ints, a text is bytes, texts are a list of bytes.
 """
 
@@ -103,14 +104,6 @@ class Field(Generic[Value]):
         """
         raise TypeError(f"records cannot be chosen by {self.name}")
 
-    if TYPE_CHECKING:
-
-        def __get__(self, view: object, owner: type | None = None) -> Value | None:
-            """Return the value; None is unset."""
-
-        def __set__(self, view: object, value: Value | None) -> None:
-            """Stage a value."""
-
 
 class Text(Field[str]):
     """A ``char *``: None is a null pointer."""
@@ -180,11 +173,6 @@ class Names(Field[list[str]]):
 
         return encode
 
-    if TYPE_CHECKING:
-
-        def __get__(self, view: object, owner: type | None = None) -> list[str]:
-            """Return the names."""
-
 
 class Truth(Field[bool]):
     """A ``bool``; read-only."""
@@ -250,7 +238,7 @@ class Strings(Field[list[str]]):
 class Computed(Field[Value]):
     """What slurmctld or the name service knows, asked for on use; read-only."""
 
-    __slots__ = ("private",)
+    __slots__ = ("kind", "private")
 
     def __init__(self, kind: type[Value], doc: str, *, private: bool = True, since: str | None = None) -> None:
         """Describe the field.
@@ -261,7 +249,7 @@ class Computed(Field[Value]):
             private: only where the build had Slurm's sources.
             since: see Field.
         """
-        del kind  # for type checkers
+        self.kind = kind  # for stubs and documentation
         super().__init__(doc, writable=False, since=since)
         self.private = private
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posix
 
-from slurmhooks.values import ExitStatus, number_from_c
+from slurmhooks.values import NO_VAL, ExitStatus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,6 +68,9 @@ STEP_NAMES = {0xFFFFFFFB: "batch", 0xFFFFFFFC: "extern", 0xFFFFFFFA: "interactiv
 class Item:
     """An item: a read-only attribute of ``spank``, or a method if it has an argument.
 
+    Its type, for type checkers, is what ``convert`` or its reader in model.py says that it returns; if these do not
+    say it, a str or an int, after the C type.
+
     Attributes:
         name: name of the attribute.
         item: Slurm's name.
@@ -115,27 +118,33 @@ def _owner(own: Callable[[], int]) -> Read:
     return lambda spank, raw: own() if spank.context == "local" and raw == NOBODY else raw
 
 
-def _task_pid(spank: Spank, raw: Any) -> Any:
+def _maybe(spank: Spank, raw: Any) -> str | None:
+    cores: str | None = raw
+    return cores
+
+
+def _task_pid(spank: Spank, raw: Any) -> int:
     # Slurm stores it after the fork; this process is the task.
-    return raw if raw > 0 or spank.callback not in ("task_init_privileged", "task_init") else posix.getpid()
+    return int(raw) if raw > 0 or spank.callback not in ("task_init_privileged", "task_init") else posix.getpid()
 
 
-def _restart_count(spank: Spank, raw: Any) -> Any:
+def _restart_count(spank: Spank, raw: Any) -> int | None:
     # All releases report 0. In a batch step, slurmstepd sets the variable between task_init_privileged and task_init.
     variable = spank.env.get("SLURM_RESTART_COUNT", "")
-    if raw or (variable.isdecimal() and len(variable) < 10):  # users can set it to anything before the first restart
-        return raw or int(variable)
+    # Users can set it to anything before the first restart.
+    if raw or (variable.isdecimal() and len(variable) < 10):
+        return int(raw or variable)
     early = spank.step_name == "batch" and spank.callback not in ("task_init", "task_exit", "exit")
     return None if early or spank.step_name == "extern" else 0
 
 
-def _array_id(spank: Spank, raw: Any) -> Any:
+def _array_id(spank: Spank, raw: Any) -> int | None:
     # For a job outside an array, Slurm reports 0 in batch steps and the id of the job in other steps.
-    return None if spank.job_array_task_id is None else raw
+    return None if spank.job_array_task_id is None else int(raw)
 
 
-def _array_task_id(spank: Spank, raw: Any) -> Any:
-    return number_from_c(raw, 32)
+def _array_task_id(spank: Spank, raw: Any) -> int | None:
+    return None if raw == NO_VAL[32] else int(raw)
 
 
 ITEMS = (
@@ -178,9 +187,9 @@ ITEMS = (
     Item("S_SLURM_VERSION_MINOR", "char *", "Its second part.", ANYWHERE),
     Item("S_SLURM_VERSION_MICRO", "char *", "Its third part.", ANYWHERE),
     Item("S_STEP_CPUS_PER_TASK", "uint32_t", "CPUs for each task; 1 with --overcommit."),
-    Item("S_JOB_ALLOC_CORES", "char *", "Cores of the job on this node, as a list like 0-3,8."),
+    Item("S_JOB_ALLOC_CORES", "char *", "Cores of the job on this node, as a list like 0-3,8.", REMOTE, _maybe),
     Item("S_JOB_ALLOC_MEM", "uint64_t", "Memory of the job on this node, in MiB."),
-    Item("S_STEP_ALLOC_CORES", "char *", "Cores of the step on this node, as a list like 0-3,8."),
+    Item("S_STEP_ALLOC_CORES", "char *", "Cores of the step on this node, as a list like 0-3,8.", REMOTE, _maybe),
     Item("S_STEP_ALLOC_MEM", "uint64_t", "Memory of the step on this node, in MiB."),
     Item(
         "S_SLURM_RESTART_COUNT",

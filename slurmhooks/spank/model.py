@@ -10,19 +10,21 @@ from slurmhooks.spank.fields import ITEMS, PREPEND, STEP_NAMES
 from slurmhooks.values import text_from_c, text_to_c
 from slurmhooks.view import nearest, stale
 
-TYPE_CHECKING = False
+TYPE_CHECKING: bool = False  # annotated, so that editors look into both branches
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from slurmhooks.hook_specs import Context
     from slurmhooks.spank.fields import Item
-    from slurmhooks.values import ExitStatus
-
+    from slurmhooks.spank.items import Items  # written by tests/typing/stubs.py
+else:
+    Items = object
 
 _FOR_DISPATCH = frozenset({"savepoint", "rollback", "commit", "close", "bind"})
 
 
-class Spank:
+class Spank(Items):
     """The handle of one SPANK callback.
 
     The items of ``spank_item_t`` are attributes, with the names of spank.h without ``S_`` and in lower case; items that
@@ -37,46 +39,7 @@ class Spank:
             can set them, too: prolog and epilog run as root and must not trust them.
     """
 
-    if TYPE_CHECKING:
-        job_uid: int
-        job_gid: int
-        job_id: int
-        job_stepid: int
-        job_nnodes: int
-        job_nodeid: int
-        job_local_task_count: int
-        job_total_task_count: int
-        job_ncpus: int
-        job_argv: list[str]
-        job_env: dict[str, str]
-        job_supplementary_gids: list[int]
-        task_id: int
-        task_global_id: int
-        task_exit_status: ExitStatus
-        task_pid: int
-        job_pid_to_global_id: Callable[[int], int]
-        job_pid_to_local_id: Callable[[int], int]
-        job_local_to_global_id: Callable[[int], int]
-        job_global_to_local_id: Callable[[int], int]
-        slurm_version: str
-        slurm_version_major: str
-        slurm_version_minor: str
-        slurm_version_micro: str
-        step_cpus_per_task: int
-        job_alloc_cores: str | None
-        job_alloc_mem: int
-        step_alloc_cores: str | None
-        step_alloc_mem: int
-        slurm_restart_count: int | None
-        job_array_id: int | None
-        job_array_task_id: int | None
-        context: str
-        callback: str
-        args: tuple[str, ...]
-        env: Environment
-        job_control_env: ControlEnvironment
-
-    def __init__(self, native: Any, handle: Any, context: str, callback: str, args: Sequence[str]) -> None:
+    def __init__(self, native: Any, handle: Any, context: Any, callback: str, args: Sequence[str]) -> None:
         """Wrap a handle. For the entry module.
 
         Args:
@@ -89,34 +52,60 @@ class Spank:
         self._calls = calls = Calls(native, handle, context, callback)
         self._alive = True
         self._prepended: list[bytes] = []
-        self.__dict__.update(
-            context=context,
-            callback=callback,
-            args=tuple(args),
-            env=JobEnvironment(calls) if context == "remote" else Environment(calls),
-            job_control_env=ControlEnvironment(calls),
-        )
+        self._context = context
+        self._callback = callback
+        self._args = tuple(args)
+        self._env = JobEnvironment(calls) if context == "remote" else Environment(calls)
+        self._job_control_env = ControlEnvironment(calls)
 
     def bind(self, handle: Any) -> None:
         """Use another ``spank_t``. For the entry module, which creates the view of a task before it forks the task."""
         self._calls.handle = handle
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error with similar names."""
-        names = (each for each in dir(self) if not each.startswith("_") and each not in _FOR_DISPATCH)
-        raise AttributeError(f"spank has no {name!r}{nearest(name, names)}")
+    if not TYPE_CHECKING:
 
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse assignments: a handler can write only to the environments."""
-        if not name.startswith("_"):
-            if name not in dir(self):
-                self.__getattr__(name)
-            raise AttributeError(f"spank.{name} is read-only")
-        super().__setattr__(name, value)
+        def __getattr__(self, name):
+            """Raise an error with similar names."""
+            names = (each for each in dir(self) if not each.startswith("_") and each not in _FOR_DISPATCH)
+            raise AttributeError(f"spank has no {name!r}{nearest(name, names)}")
+
+        def __setattr__(self, name, value):
+            """Refuse assignments: a handler can write only to the environments."""
+            if not name.startswith("_"):
+                if name not in dir(self):
+                    self.__getattr__(name)
+                raise AttributeError(f"spank.{name} is read-only")
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         """Return callback and context."""
         return f"<Spank {self.callback} in {self.context}>"
+
+    @property
+    def context(self) -> Context:
+        """Where the callback runs; see the class."""
+        context: Context = self._context
+        return context
+
+    @property
+    def callback(self) -> str:
+        """The running callback; see the class."""
+        return self._callback
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        """The arguments on the line of plugstack.conf; see the class."""
+        return self._args
+
+    @property
+    def env(self) -> Environment:
+        """The environment; see the class."""
+        return self._env
+
+    @property
+    def job_control_env(self) -> ControlEnvironment:
+        """The variables for prolog and epilog; see the class."""
+        return self._job_control_env
 
     @property
     def step_name(self) -> str:
@@ -161,7 +150,7 @@ class Spank:
     def _item(self, item: Item) -> Any:
         self._living()
         if not item.ctype:
-            return _READERS[item.item](self, item)
+            return READERS[item.item](self, item)
         ffi = self._calls.ffi
         result = ffi.new(f"{item.ctype} *")
         self._calls.get_item(item.item, item.where, result, ffi.NULL)
@@ -251,11 +240,12 @@ def _attribute(item: Item) -> Any:
     return method
 
 
-_READERS: dict[str, Callable[[Spank, Item], Any]] = {
+READERS: dict[str, Callable[[Spank, Item], Any]] = {
     "S_JOB_ARGV": Spank._argv,
     "S_JOB_ENV": Spank._environment,
     "S_JOB_SUPPLEMENTARY_GIDS": Spank._gids,
 }
+"""The items that are read in their own way; for type checkers, what they return is the type of the item."""
 
 for _item in ITEMS:
     setattr(Spank, _item.name, _attribute(_item))

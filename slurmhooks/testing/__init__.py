@@ -29,12 +29,15 @@ from slurmhooks.testing.job_tables import (
     fake_reservations,
 )
 from slurmhooks.testing.jobcomp import FakeEvent
+from slurmhooks.testing.launch import Launch, Task, launch
 from slurmhooks.testing.observed import Observed
 from slurmhooks.testing.runner import Result, run
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.spank import FakeSpank
+from slurmhooks.testing.watching import Bug
 
 __all__ = [
+    "Bug",
     "FakeContainer",
     "FakeEvent",
     "FakeJob",
@@ -42,8 +45,10 @@ __all__ = [
     "FakeRecord",
     "FakeSpank",
     "FakeTable",
+    "Launch",
     "Observed",
     "Result",
+    "Task",
     "fake_associations",
     "fake_jobs",
     "fake_licenses",
@@ -51,5 +56,6 @@ __all__ = [
     "fake_partitions",
     "fake_qos",
     "fake_reservations",
+    "launch",
     "run",
 ]

@@ -95,6 +95,8 @@ class FakeJob(model.Job):
 
     __slots__ = ("_given",)
 
+    _given: frozenset[str]
+
     def __new__(cls, *, release: str = RELEASE, **fields: object) -> FakeJob:
         """Make an object of the class for a release."""
         job: FakeJob = object.__new__(bound_to(cls, release))

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import dispatch, loader
 from slurmhooks.dispatch import Outcome
-from slurmhooks.errors import Reject
+from slurmhooks.errors import LoadError, Reject
 from slurmhooks.hook_specs import HOOKS
 from slurmhooks.registry import Registry
 from slurmhooks.scrun import cancel
@@ -24,19 +23,17 @@ from slurmhooks.testing.cli_filter import FakeOptions
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of
 from slurmhooks.testing.job_tables import FakeTable
 from slurmhooks.testing.observed import Observed
+from slurmhooks.testing.refusals import unknown_codes
 from slurmhooks.testing.scrun import FakeContainer
 from slurmhooks.testing.slurmctld import submit
 from slurmhooks.testing.spank import FakeSpank
+from slurmhooks.testing.watching import Bug, bugs_in, coverage, watching
 from slurmhooks.view import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from slurmhooks.jobcomp.event import Event
-
-
-_BUG = re.compile(r"error: error ([0-9a-f]{8}): .* raised ")
-"""The first line of the report of a bug; see dispatch."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +48,9 @@ class Result:
         changes: fields that the handlers changed, with their new values; of an environment, the changed variables,
             None for a removed one. For hook.priority, the ``site_factor`` that the handlers return.
         log: lines in Slurm's log, each as ``level: text``.
-        error_id: the id of the first bug in a handler, also if ``on_error`` lets it pass; the log has the traceback
-            under this id. None: no bug.
+        error_id: the id of the first bug in a handler, also if ``on_error`` lets it pass. None: no bug.
+        errors: all bugs, each with its id and its traceback.
+        ran: the handlers that ran, in order, each as ``module:function``.
         observed: what handlers would have done that only warn or observe, see docs/policy.md.
     """
 
@@ -64,10 +62,13 @@ class Result:
     log: list[str] = field(default_factory=list)
     error_id: str | None = None
     observed: list[Observed] = field(default_factory=list)
+    errors: list[Bug] = field(default_factory=list)
+    ran: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         """Show all values that are not empty; after a bug, also the log with its traceback."""
-        what = [f"{name}={value!r}" for name, value in vars(self).items() if name not in ("accepted", "log") and value]
+        hidden = ("accepted", "log", "errors")
+        what = [f"{name}={value!r}" for name, value in vars(self).items() if name not in hidden and value]
         shown = f"Result({', '.join([f'accepted={self.accepted}', *what])})"
         return "\n".join([shown, *self.log]) if self.error_id else shown
 
@@ -127,7 +128,8 @@ def run(
         the result. Afterwards ``job``, ``spank`` or ``container`` has the values that the handlers wrote.
 
     Raises:
-        LoadError: the file does not load; with the findings of ``slurmhooks check``.
+        LoadError: the file does not load, or refuses with an error code that does not exist; with the findings of
+            ``slurmhooks check``.
         TypeError: the hook does not have an argument.
         ValueError: the hook or an option does not exist, Slurm does not call the hook in this context, or the file has
             no handler for it.
@@ -162,10 +164,11 @@ def run(
         raise TypeError(f"options are for SPANK and cli_filter; hook.{hook} has none")
     if hook.startswith("cli_filter.") and (job or not isinstance(options, FakeOptions | None)):
         raise TypeError(f"hook.{hook} takes options=FakeOptions(), which are its job, too")
-    registry = _registry(source)
+    registry = registry_of(source)
     captured = CapturedLog()
     observed: list[Observed] = []
-    with captured.capturing():
+    coverage.know(registry)
+    with captured.capturing(), watching() as ran:
         if hook.startswith("cli_filter."):
             made = options if isinstance(options, FakeOptions) else FakeOptions()
             outcome, changes = _cli_filter(registry, hook, made, offset, job_id, step_id)
@@ -190,6 +193,7 @@ def run(
     ):
         others = dict.fromkeys(handler.spec.name for handler in registry.all_handlers())
         raise ValueError(f"no handler of hook.{hook} in {source}; it has handlers of: {', '.join(others) or 'nothing'}")
+    errors = bugs_in(captured.lines)
     return Result(
         accepted=outcome.passed,
         code=outcome.code,
@@ -198,7 +202,9 @@ def run(
         changes=changes,
         log=captured.lines,
         observed=observed,
-        error_id=outcome.error_id or next((match[1] for match in map(_BUG.match, captured.lines) if match), None),
+        error_id=outcome.error_id or next((bug.id for bug in errors), None),
+        errors=errors,
+        ran=ran,
     )
 
 
@@ -280,12 +286,15 @@ def _scrun(registry: Registry, hook: str, container: FakeContainer) -> tuple[Out
     return outcome, _changes(before, scrun_side.state_of(container))
 
 
-def _registry(source: str | os.PathLike[str] | ModuleType | Registry) -> Registry:
+def registry_of(source: str | os.PathLike[str] | ModuleType | Registry) -> Registry:
+    """Return the handlers of a source; see :func:`run`."""
     if isinstance(source, Registry):
         return source
-    if isinstance(source, ModuleType):
-        return loader.load([loader.Source(module=source.__name__)])
-    return loader.load([loader.Source(path=os.path.realpath(source))])
+    where = {"module": source.__name__} if isinstance(source, ModuleType) else {"path": os.path.realpath(source)}
+    registry = loader.load([loader.Source(**where)])
+    if wrong := unknown_codes([registry]):
+        raise LoadError(wrong)
+    return registry
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

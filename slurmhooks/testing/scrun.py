@@ -56,9 +56,6 @@ class FakeContainer(_Recorded):
     Pass it to a handler or to :func:`run`; afterwards it has the values that the handlers wrote.
     """
 
-    commands: list[tuple[str, str]]
-    """The commands of handlers: the name of the function, and the text for the shell."""
-
     def __init__(
         self,
         id: str = "fake",  # noqa: A002 - the contract's name
@@ -93,24 +90,31 @@ class FakeContainer(_Recorded):
         env = dict(job_env or {})
         scrun = Scrun(values, command)
         super().__init__(values, env, scrun.ask)
-        self.__dict__.update(_given=(values, env, scrun.ask), _cancelled=cancelled, commands=scrun.commands)
+        self._given = (values, env, scrun.ask)
+        self._cancelled = cancelled
+        self._commands = scrun.commands
 
     @property
     def cancelled(self) -> bool:
         """Whether scrun has cancelled the container."""
-        return bool(self.__dict__["_cancelled"])
+        return self._cancelled
+
+    @property
+    def commands(self) -> list[tuple[str, str]]:
+        """The commands of handlers: the name of the function, and the text for the shell."""
+        return self._commands
 
 
 def view_of(container: FakeContainer) -> Container:
     """Return the view for the handlers of a staging function; commits pending writes of the stand-in."""
     container.commit()
     container._writes.clear()
-    return _Recorded(*container.__dict__["_given"])
+    return _Recorded(*container._given)
 
 
 def state_of(container: FakeContainer) -> dict[str, Any]:
     """Return the values that handlers can change."""
-    values, env, _ = container.__dict__["_given"]
+    values, env, _ = container._given
     return {name: values[name] for name in container.WRITABLE} | {"job_env": dict(env)}
 
 

@@ -17,6 +17,8 @@ from slurmhooks.view import nearest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from slurmhooks.hook_specs import Context
+
 _ffi = cffi.FFI()
 _ffi.cdef("typedef uint32_t uid_t; typedef uint32_t gid_t; typedef int32_t pid_t;")
 
@@ -96,7 +98,7 @@ class FakeSpank(Spank):
 
     def __init__(
         self,
-        context: str | None = None,
+        context: Context | None = None,
         *,
         callback: str | None = None,
         args: Sequence[str] = (),
@@ -113,8 +115,9 @@ class FakeSpank(Spank):
         self._given_context = context
         self._slurm = Slurm({**DEFAULTS, **(items or {})}, env or {}, job_control_env or {})
         callback = callback or ("task_init" if context in (None, "remote") else "init")
-        self._slurm.context = context = context or _contexts(callback)[0]
-        super().__init__(self._slurm, (context, callback), context, callback, args)
+        place = context or _contexts(callback)[0]
+        self._slurm.context = place
+        super().__init__(self._slurm, (place, callback), place, callback, args)
 
     @property
     def prepended_task_argv(self) -> list[str]:

@@ -72,6 +72,16 @@ def look(
     assert_type([association.max_jobs for association in associations.values()], list[int | Unlimited | None])
 
 
+@hook.job_submit(timeout=5)
+def nothing() -> None:
+    """Take no argument."""
+
+
+@hook.job_submit
+def in_any_order(partitions: Mapping[str, Partition], job: Job) -> None:
+    """Take arguments by name, in any order, as mappings if that is enough."""
+
+
 @hook.job_modify(order=10, on_error="accept")
 def modify(job: Job, record: Record, modify_uid: int) -> None:
     """Compare what may be unset."""
@@ -262,7 +272,7 @@ def spank_items(spank: Spank) -> None:
     assert_type(spank.task_exit_status, ExitStatus)
     assert_type(spank.task_exit_status.exit_code, int | None)
     assert_type(spank.job_pid_to_global_id(1), int)
-    assert_type(spank.context, str)
+    assert_type(spank.context, Literal["local", "remote", "allocator", "slurmd", "job_script"])
     assert_type(spank.args, tuple[str, ...])
     assert_type(spank.env.get("A"), str | None)
     spank.env["A"] = "1"

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import slurmhooks
 from slurmhooks import Reject, hook, log
 from slurmhooks.testing import FakeContainer, FakeJob, FakeSpank, run
 
 if TYPE_CHECKING:
     from slurmhooks.cli_filter.model import Options
-    from slurmhooks.job_submit.model import Association, Job, Node, Record, Table
+    from slurmhooks.job_submit.model import Association, Job, Node, Partition, Record, Table
+    from slurmhooks.jobcomp.event import Event
     from slurmhooks.scrun import Container
     from slurmhooks.spank.model import Spank
 
@@ -49,6 +51,75 @@ async def waits(job: Job) -> None:
 def yields(job: Job) -> Iterator[None]:
     """Never run."""
     yield
+
+
+@hook.job_submit(timeout=1)  # type: ignore[type-var]
+def returns_of_many(job: Job, submit_uid: int, nodes: Table[str, Node], jobs: Mapping[int, Record]) -> bool:
+    """Refuse in a third way."""
+    return False
+
+
+# Handlers take the arguments of their hook, by name, each of its type.
+
+
+@hook.job_submit  # type: ignore[type-var]
+def asks_for_the_user(job: Job, user: str) -> None:
+    """Take what the hook does not have."""
+
+
+@hook.job_submit  # type: ignore[type-var]
+def asks_for_the_record(job: Job, record: Record) -> None:
+    """Take what only job_modify has."""
+
+
+@hook.job_modify(order=1)  # type: ignore[type-var]
+def misspells(job: Job, recrod: Record) -> None:
+    """Misspell an argument."""
+
+
+@hook.job_modify  # type: ignore[type-var]
+def confuses(job: Record, record: Job) -> None:
+    """Take one view for another."""
+
+
+@hook.job_submit  # type: ignore[type-var]
+def confuses_types(job: Job, submit_uid: str) -> None:
+    """Take a number for a name."""
+
+
+@hook.job_submit  # type: ignore[type-var]
+def confuses_keys(partitions: Mapping[int, Partition]) -> None:
+    """Take names for numbers."""
+
+
+@hook.spank.task_init  # type: ignore[call-overload]
+def wants_a_job(spank: Spank, job: Job) -> None:
+    """Take what SPANK does not have."""
+
+
+@hook.spank.init(contexts="remote")  # type: ignore[type-var]
+def wants_a_container(spank: Container) -> None:
+    """Take one view for another."""
+
+
+@hook.scrun.stage_in  # type: ignore[call-overload]
+def names_it_otherwise(bundle: Container) -> None:
+    """Give an argument another name."""
+
+
+@hook.job_end  # type: ignore[call-overload]
+def wants_a_request(job: Job, event: Event) -> None:
+    """Take a request after the job."""
+
+
+@hook.job_submit.init  # type: ignore[call-overload]
+def wants_anything(job: Job) -> None:
+    """Take an argument where there is none."""
+
+
+@hook.cli_filter.pre_submit  # type: ignore[call-overload]
+def wants_an_early_one(options: Options, early: bool) -> None:
+    """Take what only setup_defaults has."""
 
 
 # Options of commands.
@@ -86,6 +157,31 @@ def lenient(job: Job) -> None:
     """Misspell a word."""
 
 
+@hook.job_submit(contexts="local")  # type: ignore[call-overload, untyped-decorator]
+def has_no_contexts(job: Job) -> None:
+    """Choose where there is no choice."""
+
+
+@hook.spank.task_init(contexts="local")  # type: ignore[arg-type]
+def in_no_task(spank: Spank) -> None:
+    """Run where Slurm does not call it."""
+
+
+@hook.spank.init(on_error="accept")  # type: ignore[call-overload, untyped-decorator]
+def accepts(spank: Spank) -> None:
+    """Use a word of other hooks."""
+
+
+@hook.scrun.stage_in(mode="warn")  # type: ignore[call-overload, untyped-decorator]
+def warns(container: Container) -> None:
+    """Warn where nothing is decided."""
+
+
+@hook.job_submit.init(timeout=5)  # type: ignore[call-overload, untyped-decorator]
+def limited() -> None:
+    """Limit what has no limit of its own."""
+
+
 @hook.spank.init(contexts=["mars"])  # type: ignore[list-item]
 def on_mars(spank: Spank) -> None:
     """Run nowhere."""
@@ -103,6 +199,7 @@ def positional(job: Job) -> None:
 
 # Refusals and the log.
 
+slurmhooks.Rejct("no")  # type: ignore[attr-defined]
 Reject("no", "ESLURM_INVALID_ACCOUNT")  # type: ignore[call-arg]
 Reject("no", code=1.5)  # type: ignore[arg-type]
 log.info(5)  # type: ignore[arg-type]
@@ -143,11 +240,16 @@ def jobs(job: Job, record: Record) -> None:
     job.environment = ["A=1"]  # type: ignore[assignment]
     job.argv.append(5)  # type: ignore[arg-type]
     record.time_limit > 60  # type: ignore[operator]  # noqa: B015
+    record.time_limit = 60  # type: ignore[misc]
+    job.user_id = 0  # type: ignore[misc]
+    job.acount = "x"  # type: ignore[attr-defined]
+    job.acount.upper()  # type: ignore[attr-defined]
+    record.tiem_limit  # type: ignore[attr-defined]  # noqa: B018
 
 
 def tables(nodes: Table[str, Node], associations: Mapping[int, Association]) -> None:
     """Write to a record, compare what may be unset, and take a list for something else."""
-    nodes["n1"].name = 5  # type: ignore[assignment]
+    nodes["n1"].name = "n2"  # type: ignore[misc]
     nodes.where(state=1).cpus  # type: ignore[attr-defined]  # noqa: B018
     associations[1].max_jobs > 5  # type: ignore[operator]  # noqa: B015
     nodes["n1"].partitions.split(",")  # type: ignore[attr-defined]
@@ -159,6 +261,11 @@ def spanks(spank: Spank) -> None:
     spank.env["A"] = 1  # type: ignore[assignment]
     spank.job_pid_to_global_id("1")  # type: ignore[arg-type]
     spank.task_exit_status.exitcode  # type: ignore[attr-defined]  # noqa: B018
+    spank.nonsense = 1  # type: ignore[attr-defined]
+    spank.nonsense()  # type: ignore[attr-defined]
+    spank.job_id = 7  # type: ignore[misc]
+    spank.env = spank.env  # type: ignore[misc]
+    spank.context == "mars"  # type: ignore[comparison-overlap]  # noqa: B015
 
 
 def containers(container: Container) -> None:
@@ -166,6 +273,9 @@ def containers(container: Container) -> None:
     container.bundle = 5  # type: ignore[assignment]
     container.remote_command(5)  # type: ignore[arg-type]
     container.root_path.upper()  # type: ignore[union-attr]
+    container.job_idd  # type: ignore[attr-defined]  # noqa: B018
+    container.job_id = 7  # type: ignore[misc]
+    container.nonsense = 1  # type: ignore[attr-defined]
 
 
 # Tests of a site.
@@ -173,4 +283,5 @@ def containers(container: Container) -> None:
 run("hooks.py", "job_submit", jbo=FakeJob())  # type: ignore[call-arg]
 run("hooks.py", "spank.init", spank=FakeJob())  # type: ignore[arg-type]
 FakeSpank(envs={})  # type: ignore[call-arg]
+FakeSpank("mars")  # type: ignore[arg-type]
 FakeContainer(job_id="7")  # type: ignore[arg-type]

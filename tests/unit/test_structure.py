@@ -45,8 +45,10 @@ TIERS = (
         "policies",
         "manifest",
         "embedded",
+        "types",
     ),
     ("testing", "replay"),
+    ("pytest_plugin",),
     ("cli",),
 )
 """A module imports from lower tiers and its own, never from higher ones; the package gathers what sites import."""

@@ -9,10 +9,11 @@ from click.core import ParameterSource
 from pydantic import BaseModel
 
 from slurmhooks.cli import build_record, compiled, configuration, controllers, loading, output
-from slurmhooks.cli.checks import access, calls, lines, refusals
+from slurmhooks.cli.checks import access, calls, lines
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.registry import Handler
 from slurmhooks.rollout import ENFORCE
+from slurmhooks.testing import refusals
 
 DEFAULT = ParameterSource.DEFAULT
 INPUT = click.Path(exists=True, path_type=Path)

@@ -7,14 +7,26 @@ same member. ``None`` means unset. Within each group the rows are in alphabetica
 
 from __future__ import annotations
 
-from slurmhooks.slurmctld.fields.association import AssociationFields
-from slurmhooks.slurmctld.fields.job import JobFields
-from slurmhooks.slurmctld.fields.license import LicenseFields
-from slurmhooks.slurmctld.fields.node import NodeFields
-from slurmhooks.slurmctld.fields.partition import PartitionFields
-from slurmhooks.slurmctld.fields.qos import QosFields
-from slurmhooks.slurmctld.fields.record import RecordFields
-from slurmhooks.slurmctld.fields.reservation import ReservationFields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # written by tests/typing/stubs.py
+    from slurmhooks.slurmctld.views.association import AssociationFields
+    from slurmhooks.slurmctld.views.job import JobFields
+    from slurmhooks.slurmctld.views.license import LicenseFields
+    from slurmhooks.slurmctld.views.node import NodeFields
+    from slurmhooks.slurmctld.views.partition import PartitionFields
+    from slurmhooks.slurmctld.views.qos import QosFields
+    from slurmhooks.slurmctld.views.record import RecordFields
+    from slurmhooks.slurmctld.views.reservation import ReservationFields
+else:
+    from slurmhooks.slurmctld.fields.association import AssociationFields
+    from slurmhooks.slurmctld.fields.job import JobFields
+    from slurmhooks.slurmctld.fields.license import LicenseFields
+    from slurmhooks.slurmctld.fields.node import NodeFields
+    from slurmhooks.slurmctld.fields.partition import PartitionFields
+    from slurmhooks.slurmctld.fields.qos import QosFields
+    from slurmhooks.slurmctld.fields.record import RecordFields
+    from slurmhooks.slurmctld.fields.reservation import ReservationFields
 
 __all__ = [
     "COUNTERS",

@@ -48,7 +48,7 @@ class JobFields:
     extra = Text("Text that Slurm stores and may compare with that of nodes (--extra).")
     group_id = Identity(32, "Group that the job runs as.", writable=False)
     group_name = Computed(str, "Name of the group.", private=False)
-    groups = Computed(dict, "All groups of the user: group ids by name.", private=False)
+    groups = Computed(dict[str, int], "All groups of the user: group ids by name.", private=False)
     mcs_label = Text("Label for sharing nodes (--mcs-label).")
     qos = Text("Quality of service.")
     reservation = Text("Reservations to use, separated by commas.")

@@ -6,45 +6,42 @@ Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_o
 
 import os
 import re
-import shlex
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from slurmhooks.job_submit.strings import NotationError
+from slurmhooks.testing.job_submit import missing_fields
+from slurmhooks.testing.sbatch.derive import ALWAYS, derive, export, external, insert, join
 from slurmhooks.testing.sbatch.options import ARGUMENT, FLAG, OPTIONS, SHORT, Fields, Setter
-from slurmhooks.testing.sbatch.values import SbatchError
+from slurmhooks.testing.sbatch.values import SbatchError, words_of
 
-__all__ = ["SbatchError", "apply", "script_options", "submission"]
+__all__ = ["SbatchError", "apply", "components", "script_options", "submission"]
 
 MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
-LONGEST_LINE = 16 << 10
-"""The longest line with options, in characters: shlex takes quadratic time."""
 HETEROGENEOUS = ("hetjob", "packjob")
 """Words that end the options of a component of a heterogeneous job."""
 
 
-def script_options(text: str) -> list[str]:
-    """Return the words of the ``#SBATCH`` lines before the first command of a script."""
-    words: list[str] = []
-    for line in text.split("\n"):
+def script_options(text: str) -> list[list[str]]:
+    """Return the words of the ``#SBATCH`` lines before the first command of a script, for each component of the job."""
+    found: list[list[str]] = [[]]
+    for line in text.split("\n"):  # not splitlines(): only line feeds end a line for sbatch
         match = MAGIC.match(line)
         if match is None:
             if line.strip() and not line.lstrip().startswith("#"):
                 break
             continue
-        if len(line) > LONGEST_LINE:
-            raise SbatchError(f"a line of {len(line)} characters; at most {LONGEST_LINE} are read")
-        try:
-            parts = shlex.split(match.group(1))
-        except ValueError as error:
-            raise SbatchError(f"{line}: {error}") from error
+        parts = words_of(match.group(1))
         if parts and parts[0].lower() in HETEROGENEOUS:
-            break
-        for part in parts:
-            if part.startswith("#"):
-                break
-            words.append(part)
-    return words
+            found.append([])
+            continue
+        found[-1] += parts
+    return found
+
+
+def components(text: str) -> int:
+    """Return how many components the job of a script has; more than one make it heterogeneous."""
+    return len(script_options(text))
 
 
 def apply(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
@@ -58,6 +55,11 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
     Raises:
         SbatchError: sbatch would refuse an option, too.
     """
+    _read(words, fields, notes)
+    join(fields)
+
+
+def _read(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
     rest = deque(words)
     while rest:
         word = rest.popleft()
@@ -72,7 +74,9 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
 
 def _long(given: str, value: str | None, rest: deque[str], fields: Fields, notes: list[str]) -> None:
     names = [given] if given in OPTIONS else [name for name in OPTIONS if name.startswith(given)]
-    if len(names) != 1:
+    if len(names) > 1:
+        raise SbatchError(f"--{given} is ambiguous: it may be --{', --'.join(sorted(names))}")
+    if not names:
         if value is None and rest and not rest[0].startswith("-"):
             value = rest.popleft()
         shown = f"--{given}" if value is None else f"--{given}={value}"
@@ -114,7 +118,18 @@ def _set(option: str, set_field: Setter, value: str, fields: Fields) -> None:
         raise SbatchError(f"{option}: {error}") from error
 
 
-def submission(script: str, text: str, words: Sequence[str], notes: list[str]) -> Fields:
+def submission(
+    script: str,
+    text: str,
+    words: Sequence[str],
+    notes: list[str],
+    *,
+    arguments: Sequence[str] = (),
+    release: str = "26.05",
+    work_dir: str | None = None,
+    component: int = 0,
+    environment: Mapping[str, str] | None = None,
+) -> Fields:
     """Return the fields of the submission that sbatch would send.
 
     Args:
@@ -122,30 +137,33 @@ def submission(script: str, text: str, words: Sequence[str], notes: list[str]) -
         text: content of the script.
         words: options of the command line, which override those in the script.
         notes: list to which notes on unknown options are added.
+        arguments: of the script.
+        release: of Slurm; some values differ.
+        work_dir: where sbatch runs; by default the folder of this process.
+        component: of a heterogeneous job.
+        environment: of sbatch; by default that of this process.
 
     Raises:
         SbatchError: sbatch would refuse the script or an option.
     """
     if not text.startswith("#!"):
         raise SbatchError(f"{script}: a batch script begins with #! and an interpreter, or sbatch refuses it")
+    work_dir = os.getcwd() if work_dir is None else work_dir
     fields: Fields = {
         "name": os.path.basename(script),
         "script": text,
-        "argv": [script],
-        "work_dir": os.getcwd(),
-        "environment": dict(os.environ),
+        "argv": [os.path.join(work_dir, script), *arguments],
+        "submit_line": " ".join(["sbatch", *words, script, *arguments]),
     }
-    apply(script_options(text), fields, notes)
-    apply(words, fields, notes)
-    _derive(fields)
+    options = script_options(text)
+    _read(options[component], fields, notes)
+    _read(words, fields, notes)
+    export(fields, os.environ if environment is None else environment)
+    insert(fields)
+    derive(fields, work_dir, release)
+    external(fields)
+    if len(options) > 1:
+        fields["het_job_offset"] = component
+    for name in missing_fields(release).intersection(ALWAYS):
+        del fields[name]
     return fields
-
-
-def _derive(fields: Fields) -> None:
-    """Set the fields that depend on several options."""
-    tasks, per_node, least = fields.get("num_tasks"), fields.get("ntasks_per_node"), fields.get("min_nodes")
-    if tasks is not None and per_node and least is None:
-        least = fields["min_nodes"] = -(-tasks // per_node)
-    if tasks is None:
-        tasks = least * per_node if per_node and least and least == fields.get("max_nodes") else 1
-    fields["min_cpus"] = (least or 1) if fields.get("overcommit") else tasks * fields.get("cpus_per_task", 1)

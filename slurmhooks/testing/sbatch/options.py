@@ -6,19 +6,24 @@ Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_o
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
 from slurmhooks.job_submit.strings import mem_str_to_mib, time_str2mins
 from slurmhooks.job_submit.strings.times import read_seconds
 from slurmhooks.slurmctld.constants import MailType, OpenMode, Profile, Shared, TaskDist, TaskDistFlag, WarnFlag
+from slurmhooks.testing.sbatch import settings
 from slurmhooks.testing.sbatch.values import SbatchError, moment, number
+from slurmhooks.values import NO_VAL, UNLIMITED
 
 Fields = dict[str, Any]
 Setter = Callable[[Fields, str], None]
 
-LONGEST_TRES = 64 << 10
-"""How long a list of TRES may be before another option adds to it, in characters."""
+TOP = NO_VAL[32] - 1
+"""The priority ``TOP``."""
+MOST_NODES = 1 << 14
+"""slurm.h MAX_JOB_SIZE_BITMAP: the largest number in a list of counts."""
 SIGNAL_TIME = 60
 """Seconds before the end of the job at which sbatch sends a signal by default."""
 
@@ -72,13 +77,10 @@ def one_of(field: str, values: Mapping[str, Any]) -> Setter:
 
 
 def tres(field: str, prefix: str = "") -> Setter:
-    """Return a setter that appends to a list of TRES."""
+    """Return a setter that stores TRES; the last option of several counts."""
 
     def set_field(fields: Fields, text: str) -> None:
-        before, added = fields.get(field), f"{prefix}{text}"
-        if before and len(before) > LONGEST_TRES:
-            raise SbatchError(f"more than {LONGEST_TRES} characters in all")
-        fields[field] = f"{before},{added}" if before else added
+        fields[field] = ",".join(f"{prefix}{part}" for part in text.split(","))
 
     return set_field
 
@@ -90,21 +92,32 @@ def memory_per_gpu(fields: Fields, text: str) -> None:
 
 def generic_resources(fields: Fields, text: str) -> None:
     """``--gres``."""
-    if text.lower() != "none":
-        words = (word if "/" in word.split(":")[0] else f"gres/{word}" for word in text.split(","))
-        tres("tres_per_node")(fields, ",".join(words))
+    words = (word if "/" in word.split(":")[0] else f"gres/{word}" for word in text.split(","))
+    fields["_gres"] = "" if text.lower() == "none" else ",".join(words)
 
 
 def nodes(fields: Fields, text: str) -> None:
     """``--nodes``: a number, a range, or a list of acceptable numbers."""
+    fields.pop("job_size_str", None)
     if "," in text or ":" in text:
-        counts = [number(digits) for digits in re.findall(r"[0-9]+", re.sub(r":[0-9]+", "", text))]
-        if not counts:
-            raise SbatchError(f"{text!r} is no number of nodes, such as 2-4 or 1,3,5-7:2")
-        fields.update(min_nodes=min(counts), max_nodes=max(counts), job_size_str=text)
+        counts = sorted(set(chain.from_iterable(map(_counts, text.split(",")))))
+        runs = [[count for _, count in run] for _, run in groupby(enumerate(counts), lambda pair: pair[1] - pair[0])]
+        shown = ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+        fields.update(min_nodes=counts[0], max_nodes=counts[-1], job_size_str=shown)
         return
     least, _, most = text.partition("-")
     fields.update(min_nodes=number(least), max_nodes=number(most or least))
+
+
+def _counts(text: str) -> range:
+    """Return the numbers of ``4``, ``4-8`` or ``4-8:2``."""
+    match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?", text)
+    if not match or int(match[2] or match[1]) >= MOST_NODES or int(match[3] or 1) < 1:
+        raise SbatchError(f"{text!r} is not a count of nodes")
+    counts = range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1))
+    if not counts:
+        raise SbatchError(f"{text!r} is not a count of nodes")
+    return counts
 
 
 def signal(fields: Fields, text: str) -> None:
@@ -122,6 +135,31 @@ def signal(fields: Fields, text: str) -> None:
     fields.update(warn_signal=int(value), warn_time=int(match.group(3) or SIGNAL_TIME), warn_flags=int(flags))
 
 
+def no_kill(fields: Fields, text: str) -> None:
+    """``--no-kill[=off]``."""
+    fields.pop("kill_on_node_fail", None)
+    if text != "off":
+        fields["kill_on_node_fail"] = 0
+
+
+def node_file(fields: Fields, text: str) -> None:
+    """``--nodefile``: names of nodes with commas or blanks between."""
+    fields["req_nodes"] = ",".join(text_in(text).split())
+
+
+def file_name(text: str) -> str:
+    """Return the name of a file for input or output."""
+    return "/dev/null" if text.lower() == "none" else text
+
+
+def positive(text: str) -> int:
+    """Return a number above 0."""
+    value = number(text)
+    if value < 1:
+        raise SbatchError(f"{text!r} is not a number above 0")
+    return value
+
+
 def switches(fields: Fields, text: str) -> None:
     """``--switches=COUNT[@TIME]``."""
     count, _, wait = text.partition("@")
@@ -133,7 +171,10 @@ def switches(fields: Fields, text: str) -> None:
 def distribution(fields: Fields, text: str) -> None:
     """``--distribution``."""
     kind, *more = text.lower().split(",")
-    parts = ["block" if part == "*" else "cfull" if part == "fcyclic" else part for part in kind.split(":")]
+    parts = ["cfull" if part == "fcyclic" else part for part in kind.split(":")]
+    for place, default in enumerate(("block", "cyclic", "cyclic")):  # a core's default is that of its socket
+        if place < len(parts) and parts[place] == "*":
+            parts[place] = parts[1] if place == 2 else default
     plane = parts[0].partition("=")
     name = "SLURM_DIST_" + ("PLANE" if plane[0] == "plane" else "_".join(parts).upper())
     if name not in TaskDist.__members__:
@@ -146,15 +187,17 @@ def distribution(fields: Fields, text: str) -> None:
         one_of("task_dist_flags", flags)(fields, word)
 
 
-def burst_buffer_file(fields: Fields, text: str) -> None:
-    """``--bbf``."""
+def text_in(path: str) -> str:
+    """Return the text of a file."""
     try:
         # A device or a FIFO may have no end.
-        if not Path(text).is_file():
-            raise SbatchError(f"{text}: not a file")
-        fields["burst_buffer"] = Path(text).read_text(errors="surrogateescape")
-    except (OSError, ValueError) as error:
-        raise SbatchError(f"{text}: {error}") from error
+        if not Path(path).is_file():
+            raise SbatchError(f"{path}: not a file")
+        return Path(path).read_text(errors="surrogateescape")
+    except OSError as error:
+        raise SbatchError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise SbatchError(f"{path!r}: {error}") from error
 
 
 def identity(field: str, kind: str) -> Setter:
@@ -210,47 +253,56 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "array": ("a", ARGUMENT, text_of("array_inx")),
     "batch": ("", ARGUMENT, text_of("batch_features")),
     "bb": ("", ARGUMENT, text_of("burst_buffer")),
-    "bbf": ("", ARGUMENT, burst_buffer_file),
+    "bbf": ("", ARGUMENT, value_of("_burst_buffer", text_in)),
     "begin": ("b", ARGUMENT, value_of("begin_time", moment)),
     "chdir": ("D", ARGUMENT, text_of("work_dir")),
     "cluster-constraint": ("", ARGUMENT, text_of("cluster_features")),
     "clusters": ("M", ARGUMENT, text_of("clusters")),
     "comment": ("", ARGUMENT, text_of("comment")),
     "constraint": ("C", ARGUMENT, text_of("features")),
+    "consolidate-segments": ("", FLAG, settings.flag("CONSOLIDATE_SEGMENTS")),
     "container": ("", ARGUMENT, text_of("container")),
     "container-id": ("", ARGUMENT, text_of("container_id")),
     "context": ("", ARGUMENT, text_of("req_context")),
     "contiguous": ("", FLAG, always("contiguous", 1)),
     "core-spec": ("S", ARGUMENT, value_of("core_spec", number)),
     "cores-per-socket": ("", ARGUMENT, value_of("cores_per_socket", number)),
+    "cpu-freq": ("", ARGUMENT, settings.cpu_frequency),
     "cpus-per-gpu": ("", ARGUMENT, tres("cpus_per_tres", "gres/gpu:")),
     "cpus-per-task": ("c", ARGUMENT, value_of("cpus_per_task", number)),
     "deadline": ("", ARGUMENT, value_of("deadline", moment)),
     "delay-boot": ("", ARGUMENT, value_of("delay_boot", read_seconds)),
     "dependency": ("d", ARGUMENT, text_of("dependency")),
     "distribution": ("m", ARGUMENT, distribution),
-    "error": ("e", ARGUMENT, text_of("std_err")),
+    "error": ("e", ARGUMENT, value_of("std_err", file_name)),
     "exclude": ("x", ARGUMENT, text_of("exc_nodes")),
     "exclusive": ("", OPTIONAL, one_of("shared", EXCLUSIVE)),
-    "export": ("", ARGUMENT, nothing),
-    "export-file": ("", ARGUMENT, nothing),
+    "export": ("", ARGUMENT, text_of("_export")),
+    "export-file": ("", ARGUMENT, value_of("_export_file", text_in)),
+    "external": ("", FLAG, settings.flag("EXTERNAL_JOB")),
     "extra": ("", ARGUMENT, text_of("extra")),
+    "extra-node-info": ("B", ARGUMENT, settings.node_layout),
+    "get-user-env": ("", OPTIONAL, nothing),
     "gid": ("", ARGUMENT, identity("group_id", "group")),
-    "gpu-freq": ("", ARGUMENT, tres("tres_freq", "gpu:")),
+    "gpu-freq": ("", ARGUMENT, value_of("tres_freq", "gpu:{}".format)),
     "gpus": ("G", ARGUMENT, tres("tres_per_job", "gres/gpu:")),
-    "gpus-per-node": ("", ARGUMENT, tres("tres_per_node", "gres/gpu:")),
+    "gpus-per-node": ("", ARGUMENT, text_of("_gpus_per_node")),
     "gpus-per-socket": ("", ARGUMENT, tres("tres_per_socket", "gres/gpu:")),
-    "gpus-per-task": ("", ARGUMENT, tres("tres_per_task", "gres/gpu:")),
+    "gpus-per-task": ("", ARGUMENT, text_of("_gpus_per_task")),
     "gres": ("", ARGUMENT, generic_resources),
+    "gres-flags": ("", ARGUMENT, settings.gres_flags),
+    "hint": ("", ARGUMENT, settings.hint),
     "hold": ("H", FLAG, always("priority", 0)),
     "ignore-pbs": ("", FLAG, nothing),
-    "input": ("i", ARGUMENT, text_of("std_in")),
+    "input": ("i", ARGUMENT, value_of("std_in", file_name)),
     "job-name": ("J", ARGUMENT, text_of("name")),
+    "kill-on-invalid-dep": ("", ARGUMENT, settings.dependency_end),
     "licenses": ("L", ARGUMENT, text_of("licenses")),
     "mail-type": ("", ARGUMENT, names_of("mail_type", MAIL)),
     "mail-user": ("", ARGUMENT, text_of("mail_user")),
     "mcs-label": ("", ARGUMENT, text_of("mcs_label")),
     "mem": ("", ARGUMENT, value_of("min_mem_per_node", mem_str_to_mib)),
+    "mem-bind": ("", ARGUMENT, settings.memory_binding),
     "mem-per-cpu": ("", ARGUMENT, value_of("min_mem_per_cpu", mem_str_to_mib)),
     "mem-per-gpu": (
         "",
@@ -260,24 +312,25 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "mincpus": ("", ARGUMENT, value_of("pn_min_cpus", number)),
     "network": ("", ARGUMENT, text_of("network")),
     "nice": ("", OPTIONAL, value_of("nice", lambda text: number(text or "100"))),
-    "no-kill": ("k", OPTIONAL, lambda fields, text: None if text == "off" else fields.update(kill_on_node_fail=0)),
+    "no-kill": ("k", OPTIONAL, no_kill),
     "no-requeue": ("", FLAG, always("requeue", 0)),
+    "nodefile": ("F", ARGUMENT, node_file),
     "nodelist": ("w", ARGUMENT, text_of("req_nodes")),
     "nodes": ("N", ARGUMENT, nodes),
-    "ntasks": ("n", ARGUMENT, value_of("num_tasks", number)),
+    "ntasks": ("n", ARGUMENT, value_of("num_tasks", positive)),
     "ntasks-per-core": ("", ARGUMENT, value_of("ntasks_per_core", number)),
-    "ntasks-per-gpu": ("", ARGUMENT, value_of("ntasks_per_tres", number)),
+    "ntasks-per-gpu": ("", ARGUMENT, value_of("_ntasks_per_gpu", number)),
     "ntasks-per-node": ("", ARGUMENT, value_of("ntasks_per_node", number)),
     "ntasks-per-socket": ("", ARGUMENT, value_of("ntasks_per_socket", number)),
     "oom-kill-step": ("", OPTIONAL, value_of("oom_kill_step", lambda text: number(text or "1"))),
     "open-mode": ("", ARGUMENT, one_of("open_mode", MODES)),
-    "output": ("o", ARGUMENT, text_of("std_out")),
+    "output": ("o", ARGUMENT, value_of("std_out", file_name)),
     "overcommit": ("O", FLAG, always("overcommit", 1)),
     "oversubscribe": ("s", FLAG, always("shared", int(Shared.__members__["JOB_SHARED_OK"]))),
     "parsable": ("", FLAG, nothing),
     "partition": ("p", ARGUMENT, text_of("partition")),
     "prefer": ("", ARGUMENT, text_of("prefer")),
-    "priority": ("", ARGUMENT, value_of("priority", number)),
+    "priority": ("", ARGUMENT, value_of("priority", lambda text: TOP if text.upper() == "TOP" else number(text))),
     "profile": ("", ARGUMENT, names_of("profile", PROFILES)),
     "propagate": ("", OPTIONAL, nothing),
     "qos": ("q", ARGUMENT, text_of("qos")),
@@ -289,16 +342,20 @@ OPTIONS: dict[str, tuple[str, str, Setter]] = {
     "segment": ("", ARGUMENT, value_of("segment_size", number)),
     "signal": ("", ARGUMENT, signal),
     "sockets-per-node": ("", ARGUMENT, value_of("sockets_per_node", number)),
+    "spread-segments": ("", FLAG, settings.flag("SPREAD_SEGMENTS")),
+    "spread-job": ("", FLAG, settings.flag("SPREAD_JOB")),
+    "stepmgr": ("", FLAG, settings.flag("STEPMGR_ENABLED")),
     "switches": ("", ARGUMENT, switches),
     "test-only": ("", FLAG, nothing),
     "thread-spec": ("", ARGUMENT, value_of("thread_spec", number)),
     "threads-per-core": ("", ARGUMENT, value_of("threads_per_core", number)),
-    "time": ("t", ARGUMENT, value_of("time_limit", time_str2mins)),
+    "time": ("t", ARGUMENT, value_of("time_limit", lambda text: time_str2mins(text) or UNLIMITED)),
     "time-min": ("", ARGUMENT, value_of("time_min", time_str2mins)),
     "tmp": ("", ARGUMENT, value_of("pn_min_tmp_disk", mem_str_to_mib)),
     "tres-bind": ("", ARGUMENT, text_of("tres_bind")),
     "tres-per-task": ("", ARGUMENT, tres("tres_per_task")),
     "uid": ("", ARGUMENT, identity("user_id", "user")),
+    "use-min-nodes": ("", FLAG, settings.flag("USE_MIN_NODES")),
     "verbose": ("v", FLAG, nothing),
     "wait": ("W", FLAG, nothing),
     "wait-all-nodes": ("", ARGUMENT, value_of("wait_all_nodes", number)),

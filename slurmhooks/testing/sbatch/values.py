@@ -1,29 +1,149 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Read arguments of sbatch's options."""
 
+from __future__ import annotations
+
 import re
 import time
+from collections.abc import Callable
 
 PERIODS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 """In seconds."""
-DATES = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d")
 
 
 class SbatchError(ValueError):
     """An option that sbatch would refuse, too."""
 
 
-def moment(text: str) -> int:
-    """Return a point in time as seconds since the epoch."""
-    match = re.fullmatch(r"now(?:\+([0-9]{1,10})(?:(second|minute|hour|day|week)s?)?)?", text, re.IGNORECASE)
-    if match:
-        return int(time.time()) + int(match.group(1) or 0) * PERIODS[(match.group(2) or "second").lower()]
-    for form in DATES:
+def moment(text: str, now: float | None = None) -> int:
+    """Return a point in time as seconds since the epoch, as parse_time() of Slurm does.
+
+    Args:
+        text: date and time in any order, such as ``2030-01-31T12:00``, ``01/31/30-16:00``, ``tomorrow``, ``now+1hour``.
+        now: the present; by default that of the clock.
+    """
+    present = time.localtime(now)
+    date: tuple[int, int, int] | None = None
+    clock: tuple[int, int, int] | None = None
+    rest = text
+    if match := re.fullmatch(r"uts([0-9]{7,18})", text, re.IGNORECASE):
+        return int(match.group(1))
+    while rest := rest.lstrip(" \t-T"):
+        matches = ((re.match(pattern, rest, re.IGNORECASE), reader) for pattern, reader in _PARTS)
+        match, reader = next(((match, reader) for match, reader in matches if match), (None, _day))
+        if match is None:
+            raise SbatchError(f"{text!r} is not a time; write 2030-01-31T12:00, 01/31/30, 16:00, tomorrow, now+2hours")
+        rest = rest[match.end() :]
         try:
-            return int(time.mktime(time.strptime(text, form)))
-        except (ValueError, OverflowError):
-            continue
-    raise SbatchError(f"{text!r} is not a time; write 2030-01-31T12:00, 2030-01-31, now or now+2hours")
+            found_date, found_clock = reader(match, present)
+        except (OverflowError, ValueError) as error:  # a year that C cannot represent
+            raise SbatchError(f"{text!r} is not a time") from error
+        date, clock = found_date or date, found_clock or clock
+    if date is None and clock is None:
+        return 0
+    if date is None:
+        assert clock is not None
+        later = clock[:2] > (present.tm_hour, present.tm_min)
+        date = _date_of(present if later else time.localtime(time.mktime(present) + PERIODS["day"]))
+    try:
+        return int(time.mktime((*date, *(clock or (0, 0, 0)), 0, 0, -1)))
+    except (OverflowError, ValueError) as error:
+        raise SbatchError(f"{text!r} is not a time") from error
+
+
+_Read = tuple["tuple[int, int, int] | None", "tuple[int, int, int] | None"]
+
+
+def _date_of(moment: time.struct_time) -> tuple[int, int, int]:
+    return moment.tm_year, moment.tm_mon, moment.tm_mday
+
+
+def _now(match: re.Match[str], present: time.struct_time) -> _Read:
+    change = int(match[2] or 0) * PERIODS[(match[3] or "second").lower()]
+    later = time.localtime(time.mktime(present) + (-change if match[1] == "-" else change))
+    return _date_of(later), (later.tm_hour, later.tm_min, later.tm_sec)
+
+
+def _day(match: re.Match[str], present: time.struct_time) -> _Read:
+    days = 1 if match[0].lower() == "tomorrow" else 0
+    return _date_of(time.localtime(time.mktime(present) + days * PERIODS["day"])), None
+
+
+def _named(match: re.Match[str], present: time.struct_time) -> _Read:
+    return None, (HOURS[match[0].lower()], 0, 0)
+
+
+def _clock(match: re.Match[str], present: time.struct_time) -> _Read:
+    hour, minute, second = int(match[1]), int(match[2]), int(match[3] or 0)
+    if match[4]:
+        hour = hour % 12 + (12 if match[4].lower() == "pm" else 0)
+    if hour > 23 or minute > 59 or second > 59:
+        raise SbatchError(f"{match[0]!r} is not a time")
+    return None, (hour, minute, second)
+
+
+def _iso(match: re.Match[str], present: time.struct_time) -> _Read:
+    return _valid(int(match[1]), int(match[2]), int(match[3])), None
+
+
+def _american(match: re.Match[str], present: time.struct_time) -> _Read:
+    """MM/DD[/YY], MMDD[YY] with ``/`` or ``.``; without a year, the next such day."""
+    month, day = int(match[1]), int(match[2])
+    year = 2000 + int(match[3]) if match[3] else present.tm_year
+    if not match[3] and (month, day) < (present.tm_mon, present.tm_mday):
+        year += 1
+    return _valid(year, month, day), None
+
+
+def _valid(year: int, month: int, day: int) -> tuple[int, int, int]:
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        raise SbatchError(f"{year}-{month}-{day} is not a date")
+    return year, month, day
+
+
+HOURS = {"midnight": 0, "elevenses": 11, "noon": 12, "fika": 15, "teatime": 16}
+_PARTS: tuple[tuple[str, Callable[[re.Match[str], time.struct_time], _Read]], ...] = (
+    (r"now\s*(?:([+-])\s*([0-9]{1,10})\s*(second|minute|hour|day|week)?s?)?", _now),
+    ("today|tomorrow", _day),
+    ("|".join(HOURS), _named),
+    (r"(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?\s*(am|pm)?", _clock),
+    (r"(\d{4})-(\d{1,2})-(\d{1,2})", _iso),
+    (r"(\d{1,2})[/.](\d{1,2})(?:[/.](\d\d))?", _american),
+    (r"(\d\d)(\d\d)(\d\d)?", _american),
+)
+
+
+def words_of(line: str) -> list[str]:
+    """Return the words of a line as sbatch splits it: quotes join, a backslash takes the next sign, ``#`` ends.
+
+    Raises:
+        SbatchError: a quote is not closed.
+    """
+    words: list[str] = []
+    word: list[str] | None = None
+    quote = ""
+    signs = iter(line)
+    for sign in signs:
+        if sign == "\\":
+            word = word or []
+            word.append(next(signs, ""))
+        elif quote and sign == quote:
+            quote = ""
+        elif not quote and sign in "\"'":
+            quote, word = sign, word or []
+        elif quote and word is not None:
+            word.append(sign)
+        elif sign == "#":
+            break
+        elif sign.isspace():
+            words += [] if word is None else ["".join(word)]
+            word = None
+        else:
+            word = word or []
+            word.append(sign)
+    if quote:
+        raise SbatchError(f"{line.strip()}: no closing {quote}")
+    return words + ([] if word is None else ["".join(word)])
 
 
 def number(text: str) -> int:

@@ -398,3 +398,71 @@ def test_what_handlers_without_effect_would_do(tmp_path: Path, run: Run) -> None
     assert content["changes"] == {}
     assert [each["accepted"] for each in content["observed"]] == [False, True, True, True]
     assert content["observed"][1]["changes"] == {"comment": "seen"}
+
+
+LAUNCHED = """
+from slurmhooks import Reject, hook, log
+
+mode = hook.spank.option("gpu-mode", "MODE", usage="how")
+
+@hook.spank.init_post_opt(contexts="local")
+def control(spank):
+    spank.job_control_env["MODE"] = mode.value or ""
+    log.user("as you like")
+
+@hook.spank.task_init
+def tell(spank):
+    if mode.value == "no":
+        raise Reject("never")
+    spank.env["MODE"] = f"{mode.value}{spank.task_global_id}"
+"""
+
+
+def test_a_launch(run: Run, tmp_path: Path) -> None:
+    """`try spank` shows what an option does to tasks, prolog and epilog, or where the launch fails and why."""
+    path = tmp_path / "launched.py"
+    path.write_text(LAUNCHED)
+    common = ("try", "spank", "--hooks", path)
+    done = run(*common, "--tasks", "2", "--", "--gpu-mode=a", "hostname", "-f")
+    assert done.exit_code == 0, done.output
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert lines[:3] == ["accepted", "to the user:", "as you like"]
+    assert {"task 0 MODE a0", "task 1 MODE a1", "task 1 runs hostname -f", "prolog, epilog SPANK_MODE a"} < set(lines)
+    assert "remote task_init launched:tell" in lines
+    done = run(*common, "--json", "--", "--gpu-mode", "no")
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["failed"], found["text"], found["tasks"]) == (1, "remote task_init", "never", [])
+    for words, text in (
+        (("--gpu=a",), "no hook file adds --gpu; they add: gpu-mode"),
+        (("--gpu-mode",), "takes an arg"),
+    ):
+        done = run(*common, "--", *words)
+        assert (done.exit_code, text in done.output) == (2, True), done.output
+
+
+def test_a_code_that_does_not_exist(run: Run, tmp_path: Path, script: Path) -> None:
+    """A misspelt error code is found, even if the handler accepts what is tried."""
+    path = tmp_path / "hooks.py"
+    path.write_text(
+        "from slurmhooks import Reject, hook\n\n@hook.job_submit\ndef f(job):\n    if job.account == 'x':\n"
+        "        raise Reject('no', code='ESLURM_INVALID_ACOUNT')\n"
+    )
+    done = run("try", "job_submit", script, "--hooks", path)
+    assert (done.exit_code, "hooks.py:6: Reject(code='ESLURM_INVALID_ACOUNT')" in done.output) == (1, True), done.output
+
+
+def test_components_and_arguments(run: Run, tmp_path: Path) -> None:
+    """Each component of a heterogeneous job is run; the script has its arguments, and one refusal is enough."""
+    path, script = tmp_path / "hooks.py", tmp_path / "het.sh"
+    path.write_text(
+        "from slurmhooks import Reject, hook\n\n@hook.job_submit\ndef f(job):\n"
+        "    job.comment = ' '.join(job.argv[1:])\n    if job.num_tasks == 3:\n        raise Reject('not three')\n"
+    )
+    script.write_text("#!/bin/sh\n#SBATCH -n 2\n#SBATCH hetjob\n#SBATCH -n 3\n")
+    done = run("try", "job_submit", script, "--hooks", path, "--", "--time=5", "--", "a", "--b")
+    assert done.exit_code == 1
+    assert done.stdout.startswith("component 0:\naccepted\n")
+    assert "component 1:\nrefused: not three" in done.stdout
+    found = json.loads(run("try", "job_submit", script, "--hooks", path, "--json", "--", "--", "a", "--b").stdout)
+    assert [each["accepted"] for each in found] == [True, False]
+    assert found[0]["changes"]["comment"]["after"] == "a --b"

@@ -84,7 +84,7 @@ def test_reading(container: Container) -> None:
     assert container.root_path is None
     assert container.job_env["SLURM_JOB_ID"] == "5"
     with pytest.raises(AttributeError, match="no 'rootpath'; nearest: root_path"):
-        container.rootpath  # noqa: B018
+        container.rootpath  # type: ignore[attr-defined]  # noqa: B018
 
 
 @pytest.mark.parametrize("name", ["id", "job_id", "config", "job_env", "cancelled", "config_file"])

@@ -24,7 +24,7 @@ names = st.text(st.characters(exclude_characters="\0=", exclude_categories=["Cs"
 values = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
 
-def view(context: str = "remote", callback: str | None = None, **keywords: Any) -> tuple[FakeSpank, Any]:
+def view(context: Any = "remote", callback: str | None = None, **keywords: Any) -> tuple[FakeSpank, Any]:
     """Return a stand-in, and the view that handlers get."""
     fake = FakeSpank(context, callback=callback, **keywords)
     return fake, view_for(fake, fake.callback)

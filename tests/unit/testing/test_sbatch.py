@@ -2,6 +2,7 @@
 """The stand-in for sbatch."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from slurmhooks.job_submit.constants import MailType, OpenMode, TaskDist
 from slurmhooks.testing import FakeJob, sbatch
 from slurmhooks.testing.sbatch import options
+from slurmhooks.testing.sbatch.derive import ALWAYS
+from slurmhooks.testing.sbatch.values import moment, words_of
 from slurmhooks.values import UNLIMITED
 
 
@@ -27,7 +30,7 @@ def fields_of(*words: str) -> dict[str, Any]:
         (["--account=physics", "-pdebug", "-J", "a b"], {"account": "physics", "partition": "debug", "name": "a b"}),
         (["-N", "2"], {"min_nodes": 2, "max_nodes": 2}),
         (["--nodes=1k-2k"], {"min_nodes": 1024, "max_nodes": 2048}),
-        (["-N1,4-8:2"], {"min_nodes": 1, "max_nodes": 8, "job_size_str": "1,4-8:2"}),
+        (["-N1,4-6,8-15:4"], {"min_nodes": 1, "max_nodes": 12, "job_size_str": "1,4-6,8,12"}),
         (["-Hkv"], {"priority": 0, "kill_on_node_fail": 0}),
         (["--no-kill=off"], {}),
         (["--mem", "1500K"], {"min_mem_per_node": 2}),
@@ -35,10 +38,20 @@ def fields_of(*words: str) -> dict[str, Any]:
         (["--mem-per-gpu=1G"], {"mem_per_tres": "gres/gpu:1024"}),
         (
             ["--gres=gpu:a100:2,shard:1", "--gpus-per-node=1"],
-            {"tres_per_node": "gres/gpu:a100:2,gres/shard:1,gres/gpu:1"},
+            {"tres_per_node": "gres/gpu:1,gres/gpu:a100:2,gres/shard:1"},
         ),
         (["--gres=none"], {}),
-        (["-G", "4"], {"tres_per_job": "gres/gpu:4"}),
+        (["-G", "4", "--gpus=a100:2,v100:1"], {"tres_per_job": "gres/gpu:a100:2,gres/gpu:v100:1"}),
+        (["--gpus-per-task=2"], {"tres_per_task": "gres/gpu=2", "tres_bind": "gres/gpu:per_task:2"}),
+        (["-B", "2:*:1"], {"sockets_per_node": 2, "threads_per_core": 1}),
+        (
+            ["--cpu-freq=low-high:Perf"],
+            {"cpu_freq_min": 0x80000001, "cpu_freq_max": 0x80000003, "cpu_freq_gov": 0x82000000},
+        ),
+        (["--mem-bind=verbose,map_mem:0,1"], {"mem_bind_type": 9, "mem_bind": "0,1"}),
+        (["--hint=memory_bound"], {"cores_per_socket": 1, "threads_per_core": 1}),
+        (["--kill-on-invalid-dep=yes", "--spread-job"], {"bitflags": 0x101}),
+        (["-t0", "--priority=top"], {"time_limit": UNLIMITED, "priority": 0xFFFFFFFD}),
         (["--exclusive"], {"shared": 0}),
         (["--exclusive=user"], {"shared": 2}),
         (["-s"], {"shared": 1}),
@@ -90,9 +103,16 @@ def test_now() -> None:
     [
         *(["--time=soon"], ["--mem=much"], ["-N", "x"], ["--account"], ["-A"], ["--hold=yes"], ["script"]),
         *(["--mail-type=NEVER"], ["--signal=NOPE"], ["-m", "round"], ["--begin=whenever"], ["--exclusive=me"]),
-        *(["--uid=no such user"], ["--bbf=/none"], ["--bbf=/dev/zero"], ["--bbf=\0"], ["--uid=\0"]),
+        *(["--uid=no such user"], ["--bbf=/none"], ["-N", "4:8"], ["-N", "8-4,1"], ["-n", "0"], ["-B", "1:2:3:4"]),
+        *(["--hint=fast"], ["--cpu-freq=low-high"], ["--gres-flags=x"], ["--mem-bind=x"], ["--ti=1"]),
+        *(["--bbf=/dev/zero"], ["--bbf=\0"], ["--uid=\0"]),
         # What int() and mktime() take for granted: digits, not too many, a year of this era.
-        *(["--nodes=,"], ["--nodes=:"], ["--uid=²"], ["--signal=²"]),
+        *(
+            ["--nodes=,"],
+            ["--nodes=:"],
+            ["--uid=²"],
+            ["--signal=²"],
+        ),
         *([f"{option}{'9' * 5000}"] for option in ("--ntasks=", "--nodes=1,", "--uid=", "--signal=", "--signal=9@")),
         *([f"{option}{'9' * 5000}"] for option in ("--begin=now+", "--switches=", "--distribution=plane=")),
     ],
@@ -123,8 +143,12 @@ def test_every_option_sets_fields_that_a_job_has() -> None:
                 break
             except (sbatch.SbatchError, ValueError):
                 continue
-        FakeJob(**fields)
-        assert fields or take is options.nothing or name in ("gres", "bbf", "no-kill"), name
+        FakeJob(**{field: value for field, value in fields.items() if not field.startswith("_")})
+        assert (
+            fields
+            or take is options.nothing
+            or name in ("gres", "bbf", "no-kill", "export-file", "nodefile", "hint", "kill-on-invalid-dep")
+        ), name
 
 
 def test_unknown_options_are_named() -> None:
@@ -160,34 +184,27 @@ def test_script() -> None:
     assert FakeJob(**fields).script == SCRIPT
 
 
-@pytest.mark.parametrize(
-    "text", ["echo", "#!/bin/sh\n#SBATCH --comment='open\n", f"#!\n#SBATCH --comment={'x' * 16384}"]
-)
+@pytest.mark.parametrize("text", ["echo", "#!/bin/sh\n#SBATCH --comment='open\n"])
 def test_wrong_scripts(text: str) -> None:
-    """A script without an interpreter, with an open quote or with a very long line of options is refused."""
+    """A script without an interpreter, or with an open quote, is refused."""
     with pytest.raises(sbatch.SbatchError):
         sbatch.submission("job.sh", text, [], [])
-
-
-def test_only_line_feeds_end_a_line() -> None:
-    """What Python also takes for the end of a line is part of an option, as in sbatch."""
-    assert sbatch.script_options("#!/bin/sh\n#SBATCH --comment=a\vb\u2028c\n#SBATCH -n2\r\n") == [
-        "--comment=a\vb\u2028c",
-        "-n2",
-    ]
-
-
-def test_lists_of_options_end() -> None:
-    """Options that add to one list add only so much to it: each would copy all before it."""
-    with pytest.raises(sbatch.SbatchError, match=r"--gpus: more than 65536 characters"):
-        sbatch.apply(["--gpus=1"] * 10000, {}, [])
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         ([], {"min_cpus": 1}),
-        (["-n4", "-c2"], {"num_tasks": 4, "cpus_per_task": 2, "min_cpus": 8}),
+        (
+            ["-n4", "-c2"],
+            {"num_tasks": 4, "cpus_per_task": 2, "min_cpus": 8, "pn_min_cpus": 2, "tres_per_task": "cpu=2"},
+        ),
+        (["-wn[1-3,1]"], {"req_nodes": "n[1-3]", "min_nodes": 3, "min_cpus": 3}),
+        (["-N4", "-n2"], {"num_tasks": 2, "min_nodes": 2, "max_nodes": 2, "min_cpus": 2}),
+        (
+            ["-G2", "--ntasks-per-gpu=3"],
+            {"tres_per_job": "gres/gpu:2", "ntasks_per_tres": 3, "num_tasks": 6, "min_cpus": 1},
+        ),
         (["-n5", "--ntasks-per-node=2"], {"num_tasks": 5, "ntasks_per_node": 2, "min_nodes": 3, "min_cpus": 5}),
         (["-n4", "-N2", "-O"], {"num_tasks": 4, "min_nodes": 2, "max_nodes": 2, "overcommit": 1, "min_cpus": 2}),
     ],
@@ -195,5 +212,86 @@ def test_lists_of_options_end() -> None:
 def test_what_follows_from_several_options(words: list[str], expected: dict[str, Any]) -> None:
     """CPUs and nodes are counted as sbatch counts them."""
     fields = sbatch.submission("job.sh", "#!/bin/sh\n", words, [])
-    own = {"name", "script", "argv", "work_dir", "environment"}
+    own = {"name", "script", "argv", "work_dir", "environment", "std_in", "submit_line", *ALWAYS}
     assert {name: value for name, value in fields.items() if name not in own} == expected
+
+
+def test_words() -> None:
+    """Words are split as sbatch splits them, which is not quite as a shell does."""
+    assert words_of("""-n 4 --comment=a"b c"\\ d 'it"s' # don't""") == ["-n", "4", "--comment=ab c d", 'it"s']
+    assert words_of("-J a#b") == ["-J", "a"]
+
+
+NOW = time.mktime((2030, 6, 15, 13, 30, 0, 0, 0, -1))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("16:00", (2030, 6, 15, 16, 0, 0)),
+        ("13:30", (2030, 6, 16, 13, 30, 0)),
+        ("4:05pm", (2030, 6, 15, 16, 5, 0)),
+        ("12:05am", (2030, 6, 16, 0, 5, 0)),
+        ("tomorrow", (2030, 6, 16, 0, 0, 0)),
+        ("tomorrow-noon", (2030, 6, 16, 12, 0, 0)),
+        ("noon", (2030, 6, 16, 12, 0, 0)),
+        ("teatime", (2030, 6, 15, 16, 0, 0)),
+        ("01/20/35", (2035, 1, 20, 0, 0, 0)),
+        ("012035-16:00", (2035, 1, 20, 16, 0, 0)),
+        ("6/14", (2031, 6, 14, 0, 0, 0)),
+        ("6.15", (2030, 6, 15, 0, 0, 0)),
+        ("now+1week", (2030, 6, 22, 13, 30, 0)),
+        ("now-30", (2030, 6, 15, 13, 29, 30)),
+        ("2031-02-03T04:05", (2031, 2, 3, 4, 5, 0)),
+    ],
+)
+def test_moments(text: str, expected: tuple[int, ...]) -> None:
+    """Dates and times of day are read in each notation of Slurm; a time that has passed is tomorrow's."""
+    assert time.localtime(moment(text, NOW))[:6] == expected
+
+
+def test_export() -> None:
+    """--export chooses among the variables of sbatch."""
+    here = {"HOME": "/root", "SLURM_CONF": "x", "SITE": "here"}
+
+    def exported(*words: str) -> dict[str, str]:
+        fields = sbatch.submission("job.sh", "#!/bin/sh\n", words, [], environment=here)
+        environment: dict[str, str] = fields["environment"]
+        return environment
+
+    assert exported() == exported("--export=ALL") == here
+    assert exported("--export=NIL") == exported("--export=none") == {"SLURM_CONF": "x"}
+    assert exported("--export=HOME,A=1") == {"SLURM_CONF": "x", "HOME": "/root", "A": "1"}
+    assert exported("--export=ALL,SITE=there") == {**here, "SITE": "there"}
+
+
+def test_files_that_options_name(tmp_path: Path) -> None:
+    """Names of nodes, variables and burst buffer directives come from files."""
+    (tmp_path / "nodes").write_text("n10,n9\nn9\n")
+    (tmp_path / "variables").write_text("A=1\0B=2")
+    (tmp_path / "buffers").write_text("#BB x\n")
+    words = [f"-F{tmp_path}/nodes", f"--export-file={tmp_path}/variables", f"--bbf={tmp_path}/buffers"]
+    fields = sbatch.submission("job.sh", "#!/bin/sh\ntrue\n", words, [])
+    assert (fields["req_nodes"], fields["min_nodes"]) == ("n[9-10]", 2)
+    assert fields["environment"] == {"A": "1", "B": "2"}
+    assert fields["script"] == "#!/bin/sh\n#BB x\ntrue\n"
+
+
+def test_components() -> None:
+    """Each component of a heterogeneous job has its own options."""
+    each = [sbatch.submission("job.sh", SCRIPT, [], [], component=number) for number in (0, 1)]
+    assert [fields["time_limit"] for fields in each] == [10, 20]
+    assert [fields["het_job_offset"] for fields in each] == [0, 1]
+
+
+def test_only_line_feeds_end_a_line() -> None:
+    """What Python also takes for the end of a line is part of an option, as in sbatch."""
+    assert sbatch.script_options("#!/bin/sh\n#SBATCH --comment=a\\\vb\u2028c\n#SBATCH -n2\r\n") == [
+        ["--comment=a\vb", "c", "-n2"]
+    ]
+
+
+def test_long_lists_of_tres_are_refused() -> None:
+    """Each part is searched for the others, so there is a limit."""
+    with pytest.raises(sbatch.SbatchError, match="more than 65536 characters"):
+        sbatch.apply([f"--tres-per-task={'gres/gpu:1,' * 6000}"], {}, [])

@@ -207,7 +207,7 @@ def test_misspelt_names_are_told(hooks: Callable[[str], Path]) -> None:
         (AttributeError, "partition has no 'maxtime'", lambda: fake_partitions({"a": {"maxtime": 1}})),
         (AttributeError, "since Slurm 23.02; this is 22.05", lambda: FakeJob(release="22.05", container_id="x")),
         (ValueError, "no item 'jobid'; nearest: job_id", lambda: FakeSpank(items={"jobid": 1})),
-        (ValueError, "no context 'remotee'", lambda: FakeSpank("remotee")),
+        (ValueError, "no context 'remotee'", lambda: FakeSpank("remotee")),  # type: ignore[arg-type]
         (ValueError, "no callback 'taskinit'; nearest: task_init", lambda: FakeSpank(callback="taskinit")),
         (ValueError, "no option 'great'; nearest: greet", lambda: run(path, "spank.init", options={"great": "x"})),
         (TypeError, "has no argument 'job'; it has: spank", lambda: run(path, "spank.init", job=FakeJob())),
@@ -533,7 +533,7 @@ def test_a_misspelled_code(write: Write) -> None:
 
         @hook.job_submit(on_error="accept")
         def submit(job):
-            raise Reject("no", code="ESLURM_INVALID_ACOUNT")
+            raise Reject("no", code="ESLURM_INVALID_" + "ACOUNT")  # not to be found without running it
         """,
     )
     result = run(path, "job_submit")

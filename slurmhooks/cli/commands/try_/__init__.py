@@ -3,7 +3,7 @@
 
 import click
 
-from slurmhooks.cli.commands.try_ import cli_filter, job_submit, record, scrun
+from slurmhooks.cli.commands.try_ import cli_filter, job_submit, record, scrun, spank
 
 
 @click.group("try")
@@ -17,5 +17,6 @@ def command() -> None:
 command.add_command(job_submit.command)
 command.add_command(cli_filter.command)
 command.add_command(scrun.command)
+command.add_command(spank.command)
 for made in record.COMMANDS:
     command.add_command(made)

@@ -37,7 +37,7 @@ def release_of(context: click.Context, option: click.Parameter, value: str | Non
 
 @click.command("job_submit", context_settings={"ignore_unknown_options": False})
 @click.argument("source", type=click.Path(dir_okay=False, allow_dash=True))
-@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SBATCH_OPTION...]")
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SBATCH_OPTION... [-- ARGUMENT...]]")
 @click.option("--uid", type=click.IntRange(0), help="User id of the submitter. Default: yours.")
 @click.option("--user", help="Name of the submitter.")
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update; this JSON file has the fields of the job.")
@@ -59,29 +59,41 @@ def command(
     """Run a submission through the handlers of job_submit.
 
     SOURCE is a batch script, whose #SBATCH lines are read as sbatch reads them, or a JSON object of fields by name; "-"
-    is standard input. Options of sbatch follow "--". With --modify, the handlers of job_modify run.
+    is standard input. Options of sbatch follow "--", and arguments of the script another "--". Each component of a
+    heterogeneous job is run; --json then prints a list. With --modify, the handlers of job_modify run.
     """
     if uid is not None and user is not None:
         raise click.UsageError("--uid and --user exclude each other")
     release = release or RELEASE
-    notes: list[str] = []
     number, identity = submitter(uid, user)
-    fields = read_source(source, _text(source), options, release, notes)
-    request = Request(
-        fields=fields if modify else {**identity, **fields},
-        release=release,
-        uid=number,
-        record=read_file(modify) if modify else None,
-        tables=read_file(tables) if tables else {},
-        notes=notes,
-    )
+    text = _text(source)
     registry = load(sysconfdir, files, scripts=True)
-    result, changes = request.run(registry)
-    if in_json:
-        click.echo(as_json(result, changes, notes))
-    else:
+    record, given = (read_file(path) if path else None for path in (modify, tables))
+    shown_as_json = []
+    accepted = True
+    for component in range(1 if text.lstrip().startswith("{") else sbatch.components(text)):
+        notes: list[str] = []
+        fields = read_source(source, text, options, release, notes, component)
+        request = Request(
+            fields=fields if modify else {**identity, **fields},
+            release=release,
+            uid=number,
+            record=record,
+            tables=given or {},
+            notes=notes,
+        )
+        result, changes = request.run(registry)
+        accepted = accepted and result.accepted
+        if in_json:
+            shown_as_json.append(as_json(result, changes, notes))
+            continue
+        if "het_job_offset" in fields:
+            click.echo(click.style(f"component {component}:", bold=True))
         show(result, changes, notes)
-    sys.exit(0 if result.accepted else 1)
+    if in_json:
+        several = ",\n".join(shown_as_json)
+        click.echo(several if len(shown_as_json) == 1 else f"[{several}]")
+    sys.exit(0 if accepted else 1)
 
 
 def _text(source: str) -> str:
@@ -172,22 +184,29 @@ def _note_missing_data(registry: Registry, hook: str, given: dict[str, Any], not
             notes.append(f"{', '.join(asking)} takes {name}, which is empty here: fill it with --tables")
 
 
-def read_source(name: str, text: str, words: Sequence[str], release: str, notes: list[str]) -> dict[str, Any]:
+def read_source(
+    name: str, text: str, words: Sequence[str], release: str, notes: list[str], component: int = 0
+) -> dict[str, Any]:
     """Return the fields of a submission.
 
     Args:
         name: name of the source file.
         text: a batch script, or a JSON object of fields.
-        words: options of sbatch.
+        words: options of sbatch; behind "--", arguments of the script.
         release: release of Slurm; fields that it lacks are ignored if options set them.
         notes: list to which notes for the user are added.
+        component: of a heterogeneous job.
 
     Raises:
         click.UsageError: the text is invalid.
     """
+    end = words.index("--") if "--" in words else len(words)
+    words, arguments = words[:end], words[end + 1 :]
     try:
         if not text.lstrip().startswith("{"):
-            fields = sbatch.submission(name, text, words, notes)
+            fields = sbatch.submission(
+                name, text, words, notes, arguments=arguments, release=release, component=component
+            )
         else:
             fields = read_json(name, text)
             sbatch.apply(words, fields, notes)

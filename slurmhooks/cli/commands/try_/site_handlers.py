@@ -15,6 +15,7 @@ from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import service
 from slurmhooks.registry import Registry
 from slurmhooks.rollout import assign
+from slurmhooks.testing.refusals import unknown_codes
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -40,10 +41,17 @@ def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> R
         scripts: also load the ready-made rules, the job_submit.lua and the cli_filter.lua that it names.
 
     Raises:
-        Findings: hook files do not load, or there is no slurmhooks.toml.
+        Findings: hook files do not load, refuse with an error code that does not exist, or there is no slurmhooks.toml.
     """
     sys.dont_write_bytecode = True
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    registry = _load(sysconfdir, files, scripts)
+    if wrong := unknown_codes([registry]):
+        raise Findings(wrong)
+    return registry
+
+
+def _load(sysconfdir: Path, files: Sequence[Path], scripts: bool) -> Registry:
     try:
         if files:
             return loader.load([loader.Source(path=os.path.realpath(path)) for path in files])

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compute the fields of a submission from all options together, as sbatch does after it has read them.
+
+Source: opt.c:_opt_verify of sbatch, slurm_opt.c:validate_options_salloc_sbatch_srun, slurm_opt_create_job_desc, and
+gres.c:gres_job_state_validate. A name with an underscore is an option that is a part of a field.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes
+from slurmhooks.slurmctld.constants import JobFlag, TaskDist
+from slurmhooks.slurmctld.rows import release_of
+from slurmhooks.testing.sbatch.values import SbatchError, number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmhooks.testing.sbatch.options import Fields
+
+ALWAYS = {
+    **dict.fromkeys(("boards_per_node", "ntasks_per_board", "sockets_per_board", "contiguous", "immediate"), 0),
+    **dict.fromkeys(("bitflags", "mail_type", "mem_bind_type", "task_dist_flags", "segment_size"), 0),
+    **dict.fromkeys(("mem_update_delay", "mem_update_margin"), 0),
+    "task_dist": int(TaskDist.SLURM_DIST_UNKNOWN),
+}
+"""What sbatch sends without an option."""
+DEFAULTS = {
+    "account": JobFlag.USE_DEFAULT_ACCT,
+    "partition": JobFlag.USE_DEFAULT_PART,
+    "qos": JobFlag.USE_DEFAULT_QOS,
+    "wckey": JobFlag.USE_DEFAULT_WCKEY,
+}
+"""Flags that slurmctld sets before its plugins run, if the request lacks a field."""
+LONGEST_TRES = 64 << 10
+"""In characters."""
+LAYOUT = ("sockets_per_node", "cores_per_socket", "threads_per_core")
+
+
+def derive(fields: Fields, work_dir: str, release: str) -> None:
+    """Change what options have set to what sbatch sends.
+
+    Args:
+        fields: what the options have set.
+        work_dir: where sbatch runs.
+        release: of Slurm.
+
+    Raises:
+        SbatchError: sbatch would refuse the options together.
+    """
+    _exclusions(fields)
+    if "cpus_per_task" in fields and "cpu" not in fields.get("tres_per_task", "") and release_of(release) >= (24, 5):
+        fields["_cpus_in_tres"] = True
+    layout = "_extra" in fields
+    join(fields)
+    _files(fields, work_dir)
+    nodes_given, tasks_given = "min_nodes" in fields, "num_tasks" in fields
+    if fields.get("req_nodes") is not None:
+        names = sorted(set(expand_nodes(fields["req_nodes"])), key=_natural)
+        fields["req_nodes"] = collapse_nodes(names)
+        if not nodes_given:
+            fields["min_nodes"] = len(names)
+    if "cpus_per_task" in fields:
+        fields["pn_min_cpus"] = max(fields.get("pn_min_cpus", 0), fields["cpus_per_task"])
+    tasks = _layout(fields, tasks_given, layout)
+    _cpus(fields, tasks)
+    _nodes(fields)
+    _gpu_counts(fields)
+    flags = int(fields.get("bitflags", 0))
+    if "num_tasks" in fields and not fields.pop("_implied", False):
+        flags |= JobFlag.JOB_NTASKS_SET
+    if "cpus_per_task" in fields:
+        flags |= JobFlag.JOB_CPUS_SET
+    flags |= sum(int(flag) for name, flag in DEFAULTS.items() if fields.get(name) is None)
+    fields["bitflags"] = int(flags)
+    for name, value in ALWAYS.items():
+        fields.setdefault(name, value)
+
+
+def export(fields: Fields, environment: Mapping[str, str]) -> None:
+    """Compute the environment of the job, without the variables that sbatch itself adds."""
+    words = fields.get("_export", "ALL").split(",")
+    kept = {name: value for name, value in environment.items() if name.startswith(("SLURM_", "SPANK_"))}
+    if words[0].upper() not in ("NONE", "NIL"):
+        for word in words:
+            name, equals, value = word.partition("=")
+            if name == "ALL":
+                kept.update(environment)
+            elif equals or name in environment:
+                kept[name] = value if equals else environment[name]
+    if "_export_file" in fields:
+        pairs = (line.partition("=") for line in fields["_export_file"].split("\0"))
+        given = {name: value for name, _, value in pairs if name}
+        kept = given | kept if "_export" in fields else given
+    fields["environment"] = kept
+
+
+def insert(fields: Fields) -> None:
+    """Insert the burst buffer directives of --bbf behind the first line of the script."""
+    first, newline, rest = fields["script"].partition("\n")
+    if fields.get("_burst_buffer"):
+        fields["script"] = first + newline + fields["_burst_buffer"] + rest
+
+
+def external(fields: Fields) -> None:
+    """Make a request without a script: --external."""
+    if int(fields.get("bitflags", 0)) & int(JobFlag["EXTERNAL_JOB"]):
+        fields.update(name="external", argv=[], std_in=None, environment={})
+
+
+def join(fields: Fields) -> None:
+    """Make fields of the options that are parts of one: GPUs and GRES, GPUs and CPUs for each task."""
+    node = [f"gres/gpu:{part}" for part in fields.get("_gpus_per_node", "").split(",") if part]
+    node += [fields["_gres"]] if fields.get("_gres") else []
+    if node:
+        fields["tres_per_node"] = ",".join(node)
+    _tres_per_task(fields)
+    if "_ntasks_per_gpu" in fields:
+        fields["ntasks_per_tres"] = fields["_ntasks_per_gpu"]
+    for name in [name for name in fields if name.startswith("_")]:
+        del fields[name]
+
+
+def _exclusions(fields: Fields) -> None:
+    """Refuse options that exclude each other."""
+    memory = [name for name in ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres") if name in fields]
+    if len(memory) > 1:
+        raise SbatchError("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive")
+    if "_ntasks_per_gpu" in fields:
+        for name in ("tres_per_task", "_gpus_per_task", "tres_per_socket", "ntasks_per_node"):
+            if name in fields:
+                raise SbatchError(f"--ntasks-per-gpu excludes the option that sets {name.lstrip('_')}")
+    if "cpus_per_tres" in fields and "cpus_per_task" in fields:
+        raise SbatchError("--cpus-per-task and --cpus-per-gpu are mutually exclusive")
+    least = fields.get("min_nodes")
+    if least is not None and fields.get("max_nodes") and least > fields["max_nodes"]:
+        raise SbatchError("the maximum of nodes is less than the minimum")
+
+
+def _tres_per_task(fields: Fields) -> None:
+    """Join --tres-per-task with --gpus-per-task and --cpus-per-task, and bind tasks to their GRES."""
+    if len(fields.get("tres_per_task", "")) + len(fields.get("tres_bind", "")) > LONGEST_TRES:
+        raise SbatchError(f"lists of TRES have more than {LONGEST_TRES} characters")  # each is searched for the others
+    given = [part for part in fields.get("tres_per_task", "").split(",") if part]
+    cpus = next((part for part in given if part.startswith("cpu")), None)
+    if cpus is not None and "cpus_per_task" not in fields:
+        fields["cpus_per_task"] = number(cpus.replace(":", "=").partition("=")[2])
+    if "_gpus_per_task" in fields:
+        kinds = [part.rpartition(":") for part in fields["_gpus_per_task"].split(",")]
+        given += [f"gres/gpu{colon}{kind}={count}" for kind, colon, count in kinds]
+    if "_cpus_in_tres" in fields:
+        given.append(f"cpu={fields['cpus_per_task']}")
+    if not given:
+        return
+    fields["tres_per_task"] = ",".join(given)
+    bound = fields.get("tres_bind", "")
+    for part in given:
+        match = re.fullmatch(r"gres/([^:=]+)(?:[:=](?!\d)[^:=]+)?(?:[:=](\d+))?", part)
+        if match and match[1] not in bound:
+            bound += f"{'+' if bound else ''}gres/{match[1]}:per_task:{match[2] or 1}"
+    if bound:
+        fields["tres_bind"] = bound
+
+
+def _gpu_counts(fields: Fields) -> None:
+    """Compute tasks and CPUs from the number of all GPUs."""
+    counts = [part.rpartition(":")[2] for part in (fields.get("tres_per_job") or "").split(",") if "gpu" in part]
+    gpus = sum(number(count) for count in counts if count.isdecimal())
+    per_gpu = fields.get("ntasks_per_tres")
+    if gpus and per_gpu and "num_tasks" not in fields:
+        fields["num_tasks"] = gpus * per_gpu
+        fields["_implied"] = True
+    each = (fields.get("cpus_per_tres") or "").rpartition(":")[2]
+    if gpus and each.isdecimal():
+        fields["min_cpus"] = max(fields["min_cpus"], gpus * number(each))
+
+
+def _files(fields: Fields, work_dir: str) -> None:
+    """Complete the names of files."""
+    folder = fields.setdefault("work_dir", work_dir)
+    fields.setdefault("std_in", "/dev/null")
+    for name in ("std_in", "std_out", "std_err"):
+        if fields.get(name) is not None and fields[name] != "none":
+            fields[name] = os.path.join(folder, fields[name])
+
+
+def _layout(fields: Fields, tasks_given: bool, layout: bool) -> int:
+    """Compute tasks from nodes, or the other way round; return the number of tasks, also if it is not sent.
+
+    Args:
+        fields: see :func:`derive`.
+        tasks_given: an option names the number of tasks.
+        layout: --extra-node-info is given.
+    """
+    tasks: int = fields.get("num_tasks", 1)
+    least, most = fields.get("min_nodes"), fields.get("max_nodes", 0)
+    exact = least == most or not most
+    if (least is not None or layout) and exact and "ntasks_per_node" not in fields and not tasks_given:
+        tasks = max(1 if least is None else least, 1)
+        for name in LAYOUT:
+            if name in fields:
+                tasks *= fields[name]
+                fields["num_tasks"] = tasks
+    elif least is not None and tasks_given:
+        if tasks < most:
+            fields["max_nodes"] = tasks
+        if tasks < least:
+            fields["min_nodes"] = fields["max_nodes"] = tasks
+    return tasks
+
+
+def _cpus(fields: Fields, tasks: int) -> None:
+    """Compute ``min_cpus``."""
+    least, most, per_node = fields.get("min_nodes"), fields.get("max_nodes", 0), fields.get("ntasks_per_node")
+    if per_node and "num_tasks" not in fields and (not most or least == most):
+        tasks = (1 if least is None else least) * per_node
+    if fields.get("overcommit"):
+        fields["min_cpus"] = max(1 if least is None else least, 1)
+    elif "cpus_per_task" in fields:
+        fields["min_cpus"] = tasks * fields["cpus_per_task"]
+    elif least == 0:
+        fields["min_cpus"] = 0
+    else:
+        fields["min_cpus"] = tasks
+
+
+def _nodes(fields: Fields) -> None:
+    """Compute ``min_nodes`` if no option does."""
+    tasks, per_node = fields.get("num_tasks"), fields.get("ntasks_per_node")
+    if "min_nodes" in fields:
+        if not fields.get("max_nodes"):
+            fields.pop("max_nodes", None)
+            fields.pop("job_size_str", None)
+    elif tasks == 0:
+        fields["min_nodes"] = 0
+    elif tasks is not None and per_node:
+        fields["min_nodes"] = -(-tasks // per_node)
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts n9 before n10."""
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests of a site, which docs/testing.md shows and test_pytest_plugin.py runs; its hooks are those of contrib."""
+
+from slurmhooks.pytest_plugin import Srun, Submit
+
+
+def test_time_limit(submit: Submit) -> None:
+    """The options of sbatch, or a script, are a request; so are fields."""
+    result = submit("--partition=debug", "--time=60", account="physics")
+    assert not result.accepted
+    assert result.code == "ESLURM_INVALID_TIME_LIMIT"
+    assert submit(script="#!/bin/sh\n#SBATCH -p day\n").changes == {"time_limit": 24 * 60}
+
+
+def test_option(srun: Srun) -> None:
+    """What an option of srun does to the tasks."""
+    launch = srun("hostname", options={"gpu-mode": "excl"}, tasks=2)
+    assert [task.env["SITE_GPU_MODE"] for task in launch.tasks] == ["exclusive", "exclusive"]
+    assert launch.errors == []
+
+
+def test_wrong_option(srun: Srun) -> None:
+    """Nothing is launched with a wrong argument."""
+    launch = srun(options={"gpu-mode": "fast"})
+    assert launch.failed == "local init_post_opt"
+    assert launch.tasks == []

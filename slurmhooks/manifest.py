@@ -282,8 +282,12 @@ def write(text: str, path: str) -> None:
         with open(temporary, "x", encoding="utf-8", errors="surrogateescape") as file:
             os.fchmod(file.fileno(), 0o644)
             file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError):
+            error.filename = path  # a full disk has no name
         if os.path.exists(temporary):
             os.unlink(temporary)
         raise

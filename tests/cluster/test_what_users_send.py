@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from tests.cluster.conftest import Cluster
-from tests.cluster.job_submit_site import Site
+from tests.cluster.job_submit_site import DEFAULT_TOML, TOML, Site
 
 PYTHON = "/opt/slurmhooks/bin/python3"
 MIB = 1 << 20
@@ -38,7 +38,9 @@ def site(cluster: Cluster) -> Site:
     site = Site(cluster)
     cluster.put("", "/etc/slurm/plugstack.conf")
     site.reset()
-    site.conf(f"JobSubmitPlugins=python\nSchedulerParameters=max_script_size={LARGEST_SCRIPT}\n")
+    # A busy machine takes seconds for 60 MiB.
+    site.conf(f"JobSubmitPlugins=python\nSchedulerParameters=max_script_size={LARGEST_SCRIPT}\nMessageTimeout=60\n")
+    cluster.put(f"{DEFAULT_TOML}[job_submit]\ntimeout = 30.0\n", TOML)
     site.hooks(HOOK)
     return site
 

@@ -3,6 +3,7 @@
 
 import contextlib
 import itertools
+import re
 import struct
 import tempfile
 from collections.abc import Callable, Sequence
@@ -243,7 +244,7 @@ def slurm_files(data: bytes) -> None:
     """Read slurm.conf, a line of plugstack.conf, and a manifest."""
     with tempfile.NamedTemporaryFile() as file:
         # An Include of the input would lead to files of this machine.
-        file.write(data.replace(b"nclude", b""))
+        file.write(re.sub(rb"(?i)include", b"", data))
         file.flush()
         for key in ("SlurmUser", "PlugStackConfig"):
             slurm_conf.value(file.name, key)

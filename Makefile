@@ -5,7 +5,7 @@ BIN := .venv/bin
 C_FILES = $(shell find native tests -name '*.[ch]' -not -path '*/.*')
 SHELL_FILES = $(shell git grep -lE -e '^\#!(/usr)?/bin/(env )?(ba)?sh' 2>/dev/null)
 
-.PHONY: help venv check format test soak demo bench docs clean
+.PHONY: help venv check format test soak demo bench docs deb rpm clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -64,6 +64,12 @@ bench: venv ## measure what hooks cost on a real Slurm
 docs: .venv/.docs ## build the documentation
 	@scripts/step sphinx $(BIN)/sphinx-build -n -W --keep-going -q -b html docs build/docs
 	@echo "file://$(CURDIR)/build/docs/index.html"
+
+deb: venv ## make the Debian source package in dist
+	@contrib/packaging/make-deb $(BIN)/python
+
+rpm: venv ## make the source RPM in dist
+	@contrib/packaging/make-rpm $(BIN)/python
 
 clean: ## remove build results, but not the cache of clusters (see tests/cluster/run)
 	@rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

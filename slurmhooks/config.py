@@ -93,7 +93,7 @@ def read(path: Path) -> Config:
         raise ConfigError([f"{path}: {error}"]) from error
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError([f"{path}: not TOML: {error}"]) from error
     try:
         return Config.model_validate(table)

@@ -72,9 +72,30 @@ class Workers(Section):
         ge=64 << 20,
         description='private memory of a worker, and of each program that it starts: bytes, "512MiB" or "unlimited"',
     )
+    process_limit: int = Field(
+        default=4096,
+        ge=1,
+        description="processes and threads that the user of the workers may have in all; root may have more",
+    )
+    open_file_limit: int = Field(
+        default=1024, ge=64, description="open files of a worker, and of each program that it starts"
+    )
+    no_new_privs: bool = Field(
+        default=True,
+        description="programs that handlers start get no rights from setuid bits or file capabilities, as sudo needs",
+    )
 
 
-class JobSubmit(Workers):
+class OfAnyUser(Workers):
+    """What sections have whose workers use no files of SlurmUser."""
+
+    user: Name | None = Field(
+        default=None,
+        description="the user who runs hook files and handlers, if SlurmUser is root; by default SlurmUser",
+    )
+
+
+class JobSubmit(OfAnyUser):
     """``[job_submit]``: for slurmctld."""
 
     on_unavailable: Literal["reject", "accept"] = Field(
@@ -144,7 +165,7 @@ class JobEnd(Workers):
     )
 
 
-class Priority(Workers):
+class Priority(OfAnyUser):
     """``[priority]``: for slurmctld, when it computes priorities."""
 
     workers: int = Field(
@@ -161,7 +182,7 @@ class Priority(Workers):
     )
 
 
-class Prep(Workers):
+class Prep(OfAnyUser):
     """``[prep]``: for slurmctld, when jobs start and end."""
 
     timeout: float = Field(

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Limits the time of handlers in the processes of a launch: srun, slurmstepd, prolog, epilog, scrun, slurmd.
+"""Limits what handlers do to the processes of a launch: srun, slurmstepd, prolog, epilog, scrun, slurmd.
 
 When the time is over, :class:`~slurmhooks.DeadlineExceeded` is raised in the handler, wherever it is: in Python code,
 in a system call, waiting for a program. It is raised again five seconds later, in case the handler caught it. What
 cannot be interrupted, such as a loop in C, ends with its process after five more seconds; only slurmd goes on.
+
+native/embed/guard.c says what handlers may not end, and what is put back after them.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found] # signal imports enum, which takes long
+import sys
 
 from slurmhooks import dispatch
 from slurmhooks.errors import DeadlineExceeded
+from slurmhooks.log import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,13 +31,21 @@ except ImportError:  # the testing kit, where the test runner can be interrupted
 
 AGAIN = 5.0
 """Seconds between two attempts to end a handler: the time that it has to clean up."""
-NOTHING, PROCESS, STEP = range(3)
-"""What ends with a handler that cannot be interrupted. In slurmstepd the step is cancelled first: srun does not notice
-the end of a slurmstepd."""
+NOTHING, PROCESS, STEP, TASK = range(4)
+"""What ends with a handler that cannot be interrupted. With STEP, scancel first gets the step of slurmstepd or the job
+of scrun: nobody notices the end of these processes. In a TASK nothing is put back: it becomes the user's program."""
+SWITCH = sys.getswitchinterval()
+"""Seconds that a thread may keep Python for itself."""
 LOAD = 60.0
 """Seconds that loading hook files may take."""
 
 _running: str | None = None  # what may be interrupted, with its limit
+
+
+def of_step(name: str) -> None:
+    """Tell the step of this slurmstepd, or the job of this scrun: scancel gets it if the process has to end."""
+    if native is not None:
+        native.step(name)
 
 
 class limit:  # noqa: N801 - used as a function
@@ -47,7 +59,7 @@ class limit:  # noqa: N801 - used as a function
         Args:
             what: describes what runs, for messages.
             seconds: that it may take.
-            ends: what ends if nothing else helps: NOTHING, PROCESS or STEP.
+            ends: what ends if nothing else helps: NOTHING, PROCESS, STEP or TASK.
         """
         self._what = what
         self._seconds = seconds
@@ -64,14 +76,19 @@ class limit:  # noqa: N801 - used as a function
         except ValueError:  # not the thread that runs Python's signal handlers
             interrupts = False
         _running = f"{self._what} took more than {self._seconds:g} s"
-        native.begin(self._seconds, AGAIN, _running, interrupts, self._ends)
+        native.begin(self._seconds, AGAIN, self._what, interrupts, self._ends)
 
     def __exit__(self, *exception: object) -> None:
         """Stop the clock."""
         global _running
         _running = None
-        if native is not None:
-            native.end()
+        if native is None:
+            return
+        put_back = native.end()
+        if put_back is not None:
+            log.record(f"{self._what} has changed the process, and this was put back: {put_back}")
+        if sys.getswitchinterval() != SWITCH:  # a thread that it has left could keep Python for itself
+            sys.setswitchinterval(SWITCH)
 
 
 def _interrupt(number: int, frame: object) -> None:
@@ -97,7 +114,7 @@ def run(
         handlers: see dispatch.run.
         arguments: see dispatch.run.
         view: see dispatch.run.
-        ends: what ends if nothing else helps: NOTHING, PROCESS or STEP.
+        ends: what ends if nothing else helps: NOTHING, PROCESS, STEP or TASK.
     """
     return dispatch.run(_limited(handlers, ends), arguments, view)
 

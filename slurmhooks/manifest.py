@@ -210,7 +210,7 @@ def never_called(registry: Registry, missing: Iterable[str]) -> list[str]:
 
 
 def read(args: Sequence[str], path: str | None = None, point: str | None = None) -> list[list[str]] | None:
-    """Return the records of a line or of a plugin point; None if the manifest does not have it.
+    """Return the records of a line or of a plugin point; None if the manifest does not have it, or is damaged.
 
     Args:
         args: the arguments of the line of plugstack.conf.
@@ -221,13 +221,13 @@ def read(args: Sequence[str], path: str | None = None, point: str | None = None)
         LoadError: another user could have written the manifest, after C has read it.
     """
     try:
-        rows = trusted.read(path or default_path()).decode("utf-8", "surrogateescape").split("\n")
-    except OSError:
+        text = trusted.read(path or default_path()).decode("utf-8", "surrogateescape")
+        rows = [[_decode(word) for word in row.split(" ")] for row in text.split("\n")]
+    except (OSError, ValueError):
         return None
     records: list[list[str]] | None = None
     inside = False
-    for row in rows:
-        words = [_decode(word) for word in row.split(" ")]
+    for words in rows:
         if words[0] == "line" or words[0] in POINTS:
             inside = words == ([point] if point is not None else ["line", *args])
             if inside:
@@ -282,8 +282,12 @@ def write(text: str, path: str) -> None:
         with open(temporary, "x", encoding="utf-8", errors="surrogateescape") as file:
             os.fchmod(file.fileno(), 0o644)
             file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError):
+            error.filename = path  # a full disk has no name
         if os.path.exists(temporary):
             os.unlink(temporary)
         raise

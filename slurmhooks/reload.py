@@ -43,6 +43,7 @@ def load(
     check: Callable[[Registry], list[str]],
     scripts: Callable[[Config, Path], list[Source]] | None = None,
     hooks: Container[str] = HOOKS,
+    prepare: Callable[[Config], None] | None = None,
 ) -> tuple[Config, Registry]:
     """Load what a configuration names.
 
@@ -55,6 +56,7 @@ def load(
         check: returns what else is wrong with a set of handlers in this process.
         scripts: returns what the configuration names in other languages; it comes before the hook files.
         hooks: the hooks that this process calls; only their handlers are noted.
+        prepare: called before any code of the site runs; may be called again.
 
     Raises:
         ConfigError: the configuration is wrong, or cannot be read.
@@ -64,7 +66,7 @@ def load(
     waited = False
     while True:
         try:
-            config, registry = _load(path, watch, scripts)
+            config, registry = _load(path, watch, scripts, prepare)
             findings = _assign(config, registry, hooks)
             watch.handlers = _loaded(registry, hooks)
             _refuse(findings + check(registry) + _accidents(before, watch, str(path)))
@@ -93,7 +95,12 @@ def load(
     return config, registry
 
 
-def _load(path: Path, watch: Watch, scripts: Callable[[Config, Path], list[Source]] | None) -> tuple[Config, Registry]:
+def _load(
+    path: Path,
+    watch: Watch,
+    scripts: Callable[[Config, Path], list[Source]] | None,
+    prepare: Callable[[Config], None] | None,
+) -> tuple[Config, Registry]:
     """Load once. Each file is watched before it is read: a change during the load is seen as one afterwards."""
     watch.file(str(path))
     if watch.before is not None and any(watch.before.handlers.values()):
@@ -110,6 +117,9 @@ def _load(path: Path, watch: Watch, scripts: Callable[[Config, Path], list[Sourc
     for source in sources:
         if source.path is not None:
             watch.file(source.name)
+    # After the supervisor's files have been noted, as the user who looks at them: another user may see less of them.
+    if prepare is not None:
+        prepare(config)
     try:
         registry = loader.load(sources, config.hooks.require)
     except OSError as error:

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "embed/deadline.h"
 #include "embed/event_lock.h"
 #include "embed/fork.h"
 #include "embed/interpreter.h"
@@ -144,6 +145,7 @@ static int call_locked(struct slurmhooks_entry *entry, struct slurmhooks_answer 
     if (rc)
         log_exception(entry);
     Py_XDECREF(py_result);
+    deadline_over();
     if (fork_generation() != before) {
         /* This is a child that a handler forked. Returning to Slurm would make it a second slurmd, or a second task. */
         log_error("%s.%s: a handler has forked and its child came back, which ends here: have it call os._exit()",

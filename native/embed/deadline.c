@@ -9,20 +9,14 @@
 
 #include <Python.h>
 
-#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "embed/ending.h"
+#include "embed/guard.h"
 #include "log.h"
 
 /* glibc calls the member by a name of its own. */
@@ -37,74 +31,26 @@
 /* In slurmd, which goes on whatever a handler does, each so many signals are logged. */
 #define LOGGED 12
 
-/* What ends with a handler that cannot be interrupted, as in slurmhooks/deadline.py. */
-enum { NOTHING, PROCESS, STEP };
-
 static timer_t timer;
 static int was_blocked; /* the signal was, before the handler */
 static pid_t armed;     /* the process that has the timer, which a forked child does not inherit; 0: none */
 static volatile sig_atomic_t signals;
 static volatile sig_atomic_t interrupts; /* Python runs handlers of signals in this thread */
 static volatile sig_atomic_t ends;       /* what ends with the handler */
-static char what[256];
+static char what[512];
 
-/* Find scancel: it is PREFIX/bin/scancel if this is PREFIX/sbin/slurmstepd. RET whether this is so. */
-static bool find_scancel(char *path, size_t room)
-{
-    static const char ours[] = "/sbin/slurmstepd", its[] = "/bin/scancel";
-    /* As slurmd called it: /proc/self/exe cannot be read while this process acts as the user. */
-    const char *self = (const char *)getauxval(AT_EXECFN);
-    size_t length = self ? strlen(self) : 0;
-
-    if (length < strlen(ours) || length >= room || self[0] != '/')
-        return false;
-    memcpy(path, self, length + 1);
-    path += length - strlen(ours);
-    if (strcmp(path, ours))
-        return false;
-    memcpy(path, its, sizeof(its));
-    return true;
-}
-
-/*
- * Cancel the step whose slurmstepd this is: nobody else would notice that it ends, and srun would wait for it. The
- * title of the process is "slurmstepd: [JOB.STEP]". A step with a name, such as batch, ends with its job.
- */
-static void cancel_step(void)
-{
-    char title[128], scancel[PATH_MAX], *words[] = {scancel, NULL, NULL};
-    int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? -1 : read(file, title, sizeof(title) - 1);
-    pid_t pid;
-
-    title[size > 0 ? size : 0] = '\0';
-    char *start = strchr(title, '['), *stop = start ? strchr(start, ']') : NULL,
-         *dot = stop ? strchr(start, '.') : NULL;
-    if (!dot || !find_scancel(scancel, sizeof(scancel)))
-        return;
-    *(isdigit((unsigned char)dot[1]) ? stop : dot) = '\0';
-    words[1] = start + 1;
-    /* Not fork(): its handlers wait for Python. Not by PATH: root runs nothing that one of its folders may hold. */
-    if (!posix_spawn(&pid, scancel, NULL, NULL, words, environ))
-        waitpid(pid, NULL, 0);
-}
-
-/* The first signals have Python raise; the last one ends the process even if it meets a lock of Slurm's log. */
+/* The first signals have Python raise; the last ones end the process even if one meets a lock of Slurm's log. */
 static void expired(int number)
 {
     int saved = errno;
 
     signals++;
-    if (ends && signals > LAST)
-        _exit(1);
-    if (ends && signals == LAST) {
-        log_error("%s cannot be interrupted: process %d ends", what, (int)getpid());
-        if (ends == STEP)
-            cancel_step();
+    if (ends != ENDS_NOTHING && signals >= LAST) {
+        ending_announce(what, ends);
         _exit(1);
     }
-    if (!ends && signals % LOGGED == 0)
-        log_error("%s cannot be interrupted, and this process has to go on", what);
+    if (ends == ENDS_NOTHING && signals % LOGGED == 0)
+        log_error("%s, and this process has to go on", what);
     if (interrupts)
         PyErr_SetInterruptEx(number);
     errno = saved;
@@ -169,6 +115,12 @@ static int arm(double seconds, double again)
     return timer_settime(timer, 0, &times, NULL);
 }
 
+void deadline_over(void)
+{
+    disarm();
+    guard_end();
+}
+
 /* begin(seconds, again, what, interrupts, ends) */
 static PyObject *begin(PyObject *self, PyObject *arguments)
 {
@@ -179,12 +131,15 @@ static PyObject *begin(PyObject *self, PyObject *arguments)
     (void)self;
     if (!PyArg_ParseTuple(arguments, "ddspi", &seconds, &again, &text, &may_interrupt, &with_it))
         return NULL;
-    disarm();
+    deadline_over();
     signals = 0;
     interrupts = may_interrupt;
     ends = with_it;
-    snprintf(what, sizeof(what), "%s", text);
-    return arm(seconds, again) ? PyErr_SetFromErrno(PyExc_OSError) : Py_NewRef(Py_None);
+    snprintf(what, sizeof(what), "%s took more than %g s cannot be interrupted", text, seconds);
+    if (arm(seconds, again))
+        return PyErr_SetFromErrno(PyExc_OSError);
+    guard_begin(text, with_it);
+    Py_RETURN_NONE;
 }
 
 /* end() */
@@ -192,13 +147,28 @@ static PyObject *end(PyObject *self, PyObject *arguments)
 {
     (void)self, (void)arguments;
     disarm();
+    const char *put_back = guard_end();
+    return put_back ? PyUnicode_FromString(put_back) : Py_NewRef(Py_None);
+}
+
+/* step(name) */
+static PyObject *step(PyObject *self, PyObject *py_name)
+{
+    const char *name = PyUnicode_AsUTF8(py_name);
+
+    (void)self;
+    if (!name)
+        return NULL;
+    ending_set_step(name);
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(step_doc, "Tell the step of slurmstepd, as scancel takes it.");
 PyDoc_STRVAR(begin_doc, "Send signal NUMBER to this thread after some seconds; see slurmhooks/deadline.py.");
-PyDoc_STRVAR(end_doc, "Send no signal any more.");
+PyDoc_STRVAR(end_doc, "Send no signal any more; return what the handler had changed and was put back, or None.");
 
 static PyMethodDef methods[] = {
+    {"step", step, METH_O, step_doc},
     {"begin", begin, METH_VARARGS, begin_doc},
     {"end", end, METH_NOARGS, end_doc},
     {NULL, NULL, 0, NULL},
@@ -236,5 +206,5 @@ int deadline_install(void)
                  : -1;
 
     Py_XDECREF(py_module);
-    return rc;
+    return rc ? rc : guard_install();
 }

@@ -9,4 +9,7 @@
  */
 int deadline_install(void);
 
+/* End the limit of the handler that has run last, if its Python code could not. */
+void deadline_over(void);
+
 #endif

@@ -6,6 +6,7 @@
 #include "embed/fork.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "embed/event_lock.h"
 #include "log.h"
@@ -20,10 +21,11 @@ static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
 
 /* Passed from before() to after_in_parent() and after_in_child(); the forking thread holds the GIL from one to the
  * other. */
-static int python_forks; /* os.fork() or subprocess forks: CPython calls its own fork handlers */
-static PyGILState_STATE gil;
+static int python_forks;         /* os.fork() or subprocess forks: CPython calls its own fork handlers */
+static PyThreadState *only_here; /* created for this fork, or NULL */
 
 static unsigned generation;
+static int is_handlers;
 
 /*
  * Slurm's threads have a stack of 1 MiB (STACK_SIZE in its macros.h). CPython 3.12 and 3.13 let C code recurse as deep
@@ -62,15 +64,42 @@ unsigned fork_generation(void)
     return generation;
 }
 
+int fork_is_handlers(void)
+{
+    return is_handlers;
+}
+
+#if PY_VERSION_HEX < 0x030D0000
+#define PyThreadState_GetUnchecked _PyThreadState_UncheckedGet
+#endif
+
+/* RET whether the calling thread holds the GIL. PyGILState_Check() always says so once there is a subinterpreter. */
+static int holds_gil(void)
+{
+    PyThreadState *current = PyThreadState_GetUnchecked(); /* until 3.11 that of any thread */
+
+    return current && current == PyGILState_GetThisThreadState();
+}
+
 static void before(void)
 {
-    int held = PyGILState_Check();
-    PyGILState_STATE entered = held ? PyGILState_LOCKED : PyGILState_Ensure();
+    int held = holds_gil();
+    PyThreadState *created = NULL;
 
-    python_forks = held;
-    gil = entered;
-    if (!held)
+    if (!held) {
+        PyThreadState *state = PyGILState_GetThisThreadState();
+        if (!state)
+            /* Not PyGILState_Ensure(), which does not take the lock. */
+            state = created = thread_state_new();
+        if (!state) {
+            log_error("out of memory for a thread state of Python: a program of Slurm cannot fork");
+            abort();
+        }
+        PyEval_RestoreThread(state);
         PyOS_BeforeFork();
+    }
+    python_forks = held;
+    only_here = created;
     pthread_mutex_lock(&creating);
 }
 
@@ -79,8 +108,12 @@ static void after_in_parent(void)
     pthread_mutex_unlock(&creating);
     if (python_forks)
         return;
+    PyThreadState *created = only_here; /* the next fork sets it as soon as the GIL is free */
     PyOS_AfterFork_Parent();
-    PyGILState_Release(gil);
+    if (created)
+        thread_state_drop(created);
+    else
+        PyEval_SaveThread();
 }
 
 static void after_in_child(void)
@@ -88,11 +121,13 @@ static void after_in_child(void)
     pthread_mutex_unlock(&creating);
     event_lock_reset();
     generation++;
-    if (python_forks)
+    if (python_forks) {
+        is_handlers = 1;
         return;
+    }
     PyOS_AfterFork_Child();
-    /* Not PyGILState_Release(): that would delete the child's only thread state, and CPython 3.11 aborts when the next
-     * one is created (22.05's slurmd forks twice to start slurmstepd). Later events use this thread state. */
+    /* The child's only thread state is not deleted: CPython 3.11 would abort when the next one is created (22.05's
+     * slurmd forks twice to start slurmstepd). Later events use it. */
     PyEval_SaveThread();
 }
 

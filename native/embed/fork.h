@@ -11,6 +11,9 @@ int fork_install(void);
 /* RET a number that is larger in a forked child than in its parent. */
 unsigned fork_generation(void);
 
+/* RET whether this process, or one of its parents, was forked by a handler: then it is not one of Slurm's. */
+int fork_is_handlers(void);
+
 /* Create a thread state for the calling thread, which does not hold the GIL. RET NULL if memory is short. */
 PyThreadState *thread_state_new(void);
 

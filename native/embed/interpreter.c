@@ -4,8 +4,10 @@
 #include <Python.h>
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "build_config.h"
@@ -14,6 +16,9 @@
 #include "embed/fork.h"
 #include "embed/frozen.h"
 #include "log.h"
+
+/* Bytes without which Python is not started. Python, slurmhooks and what it imports take 35 MiB of addresses. */
+#define MEMORY (64 << 20)
 
 /* Find the directory of this library, which also holds the compiled modules. RET 0 or -1. */
 static int own_directory(char *buffer, size_t size)
@@ -225,6 +230,20 @@ void interpreter_loaded(void)
     PyGC_Enable();
 }
 
+/*
+ * RET whether there is as much memory as Python and slurmhooks need, and some for handlers. With less, a launch fails
+ * with one line. Otherwise CPython 3.11 may call itself until the stack ends: it needs memory to raise a MemoryError.
+ */
+static int has_memory(void)
+{
+    void *memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return 0;
+    munmap(memory, MEMORY);
+    return 1;
+}
+
 int interpreter_start(void)
 {
     static enum { NOT_YET, RUNNING, FAILED } state = NOT_YET;
@@ -246,6 +265,12 @@ int interpreter_start(void)
             return -1;
         state = RUNNING;
         return 0;
+    }
+    if (!has_memory()) {
+        log_error(
+            "Python does not start: this process cannot get %d MiB of memory (%s); see its limits in /proc/%d/limits",
+            MEMORY >> 20, strerror(errno), (int)getpid());
+        return -1;
     }
     PyStatus status = start_python(directory);
     if (PyStatus_Exception(status)) {

@@ -20,7 +20,7 @@
 /* The time between two attempts to get a worker, and between two calls of fdatasync(). */
 #define PAUSE_MS 1000
 #define RETRY_MS 100
-#define STACK_SIZE (256 * 1024)
+#define STACK_SIZE ((size_t)256 * 1024)
 
 /* Tags of items in a request. slurmhooks/jobcomp/service.py has the same. */
 enum { FOLDER, DETAIL, HANDLER };

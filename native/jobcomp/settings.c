@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "build_config.h"
 #include "log.h"
+#include "wire/channel.h"
 #include "wire/spawn.h"
 
-/* The longest time for Python, in seconds. */
-#define PATIENCE 30
+/* The longest time for Python, in nanoseconds. */
+#define PATIENCE (INT64_C(30) * 1000000000)
 /* The largest size of its output, in bytes. */
 #define TEXT_MAX (8 << 10)
 
@@ -51,10 +51,10 @@ static int start(const char *state_save_location, int *output, pid_t *pid)
 static void read_output(int output, char *text)
 {
     struct pollfd polled = {.fd = output, .events = POLLIN};
-    time_t until = time(NULL) + PATIENCE;
+    int64_t until = channel_now() + PATIENCE;
     size_t size = 0;
 
-    while (size < TEXT_MAX - 1 && time(NULL) < until) {
+    while (size < TEXT_MAX - 1 && channel_now() < until) {
         ssize_t more = poll(&polled, 1, 1000) > 0 ? read(output, text + size, TEXT_MAX - 1 - size) : -1;
         if (!more)
             break;
@@ -90,12 +90,12 @@ bool slurmhooks_read_settings(struct slurmhooks_settings *settings, const char *
     char *text = malloc(TEXT_MAX), *rest = text, *line;
     bool end = false, clean = true;
     int output = -1;
-    pid_t pid;
+    pid_t pid = 0;
 
     *settings = (struct slurmhooks_settings){.limit = UINT64_C(256) << 20, .fsync = SLURMHOOKS_FSYNC_INTERVAL};
     snprintf(settings->spool, sizeof(settings->spool), "%s/slurmhooks", state_save_location);
     int error = text ? start(state_save_location, &output, &pid) : ENOMEM;
-    if (error) {
+    if (error || pid <= 0) {
         log_error("[job_end] cannot be read: %s: %s", SLURMHOOKS_PYTHON_EXECUTABLE, strerror(error));
         free(text);
         return false;

@@ -153,10 +153,28 @@ static bool begin_segment(struct slurmhooks_spool *spool)
         spool->segment = fd;
         spool->number = highest;
         spool->size = 0;
-        if (spool->config.fsync != SLURMHOOKS_FSYNC_NEVER)
-            fsync(spool->folder);
-        return true;
+        if (spool->config.fsync == SLURMHOOKS_FSYNC_NEVER || !fsync(spool->folder))
+            return true;
+        if (spool->config.fsync == SLURMHOOKS_FSYNC_INTERVAL)
+            return true; /* as records that are not forced onto the disk yet */
+        int error = errno;
+        close(spool->segment);
+        spool->segment = -1;
+        errno = error;
+        return false;
     }
+}
+
+/* Force the name of the folder itself onto the disk: it may be new. RET false with errno. */
+static bool keep_folder(struct slurmhooks_spool *spool)
+{
+    if (spool->config.fsync == SLURMHOOKS_FSYNC_NEVER)
+        return true;
+    int parent = openat(spool->folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool kept = parent >= 0 && !fsync(parent);
+    if (parent >= 0)
+        close(parent);
+    return kept;
 }
 
 /* Write the tables into the folder, atomically. RET false with errno. */
@@ -195,7 +213,7 @@ struct slurmhooks_spool *slurmhooks_spool_open(const struct slurmhooks_spool_con
         spool->folder = -1;
     else
         spool->folder = open(config->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (spool->folder < 0 || !keep_table(spool) || !begin_segment(spool)) {
+    if (spool->folder < 0 || !keep_folder(spool) || !keep_table(spool) || !begin_segment(spool)) {
         snprintf(why, size, "%s: %s", config->folder, strerror(errno));
         slurmhooks_spool_close(spool);
         return NULL;

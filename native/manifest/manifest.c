@@ -14,7 +14,7 @@
 #include "manifest/trusted.h"
 
 #define FILE_NAME "slurmhooks.manifest"
-#define LARGEST (1024 * 1024)
+#define LARGEST (1024L * 1024)
 
 /*
  * The manifest is beside slurm.conf, where Slurm itself looks for its other files; a relative SLURM_CONF starts at the

@@ -31,10 +31,14 @@ bool slurmhooks_next_text(const struct slurmhooks_question *question, size_t *po
 {
     struct slurmhooks_item item;
 
-    if (!slurmhooks_next(question->data, question->size, position, &item))
+    *text = NULL;
+    if (*position >= question->size)
+        return true;
+    if (!slurmhooks_next(question->data, question->size, position, &item) || (item.size && !slurmhooks_is_text(&item)))
         return false;
-    *text = item.size ? (char *)item.value : NULL;
-    return !item.size || slurmhooks_is_text(&item);
+    if (item.size)
+        *text = (char *)item.value;
+    return true;
 }
 
 static bool meets(const struct condition *condition, const void *object)
@@ -123,7 +127,7 @@ bool slurmhooks_answer_row(struct slurmhooks_question *question)
 
     if (!open_page(&page, question))
         return false;
-    if (slurmhooks_next_text(question, &position, &name) && !name)
+    if (!slurmhooks_next_text(question, &position, &name) || (!name && position > sizeof(question->header)))
         return false;
     if (name && !*name) /* no record has an empty name, and Slurm would log an error */
         return true;

@@ -20,7 +20,7 @@ struct slurmhooks_question {
     uint32_t next; /* the record with which the next page begins; 0: this page is the last one */
 };
 
-/* Read the next item, a text. OUT text: NULL for an empty item. RET false if there is no item, or it is not a text */
+/* Read the next item, a text. OUT text: NULL if there is no item, or it is empty. RET false if it is not a text */
 bool slurmhooks_next_text(const struct slurmhooks_question *question, size_t *position, char **text);
 
 /* RET false if the question is invalid */

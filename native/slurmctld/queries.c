@@ -20,8 +20,8 @@ enum fact {
 };
 /* The tables of the structs in a request: the first ones of STRUCTS in native/generate/tables.py. */
 enum table { JOB, RECORD };
-/* The status of a result. */
-enum status { FOUND, NOTHING };
+/* The status of a result. TOO_LONG, without a value: no message can hold it, such as a script of 100 MB. */
+enum status { FOUND, NOTHING, TOO_LONG };
 
 /* Answer with a member of the request that was too long to be sent. RET false if the question is invalid. */
 static bool member(struct slurmhooks_question *question)
@@ -99,8 +99,8 @@ static bool fact(struct slurmhooks_question *question)
     size_t position = sizeof(question->header);
     char *first = NULL, *second = NULL, *text = NULL;
 
-    if (slurmhooks_next_text(question, &position, &first))
-        slurmhooks_next_text(question, &position, &second);
+    if (!slurmhooks_next_text(question, &position, &first) || !slurmhooks_next_text(question, &position, &second))
+        return false;
     switch (question->header.second) {
     case USER_NAME: text = slurmhooks_user_name(identity_of(question->event, user_id), user_id); break;
     case DEFAULT_ACCOUNT: text = slurmhooks_default_account(user_id); break;
@@ -168,8 +168,13 @@ bool slurmhooks_answer_query(void *context, const void *data, size_t size, void 
         return false;
     slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
     bool valid = serve(&question);
-    bool empty = question.result.size == sizeof(struct slurmhooks_header);
-    if (!slurmhooks_end(&question.result, empty ? NOTHING : FOUND, question.next, 0) || !valid) {
+    enum status status = question.result.size == sizeof(struct slurmhooks_header) ? NOTHING : FOUND;
+    if (valid && question.result.failed) {
+        free(question.result.data);
+        slurmhooks_begin(&question.result, SLURMHOOKS_RESULT);
+        status = TOO_LONG;
+    }
+    if (!slurmhooks_end(&question.result, status, question.next, 0) || !valid) {
         free(question.result.data);
         return false;
     }

@@ -120,7 +120,7 @@ char *slurmhooks_assoc_comment(uint32_t user_id, char *account, char *partition)
 static int join_qos(void *item, void *argument)
 {
     char **names = argument;
-    slurmdb_qos_rec_t *qos = find_qos(atoi(item), NULL);
+    slurmdb_qos_rec_t *qos = find_qos((uint32_t)strtoul(item, NULL, 10), NULL);
 
     if (qos && qos->name)
         xstrfmtcat(*names, "%s%s", *names ? "," : "", qos->name);

@@ -24,8 +24,12 @@ static char **copy(int argc, char *argv[])
 
     for (int i = 0; copied && i < argc; i++) {
         copied[i] = strdup(argv[i]);
-        if (!copied[i])
+        if (!copied[i]) {
+            while (i--)
+                free(copied[i]);
+            free(copied);
             return NULL;
+        }
     }
     return copied;
 }

@@ -135,6 +135,21 @@ static int option_callback(int value, const char *argument, int remote)
     return tell_waiting();
 }
 
+/* Tell Python the step of slurmstepd, which is cancelled if a handler ends the process. */
+static void tell_step(spank_t spank)
+{
+    static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "step", NULL};
+    static int told;
+    struct slurmhooks_answer answer;
+    uint32_t job, step;
+
+    if (told || spank_context() != S_CTX_REMOTE || spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
+        return;
+    told = 1;
+    STUB_CALL(&entry, &answer, job, step);
+}
+
 /*
  * Let Python run the handlers of a callback.
  *
@@ -146,6 +161,7 @@ static int ask_callback(const struct line *line, enum callback callback_id, span
     static struct slurmhooks_entry entry = {"slurmhooks.spank.entry", "callback", NULL};
     struct slurmhooks_answer answer;
 
+    tell_step(spank);
     /* Python remembers a failure among these for a later callback; in srun a failure has ended the command already. */
     tell_waiting();
     if (STUB_CALL(&entry, &answer, callback_id, (intptr_t)spank, spank_context(), line->argc, (intptr_t)line->argv,

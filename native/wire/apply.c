@@ -167,7 +167,7 @@ const char *slurmhooks_apply(const void *answer, size_t size, void *job_desc, st
     struct slurmhooks_item item;
     const char *wrong = check(answer, size, job_desc != NULL, verdict);
 
-    while (!wrong && slurmhooks_next(answer, size, &position, &item))
+    while (!wrong && job_desc && slurmhooks_next(answer, size, &position, &item))
         if (item.tag != SLURMHOOKS_TEXT_FOR_USER)
             store(&item, job_desc);
     return wrong;

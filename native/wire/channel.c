@@ -69,6 +69,8 @@ enum channel_result channel_send(int fd, enum channel_kind kind, const void *dat
         }
         for (int i = 0; i < 2; i++) {
             size_t part = (size_t)sent < parts[i].iov_len ? (size_t)sent : parts[i].iov_len;
+            if (!part)
+                continue; /* data may be NULL */
             parts[i].iov_base = (char *)parts[i].iov_base + part;
             parts[i].iov_len -= part;
             sent -= (ssize_t)part;

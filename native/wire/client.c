@@ -22,7 +22,7 @@
 
 /* The timeout of requests until the first workers tell the configured one. Python needs time to start. */
 #define START_MS 10000
-#define STACK_SIZE (256 * 1024)
+#define STACK_SIZE ((size_t)256 * 1024)
 
 void pool_log(struct slurmhooks_client *client, enum slurmhooks_level level, const char *format, ...)
 {

@@ -94,7 +94,7 @@ static void add_bytes(struct lines *lines, const char *data, size_t size)
         size_t room = LINE_MAX_BYTES - lines->length, copied = part_length < room ? part_length : room;
 
         for (size_t i = 0; i < copied; i++)
-            lines->line[lines->length + i] = data[i] ? data[i] : '?';
+            lines->line[lines->length + i] = (char)(data[i] ? data[i] : '?');
         lines->length += (unsigned)copied;
         if (copied < part_length && !lines->overlong) {
             lines->overlong = true;

@@ -114,7 +114,8 @@ static void add_worker(struct slurmhooks_client *client, struct message *message
     struct worker *worker = message->fds[1] >= 0 ? calloc(1, sizeof(*worker)) : NULL;
 
     if (!worker) {
-        struct control released = {CONTROL_RELEASED, message->control.generation, message->control.pid, 0};
+        /* Memory or descriptors are short. */
+        struct control released = {CONTROL_RELEASED, message->control.generation, message->control.pid, 1};
         send(client->control, &released, sizeof(released), MSG_NOSIGNAL | MSG_DONTWAIT);
         return;
     }

@@ -106,7 +106,7 @@ static const char *base_of(const struct slurmhooks_member *member, const void *o
 {
     const char *base = object;
 
-    return member->via == SLURMHOOKS_DIRECT ? base : *(char *const *)(base + member->via);
+    return !base || member->via == SLURMHOOKS_DIRECT ? base : *(char *const *)(base + member->via);
 }
 
 /* RET the value of a number at its place in a struct. */

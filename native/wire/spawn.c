@@ -29,14 +29,15 @@ static bool is_python_path(const char *variable)
 /* RET the environment of the new process, freed with free(); its strings are slurmctld's. NULL if memory is short. */
 static char **environment(void)
 {
+    char *const *variables = environ;
     size_t count = 0, copied = 0;
 
-    while (environ && environ[count])
+    while (variables && variables[count])
         count++;
     char **copy = calloc(count + 1, sizeof(*copy));
     for (size_t i = 0; copy && i < count; i++)
-        if (!is_python_path(environ[i]))
-            copy[copied++] = environ[i];
+        if (!is_python_path(variables[i]))
+            copy[copied++] = variables[i];
     return copy;
 }
 

@@ -19,7 +19,10 @@ from slurmhooks._version import __version__
 from slurmhooks.cli import commands
 from slurmhooks.cli.findings import Finding
 
-ENVIRONMENTAL = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR}
+ENVIRONMENTAL = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOTDIR),
+    *(errno.EIO, errno.ESTALE, errno.ENOTCONN, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE),
+}
 """Errors that the machine causes, such as a full disk; any other OSError is a bug of ours."""
 
 

@@ -128,8 +128,14 @@ def installed_in(sysconfdir: Path) -> Path | None:
 
 
 def find_plugin_dir(sysconfdir: Path, root: Path = Path("/")) -> Path | None:
-    """Return the first folder of slurm.conf's PluginDir that exists; None if none does."""
+    """Return the first folder of slurm.conf's PluginDir that exists; None if none does.
+
+    Without PluginDir Slurm uses the folder that it was built with: the usual one, if there is only one with plugins.
+    """
     value = slurm_conf.value(str(below(root, sysconfdir / "slurm.conf")), "PluginDir") or ""
+    usual = slurm.usual_plugin_dirs(root)
+    if not value and len(usual) == 1:
+        return usual[0]
     folders = [Path(folder) for folder in value.split(":") if folder]
     return next((folder for folder in folders if below(root, folder).is_dir()), None)
 

@@ -159,18 +159,21 @@ def _parse(line: str) -> Decision | None:
     """Return a line; None if it is none, as after a full disk."""
     try:
         return Decision.model_validate(json.loads(line))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
 def described(text: str) -> Job | None:
-    """Return what ``scontrol --oneliner show job`` says; None if that is nothing."""
-    values = dict(re.findall(r"(?:^|\s)(JobName|UserId|SubmitTime)=(.*?)(?=\s\w[\w/:]*=|$)", text.partition("\n")[0]))
+    """Return what ``scontrol --oneliner show job`` says; None if that is nothing, or ambiguous."""
+    found = re.findall(r"(?:^|\s)(JobName|UserId|SubmitTime)=(.*?)(?=\s\w[\w/:]*=|$)", text.partition("\n")[0])
+    values = dict(found)
+    if len(values) < len(found):
+        return None  # a name or a comment of the user looks like another value
     try:
         submit_time = int(datetime.fromisoformat(values["SubmitTime"]).timestamp())
     except (KeyError, ValueError):
         return None
-    uid = re.search(r"\((\d+)\)$", values.get("UserId", ""))
+    uid = re.search(r"\((\d{1,10})\)$", values.get("UserId", ""))
     return Job(submit_time, None if uid is None else int(uid.group(1)), values.get("JobName"))
 
 

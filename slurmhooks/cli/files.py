@@ -27,7 +27,11 @@ def replace(target: Path, content: bytes, mode: int) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             os.fchmod(file.fileno(), mode)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(name, target)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError):
+            error.filename = str(target)
         os.unlink(name)
         raise

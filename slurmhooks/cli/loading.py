@@ -37,6 +37,7 @@ class Loaded:
         notes: what may be a mistake.
         watched: the files that the handlers depend on.
         patterns: the names and globs of hook files.
+        users: by sections of the configuration, the users of their workers, where they are named.
         disabled: what is not loaded, with the reason: Lua scripts that fail to load here, and files that root must
             not run.
     """
@@ -52,6 +53,7 @@ class Loaded:
         self.watched: list[str] = []
         self.patterns: list[str] = []
         self.disabled: list[str] = []
+        self.users: dict[str, str] = {}
 
     def load(self, sysconfdir: Path) -> None:
         """Load everything that the configuration in ``sysconfdir`` names.
@@ -104,6 +106,8 @@ class Loaded:
 
     def _load_config(self, path: Path) -> None:
         read, sources = self._read_config(path)
+        sections = {name: getattr(read, name) for name in type(read).model_fields}
+        self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
         self.points = [Point("scrun", sources, _log_words(read), script)]
         filters = Point("cli_filter", sources, _log_words(read))

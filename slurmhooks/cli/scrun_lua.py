@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the scrun.lua that loads the plugin."""
+"""Write and remove the scrun.lua that loads the plugin."""
 
 from pathlib import Path
 
@@ -39,3 +39,12 @@ def render(template: Path, plugin_dir: Path, sysconfdir: Path, destdir: Path) ->
         f" the site's own script, too: {moves}; and in {folder / 'slurmhooks.toml'}:\n"
         f'      [scrun]\n      lua = "{OWN_SCRIPT}"'
     )
+
+
+def remove(sysconfdir: Path) -> Path | None:
+    """Remove the scrun.lua that loads the plugin; return its path, or None if there is no scrun.lua of this command."""
+    target = sysconfdir / "scrun.lua"
+    if not target.exists() or MARK not in target.read_text(errors="replace"):
+        return None
+    target.unlink()
+    return target

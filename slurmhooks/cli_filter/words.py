@@ -32,19 +32,38 @@ def split(joined: str | None, command_line: Sequence[str]) -> tuple[str, ...]:
     if not joined:
         return ()
     joined = joined.removeprefix(" ")
-    for end in range(len(command_line), 1, -1):
-        for start in range(1, end):
-            rest = command_line[start + 1 : end]
-            behind = "".join(f" {word}" for word in rest)
-            first = joined.removesuffix(behind)
-            if first + behind == joined and _is_same(first, command_line[start]):
-                return (first, *rest)
+    separators = [at for at, word in enumerate(command_line) if word == SEPARATOR]
+    parts = zip([0, *separators], [*separators, len(command_line)], strict=True)
+    # The arguments of a batch script may have a separator, too.
+    for begin, end in [(0, len(command_line)), *reversed(list(parts))]:
+        found = _within(joined, command_line, begin, end)
+        if found:
+            return found
     return tuple(joined.split(" "))
 
 
-def _is_same(first: str, word: str) -> bool:
-    """Tell whether the first word is one of the command line, or its full path."""
-    return first == word or (first.startswith("/") and first.endswith(f"/{word.removeprefix('./')}"))
+def _within(joined: str, command_line: Sequence[str], begin: int, end: int) -> tuple[str, ...]:
+    """Return the words if they are the last ones of a part of the command line; else none.
+
+    Takes time in proportion to the lengths: users have command lines of many thousand words.
+    """
+    found: tuple[int, int] | None = None
+    size = len(joined)  # of what has not been found yet
+    for start in range(end - 1, begin, -1):
+        word = command_line[start]
+        if _is_first(joined, size, word):
+            found = start, size
+        if not joined.endswith(f" {word}", 0, size):
+            break
+        size -= len(word) + 1
+    return () if found is None else (joined[: found[1]], *command_line[found[0] + 1 : end])
+
+
+def _is_first(joined: str, size: int, word: str) -> bool:
+    """Tell whether the first characters are a word of the command line, or its full path."""
+    if size == len(word) and joined.startswith(word):
+        return True
+    return joined.startswith("/") and joined.endswith(f"/{word.removeprefix('./')}", 0, size)
 
 
 def of_component(command_line: Sequence[str], index: int, component: int) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from slurmhooks.values import ENCODING, ERRORS, text_from_c
 from slurmhooks.view import StagedMapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from slurmhooks.job_submit.model import Job
     from slurmhooks.slurmctld.source import Struct
@@ -122,6 +122,18 @@ class Words(MutableSequence[str]):
         words = self._list()
         words.insert(index, value)
         self._job.argv = words
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over a copy, which is made once."""
+        return iter(self._list())
+
+    def __reversed__(self) -> Iterator[str]:
+        """Iterate over a copy from its end."""
+        return reversed(self._list())
+
+    def index(self, value: Any, *bounds: int) -> int:
+        """Return the place of the first word that is equal; ValueError if there is none."""
+        return self._list().index(value, *bounds)
 
     def __len__(self) -> int:
         """Return how many words there are."""

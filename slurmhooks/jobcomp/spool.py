@@ -17,6 +17,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from slurmhooks.jobcomp.durable import force, write
 from slurmhooks.wire.tables import parse
 
 if TYPE_CHECKING:
@@ -329,9 +330,11 @@ class Spool:
             "reasons": record.reasons,
             "passed": sorted(record.passed),
         }
-        self._dead.mkdir(mode=0o700, exist_ok=True)
-        _write(self._dead / f"{frame.id}.json", json.dumps(about).encode())
-        _write(self._dead / f"{frame.id}{SEGMENT}", record.segment.raw(frame))
+        if not self._dead.is_dir():
+            self._dead.mkdir(mode=0o700, exist_ok=True)
+            force(self.folder)
+        write(self._dead / f"{frame.id}.json", json.dumps(about).encode())
+        write(self._dead / f"{frame.id}{SEGMENT}", record.segment.raw(frame))
         record.segment.note(record, "dead")
 
     def letters(self) -> list[dict[str, Any]]:
@@ -356,8 +359,9 @@ class Spool:
         passed = "".join(f"{json.dumps([0, 'passed', label])}\n" for label in about.get("passed", ()))
         again = self.folder / f"again-{letter}{SEGMENT}"
         # Workers take the letter once the segment is there; whatever comes before does not count.
-        _write(again.with_suffix(STATE), passed.encode())
+        write(again.with_suffix(STATE), passed.encode())
         os.rename(self._dead / f"{letter}{SEGMENT}", again)
+        force(self.folder)
         (self._dead / f"{letter}.json").unlink(missing_ok=True)
 
     def discard(self, letter: str) -> None:
@@ -380,13 +384,3 @@ class Spool:
             with suppress(ValueError):
                 found.append(json.loads(line))
         return found
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, on the disk when this returns."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    new.rename(path)

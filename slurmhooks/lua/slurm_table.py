@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from slurmhooks.log import DEBUG, DEBUG2, DEBUG3, DEBUG4, ERROR, INFO, VERBOSE, log
-from slurmhooks.lua.conversions import as_string, number
+from slurmhooks.lua.conversions import as_string, number, whole
 from slurmhooks.lua.runtime import Integer, LuaRaise, to_text
 
 TYPE_CHECKING = False
@@ -23,6 +23,8 @@ RESULTS = {"SUCCESS": 0, "ERROR": -1, "FAILURE": -1}
 
 MAX_DEPTH = 16
 """Maximal depth of tables that are converted to JSON or YAML, as in slurm_lua.c."""
+MOST_LEVELS = 100
+"""Maximal depth of what is converted from JSON or YAML."""
 
 
 def install(state: State, constants: Mapping[str, object], user: Callable[[str], None] | None) -> Any:
@@ -36,7 +38,7 @@ def install(state: State, constants: Mapping[str, object], user: Callable[[str],
     table = state.table({**constants, **RESULTS})
 
     def write(*args: object) -> None:
-        level = int(number(args[-2])) if len(args) > 1 else 0
+        level = whole(number(args[-2])) if len(args) > 1 else 0
         if level >= 0:
             log.plain(LEVELS[min(level, len(LEVELS) - 1)], f"lua: {c_text(state, args[-1] if args else None)}")
 
@@ -112,11 +114,17 @@ def _parser(state: State, mime: str) -> Callable[..., object]:
             raise LuaRaise(f"Conversion from {mime} failed: it takes a string")
         text = to_text(raw)
         try:
-            return _exact(json.loads(text))
-        except ValueError as error:
-            if mime.endswith("json"):
-                raise LuaRaise(f"Conversion from {mime} failed: {error}") from None
-        return _exact(_from_yaml(text, mime))
+            try:
+                found = json.loads(text)
+            except ValueError:
+                if mime.endswith("json"):
+                    raise
+                found = _from_yaml(text, mime)
+            return _Exact(len(text)).value(found)
+        except (ValueError, OverflowError) as error:
+            raise LuaRaise(f"Conversion from {mime} failed: {error}") from None
+        except RecursionError:
+            raise LuaRaise(f"Conversion from {mime} failed: it is nested too deeply") from None
 
     return parse
 
@@ -132,15 +140,30 @@ def _from_yaml(text: str, mime: str) -> object:
         raise LuaRaise(f"Conversion from {mime} failed: {error}") from None
 
 
-def _exact(value: object) -> object:
-    """Mark integers, so that they stay integers in a Lua that has them."""
-    if isinstance(value, dict):
-        return {str(key): _exact(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_exact(item) for item in value]
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Integer(value)
-    return value
+class _Exact:
+    """Marks integers, so that they stay integers in a Lua that has them."""
+
+    def __init__(self, most: int) -> None:
+        """Convert at most so many values, and one more: no text has more than characters, unless YAML repeats some."""
+        self._left = most + 1
+
+    def value(self, value: object, depth: int = 0) -> object:
+        """Return a value for Lua.
+
+        Raises:
+            ValueError: it is nested too deeply, or has too many values.
+            OverflowError: a number is too large.
+        """
+        self._left -= 1
+        if depth > MOST_LEVELS or self._left < 0:
+            raise ValueError("it is nested too deeply" if self._left >= 0 else "it repeats too much of itself")
+        if isinstance(value, dict):
+            return {str(key): self.value(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.value(item, depth + 1) for item in value]
+        if isinstance(value, int) and not isinstance(value, bool):
+            return Integer(value) if -1 << 63 <= value < 1 << 63 else float(value)
+        return value
 
 
 def plain(state: State, value: Any, depth: int = 0) -> Any:

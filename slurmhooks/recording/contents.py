@@ -55,7 +55,9 @@ class Contents:
                 self.facts += map(decode_facts, frame.items())
             elif frame.kind == Kind.USER:
                 user = frame.json()
-                self.users[int(user["id"])] = user
+                if not isinstance(user.get("id"), int):
+                    raise RecordingError(f"the frame at byte {frame.offset} is about a user, but does not say which")
+                self.users[user["id"]] = user
             elif frame.kind == Kind.START:
                 self.start = frame.json()
             else:

@@ -77,7 +77,7 @@ class Frame:
         """
         try:
             found = json.loads(self.content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RecordingError(f"the frame at byte {self.offset} is no JSON: {error}") from None
         if not isinstance(found, dict):
             raise RecordingError(f"the frame at byte {self.offset} is no JSON object")

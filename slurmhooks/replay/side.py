@@ -148,18 +148,10 @@ def send(fd: int, data: bytes) -> None:
 
 def drop(user: int | None) -> None:
     """Become another user for good; None: stay."""
-    if user is None or os.getuid() != 0:
-        return
-    import pwd
+    if user is not None and os.getuid() == 0:
+        from slurmhooks.worker import process
 
-    try:
-        entry = pwd.getpwuid(user)
-        os.initgroups(entry.pw_name, entry.pw_gid)
-        os.setgid(entry.pw_gid)
-    except KeyError:
-        os.setgroups([])
-        os.setgid(user)
-    os.setuid(user)
+        process.become(user)
 
 
 def without_network() -> bool:

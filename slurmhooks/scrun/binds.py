@@ -186,16 +186,18 @@ def inside(rootfs: str, path: str) -> str:
 
 def _resolved(rootfs: str, path: str) -> list[str]:
     """Return the components of a path in the container, with all links resolved."""
+    from collections import deque
+
     done: list[str] = []
-    todo = _parts(path)
+    todo = deque(_parts(path))
     links = 0
     while todo:
-        part = todo.pop(0)
+        part = todo.popleft()
         if part == "..":
-            done = done[:-1]
+            del done[-1:]
             continue
         try:
-            goal = os.readlink(os.path.join(rootfs, *done, part))
+            goal = os.readlink("/".join((rootfs, *done, part)))
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.ENOENT, errno.ENOTDIR):
                 raise StagingError(f"{path!r} in the container: {error.strerror}") from error
@@ -206,7 +208,7 @@ def _resolved(rootfs: str, path: str) -> list[str]:
             raise StagingError(f"{path!r} in the container: {os.strerror(errno.ELOOP)}")
         if goal.startswith("/"):
             done = []
-        todo = [*_parts(goal), *todo]
+        todo.extendleft(reversed(_parts(goal)))
     return done
 
 

@@ -109,7 +109,8 @@ def _run(name: str, address: int, has_manifest: bool) -> Answer:
     if name == "stage_in":  # stage_out runs although the job is over
         cancel.attach(lambda: native.cancelled(address), lambda: native.job_is_over(values["job_id"]))
     try:
-        outcome = deadline.run(handlers, {"container": container}, container)
+        deadline.of_step(str(values["job_id"]))  # without its anchor the job would run until its time limit
+        outcome = deadline.run(handlers, {"container": container}, container, deadline.STEP)
         passed, text = outcome.passed, outcome.text
     except Reject as error:  # a StagingError while the writes are passed to scrun
         passed, text = False, error.text

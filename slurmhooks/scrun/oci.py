@@ -283,12 +283,16 @@ def parse(raw: bytes, path: str) -> Config:
         path: path of the file, for messages.
     """
     try:
-        content = json.loads(raw.decode(ENCODING, ERRORS))
+        content = json.loads(raw.decode(ENCODING, ERRORS), parse_constant=_refuse_constant)
     except ValueError as error:
         raise BundleError(f"{path}: not JSON: {error}") from error
     except RecursionError as error:
         raise BundleError(f"{path}: nested too deeply") from error
     return _validated(content, path)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _validated(content: object, path: str) -> Config:
@@ -312,6 +316,27 @@ def _message(kind: str, message: str) -> str:
     )
 
 
+def encoded(config: Config, path: str) -> bytes:
+    """Validate a configuration, and return the content of its file.
+
+    Args:
+        config: the configuration.
+        path: path of the file, for messages.
+
+    Raises:
+        BundleError: the configuration is invalid.
+    """
+    try:
+        content = config.to_json()
+        _validated(content, path)
+        text = json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False)
+    except ValueError as error:  # a number such as 1e999 is read as infinite
+        raise BundleError(f"{path}: not for JSON: {error}") from error
+    except RecursionError as error:
+        raise BundleError(f"{path}: nested too deeply") from error
+    return _UNPAIRED.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode(ENCODING, ERRORS) + b"\n"
+
+
 def write(config: Config, path: str) -> None:
     """Validate a configuration and write it atomically.
 
@@ -322,10 +347,7 @@ def write(config: Config, path: str) -> None:
     Raises:
         BundleError: the configuration is invalid, or cannot be written.
     """
-    content = config.to_json()
-    _validated(content, path)
-    text = json.dumps(content, ensure_ascii=False, indent=2)
-    raw = _UNPAIRED.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode(ENCODING, ERRORS) + b"\n"
+    raw = encoded(config, path)
     temporary = f"{path}.{os.getpid()}.new"
     try:
         mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None

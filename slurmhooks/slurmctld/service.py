@@ -20,7 +20,7 @@ from slurmhooks.slurmctld.modes import Modes
 from slurmhooks.slurmctld.observation import Observation
 from slurmhooks.wire.message import LEFT_OUT_HANDLER, MessageError, Type, decode, read_text
 from slurmhooks.wire.tables import TableError, installed
-from slurmhooks.worker import collector, process, reporting
+from slurmhooks.worker import collector, confinement, process, reporting
 from slurmhooks.worker.channel import ALL_LENIENT, LENIENT, on_page
 from slurmhooks.worker.service import Settings, load_site
 from slurmhooks.worker.worker import doing
@@ -251,7 +251,13 @@ def load_point(
         LoadError: a hook file is, or needs what this build does not have.
     """
     tables = _tables()
-    read, registry = load_site(watch, lambda registry: unserved(registry, tables, hooks), scripts, (*hooks, *others))
+    read, registry = load_site(
+        watch,
+        lambda registry: unserved(registry, tables, hooks),
+        scripts,
+        (*hooks, *others),
+        lambda config: confinement.drop_rights(getattr(config, section), section),
+    )
     settings = replace(
         Settings.of(getattr(read, section)),
         hooks=watch.fingerprint(),

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmhooks.errors import Reject
 from slurmhooks.slurmctld import PRIVATE_ARGUMENTS, model
 from slurmhooks.slurmctld.binding import bind, conditions_of
 from slurmhooks.slurmctld.fields import KEYS, LISTS
 from slurmhooks.slurmctld.table import Table
 from slurmhooks.values import NO_VAL, text_from_c, text_to_c
 from slurmhooks.wire.message import (
+    LARGEST,
+    TOO_LONG,
     Fact,
     Message,
     MessageError,
@@ -47,11 +50,16 @@ class Asking:
 
         Raises:
             MessageError: it is damaged.
+            Reject: no message can hold it.
         """
         question = Message(Type.QUERY, what, second, third, items).encode(self.tables)
         result = decode(self._query(question), self.tables)
         if result.type != Type.RESULT:
             raise MessageError("a question was not answered by a result")
+        if result.first == TOO_LONG:
+            # A user has sent so much; no handler can judge it.
+            name = self.tables.tables[second].members[third].name if what == What.MEMBER else "a text"
+            raise Reject(f"{name} is longer than {LARGEST >> 20} MiB, the most that the hooks of this site can read")
         return result
 
     def row(self, table: str, key: int | bytes) -> Struct | None:

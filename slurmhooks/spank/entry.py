@@ -87,6 +87,8 @@ class Line:
         return len(self._names) + len(self._registered) - 1
 
 
+SPECIAL_STEPS = 0xFFFFFFF0
+"""slurm.h: SLURM_MAX_NORMAL_STEP_ID."""
 IN_TASKS = ("task_init_privileged", "task_init")
 """The callbacks that run once in the process of each task, which slurmstepd forks."""
 
@@ -132,6 +134,17 @@ def options() -> Options:
 
         _options = Options(native)
     return _options
+
+
+def step(job: int, number: int) -> Answer:
+    """Store the step of this slurmstepd, before anything else is called.
+
+    Args:
+        job: number of the job.
+        number: number of the step; batch scripts and the like have large numbers, and scancel only their job.
+    """
+    deadline.of_step(f"{job}.{number}" if number < SPECIAL_STEPS else str(job))
+    return SUCCESS
 
 
 def callback(
@@ -346,7 +359,7 @@ def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
     what = f"spank {name}"
 
     def body() -> Answer:
-        return _finish(deadline.run(handlers, arguments, view))
+        return _finish(deadline.run(handlers, arguments, view, deadline.TASK))
 
     def run(handle: int) -> Answer:
         view.bind(ffi.cast("struct spank_handle *", handle))
@@ -359,7 +372,9 @@ def _ends(name: str) -> int:
     """Return what ends with a handler of a callback that cannot be interrupted."""
     if _context == "slurmd":
         return deadline.NOTHING
-    return deadline.STEP if _context == "remote" and name not in IN_TASKS else deadline.PROCESS
+    if _context != "remote":
+        return deadline.PROCESS
+    return deadline.TASK if name in IN_TASKS else deadline.STEP
 
 
 def _finish(outcome: Outcome) -> Answer:

@@ -58,17 +58,33 @@ class Environment(StagedMapping):
 
 
 class JobEnvironment(Environment):
-    """The environment of the job's processes; in slurmstepd it is ``spank.env``."""
+    """The environment of the job's processes; in slurmstepd it is ``spank.env``.
 
-    __slots__ = ()
+    Whoever lists it gets each value once from the list: spank_getenv() searches the whole environment for each name,
+    and users may have 100,000 variables.
+    """
+
+    __slots__ = ("_listed",)
+
+    def __init__(self, calls: Calls) -> None:
+        """Read and write by the functions of one callback."""
+        super().__init__(calls)
+        self._listed: dict[str, str] = {}
 
     def _load(self, name: str) -> str | None:
-        return self._calls.read_variable("spank_getenv", name, REMOTE.text)
+        listed = self._listed.pop(name, None)
+        return self._calls.read_variable("spank_getenv", name, REMOTE.text) if listed is None else listed
 
     def _names(self) -> Iterable[str]:
-        return names_of(self._calls.job_environment(REMOTE))
+        listed: dict[str, str] = {}
+        for variable in self._calls.job_environment(REMOTE):
+            name, _, value = variable.partition("=")
+            listed.setdefault(name, value)  # the first of two counts, as for spank_getenv()
+        self._listed = listed
+        return list(listed)
 
     def _apply(self, name: str, value: str | None) -> None:
+        self._listed = {}
         self._calls.write_variable("spank_setenv", name, value)
 
 

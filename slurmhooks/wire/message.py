@@ -33,6 +33,8 @@ MEMBERS = TEXT_FOR_USER - 2
 """The tag of the numbers, 32 bits each, of the members that the structs of a message have; none: they have all."""
 VARIABLES = TEXT_FOR_USER - 3
 """The tag of the variables, as texts, that scripts of the same event find in their environment."""
+TOO_LONG = 2
+"""The first number of a result that no message can hold, such as a script of 100 MB."""
 LEFT_OUT = 1
 """The slot of a text, or texts, that are set but too long to be sent unasked."""
 

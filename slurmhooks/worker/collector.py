@@ -145,10 +145,14 @@ class Collector:
         self._update()
         if self._pid or not self._orders or time.monotonic() < self._retry_at:
             return
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         me = os.getpid()
         self._starts += 1
-        self._pid = os.fork()
+        try:
+            self._pid, ours, theirs = process.fork()
+        except OSError as error:
+            self._wait()
+            log.error("the process that writes decision log and metrics cannot be started: %s", error.strerror)
+            return
         if not self._pid:
             leave()
             ours.close()
@@ -162,13 +166,15 @@ class Collector:
     def _tell(self) -> None:
         """Give the collector its orders; one that does not take them is replaced."""
         assert self._control is not None
-        document = control.document(self._orders | {"starts": self._starts, "since": self._since})
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [document]))]
         try:
-            self._control.sendmsg([b"orders"], rights, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+            document = control.document(self._orders | {"starts": self._starts, "since": self._since})
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [document]))]
+            try:
+                self._control.sendmsg([b"orders"], rights, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+            finally:
+                os.close(document)
         except OSError:
             process.kill(self._pid)
-        os.close(document)
 
     def ended(self, pid: int, status: int) -> bool:
         """Note the end of a child; tell whether it was the collector."""
@@ -178,13 +184,17 @@ class Collector:
         if self._control is not None:
             self._control.close()
             self._control = None
-        now = time.monotonic()
-        self._pause = RETRY if now - self._started > STABLE else min(RETRY_MOST, self._pause * 2)
-        self._retry_at = now + self._pause
+        self._wait()
         if self._orders:
             how = process.describe(status)
             log.error("the process that writes decision log and metrics %s; starting another one", how)
         return True
+
+    def _wait(self) -> None:
+        """Set when the next one may be started."""
+        now = time.monotonic()
+        self._pause = RETRY if now - self._started > STABLE else min(RETRY_MOST, self._pause * 2)
+        self._retry_at = now + self._pause
 
     def worker_ended(self, status: int) -> None:
         """Report the end of a worker that slurmctld did not end."""

@@ -27,7 +27,8 @@ OBSERVER = 10
 ACKNOWLEDGED = 5
 """All later requests go to this generation or later ones."""
 RELEASED = 6
-"""slurmctld knows that a worker has ended, or has closed its channel, and does not use its number any more."""
+"""slurmctld knows that a worker has ended, or has closed its channel, and does not use its number any more; value: 1
+if it could not take the worker at all."""
 UNSERVED = 11
 """slurmctld has decided about a request without an answer; value: place in VERDICTS; pid: in CAUSES; text: 5 lines."""
 VERDICTS = ("handler left out", "accepted on error", "failed", "unavailable, accepted", "unavailable")
@@ -82,6 +83,19 @@ def receive(control: socket.socket) -> Message | None:
             fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
     kind, generation, pid, value = HEADER.unpack_from(data)
     return Message(kind, generation, pid, value, data[HEADER.size :].decode("utf-8", "replace"), tuple(fds))
+
+
+def drop(control: socket.socket) -> bool:
+    """Take a message that nobody gets, with its descriptors; tell whether others may follow.
+
+    A worker that has become ready would wait for requests as long as its channel lies in a message.
+    """
+    message = receive(control)
+    if message is None:
+        return False
+    for fd in message.fds:
+        os.close(fd)
+    return True
 
 
 def document(content: dict[str, Any]) -> int:

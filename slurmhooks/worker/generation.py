@@ -66,9 +66,8 @@ class Generation:
         while not self._finishing or self._starting or self._serving or self._leaving or self._observes:
             if self._observer is not None:
                 self._observer.tend(self._leave)
-            if not self._finishing and time.monotonic() >= self._retry_at:
-                while len(self._starting) + len(self._serving) + len(self._closed) < self._service.settings.workers:
-                    self._fork()
+            while self._lacks_worker():
+                self._fork()
             poller = select.poll()
             for fd in (self._supervisor, self._wake, *(channel for channel, _ in self._starting.values())):
                 poller.register(fd, select.POLLIN)
@@ -81,6 +80,12 @@ class Generation:
                 if channel.fileno() in events:
                     self._started(pid)
             self._reap()
+
+    def _lacks_worker(self) -> bool:
+        """Tell whether another worker is to be started now."""
+        if self._finishing or time.monotonic() < self._retry_at:
+            return False
+        return len(self._starting) + len(self._serving) + len(self._closed) < self._service.settings.workers
 
     @property
     def _observes(self) -> bool:
@@ -101,11 +106,16 @@ class Generation:
 
     def _fork(self) -> None:
         """Start a worker; it tells over its channel when it can serve."""
-        ours, theirs = socket.socketpair()
-        page = os.memfd_create("slurmhooks", os.MFD_CLOEXEC)
-        os.ftruncate(page, PAGE)
-        me = os.getpid()
-        pid = os.fork()
+        me, page = os.getpid(), -1
+        try:
+            page = os.memfd_create("slurmhooks", os.MFD_CLOEXEC)
+            os.ftruncate(page, PAGE)
+            pid, ours, theirs = process.fork(socket.SOCK_STREAM)
+        except OSError as error:
+            if page >= 0:
+                os.close(page)
+            self._failed(0, f"no worker can be started: {error.strerror}")
+            return
         if not pid:
             self._leave()
             ours.close()
@@ -148,6 +158,8 @@ class Generation:
                 os._exit(1)
         elif message.kind == control.RELEASED:
             self._release(message.pid)
+            if message.value:
+                self._failed(message.pid, "slurmctld has no descriptors or no memory for another worker")
 
     def _release(self, pid: int) -> None:
         """Replace a worker at once: one that is killed with much memory takes its time to end."""
@@ -179,14 +191,17 @@ class Generation:
                 self._not_started(pid, process.describe(status))
 
     def _not_started(self, pid: int, how: str) -> None:
-        """Report a worker that ended too early, and wait before the next: what it fails of may go on."""
+        """Report a worker that ended too early."""
         channel, page = self._starting.pop(pid)
         channel.close()
         os.close(page)
+        self._failed(pid, f"a worker {how} before it could serve")
+
+    def _failed(self, pid: int, text: str) -> None:
+        """Report that there is no other worker, and wait before the next: what it fails of may go on."""
         self._failures += 1
         self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
-        text = f"a worker {how} before it could serve"
-        log.error(text)
+        log.error("%s", text)
         control.send(self._supervisor, Message(control.UNAVAILABLE, self._number, pid, self._failures, text))
 
 

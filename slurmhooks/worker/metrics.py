@@ -156,8 +156,9 @@ class Metrics:
             self._server.server_close()
             with suppress(OSError):
                 # After a restart of slurmctld the next collector listens while this one ends.
-                if os.lstat(self._settings["socket"]).st_ino == self._server.inode:
+                if os.path.samestat(os.lstat(self._settings["socket"]), os.fstat(self._server.file)):
                     os.unlink(self._settings["socket"])
+            os.close(self._server.file)
             self._server = None
 
 
@@ -165,13 +166,14 @@ class _Server(socketserver.UnixStreamServer):
     """Answers one reader at a time.
 
     Attributes:
-        inode: of the socket in the file system.
+        file: a descriptor of the socket's name in the file system.
     """
 
     def server_bind(self) -> None:
         """Make the socket."""
         super().server_bind()
-        self.inode = os.lstat(str(self.server_address)).st_ino
+        # Open, so that the next collector's socket does not get the same inode.
+        self.file = os.open(str(self.server_address), os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore readers that are slow, or gone."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from slurmhooks.errors import StaleHandleError
 from slurmhooks.log import log
-from slurmhooks.worker import control, process, reporting, worker
+from slurmhooks.worker import confinement, control, process, reporting, worker
 from slurmhooks.worker.channel import QUERY, Channel
 
 if TYPE_CHECKING:
@@ -129,10 +129,14 @@ class Observer:
         self._requests.close()
 
     def _start(self, leave: Callable[[], None]) -> None:
-        ours, theirs = socket.socketpair()
         self._page.write(_STARTING, 0)
         me = os.getpid()
-        pid = os.fork()
+        try:
+            pid, ours, theirs = process.fork(socket.SOCK_STREAM)
+        except OSError as error:
+            log.error("no observer can be started: %s; no request is affected", error.strerror)
+            self._pause()
+            return
         if not pid:
             leave()
             ours.close()
@@ -165,9 +169,15 @@ class Observer:
             self._ended = {}  # earlier processes have ended in another request
         if state == _BUSY:
             self._ended[place if deadline else _NO_HANDLER] = how
-        self._failures = self._failures + 1 if state == _STARTING else 0
-        if self._failures:
-            self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
+        if state == _STARTING:
+            self._pause()
+        else:
+            self._failures = 0
+
+    def _pause(self) -> None:
+        """Wait before the next attempt to start the process."""
+        self._failures += 1
+        self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
 
 
 class Observing:
@@ -269,7 +279,7 @@ def _run(
     os.setsid()
     process.die_with(parent)
     process.name("slurmhooks-obs")
-    worker.limit(service.settings)
+    confinement.limit(service.settings)
     os.register_at_fork(after_in_child=channel.close)
     if sys.stdout is not None:
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper

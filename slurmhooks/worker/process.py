@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pwd
 import signal
+import socket
 import sys
 import traceback
 from contextlib import suppress
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
+_PR_GET_PDEATHSIG = 2
+_PR_SET_DUMPABLE = 4
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -36,6 +41,45 @@ def die_with(parent: int) -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def become(uid: int) -> None:
+    """Become another user for good, with the groups of that user, or with none if the user has no name.
+
+    Raises:
+        PermissionError: this process does not belong to root.
+        OSError: the kernel refuses, or root's rights are not gone.
+    """
+    try:
+        entry = pwd.getpwuid(uid)
+        gid, groups = entry.pw_gid, os.getgrouplist(entry.pw_name, entry.pw_gid)
+    except KeyError:
+        gid, groups = uid, []
+    death_signal = ctypes.c_int()
+    _libc.prctl(_PR_GET_PDEATHSIG, ctypes.byref(death_signal), 0, 0, 0)
+    parent = os.getppid()
+    os.setgroups(groups)
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+    # The kernel keeps the capabilities of root's processes if it was told to (SECBIT_NO_SETUID_FIXUP).
+    with suppress(PermissionError):
+        os.setresuid(-1, -1, 0)
+        raise OSError(f"user id {uid} can become root again")
+    # The change of user has ended both: the parent's death no longer kills, and /proc/self belongs to root.
+    _libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+    if death_signal.value:
+        die_with(parent)
+
+
+def no_new_privileges() -> None:
+    """Have setuid programs, and programs with file capabilities, give this process and its children no rights.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"no_new_privs: {os.strerror(number)}")
 
 
 def adopt_orphans() -> None:
@@ -82,6 +126,21 @@ def children() -> list[int]:
             if parent == me.encode():
                 found.append(int(entry))
     return found
+
+
+def fork(kind: int = socket.SOCK_SEQPACKET) -> tuple[int, socket.socket, socket.socket]:
+    """Fork this process; return what os.fork() does, and two connected sockets: for the parent and for the child.
+
+    Raises:
+        OSError: the machine or the user has too many processes or descriptors; nothing was started.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+    try:
+        return os.fork(), ours, theirs
+    except OSError:
+        ours.close()
+        theirs.close()
+        raise
 
 
 def kill(pid: int, *, group: bool = False) -> None:

@@ -113,10 +113,12 @@ class Requests:
 
     def answer(self, asked: Asked, content: dict[str, Any]) -> None:
         """Answer a request and close its connection."""
-        document = control.document(content)
-        with suppress(OSError):  # the command was interrupted
-            socket.send_fds(asked.connection, [b"document"], [document])
-        os.close(document)
+        with suppress(OSError):  # the command was interrupted, or there is no descriptor
+            document = control.document(content)
+            try:
+                socket.send_fds(asked.connection, [b"document"], [document])
+            finally:
+                os.close(document)
         self._close(asked)
 
     def close(self) -> None:

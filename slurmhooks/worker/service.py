@@ -50,6 +50,8 @@ class Settings:
         workers: how many requests are served at the same time.
         timeout: seconds that a request may take.
         memory_limit: bytes of private memory that a worker, and each program that it starts, may have; None: any.
+        process_limit: processes that the user of the workers may have.
+        open_file_limit: open files that a worker, and each program that it starts, may have.
         accept: whether requests are accepted when no worker can serve them.
         reload: whether changed files are loaded without being asked to.
         hooks: hash of the files.
@@ -59,6 +61,8 @@ class Settings:
     workers: int = 1
     timeout: float = 2.0
     memory_limit: int | None = 1 << 30
+    process_limit: int = 4096
+    open_file_limit: int = 1024
     accept: bool = False
     reload: bool = True
     hooks: str = ""
@@ -71,6 +75,8 @@ class Settings:
             workers=section.workers,
             timeout=section.timeout,
             memory_limit=section.memory_limit,
+            process_limit=section.process_limit,
+            open_file_limit=section.open_file_limit,
             accept=getattr(section, "on_unavailable", "reject") == "accept",
             reload=section.reload,
         )
@@ -117,6 +123,7 @@ def load_site(
     check: Callable[[Registry], list[str]],
     scripts: Callable[[Config, Path], list[Source]] | None = None,
     hooks: Container[str] = HOOKS,
+    prepare: Callable[[Config], None] | None = None,
 ) -> tuple[Config, Registry]:
     """Load what the configuration names, and note on which files that depends.
 
@@ -127,13 +134,14 @@ def load_site(
         check: returns what else is wrong with a set of handlers.
         scripts: returns what the configuration names in other languages; it comes before the hook files.
         hooks: the hooks that are served.
+        prepare: called before any code of the site runs.
 
     Raises:
         ConfigError: the configuration is wrong.
         LoadError: a hook file is, or handlers would get lost.
     """
     trusted.guard()
-    return reload.load(site.config_path(), watch, check, scripts, hooks)
+    return reload.load(site.config_path(), watch, check, scripts, hooks, prepare)
 
 
 Load = Callable[[Watch], Service]

@@ -18,21 +18,23 @@ from slurmhooks.watch import Watch
 from slurmhooks.worker import control, generation, process, reporting
 from slurmhooks.worker.collector import Collector
 from slurmhooks.worker.control import Message
+from slurmhooks.worker.look import POLL, Looker
 from slurmhooks.worker.requests import Asked, Requests
 from slurmhooks.worker.service import Settings
 
-POLL = 1.0
-"""Seconds between two looks at the files."""
 LOAD_LIMIT = 60.0
 """Seconds that loading hook files may take."""
 RETRY = 60.0
 """Seconds, at most, before another generation is started after one that ended by itself, where nothing serves; the
 first is started after 0.1."""
+PAUSE = 10.0
+"""Seconds before another one is started where another generation serves."""
 REPEAT = 60.0
 """Seconds before files that do not load are loaded, and the error is logged, again though they have not changed."""
 ACCIDENTS = 3
 """Unexpected ends of a generation, or its worker, before it serves. After so many, requests are refused at once and
 do not wait for the next attempt."""
+DROPPED = "what the process that loads the hooks has sent is lost: the supervisor has no descriptor for it"
 GRACE = 2.0
 """Seconds for workers to clean up when slurmctld ends, and for a generation beyond the time of a request."""
 
@@ -81,7 +83,6 @@ class Supervisor:
         self._reload = True
         self._accidents = 0
         self._retry_at: float | None = None
-        self._look_at = 0.0
         self._requests = Requests()
         self._collector = Collector()
         reporting.reporter = self._collector.reporter
@@ -89,6 +90,7 @@ class Supervisor:
         self._wakes = wakes
         for end in (self._wake, wakes):
             end.setblocking(False)
+        self._looker = Looker(lambda: wakes.send(b"."))
 
     def run(self) -> None:
         """Serve until slurmctld ends."""
@@ -136,17 +138,22 @@ class Supervisor:
     def _load(self) -> None:
         """Start a generation from the files as they are now."""
         self._number += 1
-        number, name = self._number, self._entry
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._loading = number = self._number
+        self._requests.loading(number)
         me = os.getpid()
-        pid = os.fork()
+        try:
+            pid, ours, theirs = process.fork()
+        except OSError as error:
+            text = f"no process can be started that loads the hooks: {error.strerror}"
+            log.error("%s", text)
+            self._accident(number, text)
+            return
         if not pid:
             self._leave(ours)
             self._collector.close()
-            generation.main(number, theirs, name, me, self._good)
+            generation.main(number, theirs, self._entry, me, self._good)
         theirs.close()
         self._children[number] = Child(pid, ours, time.monotonic() + LOAD_LIMIT)
-        self._loading = number
 
     def _leave(self, *ours: socket.socket) -> None:
         """Close, in a forked child, all that is the supervisor's."""
@@ -166,6 +173,10 @@ class Supervisor:
                 process.kill(child.pid)
             del self._children[number]
             self._lost(number, child)
+        elif message.kind in (control.LOADED, control.FAILED) and not message.fds:
+            child.deadline = 0.0
+            log.error("%s", DROPPED)
+            self._accident(number, DROPPED)
         elif message.kind == control.LOADED:
             self._loaded(child, message)
         elif message.kind == control.FAILED:
@@ -239,6 +250,9 @@ class Supervisor:
         if self._serving is None:
             self._accidents += 1
             self._retry_at = time.monotonic() + min(RETRY, 0.05 * 2 ** min(self._accidents, 12))
+        elif self._reload:
+            self._retry_at = time.monotonic() + PAUSE
+            self._looker.pause(PAUSE)
         text = f"{text}: see slurmctld's log"
         self._refuse(number, text, [text])
 
@@ -310,17 +324,13 @@ class Supervisor:
                 child.deadline = None
         if self._loading is not None:
             return
-        if self._requests.waiting or (self._retry_at is not None and now >= self._retry_at) or self._changed(now):
+        if self._requests.waiting or (self._retry_at is not None and now >= self._retry_at) or self._changed():
             self._retry_at = None
             self._load()
-            self._requests.loading(self._number)
 
-    def _changed(self, now: float) -> bool:
-        """Tell whether files have changed, looking at them once in a while."""
-        if not self._reload or self._watch is None or now < self._look_at:
-            return False
-        self._look_at = now + POLL
-        return self._watch.changed()
+    def _changed(self) -> bool:
+        """Tell whether files have changed."""
+        return self._reload and self._watch is not None and self._looker.changed(self._watch)
 
     # Others
 
@@ -371,7 +381,7 @@ class Supervisor:
             with suppress(BlockingIOError):
                 self._wake.recv(4096)
             for connection in connections[:]:
-                if connection in ready and not _drop(connection):
+                if connection in ready and not control.drop(connection):
                     connections.remove(connection)
             self._reap()
         # Killing one may have its children adopted.
@@ -381,16 +391,3 @@ class Supervisor:
             time.sleep(0.005)
             self._reap()
         self._collector.finish()
-
-
-def _drop(connection: socket.socket) -> bool:
-    """Take a message that slurmctld does not get any more; tell whether others may follow.
-
-    A worker that has become ready meanwhile would wait for requests as long as its channel lies in a message.
-    """
-    message = control.receive(connection)
-    if message is None:
-        return False
-    for fd in message.fds:
-        os.close(fd)
-    return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One worker: a forked process that answers one request at a time, as SlurmUser."""
+"""One worker: a forked process that answers one request at a time, as SlurmUser or the configured user."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ import sys
 from mmap import mmap
 from typing import TYPE_CHECKING, NoReturn
 
-from slurmhooks.worker import process
+from slurmhooks.worker import confinement, process
 from slurmhooks.worker.channel import PAGE, Channel, serve
 
 if TYPE_CHECKING:
     from slurmhooks.worker.service import Service, Settings
 
-PROCESSES = 4096
-"""Processes and threads that SlurmUser may have in all; ends a fork bomb. The kernel does not hold root to it."""
 RETIRE = 0.75
 """The part of its memory limit at which a worker is replaced, between two requests."""
-OOM_SCORE = "500"
-"""Where the machine is short of memory, the kernel takes workers and not slurmctld."""
 
 _channel: Channel | None = None
 
@@ -53,7 +49,7 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
     os.setsid()
     process.die_with(parent)
     process.name("slurmhooks-work")
-    limit(service.settings)
+    confinement.limit(service.settings)
     if sys.stdout is not None:
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] # a TextIOWrapper
     _channel = Channel(connection, mmap(page, PAGE))
@@ -61,27 +57,6 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
     service.start()
     serve(_channel, service.handle, lambda: is_bloated(service.settings), service.after)
     service.stop()
-
-
-def limit(settings: Settings) -> None:
-    """Bound what this process can take from the machine."""
-    if settings.memory_limit is not None:
-        _lower(resource.RLIMIT_DATA, settings.memory_limit)
-    _lower(resource.RLIMIT_NPROC, PROCESSES)
-    _lower(resource.RLIMIT_CORE, 0)
-    try:
-        with open("/proc/self/oom_score_adj", "r+") as file:
-            if int(file.read()) < int(OOM_SCORE):
-                file.write(OOM_SCORE)
-    except OSError:
-        pass  # a container may hide it
-
-
-def _lower(kind: int, wanted: int) -> None:
-    """Lower a limit; one that is lower stays."""
-    _, hard = resource.getrlimit(kind)
-    bound = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(kind, (bound, hard))
 
 
 def is_bloated(settings: Settings) -> bool:

@@ -68,6 +68,15 @@ def facts(cluster: Cluster) -> str:
     return shell(cluster, f"{SLURMCTLD}; ls /proc/$slurmctld/fd | wc -l")
 
 
+def test_rights(site: Cluster) -> None:
+    """Workers belong to SlurmUser, and setuid programs give them no rights; the supervisor keeps those of slurmctld."""
+    status = "cat /proc/$(pgrep -xn {})/status"
+    slurm = shell(site, "id -u slurm")
+    for name, nnp in (("slurmhooks-work", "1"), ("slurmhooks-gen", "1"), ("slurmhooks-sup", "0")):
+        lines = dict(line.split(":\t", 1) for line in shell(site, status.format(name)).splitlines() if ":\t" in line)
+        assert (lines["NoNewPrivs"], set(lines["Uid"].split())) == (nnp, {slurm}), name
+
+
 def test_hostile_handlers(site: Cluster) -> None:
     """Each request gets one line, the log names the handler, the next request is served; slurmctld has no Python."""
     assert shell(site, f"{SLURMCTLD}; grep -c libpython /proc/$slurmctld/maps || true") == "0"

@@ -8,10 +8,13 @@
 
 static void print(const char *level, const char *format, va_list arguments)
 {
+    va_list again;
     char *text;
 
-    if (vasprintf(&text, format, arguments) < 0)
+    va_copy(again, arguments);
+    if (vasprintf(&text, format, arguments) < 0 && (!output_use_reserve() || vasprintf(&text, format, again) < 0))
         abort();
+    va_end(again);
     output_log(level, text);
     free(text);
 }

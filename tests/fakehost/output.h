@@ -11,11 +11,15 @@
 #ifndef FAKEHOST_OUTPUT_H
 #define FAKEHOST_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 /* Print results and log to a file, so that the script can close descriptors 0 to 2. */
 void output_to_file(const char *path);
+
+/* Free memory that was kept for when there is none. RET false if that was done before. */
+bool output_use_reserve(void);
 
 /* Print one line of the log. */
 void output_log(const char *level, const char *text);
@@ -34,7 +38,14 @@ void output_text(FILE *result, const char *key, const char *text);
 /* Add the return code of a plugin's function to a result; count it if it is not 0. */
 void output_rc(FILE *result, int rc);
 
-/* Switch the results of this thread off or on. RET how many return codes were not 0 since the last call. */
+/* Count a failure that is not a return code of the plugin. */
+void output_failure(void);
+
+/* RET the number of failures of this thread while its results are off. */
+int output_failures(void);
+
+/* Switch the results of this thread off or on. RET the number of failures since the last call: return codes that were
+ * not 0, and forked children that have failed. */
 int output_quiet(int quiet);
 
 #endif

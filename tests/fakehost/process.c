@@ -29,6 +29,8 @@ static void wait_for(const char *command, pid_t child)
         perror(command);
         exit(2);
     }
+    if (status)
+        output_failure();
     FILE *result = output_begin(command);
     output_number(result, "status", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
     output_number(result, "signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
@@ -43,7 +45,7 @@ void command_fork(const struct line *line, struct block block)
     if (!child) {
         run_block(block);
         /* A task calls exec() now, so that no exit handlers run. */
-        _exit(0);
+        _exit(output_failures() ? EXIT_FAILURE : EXIT_SUCCESS);
     }
     wait_for("fork", child);
 }

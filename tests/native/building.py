@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compiles native/ and tests/fakehost, once per session and flavour."""
 
+from __future__ import annotations
+
 import fcntl
 import json
 import os
@@ -11,7 +13,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,15 +32,28 @@ class BuildError(Exception):
 
 @dataclass(frozen=True)
 class Flavour:
-    """One way to compile."""
+    """One way to compile.
+
+    Attributes:
+        name: of the folder below build/.
+        options: of Meson.
+        release: of Slurm, whose headers are used, from the root file systems of tests/cluster; None: those of
+            this machine.
+    """
 
     name: str
     options: tuple[str, ...] = ()
+    release: str | None = None
+
+    def of(self, release: str) -> Flavour:
+        """Return the same flavour with the headers of a release."""
+        return replace(self, name=f"{self.name}-{release}", release=release)
 
 
 PLAIN = Flavour("plain")
 # Without optimization, which would remove accesses to memory, and triple the time to compile.
 SANITIZED = Flavour("sanitized", ("-Db_sanitize=address,undefined", "-Dallocator=malloc", "-Doptimization=0"))
+THREADS = Flavour("threads", ("-Db_sanitize=thread",))
 
 
 @dataclass(frozen=True)
@@ -84,7 +99,7 @@ def build(flavour: Flavour) -> Build:
     tree = ROOT / "build" / f"native-{flavour.name}"
     tree.mkdir(parents=True, exist_ok=True)
     with locked(tree.with_suffix(".lock")):
-        include = slurm_include()
+        include = slurm_include() if flavour.release is None else release_include(flavour.release)
         lua, environment = lua_environment()
         python = embeddable_python()
         command = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", str(tree), str(ROOT / "native")]
@@ -142,6 +157,22 @@ def slurm_include() -> Path:
     if Path("/usr/include/slurm/slurm.h").exists():
         return Path("/usr/include")
     return debian_packages("libslurm-dev") / "usr" / "include"
+
+
+def release_include(release: str) -> Path:
+    """Return a folder with nothing but slurm/slurm.h of a release.
+
+    Raises:
+        Unavailable: there is no root file system of this release.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slurmhooks" / "rootfs" / release
+    headers = next(cache.glob("usr/include/slurm*/slurm.h"), None)
+    if headers is None:
+        raise Unavailable(f"{cache} has no slurm.h: run 'tests/cluster/run rootfs {release}' as root")
+    folder = ROOT / "build" / "headers" / release
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(headers.parent, folder / "slurm")
+    return folder
 
 
 def lua_environment() -> tuple[str, dict[str, str]]:
@@ -229,3 +260,13 @@ def python_paths(python: str) -> str:
     code = "import os, sys; print(os.pathsep.join(filter(None, sys.path[1:])))"
     process = subprocess.run([python, "-I", "-c", code], stdout=subprocess.PIPE, text=True, check=True)
     return os.pathsep.join([str(ROOT), *process.stdout.strip().split(os.pathsep)])
+
+
+def preloaded(name: str, folder: Path) -> Path:
+    """Compile a source of tests/fakehost into a library for LD_PRELOAD, and return it."""
+    library = folder / f"{name}.so"
+    source = ROOT / "tests" / "fakehost" / f"{name}.c"
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", source, "-o", library, "-ldl"], check=True
+    )
+    return library

@@ -246,7 +246,7 @@ class Host:
 
     def sanitizers(self) -> dict[str, str]:
         """Return the variables that a sanitized host needs."""
-        if self.build.flavour != SANITIZED:
+        if self.build.flavour.options != SANITIZED.options:
             return {}
         return {
             # A handler that needs too much memory must get a MemoryError. And the sanitizer must not intercept

@@ -275,7 +275,7 @@ def test_a_child_that_a_handler_forks_and_that_returns(host: Host, start: str, e
     assert [result["callback"] for result in run.of("call")] == ["user_init"] + ["task_init"] * 4
     assert run.said("child") == ["code=1"]
     assert run.said("ran") == [""] * 4
-    assert "a handler has forked and its child came back, which ends here" in run
+    assert "spank.user_init handler hooks:user_init has forked and its child came back, which ends here" in run
 
 
 def test_descriptors_after_a_fork(host: Host) -> None:

@@ -90,9 +90,11 @@ TIME_LIMIT = 300.0
 
 
 def run(build: Build, folder: Path) -> Run:
-    """Run the script. An AssertionError has the report of valgrind."""
+    """Run the script; without valgrind if the build has sanitizers. An AssertionError has what was reported."""
     host = Host(build, folder)
-    shutil.copy(build.malloc_core, host.use_copy_of_plugins() / CORE)
+    is_sanitized = any(option.startswith("-Db_sanitize") for option in build.flavour.options)
+    if not is_sanitized:
+        shutil.copy(build.malloc_core, host.use_copy_of_plugins() / CORE)
     host.site(SITE)
     compile_manifest(host, args=("hooks.py", "known"))
-    return host.run(SCRIPT, wrapper=COMMAND, time_limit=TIME_LIMIT)
+    return host.run(SCRIPT, wrapper=[] if is_sanitized else COMMAND, time_limit=TIME_LIMIT)

@@ -109,6 +109,13 @@ def test_what_is_not_toml_has_its_line(write: Write) -> None:
     assert "line 3" in finding
 
 
+def test_what_is_nested_too_deeply_is_told(write: Write) -> None:
+    """A file that is nested too deeply is an error with its name."""
+    path = write("slurmhooks.toml", f"x = {'[' * 5000}")
+    (finding,) = findings(path)
+    assert finding.startswith(f"{path}: not TOML: ")
+
+
 def test_what_is_not_utf8_is_told(tmp_path: Path) -> None:
     """A file in another encoding is a finding, not a traceback."""
     path = tmp_path / "slurmhooks.toml"

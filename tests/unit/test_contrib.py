@@ -3,7 +3,10 @@
 
 import http.server
 import json
+import os
+import shutil
 import socket
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -15,6 +18,7 @@ from slurmhooks import loader
 from slurmhooks.job_submit.constants import JobState
 from slurmhooks.testing import FakeContainer, FakeEvent, FakeJob, FakeRecord, FakeSpank, run
 
+SYSTEMD = Path(__file__).parents[2] / "contrib" / "systemd"
 EXAMPLES = Path(__file__).parents[2] / "contrib" / "examples"
 FIRST_LIGHT = Path(__file__).parents[2] / "contrib" / "first_light" / "hooks.py"
 
@@ -185,3 +189,19 @@ def test_finished_jobs_are_reported(status: int, tmp_path: Path) -> None:
     assert (job["job_id"], job["state"], job["exit_code"], job["tres_fmt_alloc_str"]) == (7, "JOB_FAILED", 256, "cpu=4")
     assert result.accepted == (status == 200)
     assert (result.error_id is not None) == (status == 503)
+
+
+def test_settings_for_systemd(tmp_path: Path) -> None:
+    """systemd knows each setting of the drop-in for slurmctld, and takes its value."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd is not installed, so the drop-in for slurmctld.service was not checked")
+    unit, folder = tmp_path / "slurmctld.service", tmp_path / "slurmctld.service.d"
+    unit.write_text("[Unit]\nDescription=slurmctld\n[Service]\nUser=root\nExecStart=/bin/true\n")
+    folder.mkdir()
+    shutil.copy(SYSTEMD / "slurmctld-confined.conf", folder / "slurmhooks.conf")
+    command = ["systemd-analyze", "verify", "--man=no", str(unit)]
+    environment = os.environ | {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if str(tmp_path) in line]) == (0, [])
+    settings = (SYSTEMD / "slurmctld-confined.conf").read_text().splitlines()
+    assert "OOMPolicy=continue" in settings

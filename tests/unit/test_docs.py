@@ -577,9 +577,25 @@ def test_scrun_staging(tmp_path: Path) -> None:
     assert bundle.exists()
 
 
-def test_rules_of_security_name_tests_that_exist() -> None:
-    """A rule whose test was renamed or removed is found."""
-    named = set(re.findall(r"`(test_\w+)`", (DOCS / "security.md").read_text()))
-    sources = "".join(path.read_text() for path in (PROJECT / "tests").glob("**/test_*.py"))
-    assert len(named) > 40
-    assert sorted(name for name in named if f"def {name}(" not in sources) == []
+@pytest.mark.parametrize("page", ["security.md", "reliability.md"])
+def test_named_tests_exist(page: str) -> None:
+    """A rule or a fault whose test was renamed or removed is found."""
+    named = set(re.findall(r"\b(test_\w+)`", (DOCS / page).read_text()))
+    files = list((PROJECT / "tests").glob("**/test_*.py"))
+    sources = "".join(path.read_text() for path in files)
+    assert sorted(name for name in named - {path.stem for path in files} if f"def {name}(" not in sources) == []
+
+
+def test_each_rule_of_security_names_a_test() -> None:
+    """Each rule names the tests that show it; what is protected, and what a site must do, are no rules."""
+    text = (DOCS / "security.md").read_text().split("(security-files)=")[1]
+    rules = re.findall(r"^- .*(?:\n  .*)*", text, flags=re.MULTILINE)
+    assert len(rules) > 60
+    assert [rule for rule in rules if not re.search(r"`test_\w+`", rule)] == []
+
+
+def test_each_fault_of_reliability_names_a_test() -> None:
+    """Each row of the table of faults ends with a test."""
+    rows = [row for row in (DOCS / "reliability.md").read_text().splitlines() if row.startswith("| ")]
+    rows = [row for row in rows if not row.startswith("| fault |")]
+    assert [row for row in rows if not re.search(r"test_\w+", row.rstrip(" |").rpartition(" | ")[2])] == []

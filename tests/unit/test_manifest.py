@@ -101,6 +101,8 @@ def test_sources_come_back(tmp_path: Path) -> None:
     assert manifest.read(["x"], str(path)) is None
     assert "\nlog " not in path.read_text(errors="surrogateescape")
     assert manifest.read(["x"], str(tmp_path / "missing")) is None
+    path.write_text("slurmhooks-manifest 2 0x180b05\nline x\nsource %zz\nend\n")
+    assert manifest.read(["x"], str(path)) is None
 
 
 def test_what_scrun_needs(tmp_path: Path) -> None:

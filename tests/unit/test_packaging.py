@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import os
 import subprocess
 import sys
 import zipfile
@@ -14,10 +15,10 @@ NEEDED_TO_BUILD = {"meson.build", "meson.options", "generate/bindings.py", "gene
 pytestmark = pytest.mark.skipif(not (CHECKOUT / "pyproject.toml").exists(), reason="needs the checkout")
 
 
-def package(kind: str, project: Path, folder: Path) -> Path:
+def package(kind: str, project: Path, folder: Path, umask: int = 0o022, **environment: str) -> Path:
     """Make a wheel or an sdist without the network."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
-    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    subprocess.run(command, cwd=project, check=True, capture_output=True, umask=umask, env=os.environ | environment)
     [made] = folder.iterdir()
     return made
 
@@ -61,14 +62,35 @@ def test_wheel_runs_from_elsewhere(wheel: Path, tmp_path: Path) -> None:
     assert done.stdout.strip() == str(tmp_path / "slurmhooks" / "_native")
 
 
-def test_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
-    """A wheel made from the sdist holds the same files as one made from the checkout."""
-    (tmp_path / "sdist").mkdir()
-    sdist = package("sdist", CHECKOUT, tmp_path / "sdist")
-    (tmp_path / "unpacked").mkdir()
-    subprocess.run(["tar", "-xf", sdist, "-C", tmp_path / "unpacked"], check=True)
-    [project] = (tmp_path / "unpacked").iterdir()
+def test_builds_are_reproducible(wheel: Path, tmp_path: Path) -> None:
+    """Wheel and sdist have the same bytes, whoever builds them, where, when, and with which modes of the files."""
+    names = "checkout", "unpacked", "sdist", "wheel"
+    first, unpacked, *again = folders = [tmp_path / name for name in names]
+    for folder in folders:
+        folder.mkdir()
+    sdist = package("sdist", CHECKOUT, first)
+    # Modes as after "umask 077", times of today, as by another user in another place.
+    command = ["tar", "-xmf", str(sdist), "-C", str(unpacked), "--no-same-owner", "--no-same-permissions"]
+    subprocess.run(command, check=True, umask=0o077)
+    [project] = unpacked.iterdir()
     assert {"LICENSE", "Makefile", "native", "tests", "changelog.d"} <= {path.name for path in project.iterdir()}
-    (tmp_path / "wheel").mkdir()
-    again = package("wheel", project, tmp_path / "wheel")
-    assert names_in(again) == names_in(wheel)
+    environment = {"TZ": "Pacific/Kiritimati", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
+    for kind, before, folder in (("sdist", sdist, again[0]), ("wheel", wheel, again[1])):
+        after = package(kind, project, folder, umask=0o077, **environment)
+        assert (after.name, after.read_bytes() == before.read_bytes()) == (before.name, True)
+
+
+@pytest.mark.slow
+def test_wheel_installs_without_the_network(wheel: Path, tmp_path: Path) -> None:
+    """pip installs the wheel and its dependencies from a folder of wheels, and the command runs."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "slurmhooks", "wheels")
+    wheels = cache / f"venv-{sys.version_info.major}.{sys.version_info.minor}"
+    if not any(wheels.glob("pydantic_core-*.whl")):
+        pytest.skip(f"NO OFFLINE INSTALLATION WAS TESTED: {wheels} has no wheels, which 'make venv' keeps there")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(tmp_path / "venv"), "install", "--quiet", "--no-compile"]
+    command = [*pip, "--no-index", "--find-links", str(wheels), str(wheel)]
+    subprocess.run(command, check=True, env={"PATH": os.environ["PATH"]})
+    command = [str(tmp_path / "venv/bin/slurmhooks"), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert __version__ in done.stdout

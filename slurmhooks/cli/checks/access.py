@@ -42,7 +42,12 @@ def slurm_user() -> Reader:
         entry = pwd.getpwuid(uid)
     except KeyError:
         return Reader(f"SlurmUser (user id {uid})", uid)
-    return Reader(f"SlurmUser {entry.pw_name}", uid, frozenset(os.getgrouplist(entry.pw_name, entry.pw_gid)))
+    return _reader("SlurmUser", entry)
+
+
+def _reader(what: str, entry: pwd.struct_passwd) -> Reader:
+    groups = frozenset(os.getgrouplist(entry.pw_name, entry.pw_gid))
+    return Reader(f"{what} {entry.pw_name}", entry.pw_uid, groups)
 
 
 def problems(loaded: loading.Loaded, sysconfdir: Path) -> tuple[list[str], list[str]]:
@@ -60,6 +65,16 @@ def problems(loaded: loading.Loaded, sysconfdir: Path) -> tuple[list[str], list[
     handlers = loaded.registry.all_handlers()
     if any(handler.spec.name.startswith("job_") for handler in handlers):
         findings += _obstacles(loaded.config_files, slurm_user(), "slurmctld does not load the hooks")
+    for section, name in loaded.users.items():
+        try:
+            reader = _reader("user", pwd.getpwnam(name))
+        except KeyError:
+            notes.append(f"{section}.user: this machine has no user {name!r}; slurmctld's must have it")
+            continue
+        if slurm_conf.slurm_user() not in (0, reader.uid):
+            remedy = "remove the key, or set SlurmUser=root"
+            findings.append(f"{section}.user: SlurmUser is not root, so workers cannot run as {name!r}: {remedy}")
+        findings += _obstacles(loaded.config_files, reader, "slurmctld does not load the hooks")
     if any(handler.spec.name.startswith("scrun.") for handler in handlers):
         findings += _obstacles(loaded.config_files, USERS, "scrun fails for them")
     if any(handler.spec.name.startswith("cli_filter.") for handler in handlers):

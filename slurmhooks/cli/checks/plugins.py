@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tell whether slurmctld loads the plugins, besides job_submit's, that have handlers."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,10 +62,19 @@ def never_called(registry: Registry, sysconfdir: Path, folder: Path | None) -> l
     return findings
 
 
+def names(plugin: Plugin, value: str) -> bool:
+    """Tell whether a value of slurm.conf names a plugin."""
+    kind, _, short = plugin.name.partition("/")
+    return any(name.removeprefix(f"{kind}/") == short for name in _split(value))
+
+
+def _split(value: str) -> list[str]:
+    return [name.strip() for name in value.split(",") if name.strip()]
+
+
 def _line(plugin: Plugin, value: str | None) -> str | None:
     """Return the line that slurm.conf needs; None if it is there."""
-    names: Sequence[str] = [name.strip() for name in (value or plugin.default or "").split(",") if name.strip()]
-    kind, _, short = plugin.name.partition("/")
-    if any(name.removeprefix(f"{kind}/") == short for name in names):
+    if names(plugin, value or plugin.default or ""):
         return None
-    return f"{plugin.key}={','.join([*names, plugin.name]) if plugin.default is not None else plugin.name}"
+    present = _split(value or plugin.default or "")
+    return f"{plugin.key}={','.join([*present, plugin.name]) if plugin.default is not None else plugin.name}"

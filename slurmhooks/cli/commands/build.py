@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import build_record, embedded_python, slurm, toolchain
+from slurmhooks.cli import build_record, configuration, embedded_python, installed, slurm, toolchain
 from slurmhooks.cli.findings import Findings
 from slurmhooks.cli.progress import note, run_logged, step
 
@@ -61,6 +61,7 @@ class Plan:
     help="Version of scrun's Lua; auto: that of the installed scrun.",
 )
 @click.option("--sysconfdir", default="/etc/slurm", show_default=True, help="Where slurm.conf will be.")
+@click.option("--if-needed", is_flag=True, help="Do nothing if the installed plugins fit Slurm, Python and slurmhooks.")
 @click.option("--verbose", is_flag=True, help="Show the output of the compiler and the build tool.")
 def command(
     output: Path,
@@ -69,6 +70,7 @@ def command(
     executable: str,
     lua: str,
     sysconfdir: str,
+    if_needed: bool,
     verbose: bool,
 ) -> None:
     """Compile the plugins for this machine's Slurm.
@@ -76,6 +78,9 @@ def command(
     The public headers are enough for SPANK, scrun and the argument job of job_submit. Handlers that take record, jobs,
     partitions or reservations need --slurm-source.
     """
+    if if_needed and _have_fitting(Path(sysconfdir)):
+        note("the installed plugins fit")
+        return
     native = toolchain.native_sources()
     plan = examine(slurm_source, slurm_include, executable, lua)
     work = output / ".work"
@@ -105,6 +110,15 @@ def command(
     scope = "with job records and partitions" if plan.source else "public headers only"
     note(f"Slurm {plan.slurm} ({scope}), Python {plan.python.version}, Lua {plan.lua or '-'}: {output}")
     note(f"Next: slurmhooks install --from {shlex.quote(str(output))}")
+
+
+def _have_fitting(sysconfdir: Path) -> bool:
+    folder = configuration.installed_in(sysconfdir)
+    try:
+        record = build_record.BuildRecord.load(folder) if folder else None
+    except Findings:  # a damaged record
+        return False
+    return record is not None and folder is not None and not installed.misfits(record, folder)
 
 
 def examine(source: Path | None, include: Path, executable: str, lua: str) -> Plan:
@@ -148,11 +162,11 @@ def _examine_headers(include: Path, findings: list[str]) -> slurm.Version | None
         )
         return None
     programs = list(slurm.installed_versions())
-    for program, installed in programs:
-        if installed != version:
+    for program, release in programs:
+        if release != version:
             findings.append(
-                f"{program} is Slurm {installed}, the headers in {include} are of {version}: Slurm refuses a plugin "
-                f"of another release, install the headers of {installed}"
+                f"{program} is Slurm {release}, the headers in {include} are of {version}: Slurm refuses a plugin "
+                f"of another release, install the headers of {release}"
             )
     if not programs:
         note(f"no Slurm programs on this machine: the plugins will be for {version}, the release of the headers")

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from slurmhooks import config, site
 from slurmhooks._version import __version__
-from slurmhooks.cli import build_record, configuration, controllers, embedded_python, slurm
+from slurmhooks.cli import build_record, configuration, controllers, installed, slurm
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.slurmctld.fields import LISTS
 
@@ -55,7 +55,7 @@ def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
     build = build_record.BuildRecord.load(folder) if folder else None
     findings = []
     if build and folder:
-        findings = build_record.misfits(build) + _unfit_files(build, folder) + _unfit_python(build)
+        findings = installed.misfits(build, folder)
     else:
         where = folder or "the folders of PluginDir"
         findings = [f"no plugins in {where}: slurmhooks build --output DIR, slurmhooks install --from DIR"]
@@ -75,28 +75,6 @@ def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
         notes=notes,
         findings=findings,
     )
-
-
-def _unfit_files(build: build_record.BuildRecord, folder: Path) -> list[str]:
-    missing = [name for name in build_record.plugins_of(build) if not (folder / name).exists()]
-    return [f"{folder / name} is missing: slurmhooks install again" for name in missing]
-
-
-def _unfit_python(build: build_record.BuildRecord) -> list[str]:
-    python = embedded_python.inspect(build.python.executable)
-    if isinstance(python, str):
-        return [f"{python}: build again with another --python"]
-    findings = []
-    if python.version != build.python.version:
-        findings.append(
-            f"the plugins were built with Python {build.python.version}, it is now {python.version}: build again"
-        )
-    if python.slurmhooks != build.slurmhooks:
-        findings.append(
-            f"the plugins are of slurmhooks {build.slurmhooks}, {python.executable} has {python.slurmhooks or 'none'}: "
-            "build again"
-        )
-    return findings
 
 
 def show(report: Report) -> None:

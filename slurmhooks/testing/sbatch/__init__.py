@@ -6,6 +6,7 @@ Source: slurm_opt.c:slurm_opt_create_job_desc and sbatch.c:_fill_job_desc_from_o
 
 import os
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 
 from slurmhooks.job_submit.strings import NotationError
@@ -17,6 +18,8 @@ from slurmhooks.testing.sbatch.values import SbatchError, words_of
 __all__ = ["SbatchError", "apply", "components", "script_options", "submission"]
 
 MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
+LONGEST_LINE = 16 << 10
+"""The longest line with options, in characters."""
 HETEROGENEOUS = ("hetjob", "packjob")
 """Words that end the options of a component of a heterogeneous job."""
 
@@ -24,12 +27,14 @@ HETEROGENEOUS = ("hetjob", "packjob")
 def script_options(text: str) -> list[list[str]]:
     """Return the words of the ``#SBATCH`` lines before the first command of a script, for each component of the job."""
     found: list[list[str]] = [[]]
-    for line in text.splitlines():
+    for line in text.split("\n"):
         match = MAGIC.match(line)
         if match is None:
             if line.strip() and not line.lstrip().startswith("#"):
                 break
             continue
+        if len(line) > LONGEST_LINE:
+            raise SbatchError(f"a line of {len(line)} characters; at most {LONGEST_LINE} are read")
         parts = words_of(match.group(1))
         if parts and parts[0].lower() in HETEROGENEOUS:
             found.append([])
@@ -59,9 +64,9 @@ def apply(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
 
 
 def _read(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
-    rest = list(words)
+    rest = deque(words)
     while rest:
-        word = rest.pop(0)
+        word = rest.popleft()
         if word.startswith("--") and len(word) > 2:
             given, equals, value = word[2:].partition("=")
             _long(given, value if equals else None, rest, fields, notes)
@@ -71,13 +76,13 @@ def _read(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
             raise SbatchError(f"{word!r} is not an option")
 
 
-def _long(given: str, value: str | None, rest: list[str], fields: Fields, notes: list[str]) -> None:
+def _long(given: str, value: str | None, rest: deque[str], fields: Fields, notes: list[str]) -> None:
     names = [given] if given in OPTIONS else [name for name in OPTIONS if name.startswith(given)]
     if len(names) > 1:
         raise SbatchError(f"--{given} is ambiguous: it may be --{', --'.join(sorted(names))}")
     if not names:
         if value is None and rest and not rest[0].startswith("-"):
-            value = rest.pop(0)
+            value = rest.popleft()
         shown = f"--{given}" if value is None else f"--{given}={value}"
         notes.append(f"{shown}: unknown here, ignored")
         return
@@ -88,11 +93,11 @@ def _long(given: str, value: str | None, rest: list[str], fields: Fields, notes:
     if takes == ARGUMENT and value is None:
         if not rest:
             raise SbatchError(f"--{name} needs an argument")
-        value = rest.pop(0)
+        value = rest.popleft()
     _set(f"--{name}", set_field, value or "", fields)
 
 
-def _short(letters: str, rest: list[str], fields: Fields, notes: list[str]) -> None:
+def _short(letters: str, rest: deque[str], fields: Fields, notes: list[str]) -> None:
     while letters:
         letter, letters = letters[0], letters[1:]
         if letter not in SHORT:
@@ -106,7 +111,7 @@ def _short(letters: str, rest: list[str], fields: Fields, notes: list[str]) -> N
         if takes == ARGUMENT and not value:
             if not rest:
                 raise SbatchError(f"-{letter} needs an argument")
-            value = rest.pop(0)
+            value = rest.popleft()
         _set(f"-{letter}", set_field, value, fields)
 
 
@@ -159,7 +164,10 @@ def submission(
     _read(words, fields, notes)
     export(fields, os.environ if environment is None else environment)
     insert(fields)
-    derive(fields, work_dir, release)
+    try:
+        derive(fields, work_dir, release)
+    except NotationError as error:
+        raise SbatchError(f"--nodelist: {error}") from error
     external(fields)
     if len(options) > 1:
         fields["het_job_offset"] = component

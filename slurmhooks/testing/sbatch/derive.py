@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from slurmhooks.job_submit.strings import collapse_nodes, expand_nodes
 from slurmhooks.slurmctld.constants import JobFlag, TaskDist
 from slurmhooks.slurmctld.rows import release_of
-from slurmhooks.testing.sbatch.values import SbatchError
+from slurmhooks.testing.sbatch.values import SbatchError, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,7 +143,7 @@ def _tres_per_task(fields: Fields) -> None:
     given = [part for part in fields.get("tres_per_task", "").split(",") if part]
     cpus = next((part for part in given if part.startswith("cpu")), None)
     if cpus is not None and "cpus_per_task" not in fields:
-        fields["cpus_per_task"] = int(cpus.replace(":", "=").partition("=")[2])
+        fields["cpus_per_task"] = number(cpus.replace(":", "=").partition("=")[2])
     if "_gpus_per_task" in fields:
         kinds = [part.rpartition(":") for part in fields["_gpus_per_task"].split(",")]
         given += [f"gres/gpu{colon}{kind}={count}" for kind, colon, count in kinds]
@@ -164,14 +164,14 @@ def _tres_per_task(fields: Fields) -> None:
 def _gpu_counts(fields: Fields) -> None:
     """Compute tasks and CPUs from the number of all GPUs."""
     counts = [part.rpartition(":")[2] for part in (fields.get("tres_per_job") or "").split(",") if "gpu" in part]
-    gpus = sum(int(count) for count in counts if count.isdigit())
+    gpus = sum(number(count) for count in counts if count.isdecimal())
     per_gpu = fields.get("ntasks_per_tres")
     if gpus and per_gpu and "num_tasks" not in fields:
         fields["num_tasks"] = gpus * per_gpu
         fields["_implied"] = True
     each = (fields.get("cpus_per_tres") or "").rpartition(":")[2]
-    if gpus and each.isdigit():
-        fields["min_cpus"] = max(fields["min_cpus"], gpus * int(each))
+    if gpus and each.isdecimal():
+        fields["min_cpus"] = max(fields["min_cpus"], gpus * number(each))
 
 
 def _files(fields: Fields, work_dir: str) -> None:

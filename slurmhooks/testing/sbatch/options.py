@@ -111,7 +111,7 @@ def nodes(fields: Fields, text: str) -> None:
 
 def _counts(text: str) -> range:
     """Return the numbers of ``4``, ``4-8`` or ``4-8:2``."""
-    match = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", text)
+    match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?", text)
     if not match or int(match[2] or match[1]) >= MOST_NODES or int(match[3] or 1) < 1:
         raise SbatchError(f"{text!r} is not a count of nodes")
     counts = range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1))
@@ -124,10 +124,10 @@ def signal(fields: Fields, text: str) -> None:
     """``--signal=[{R|B}:]SIGNAL[@SECONDS]``."""
     import signal as signals
 
-    flags, match = 0, re.fullmatch(r"(?:([RB]+):)?(\w+)(?:@(\d+))?", text, re.IGNORECASE)
+    flags, match = 0, re.fullmatch(r"(?:([RB]+):)?(\w+)(?:@([0-9]{1,9}))?", text, re.IGNORECASE)
     if match:
         name = match.group(2).upper().removeprefix("SIG")
-        value = int(name) if name.isdigit() else getattr(signals, f"SIG{name}", None)
+        value = number(name) if name.isdecimal() else getattr(signals, f"SIG{name}", None)
     if not match or value is None:
         raise SbatchError(f"{text!r} is no signal, such as B:USR1@60")
     for letter, flag in (("B", WarnFlag.KILL_JOB_BATCH), ("R", WarnFlag.KILL_JOB_RESV)):
@@ -190,9 +190,12 @@ def distribution(fields: Fields, text: str) -> None:
 def text_in(path: str) -> str:
     """Return the text of a file."""
     try:
+        # A device or a FIFO may have no end.
+        if not Path(path).is_file():
+            raise SbatchError(f"{path}: not a file")
         return Path(path).read_text(errors="surrogateescape")
-    except OSError as error:
-        raise SbatchError(f"{path}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise SbatchError(f"{path}: {error}") from error
 
 
 def identity(field: str, kind: str) -> Setter:
@@ -204,11 +207,11 @@ def identity(field: str, kind: str) -> Setter:
 
         try:
             fields[field] = (
-                int(text)
-                if text.isdigit()
+                number(text)
+                if text.isdecimal()
                 else (pwd.getpwnam(text).pw_uid if kind == "user" else grp.getgrnam(text).gr_gid)
             )
-        except KeyError:
+        except (KeyError, ValueError):
             raise SbatchError(f"{kind} {text!r} does not exist here") from None
 
     return set_field

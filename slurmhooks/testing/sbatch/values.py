@@ -26,7 +26,7 @@ def moment(text: str, now: float | None = None) -> int:
     date: tuple[int, int, int] | None = None
     clock: tuple[int, int, int] | None = None
     rest = text
-    if match := re.fullmatch(r"uts(\d{7,})", text, re.IGNORECASE):
+    if match := re.fullmatch(r"uts([0-9]{7,12})", text, re.IGNORECASE):
         return int(match.group(1))
     while rest := rest.lstrip(" \t-T"):
         matches = ((re.match(pattern, rest, re.IGNORECASE), reader) for pattern, reader in _PARTS)
@@ -34,7 +34,10 @@ def moment(text: str, now: float | None = None) -> int:
         if match is None:
             raise SbatchError(f"{text!r} is not a time; write 2030-01-31T12:00, 01/31/30, 16:00, tomorrow, now+2hours")
         rest = rest[match.end() :]
-        found_date, found_clock = reader(match, present)
+        try:
+            found_date, found_clock = reader(match, present)
+        except (OverflowError, ValueError, OSError) as error:
+            raise SbatchError(f"{text!r} is not a time") from error
         date, clock = found_date or date, found_clock or clock
     if date is None and clock is None:
         return 0
@@ -100,13 +103,13 @@ def _valid(year: int, month: int, day: int) -> tuple[int, int, int]:
 
 HOURS = {"midnight": 0, "elevenses": 11, "noon": 12, "fika": 15, "teatime": 16}
 _PARTS: tuple[tuple[str, Callable[[re.Match[str], time.struct_time], _Read]], ...] = (
-    (r"now\s*(?:([+-])\s*(\d+)\s*(second|minute|hour|day|week)?s?)?", _now),
+    (r"now\s*(?:([+-])\s*([0-9]{1,10})\s*(second|minute|hour|day|week)?s?)?", _now),
     ("today|tomorrow", _day),
     ("|".join(HOURS), _named),
-    (r"(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?\s*(am|pm)?", _clock),
-    (r"(\d{4})-(\d{1,2})-(\d{1,2})", _iso),
-    (r"(\d{1,2})[/.](\d{1,2})(?:[/.](\d\d))?", _american),
-    (r"(\d\d)(\d\d)(\d\d)?", _american),
+    (r"([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?\s*(am|pm)?", _clock),
+    (r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})", _iso),
+    (r"([0-9]{1,2})[/.]([0-9]{1,2})(?:[/.]([0-9]{2}))?", _american),
+    (r"([0-9]{2})([0-9]{2})([0-9]{2})?", _american),
 )
 
 
@@ -129,7 +132,7 @@ def words_of(line: str) -> list[str]:
             quote, word = sign, word or ""
         elif sign == "#":
             break
-        elif sign.isspace():
+        elif sign in " \t\n\r\v\f":
             words += [] if word is None else [word]
             word = None
         else:
@@ -141,7 +144,7 @@ def words_of(line: str) -> list[str]:
 
 def number(text: str) -> int:
     """Return a number; the suffixes K and M are powers of 1024, as in sbatch."""
-    match = re.fullmatch(r"(-?\d+)([kKmM]?)", text)
+    match = re.fullmatch(r"(-?[0-9]{1,18})([kKmM]?)", text)
     if not match:
         raise SbatchError(f"{text!r} is not a number")
     return int(match.group(1)) * {"": 1, "k": 1024, "m": 1024 * 1024}[match.group(2).lower()]

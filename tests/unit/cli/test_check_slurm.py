@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import build_record
+from slurmhooks.cli import build_record, loading
 from slurmhooks.cli.checks import access
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
@@ -231,3 +231,22 @@ def test_filters_of_commands(site: Site) -> None:
     assert site.found() == [
         f"{path}: ordinary users cannot read it, so srun, sbatch and salloc fail for them: chmod o+r {path}"
     ]
+
+
+def test_the_user_of_workers(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user of the configuration must exist, must be able to read the files, and needs SlurmUser=root."""
+    path = open_folder / "hooks.py"
+    path.touch(0o600)
+    loaded = loading.Loaded()
+    loaded.users = {"prep": "nobody", "priority": "somebody-else"}
+    loaded.config_files = [(str(path), access.READ)]
+    monkeypatch.setenv("SLURM_CONF", str(open_folder / "slurm.conf"))
+    (open_folder / "slurm.conf").write_text("SlurmUser=root\n")
+    findings, notes = access.problems(loaded, open_folder)
+    assert findings == [f"{path}: user nobody cannot read it, so slurmctld does not load the hooks: chmod o+r {path}"]
+    assert notes == ["priority.user: this machine has no user 'somebody-else'; slurmctld's must have it"]
+    path.chmod(0o644)
+    assert access.problems(loaded, open_folder)[0] == []
+    (open_folder / "slurm.conf").write_text("SlurmUser=daemon\n")
+    (finding,) = access.problems(loaded, open_folder)[0]
+    assert finding.startswith("prep.user: SlurmUser is not root, so workers cannot run as 'nobody'")

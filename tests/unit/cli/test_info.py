@@ -98,3 +98,31 @@ def test_hooks_that_cannot_be_read(run: Run, machine: Machine, healthy: Path) ->
     (machine.etc / "hooks.d").write_text("")
     (finding,) = json.loads(run(*call).stdout)["findings"]
     assert finding.startswith(f"{machine.etc / 'hooks.d'}: Not a directory")
+
+
+@pytest.mark.parametrize(
+    ("break_it", "wanted"),
+    [
+        (lambda machine, plugins: None, "the installed plugins fit"),
+        (lambda machine, plugins: machine.program("slurmctld", "echo slurm-wlm 26.05.5"), "lacks slurm/slurm.h"),
+        (lambda machine, plugins: (plugins / "spank_python.so").unlink(), "lacks slurm/slurm.h"),
+        (lambda machine, plugins: (plugins / "slurmhooks/build.json").write_text("{"), "lacks slurm/slurm.h"),
+    ],
+    ids=["fit", "other Slurm", "lost plugin", "damaged record"],
+)
+def test_build_if_needed_builds_only_what_does_not_fit(
+    run: Run,
+    machine: Machine,
+    healthy: Path,
+    tmp_path: Path,
+    break_it: Callable[[Machine, Path], object],
+    wanted: str,
+) -> None:
+    """With fitting plugins nothing is done, not even a look for headers; with others the build begins."""
+    (machine.etc / "slurm.conf").write_text(f"PluginDir={healthy}\n")
+    break_it(machine, healthy)
+    where = ("--slurm-include", machine.include, "--sysconfdir", machine.etc, "--output", tmp_path / "new")
+    result = run("build", "--if-needed", *where)
+    assert wanted in result.output
+    assert result.exit_code == (wanted != "the installed plugins fit")
+    assert not (tmp_path / "new").exists()

@@ -155,6 +155,10 @@ def test_what_slurm_says() -> None:
         " SubmitTime=2026-11-22T15:00:01 EligibleTime=2026-11-22T15:00:01\n"
     )
     assert described(shown.replace(" UserId=x=", "")) == Job(at, 2001, "a b")
+    # Texts of users look like what Slurm says: which is which cannot be told, so sacct is asked.
+    assert described(shown) is None
+    assert described(shown.replace("\n", " Comment=x SubmitTime=2026-01-01T00:00:00\n")) is None
+    assert described(f"JobName=x UserId=x({'9' * 5000}) SubmitTime=2026-11-22T15:00:01\n") == Job(at, None, "x")
     assert described("slurm_load_jobs error: Invalid job id specified") is None
     assert accounted("2001|2026-11-22T15:00:01|a|b\n") == Job(at, 2001, "a|b")
     assert accounted("") is None

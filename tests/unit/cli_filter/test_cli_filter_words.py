@@ -18,6 +18,8 @@ from slurmhooks.cli_filter import words
         (" echo two", "srun|echo|one|:|echo|two", ("echo", "two")),
         (" echo ", "srun|echo|", ("echo", "")),
         (" srun --pty bash", "salloc|-n1", ("srun", "--pty", "bash")),
+        (" echo echo echo", "srun|echo|echo|echo", ("echo", "echo", "echo")),
+        (" /home/me/a.sh : x y", "sbatch|a.sh|:|x y", ("/home/me/a.sh", ":", "x y")),
     ],
 )
 def test_words_that_slurm_joins(joined: str | None, line: str, found: tuple[str, ...]) -> None:

@@ -4,12 +4,23 @@ from pathlib import Path
 import pytest
 
 from slurmhooks import loader
+from slurmhooks.errors import Reject
 from slurmhooks.job_submit.service import Service
 from slurmhooks.slurmctld.call import Call
+from slurmhooks.slurmctld.source import Asking
 from slurmhooks.testing import FakeJob
 from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
-from slurmhooks.wire.message import LEFT_OUT_HANDLER, Message, Type, decode, read_answer, text_value
+from slurmhooks.wire.message import (
+    LEFT_OUT_HANDLER,
+    TOO_LONG,
+    Message,
+    Type,
+    What,
+    decode,
+    read_answer,
+    text_value,
+)
 from slurmhooks.worker.service import Settings
 
 HOOKS = """
@@ -114,3 +125,11 @@ def test_followers_see_each_step_after_the_answer(tmp_path: Path) -> None:
         ("limits:refuses", "Reject", "physics", "1", "too late"),
     ]
     assert [step.outcome is call.outcome for step in call.steps] == [False, False, True]
+
+
+def test_what_no_message_can_hold_is_refused() -> None:
+    """A handler that reads a text of a request that is too long for a message refuses the request, with its name."""
+    tables = tables_of("24.11")
+    asking = Asking(tables, lambda question: Message(Type.RESULT, TOO_LONG).encode(tables))
+    with pytest.raises(Reject, match=r"^script is longer than 64 MiB"):
+        asking.ask(What.MEMBER, 0, tables.tables[0].places["script"])

@@ -354,3 +354,33 @@ def test_conversions(load: Load, said: SimpleNamespace) -> None:
         "false Conversion from application/json failed",
         "false Conversion to application/json failed",
     ]
+
+
+def test_conversions_end(load: Load, said: SimpleNamespace) -> None:
+    """What users make to explode is an error in Lua: deep nesting, huge numbers, YAML that repeats itself."""
+    pytest.importorskip("yaml")
+    load(
+        """
+        local bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\\n"
+        for i = 1, 30 do
+            bomb = bomb .. string.format("a%d: &a%d [%s]\\n", i, i, string.rep("*a" .. (i - 1) .. ",", 10))
+        end
+        local nines = string.rep("9", 400)
+        for _, text in ipairs({string.rep("[", 50000), string.rep("[", 200) .. string.rep("]", 200), nines}) do
+            slurm.log_info("%s", string.match(select(2, pcall(slurm.from_json, text)), "Conversion.*"))
+        end
+        for _, text in ipairs({bomb, "&a [*a]", string.rep("[", 50000)}) do
+            slurm.log_info("%s", string.match(select(2, pcall(slurm.from_yaml, text)), "Conversion.*"))
+        end
+        slurm.log_info("%s", tostring(slurm.from_json("[18446744073709551615]")[1] == 2 ^ 64))
+        slurm.log(0/0, "not a number")
+        slurm.log(1e999, "too much")
+        return 0
+        """,
+        release=(26, 5),
+    ).submit()
+    lines = [text.removeprefix("lua: ") for _, text in said.lines]
+    json, yaml = (f"Conversion from application/{kind} failed: " for kind in ("json", "x-yaml"))
+    assert lines[:3] == [f"{json}it is nested too deeply"] * 2 + [f"{json}int too large to convert to float"]
+    assert lines[3:6] == [f"{yaml}it repeats too much of itself"] * 2 + [f"{yaml}it is nested too deeply"]
+    assert lines[6] == "true"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slurmhooks.recording.contents import Contents
 from slurmhooks.recording.file import (
     FIRST_LINE,
     Frame,
@@ -131,6 +132,15 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     fd = written(tmp_path, encoded(99, b"") + encoded(Kind.END, b"{}"))  # type: ignore[arg-type]
     with pytest.raises(RecordingError, match="unknown kind 99"):
         list(Reader(fd).frames())
+    os.close(fd)
+
+
+@pytest.mark.parametrize("content", [b"{}", b'{"id":null}', b'{"id":"x"}', b"[" * 100_000, b"7"])
+def test_what_says_nothing_of_a_user_is_refused(tmp_path: Path, content: bytes) -> None:
+    """A frame about a user that is damaged is refused with its place."""
+    fd = written(tmp_path, encoded(Kind.USER, content))
+    with pytest.raises(RecordingError, match="the frame at byte 23 "):
+        Contents(fd)
     os.close(fd)
 
 

@@ -17,7 +17,11 @@ from slurmhooks.scrun.errors import BundleError
 
 KEYS = st.text(max_size=8)
 ANY_JSON: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=8),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=8,
 )
@@ -142,11 +146,21 @@ def test_every_error_at_once() -> None:
     assert len(caught.value.text.splitlines()) == 3
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"\xff\xfe{}", b'{"a":1}trailing', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b"\xff\xfe{}", b'{"a":1}trailing', b"[" * 100_000, b'{"a":NaN}', b'{"a":-Infinity}']
+)
 def test_what_is_not_json(raw: bytes) -> None:
     """Text that is not JSON is one line that names the file."""
     with pytest.raises(BundleError, match=r"^/b/config\.json: (not JSON|nested)"):
         oci.parse(raw, "/b/config.json")
+
+
+@pytest.mark.parametrize("value", [b"1e999", b"[" * 600 + b"]" * 600])
+def test_what_can_be_read_and_not_written(value: bytes) -> None:
+    """A number that Python reads as infinite, and values that are nested too deeply, are one line that says so."""
+    config = oci.parse(b'{"ociVersion":"1","linux":{"resources":{"a":%s}}}' % value, "/b/config.json")
+    with pytest.raises(BundleError, match=r"^/b/config\.json: (not for JSON|nested too deeply)"):
+        oci.encoded(config, "/b/config.json")
 
 
 def test_missing(tmp_path: Path) -> None:

@@ -186,6 +186,21 @@ def test_variables_of_any_length() -> None:
     assert view(env={"LONG": long})[1].env["LONG"] == long
 
 
+def test_a_loop_does_not_search_for_each_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop takes the values from the list of all, since spank_getenv() searches 100,000 variables for each."""
+    _, spank = view(env={"A": "1", "B": "2"})
+    spank.env["A"] = "3"
+    monkeypatch.setattr(type(spank._calls.lib), "spank_getenv", None)
+    assert dict(spank.env) == {"A": "3", "B": "2"}
+    assert list(spank.env.items()) == [("A", "3"), ("B", "2")]
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "²", "-1", "x"])
+def test_a_restart_count_that_a_user_has_set(text: str) -> None:
+    """What a user writes into the variable before the first restart is no number."""
+    assert view(env={"SLURM_RESTART_COUNT": text})[1].slurm_restart_count in (None, 0)
+
+
 def test_job_env_is_a_copy() -> None:
     """job_env is a copy: writing to it changes nothing."""
     _, spank = view(env={"A": "1"})

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Remove the plugins from Slurm's plugin folder."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from slurmhooks import slurm_conf
+from slurmhooks.cli import build_record, configuration, scrun_lua
+from slurmhooks.cli.checks import plugins
+from slurmhooks.cli.findings import Finding, Findings
+
+
+@click.command("uninstall")
+@click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
+@configuration.sysconfdir_option
+def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
+    """Remove what 'slurmhooks install' has written: the plugins, and its own scrun.lua.
+
+    The command refuses while Slurm's configuration names the plugins, because slurmctld and srun do not start without
+    a plugin that their configuration names. It does not remove hook files, slurmhooks.toml and the manifest.
+    """
+    folder = plugin_dir or configuration.installed_in(sysconfdir)
+    if folder is None:
+        click.echo("no plugins are installed")
+        return
+    if not build_record.BuildRecord.path_in(folder).exists():
+        raise Finding(f"{folder} has no plugins of slurmhooks")
+    findings = list(uses(sysconfdir, folder))
+    if findings:
+        raise Findings(findings)
+    for name in sorted(build_record.files_of(folder)):
+        (folder / name).unlink(missing_ok=True)
+    build_record.BuildRecord.path_in(folder).unlink()
+    own = build_record.BuildRecord.path_in(folder).parent
+    if not any(own.iterdir()):
+        own.rmdir()
+    click.echo(f"{folder}: removed the plugins")
+    script = scrun_lua.remove(sysconfdir)
+    if script:
+        click.echo(f"{script}: removed")
+
+
+def uses(sysconfdir: Path, folder: Path) -> Iterator[str]:
+    """Yield where Slurm's configuration names the plugins, with the remedy.
+
+    Args:
+        sysconfdir: where slurm.conf is.
+        folder: where the plugins are.
+    """
+    remedy = "take slurmhooks' plugin out of it, restart Slurm's daemons, and try again"
+    conf = sysconfdir / "slurm.conf"
+    for setting in configuration.settings(sysconfdir, folder):
+        # An existing slurmhooks.toml and a folder in PluginDir do no harm without the plugins.
+        if setting.present and setting.why.startswith("hook."):
+            yield f"{setting.file} has '{setting.line}': {remedy}"
+    for plugin in plugins.PLUGINS:
+        value = slurm_conf.value(str(conf), plugin.key) or ""
+        if plugins.names(plugin, value):
+            yield f"{conf} has '{plugin.key}={value}': {remedy}"

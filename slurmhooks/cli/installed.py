@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether the installed plugins fit this machine's Slurm, Python and slurmhooks."""
+
+from pathlib import Path
+
+from slurmhooks.cli import build_record, embedded_python
+
+
+def misfits(build: build_record.BuildRecord, folder: Path) -> list[str]:
+    """Return why the installed plugins do not work, one line each with the remedy.
+
+    Args:
+        build: their record.
+        folder: where they are.
+    """
+    return build_record.misfits(build) + _unfit_files(build, folder) + _unfit_python(build)
+
+
+def _unfit_files(build: build_record.BuildRecord, folder: Path) -> list[str]:
+    missing = [name for name in build_record.plugins_of(build) if not (folder / name).exists()]
+    return [f"{folder / name} is missing: slurmhooks install again" for name in missing]
+
+
+def _unfit_python(build: build_record.BuildRecord) -> list[str]:
+    python = embedded_python.inspect(build.python.executable)
+    if isinstance(python, str):
+        return [f"{python}: build again with another --python"]
+    findings = []
+    if python.version != build.python.version:
+        findings.append(
+            f"the plugins were built with Python {build.python.version}, it is now {python.version}: build again"
+        )
+    if python.slurmhooks != build.slurmhooks:
+        findings.append(
+            f"the plugins are of slurmhooks {build.slurmhooks}, {python.executable} has {python.slurmhooks or 'none'}: "
+            "build again"
+        )
+    return findings

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Takes rights from the processes that run code of the site: generations, their workers and observers.
+
+The supervisor and the collector, which run none, keep those of slurmctld.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from typing import TYPE_CHECKING
+
+from slurmhooks.errors import LoadError
+from slurmhooks.worker import process
+
+if TYPE_CHECKING:
+    from slurmhooks.config_sections import Workers
+    from slurmhooks.worker.service import Settings
+
+OOM_SCORE = "500"
+"""Where the machine is short of memory, the kernel takes workers and not slurmctld."""
+
+
+def drop_rights(section: Workers, name: str) -> None:
+    """Give up rights for good, in a generation, before it runs code of the site.
+
+    Args:
+        section: of the plugin.
+        name: of the section, such as ``job_submit``.
+
+    Raises:
+        LoadError: the process cannot become the user that the section names.
+    """
+    user: str | None = getattr(section, "user", None)
+    if user is not None:
+        try:
+            _become(user)
+        except (KeyError, OSError) as error:
+            raise LoadError([f"{name}.user: {_explain(user, error)}"]) from error
+    if section.no_new_privs:
+        process.no_new_privileges()
+
+
+def _become(name: str) -> None:
+    """Become a user, with the groups of that user.
+
+    Raises:
+        KeyError: there is no such user.
+        PermissionError: only root can do this.
+        OSError: the user's limits do not allow it, or the way back to root is still open.
+    """
+    import pwd
+
+    entry = pwd.getpwnam(name)
+    if os.getresuid() == (entry.pw_uid,) * 3:
+        return
+    process.become(entry.pw_uid)
+    os.environ.update(HOME=entry.pw_dir, USER=name, LOGNAME=name)
+
+
+def _explain(user: str, error: KeyError | OSError) -> str:
+    if isinstance(error, KeyError):
+        return f"this machine has no user {user!r}"
+    if isinstance(error, PermissionError):
+        return (
+            f"slurmctld runs as {_own_name()}, and only root can have workers run as {user!r}: remove the key, or set"
+            " SlurmUser=root"
+        )
+    return f"workers cannot run as {user!r}: {error}"
+
+
+def _own_name() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user id {os.getuid()}"
+
+
+def limit(settings: Settings) -> None:
+    """Bound what this process, and each program that it starts, can take from the machine.
+
+    They cannot raise these limits again, unless they belong to root.
+    """
+    if settings.memory_limit is not None:
+        _lower(resource.RLIMIT_DATA, settings.memory_limit)
+    _lower(resource.RLIMIT_NPROC, settings.process_limit)
+    _lower(resource.RLIMIT_NOFILE, settings.open_file_limit)
+    _lower(resource.RLIMIT_CORE, 0)
+    try:
+        with open("/proc/self/oom_score_adj", "r+") as file:
+            if int(file.read()) < int(OOM_SCORE):
+                file.write(OOM_SCORE)
+    except OSError:
+        pass  # a container may hide it
+
+
+def _lower(kind: int, wanted: int) -> None:
+    """Lower a limit, the soft and the hard one; one that is lower stays."""
+    soft, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (_smaller(wanted, soft), _smaller(wanted, hard)))
+
+
+def _smaller(wanted: int, limit: int) -> int:
+    return wanted if limit == resource.RLIM_INFINITY else min(wanted, limit)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Looks whether files have changed, in a thread: a look takes as long as their file system does not answer."""
+
+from __future__ import annotations
+
+import _thread
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from slurmhooks.log import log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmhooks.watch import Watch
+
+POLL = 1.0
+"""Seconds between two looks at the files."""
+PATIENCE = 10.0
+"""Seconds that a look may take before the log says so."""
+
+
+class Looker:
+    """Looks at the files of a watch, once at a time; the thread exists only during a look."""
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        """Look at nothing yet.
+
+        Args:
+            wake: called in the thread, after a look that has found a change.
+        """
+        self._wake = wake
+        self._running: Watch | None = None
+        self._changed: Watch | None = None
+        self._next = 0.0
+        self._late_at = 0.0
+
+    def changed(self, watch: Watch) -> bool:
+        """Tell whether a look at the files has found a change, and begin a look if one is due; never wait."""
+        now = time.monotonic()
+        if self._running is watch:
+            if now >= self._late_at:
+                self._late_at = now + 60.0
+                log.error("the file system of the hook files does not answer: changes are not seen")
+        elif now >= self._next:
+            self._next, self._late_at = now + POLL, now + PATIENCE
+            self._running = watch
+            try:
+                _thread.start_new_thread(self._look, (watch,))
+            except RuntimeError:  # no thread can be started: the next look may
+                self._running = None
+        return self._changed is watch
+
+    def pause(self, seconds: float) -> None:
+        """Begin no look for some time, and forget the last one."""
+        self._next, self._changed = time.monotonic() + seconds, None
+
+    def _look(self, watch: Watch) -> None:
+        try:
+            if watch.changed():
+                self._changed = watch
+        finally:
+            if self._running is watch:
+                self._running = None
+        if self._changed is watch:
+            with suppress(OSError):
+                self._wake()

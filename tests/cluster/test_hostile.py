@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Hostile handlers in real srun, slurmstepd, tasks, prolog and epilog: steps end, nothing hangs, the node serves."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.spank.site import Site, site
+from tests.cluster.test_step_bursts import burst, size_of_slurmd
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+HOOKS = """
+import ctypes, itertools, os, resource, signal, subprocess, sys, threading, time
+import slurmhooks.deadline
+from slurmhooks import hook
+
+slurmhooks.deadline.AGAIN = 0.5
+
+@hook.spank.init_post_opt(contexts="local", timeout=5)
+def local(spank):
+    exec(os.environ.get("IN_LOCAL", ""), globals())
+
+@hook.spank.init_post_opt(contexts="remote", timeout=5)
+def init(spank):
+    exec(spank.env.get("IN_INIT", ""), globals())
+
+@hook.spank.user_init(timeout=5)
+def user(spank):
+    exec(spank.env.get("IN_USER", ""), globals())
+
+@hook.spank.task_init(timeout=5)
+def task(spank):
+    exec(spank.env.get("IN_TASK", ""), globals())
+
+@hook.spank.exit(contexts="remote", timeout=5)
+def exit(spank):
+    exec(spank.env.get("IN_EXIT", ""), globals())
+
+def of_file(path):
+    if os.path.exists(path):
+        exec(open(path).read(), globals())
+
+@hook.spank.job_prolog(timeout=5)
+def prolog(spank):
+    of_file("/opt/spank/in_prolog")
+
+@hook.spank.job_epilog(timeout=5)
+def epilog(spank):
+    of_file("/opt/spank/in_epilog")
+"""
+EXIT = "os._exit(0)"
+CRASH = "ctypes.string_at(0)"
+CLOSE = "os.closerange(0, 1024)"
+STUCK = "sum(itertools.repeat(1))"
+MEMORY = "resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); [bytes(1 << 20) for _ in itertools.count()]"
+FAILED = r"handler hostile:\w+ failed \(error \w{8}\)"
+CRASHED = r"handler hostile:\w+: killed by signal 11: process \d+ ends"
+ABORTED = r"aborted before step completely launched"
+ENDS = [
+    ("LOCAL", EXIT, FAILED),
+    ("LOCAL", CRASH, CRASHED),
+    ("LOCAL", CLOSE, ""),
+    ("INIT", EXIT, ""),
+    ("INIT", CRASH, ABORTED),
+    ("INIT", CLOSE, ABORTED),
+    ("INIT", STUCK, ABORTED),
+    ("USER", EXIT, FAILED),
+    ("USER", CRASH, ABORTED),
+    ("USER", CLOSE, ABORTED),
+    ("TASK", EXIT, FAILED),
+    ("TASK", CRASH, CRASHED),
+    ("TASK", MEMORY, FAILED),
+    ("TASK", CLOSE, ""),
+]
+"""Where, the handler's code, what srun shows."""
+PASSES = [
+    ("LOCAL", "signal.signal(signal.SIGINT, lambda *a: None); signal.alarm(1)"),
+    ("INIT", "[signal.signal(number, lambda *a: None) for number in (2, 15, 17)]; signal.alarm(1)"),
+    ("INIT", "os.seteuid(2001)"),
+    ("INIT", "threading.Thread(target=lambda: [None for _ in iter(int, 1)]).start()"),
+    ("INIT", "__import__('atexit').register(time.sleep, 1000)"),
+    ("USER", "os.fork() or 1 / 0"),
+    ("TASK", "os.fork()"),
+    ("EXIT", CRASH),
+    ("EXIT", CLOSE),
+    ("EXIT", "subprocess.Popen(['sleep', '1000'])"),
+]
+
+
+@pytest.fixture(scope="module")
+def lent(cluster: "Cluster") -> Iterator[Site]:
+    """The cluster with the hook file."""
+    with site(cluster) as lent:
+        lent.hooks(hostile=HOOKS)
+        lent.plugstack("required spank_python.so hooks.d/hostile.py")
+        yield lent
+
+
+def launched(lent: Site, steps: list[tuple[str, str]]) -> list[tuple[int, str]]:
+    """Run steps at the same time, one for each handler; return the exit code and the output of each srun."""
+    script = "cd $(mktemp -d)\n"
+    for number, (where, code) in enumerate(steps):
+        script += (
+            f'(IN_{where}="{code}" timeout -s KILL 60 srun echo ran > {number} 2>&1; echo "exit $?" >> {number}) &\n'
+        )
+    script += f'wait; for i in $(seq 0 {len(steps) - 1}); do echo "=== $i"; cat $i; done'
+    parts = re.split(r"^=== \d+\n", lent.shell(script).stdout, flags=re.MULTILINE)[1:]
+    assert len(parts) == len(steps)
+    return [(int(part.split()[-1]), part) for part in parts]
+
+
+def daemon(lent: Site) -> str:
+    """Return the process ids of slurmd."""
+    return lent.root("pgrep -x slurmd || pgrep -x slurmd-wlm")
+
+
+def check_nodes(lent: Site) -> None:
+    """Wait for the end of all jobs, and check that nothing of them is left and that the nodes serve."""
+    lent.wait_until_idle()
+    lent.cluster.wait(
+        lambda: not lent.root("ps -eo stat=,args= | grep -E '^Z|[s]lurmstepd: ' || true"), what="no process"
+    )
+    assert lent.drained() == []
+    assert lent.shell("srun echo ran").stdout.split() == ["ran"]
+
+
+def test_what_ends(lent: Site) -> None:
+    """The step ends and its program does not run; the log names the handler; slurmd and later steps do not notice."""
+    slurmd = daemon(lent)
+    for (where, code, text), (status, output) in zip(
+        ENDS, launched(lent, [(where, code) for where, code, _ in ENDS]), strict=True
+    ):
+        assert "ran" not in output.split(), (where, code)
+        assert re.search(text, output), (where, code, output)
+        assert status != 137, (where, code, output)
+        # srun itself may end with 0 if slurmstepd has started no task; 22.05's always does.
+        assert status or where in ("INIT", "USER"), (where, code, output)
+    log = lent.cluster.log("slurmd")
+    for name in ("init", "user"):
+        assert f"handler hostile:{name}: killed by signal 11" in log
+    assert "handler hostile:init took more than 5 s cannot be interrupted" in log
+    check_nodes(lent)
+    assert daemon(lent) == slurmd
+
+
+def test_what_passes(lent: Site) -> None:
+    """The step runs as it does without these handlers, and ends."""
+    for case, (status, output) in zip(PASSES, launched(lent, PASSES), strict=True):
+        assert (status, output.split().count("ran")) == (0, 1), (case, output)
+    lent.root("pkill -x sleep")
+    log = lent.cluster.log("slurmd")
+    put_back = "handler hostile:init has changed the process, and this was put back: "
+    for what in ("signal handlers", "the effective user"):
+        assert put_back + what in log
+    assert "handler hostile:user has forked and its child came back" in log
+    check_nodes(lent)
+
+
+@pytest.mark.parametrize("script", ["prolog", "epilog"])
+def test_prolog_and_epilog(lent: Site, script: str) -> None:
+    """os._exit(0) and a crash are failures, which drain the node as those of any prolog or epilog do."""
+    for code in (EXIT, CRASH):
+        lent.root(f"echo '{code}' > /opt/spank/in_{script}")
+        try:
+            job = lent.shell("sbatch --parsable --no-requeue -o /dev/null --wrap true").stdout.strip()
+            lent.cluster.wait(lambda: lent.drained(), what="drained node")
+        finally:
+            lent.root(f"rm /opt/spank/in_{script}")
+            lent.shell(f"scancel {job}")
+            lent.wait_until_idle()
+            lent.resume()
+    log = lent.cluster.log("slurmd")
+    assert "raised SystemExit" in log
+    assert f"handler hostile:{script}: killed by signal 11" in log
+
+
+def test_a_burst_of_steps(lent: Site) -> None:
+    """Without a manifest slurmd has Python; 48 steps in bursts all run, and leave it no thread and no descriptor."""
+    assert "libpython" in lent.root("cat /proc/$(pgrep -o slurmd)/maps")
+    lent.wait_until_idle()
+    before = size_of_slurmd(lent)
+    assert burst(lent, 48, 16) == 48
+    lent.wait_until_idle()
+
+    def as_before() -> bool:
+        after = size_of_slurmd(lent)
+        return all(after[fact] <= before[fact] for fact in ("Threads", "descriptors"))
+
+    lent.cluster.wait(as_before, what="slurmd as before")

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A real slurmctld on a machine with file systems that hang or are full, and whose processes are killed."""
+
+import contextlib
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import Cluster
+from tests.cluster.job_submit_site import HOOKS_D, TOML, Site
+
+MOUNT = Path(__file__).parent / "stuck_mount.py"
+SUBMIT = Path(__file__).parents[1] / "bench" / "files" / "submit.c"
+DECISIONS = "/var/log/slurm/slurmhooks"
+HANDLER = """
+@hook.job_submit
+def limit(job):
+    if job.name != "taken":
+        raise Reject("version {}")
+    job.comment = "seen"
+"""
+JOB_END = "@hook.job_end\ndef ended(event): pass\n"
+SPOOL = "/var/lib/slurm/tiny"
+
+
+@pytest.fixture(scope="module")
+def site(cluster: Cluster) -> Site:
+    """The cluster with a policy; users' commands have no hooks."""
+    site = Site(cluster)
+    cluster.put("", "/etc/slurm/plugstack.conf")
+    cluster.put(MOUNT, "/opt/stuck_mount.py")
+    site.reset()
+    site.conf("JobSubmitPlugins=python\n")
+    site.hooks(HANDLER.format(1))
+    assert "version 1" in site.refused()
+    return site
+
+
+@contextlib.contextmanager
+def stuck(site: Site, path: str) -> Iterator[None]:
+    """Have the file system of a file or folder not answer."""
+    file = f"/root/stuck-{path.rpartition('/')[2]}"
+    site.shell(f"setsid python3 /opt/stuck_mount.py {path} > {file} 2>&1 &", user="root")
+
+    def output() -> str:
+        return site.cluster.root("cat", file).stdout.strip()
+
+    site.cluster.wait(output, what="file system")
+    pid = output()
+    if "No such device" in pid:
+        pytest.skip(f"NOT TESTED: this kernel has no FUSE: {pid}")
+    assert pid.isdecimal(), pid
+    try:
+        yield
+    finally:
+        site.shell(f"kill {pid}", user="root")
+        site.cluster.wait(lambda: f"stuck {path} " not in site.shell("cat /proc/mounts"), what="end of the file system")
+
+
+def names(site: Site) -> list[str]:
+    """Return the names of all processes of slurmhooks."""
+    return site.shell("ps -e -o comm= | grep ^slurmhooks- || true", user="root").split()
+
+
+def kill_workers(site: Site) -> None:
+    """Kill the workers, and wait for their end."""
+    killed = site.shell("pgrep -x slurmhooks-work | tee /dev/stderr | xargs kill -9", user="root").split()
+    site.cluster.wait(lambda: not set(killed) & set(site.shell("pgrep -x slurmhooks-work || true").split()))
+
+
+@pytest.mark.parametrize("path", [HOOKS_D, pytest.param(TOML, marks=pytest.mark.soak)])
+def test_a_file_system_that_does_not_answer(site: Site, path: str) -> None:
+    """The set in force goes on to answer, also after the end of its workers; later changes take effect afterwards."""
+    site.hooks(HANDLER.format(1))
+    with stuck(site, path), stuck(site, DECISIONS):
+        # The process that loads them waits for the files, and is not started a second time.
+        for _ in range(2):
+            site.cluster.root("timeout", "1", "slurmhooks", "reload")
+        kill_workers(site)
+        assert "version 1" in site.refused()
+        found = names(site)
+        assert found.count("slurmhooks-gen") == 2, found
+        assert len(found) <= 6, found
+    site.hooks(HANDLER.format(2))
+    site.cluster.wait(lambda: "version 2" in site.refused(), what="changed file")
+
+
+def test_folders_that_cannot_be_written(site: Site) -> None:
+    """Neither /tmp nor /run nor /dev/shm is needed: not for requests, for new processes, nor by commands."""
+    site.hooks(HANDLER.format(1))
+    site.shell("for folder in /tmp /run /dev/shm; do mount --bind -o ro $folder $folder; done", user="root")
+    try:
+        assert "Read-only" in site.said("touch", "/run/file", user="root")
+        site.shell("pgrep -x slurmhooks-sup | xargs kill -9", user="root")
+        site.cluster.wait(lambda: "version 1" in site.refused(), what="policy")
+        site.hooks(HANDLER.format(2))
+        assert "version 2" in site.refused()
+        assert site.run("slurmhooks", "info", user="root").returncode == 0
+    finally:
+        site.shell("for folder in /tmp /run /dev/shm; do umount -l $folder; done", user="root")
+
+
+def test_nothing_waits_for_a_dead_slurmctld(site: Site) -> None:
+    """After kill -9 of slurmctld, processes that wait for a file system that does not answer end as well."""
+    with stuck(site, HOOKS_D):
+        site.cluster.root("timeout", "1", "slurmhooks", "reload")
+        site.shell("kill -9 $(cat /run/slurmctld.pid)", user="root")
+        site.cluster.wait(lambda: not names(site), what="end of all processes")
+    site.cluster.restart()
+    site.cluster.wait(lambda: "version" in site.refused(), what="policy")
+
+
+def test_slurmctld_is_killed_while_users_submit(site: Site) -> None:
+    """Each new slurmctld has the policy in force from its first request, and nothing is left of the old one."""
+    site.hooks(HANDLER.format(1))
+    site.cluster.put(SUBMIT, "/opt/submit.c")
+    site.shell("gcc -O1 /opt/submit.c -o /opt/submit -lslurm", user="root")
+    stop = threading.Event()
+    results: list[tuple[str, int]] = []
+
+    def submit(name: str) -> None:
+        while not stop.is_set():
+            done = site.run("/opt/submit", "20", name)
+            match = re.fullmatch(r"(\d+) taken, (\d+) refused\n", done.stdout)
+            assert match, done.stdout + done.stderr
+            results.append((name, int(match[1])))
+
+    clients = [threading.Thread(target=submit, args=(name,)) for name in ("taken", "refused")]
+    for client in clients:
+        client.start()
+    try:
+        for _ in range(2):
+            before = len(results)
+            site.cluster.wait(lambda: len(results) > before + 2, what="answers")  # noqa: B023 - called here
+            site.shell("kill -9 $(cat /run/slurmctld.pid)", user="root")
+            site.cluster.wait(lambda: not names(site), what="end of all processes")
+            assert "@slurmhooks-" not in site.shell("cat /proc/net/unix", user="root")
+            site.cluster.restart()
+    finally:
+        stop.set()
+        for client in clients:
+            client.join()
+    assert sum(taken for name, taken in results if name == "refused") == 0
+    assert sum(taken for name, taken in results if name == "taken") > 0
+    jobs = set(site.said("squeue", "-h", "-o", "%j|%k", user="root").splitlines())
+    assert jobs == {"taken|seen"}
+
+
+def test_a_full_disk(site: Site) -> None:
+    """Requests are answered and slurmctld goes on while decision log and spool are full; the log names both."""
+    site.shell(
+        f"install -d -o slurm {SPOOL}; for folder in {SPOOL} {DECISIONS}; do"
+        " mount -t tmpfs -o size=1m,mode=700,uid=$(id -u slurm) none $folder; done",
+        user="root",
+    )
+    try:
+        toml = f'[hooks]\npaths = ["{HOOKS_D}/*.py"]\n[job_end]\nspool = "{SPOOL}"\n'
+        site.cluster.put(toml, TOML)
+        site.hooks(HANDLER.format(1) + JOB_END)
+        site.conf("JobSubmitPlugins=python\nJobCompType=jobcomp/python\n")
+        fill = f"for folder in {SPOOL} {DECISIONS}; do head -c 2M /dev/zero > $folder/filler || true; done"
+        site.shell(fill, user="root")
+        for _ in range(5):
+            site.shell("scancel " + site.submit("-J", "taken"))
+        assert "version 1" in site.refused()
+        site.cluster.wait(lambda: "the decision log cannot be written" in site.logged(), what="error")
+        assert re.search(r"records were not kept, the last one of JobId=\d+: No space left", site.logged())
+        site.shell(f"rm {SPOOL}/filler {DECISIONS}/filler", user="root")
+        job = site.submit("-J", "taken")
+        site.shell(f"scancel {job}")
+        assert "version 1" in site.refused()
+
+        def last() -> str:
+            lines = site.shell(f"tail -n 1 {DECISIONS}/job_submit.jsonl", user="root").strip()
+            return str(json.loads(lines or "{}").get("verdict"))
+
+        site.cluster.wait(lambda: last() == "refused", what="line of the decision log")
+    finally:
+        site.shell(f"umount -l {SPOOL} {DECISIONS}", user="root")

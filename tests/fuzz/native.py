@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compile the targets that are written in C: for libFuzzer with clang, and to replay files with any compiler."""
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.native.building import ROOT, BuildError, locked, slurm_include
+
+HERE = Path(__file__).parent
+NATIVE = ROOT / "native"
+FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-g", "-O1")
+SANITIZERS = "address,undefined"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target in C.
+
+    Attributes:
+        name: of its source and its corpus.
+        sources: of native/ that it calls.
+        fakehost: sources of tests/fakehost.
+        tables: whether it needs the tables that the build writes.
+        defines: for the sources of native/.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    fakehost: tuple[str, ...] = ()
+    tables: bool = False
+    defines: tuple[str, ...] = ()
+
+
+TARGETS = [
+    Target("manifest", ("manifest/parse.c", "manifest/record.c", "manifest/inputs.c")),
+    Target("trusted_path", ()),
+    Target("wire_answer", ("wire/apply.c", "wire/pack.c"), ("memory.c", "output.c"), tables=True),
+    Target(
+        "wire_query",
+        ("slurmctld/queries.c", "slurmctld/pages.c", "wire/apply.c", "wire/pack.c"),
+        ("memory.c", "output.c"),
+        defines=("-DSLURMHOOKS_SOURCE",),
+    ),
+    Target("worker_messages", ("wire/lines.c",)),
+]
+
+
+def clang() -> str | None:
+    """Return a clang that has libFuzzer, or None."""
+    names = ["clang", *(f"clang-{version}" for version in range(22, 10, -1))]
+    for path in filter(None, map(shutil.which, names)):
+        command = [path, "-fsanitize=fuzzer", "-x", "c", "-", "-o", "/dev/null"]
+        code = "int LLVMFuzzerTestOneInput(const char *data, long size) { return !data && size; }\n"
+        if subprocess.run(command, input=code, text=True, capture_output=True, check=False).returncode == 0:
+            return path
+    return None
+
+
+def wire_tables(folder: Path) -> Path:
+    """Write the tables of Slurm's structs as C, as the build does."""
+    source, text = folder / "wire_tables.c", folder / "slurmhooks.table"
+    command = [sys.executable, str(NATIVE / "generate" / "tables.py"), "public", str(source), str(text), "--"]
+    compile_with([*command, "cc", f"-I{slurm_include()}", f"-I{NATIVE}"])
+    return source
+
+
+def compile_with(command: list[str]) -> None:
+    """Run a step of the build.
+
+    Raises:
+        BuildError: it fails; the message is the end of its output.
+    """
+    process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if process.returncode:
+        raise BuildError("\n".join([" ".join(command), *process.stdout.splitlines()[-40:]]))
+
+
+def build(target: Target, fuzzer: str | None = None) -> Path:
+    """Compile a target, and return the program.
+
+    Args:
+        target: the target.
+        fuzzer: a clang, for a program that runs libFuzzer; None: a program that runs the files that it is given.
+
+    Raises:
+        BuildError: the sources do not compile.
+        Unavailable: Slurm's headers are not here and cannot be downloaded.
+    """
+    folder = ROOT / "build" / "fuzz"
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / (target.name if fuzzer else f"{target.name}-replay")
+    sources = [HERE / f"{target.name}.c", *(NATIVE / name for name in target.sources)]
+    sources += [ROOT / "tests" / "fakehost" / name for name in target.fakehost]
+    if re.search(r"fuzz_message\(", sources[0].read_text()):
+        sources.append(HERE / "message.c")
+    with locked(folder / ".lock"):
+        if target.tables:
+            sources.append(wire_tables(folder))
+        command = [fuzzer or "cc", *FLAGS, *target.defines]
+        command += [f"-I{NATIVE}", f"-I{HERE}", f"-I{HERE / 'slurm'}", f"-I{slurm_include()}"]
+        command += [f"-fsanitize={SANITIZERS}" + (",fuzzer" if fuzzer else ""), "-fno-sanitize-recover=all", "-pthread"]
+        command += [str(path) for path in (sources if fuzzer else [*sources, HERE / "replay.c"])]
+        compile_with([*command, "-o", str(program)])
+    return program

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* In place of Slurm's header: what native/slurmctld/queries.c uses of it. */
+#ifndef FUZZ_SLURMCTLD_H
+#define FUZZ_SLURMCTLD_H
+
+#include <stdint.h>
+
+#include "src/slurmctld/locks.h"
+
+typedef struct {
+    uint32_t user_id;
+} job_record_t;
+
+typedef struct {
+    char *head;
+} buf_t;
+
+#define FREE_NULL_BUFFER(buffer) ((buffer) = NULL)
+
+job_record_t *find_job_record(uint32_t job_id);
+buf_t *get_job_script(const job_record_t *job);
+
+#endif

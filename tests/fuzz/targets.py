@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The targets that are written in Python: each takes bytes, and raises only for a finding."""
+
+import contextlib
+import itertools
+import struct
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from slurmhooks import config, manifest, plugstack, slurm_conf, trusted
+from slurmhooks.cli import decisions
+from slurmhooks.errors import ConfigError, LoadError
+from slurmhooks.job_submit import strings, times
+from slurmhooks.jobcomp import spool
+from slurmhooks.log import visible
+from slurmhooks.lua import finding, job_fields, slurm_table
+from slurmhooks.lua.runtime import ScriptError, State
+from slurmhooks.recording.contents import Contents
+from slurmhooks.recording.file import FIRST_LINE, Kind, RecordingError, compressed, encoded, split
+from slurmhooks.scrun import oci
+from slurmhooks.scrun.configs import merge_environment, rootless
+from slurmhooks.scrun.errors import BundleError
+from slurmhooks.testing import sbatch
+from slurmhooks.testing.sbatch.options import OPTIONS
+from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.message import MessageError, Packed, decode, read_answer
+from slurmhooks.wire.tables import Member, Table, Tables
+
+Target = Callable[[bytes], object]
+RELEASES = ((22, 5), (24, 11), (26, 5))
+
+
+def text_of(data: bytes) -> str:
+    """Return bytes as the text that handlers get."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+# What users submit.
+
+
+def notations(data: bytes) -> None:
+    """Read a notation of Slurm; what was read can be written, and is read again as the same."""
+    choice, text = data[:1] or b"\0", text_of(data[1:])
+    readers: list[Callable[[str], Any]] = [
+        strings.Tres.parse,
+        strings.ArraySpec.parse,
+        strings.Dependencies.parse,
+        strings.expand_nodes,
+        strings.time_str2mins,
+        strings.mem_str_to_mib,
+        times.seconds,
+    ]
+    read = readers[choice[0] % len(readers)]
+    try:
+        value = read(text)
+    except strings.NotationError:
+        return
+    if isinstance(value, strings.Tres | strings.Dependencies):
+        assert type(value).parse(str(value)) == value
+    elif isinstance(value, strings.ArraySpec):
+        assert strings.ArraySpec.parse(str(value)).tasks == value.tasks if len(value) < 1000 else len(value)
+    elif isinstance(value, list):
+        assert strings.expand_nodes(strings.collapse_nodes(value)) == value
+
+
+def log_lines(data: bytes) -> None:
+    """Escape a text; nothing that acts on a terminal is left, and it is no longer than allowed."""
+    limit = 64 + (data[0] if data else 0)
+    for kept in ("", "\n\t"):
+        shown = visible(text_of(data), kept, limit)
+        assert len(shown.encode()) <= limit
+        assert all(char.isprintable() or char in kept or char in "\u00a0\u202f\u3000" for char in shown)
+        assert visible(shown, kept) == shown
+
+
+def sbatch_script(data: bytes) -> None:
+    """Read a script and options as sbatch does."""
+    script, _, options = text_of(data).partition("\0")
+    # It would read files of this machine.
+    without_files = mock.patch.dict(OPTIONS, bbf=OPTIONS["comment"])
+    with contextlib.suppress(sbatch.SbatchError), without_files:
+        sbatch.submission("job.sh", script, options.split("\0") if options else [], [])
+
+
+def oci_config(data: bytes) -> None:
+    """Read config.json, change it as handlers do, and write it; what was written is read again."""
+    try:
+        content = oci.parse(data, "config.json")
+    except BundleError:
+        return
+    rootless(content, user_id=1000, group_id=1000)
+    merge_environment(content, {"A": "1", "caf\udce9": "\udcff"})
+    with contextlib.suppress(BundleError):
+        again = oci.parse(oci.encoded(content, "config.json"), "config.json")
+        assert again.to_json() == content.to_json()
+
+
+@cache
+def _lua() -> tuple[State, Any]:
+    """Return a state, and its function that decodes and encodes JSON in each way that scripts have."""
+    state = State(next(version for version in ("5.4", "5.3", "5.1") if finding.is_installed(version)))
+    state.globals[b"slurm"] = table = state.table()
+    slurm_table.install_conversions(state, table)
+    source = """
+        local json = require 'json'
+        return function(text)
+            for _, way in ipairs({{json.decode, json.encode}, {slurm.from_json, slurm.to_json}}) do
+                local fine, value = pcall(way[1], text)
+                if fine then
+                    local written, again = pcall(way[2], value)
+                    if written and type(again) ~= 'string' then error('not a text: ' .. tostring(again)) end
+                end
+            end
+        end
+    """
+    return state, state.call(state.compile(source, "=fuzz"))
+
+
+@cache
+def _encoders() -> list[tuple[int | None, Callable[[Any], Any]]]:
+    found = []
+    for release in RELEASES:
+        fields = job_fields.names("job_desc", release)
+        for name in sorted(job_fields.writable(release)):
+            is_text = type(fields[name]).__name__ in ("Text", "Gres")
+            found.append(
+                (None if is_text else getattr(fields[name], "bits", 64), job_fields.encoder(fields[name], release))
+            )
+    return found
+
+
+def lua_bridge(data: bytes) -> None:
+    """Take a value from Lua into a field of a job, and JSON from Python into Lua and back."""
+    state, both_ways = _lua()
+    bits, encode = _encoders()[sum(data[:2]) % len(_encoders())]
+    number = struct.unpack("<d", data[2:10].ljust(8, b"\0"))[0]
+    for value in (number, float(int.from_bytes(data[2:10], "little")), -number):
+        if bits is not None:
+            assert 0 <= encode(value) < 1 << bits
+    raw = encode(data.partition(b"\0")[0]) if bits is None else None
+    assert raw is None or isinstance(raw, bytes)
+    with contextlib.suppress(ScriptError):
+        state.call(both_ways, data)
+
+
+# What workers, slurmctld and files say.
+
+TABLES = tables_of("24.11")
+HEADER = struct.Struct("=4sIQIIII")
+
+
+def wire_message(data: bytes) -> None:
+    """Read a message of slurmctld or of a worker, with each member of its structs."""
+    as_it_is, data = bool(data[:1] and data[0] & 1), data[1:]
+    if not as_it_is:
+        _, kind, _, _, first, second, third = HEADER.unpack(data[: HEADER.size].ljust(HEADER.size, b"\0"))
+        head = HEADER.pack(b"SHW1", kind % 4 + 1, TABLES.identity, max(len(data), HEADER.size), first, second, third)
+        data = head + data[HEADER.size :]
+    with contextlib.suppress(MessageError):
+        message = decode(data, TABLES)
+        again = decode(message.encode(TABLES), TABLES)
+        assert again == message
+        for tag, value in message.items:
+            with contextlib.suppress(MessageError):
+                _read_struct(tag, value)
+        read_answer(TABLES.tables[0], message)
+
+
+def _read_struct(tag: int, value: bytes) -> None:
+    packed = Packed(TABLES.tables[tag % len(TABLES.tables)], value)
+    packed.absent()
+    for member in packed.table.members:
+        with contextlib.suppress(MessageError):
+            packed.raw(member.name)
+
+
+RECORDED = Tables("24.11.5", "testing", (Table("job", (Member("account", "text", True), Member("argv", "texts"))),))
+
+
+def recording(data: bytes) -> None:
+    """Read a recording of whole frames, whose content is the input."""
+    parts = data.split(b"\xfe\xfe")
+    frames = [encoded(Kind.TABLES, RECORDED.text.encode())]
+    for part in parts:
+        kind = part[0] % 7 + 1 if part else 1
+        items = kind in (Kind.REQUESTS, Kind.ROWS, Kind.FACTS)
+        with contextlib.suppress(RecordingError):
+            frames.append(encoded(Kind(kind), compressed(split(part[1:])) if items else part[1:]))
+    raw = FIRST_LINE + b"".join(frames) if not data.startswith(b"slurmhooks") else data
+    with tempfile.TemporaryFile() as file:
+        file.write(raw)
+        file.flush()
+        with contextlib.suppress(RecordingError, MessageError):
+            contents = Contents(file.fileno())
+            assert isinstance(contents.remarks, list)
+            for offset in contents.offsets:
+                for request in contents.requests(offset):
+                    decode(request.request, contents.of(request.request))
+
+
+def spool_segment(data: bytes) -> None:
+    """Read a segment of the spool of jobs that have ended, and lines of its state file."""
+    segment, _, state = data.partition(b"\xfe\xfe")
+    found = list(spool.frames(segment))
+    assert all(one.end <= other.position for one, other in itertools.pairwise(found))
+    record = spool.Record(None, spool.Frame("job_end", 1, 1, 0, 0))  # type: ignore[arg-type]
+    reader = spool.Segment.__new__(spool.Segment)
+    reader.records, reader._file, reader._state = {0: record}, -1, -1
+    for line in state.split(b"\n"):
+        reader._apply(line)
+
+
+def decision_lines(data: bytes) -> None:
+    """Read lines of the decision log, and what Slurm's commands say of a job."""
+    text = text_of(data)
+    for line in text.split("\n"):
+        decisions._parse(line)
+    decisions.described(text)
+    decisions.accounted(text)
+
+
+# What administrators write.
+
+
+@contextlib.contextmanager
+def _file(data: bytes) -> Any:
+    """Have each file that is read hold the input."""
+    with mock.patch.object(trusted, "read", return_value=data):
+        yield
+
+
+def configuration(data: bytes) -> None:
+    """Read slurmhooks.toml."""
+    with contextlib.suppress(ConfigError), _file(data):
+        config.read(Path("/slurmhooks.toml"))
+
+
+def slurm_files(data: bytes) -> None:
+    """Read slurm.conf, a line of plugstack.conf, and a manifest."""
+    with tempfile.NamedTemporaryFile() as file:
+        # An Include of the input would lead to files of this machine.
+        file.write(data.replace(b"nclude", b""))
+        file.flush()
+        for key in ("SlurmUser", "PlugStackConfig"):
+            slurm_conf.value(file.name, key)
+    words = text_of(data).split()
+    with contextlib.suppress(LoadError):
+        plugstack.split(words)
+        plugstack.fails_on_error(words)
+
+
+def python_manifest(data: bytes) -> None:
+    """Read a manifest that C has accepted: Python reads it again."""
+    with contextlib.suppress(LoadError), _file(data):
+        manifest.read(["a b"], "/manifest")
+
+
+ALL: list[Target] = [
+    configuration,
+    decision_lines,
+    log_lines,
+    lua_bridge,
+    notations,
+    oci_config,
+    python_manifest,
+    recording,
+    sbatch_script,
+    slurm_files,
+    spool_segment,
+    wire_message,
+]
+
+TOKENS: dict[str, Sequence[bytes]] = {
+    "configuration": b'[hooks]|paths|= [|"x"|]|[[policies]]|rule|true|1979-05-27|1e999|[policy."a:b"]|mode'.split(b"|"),
+    "decision_lines": b' JobName=| UserId=a(| SubmitTime=|2026-11-22T10:00:00|{"|null|":|[|]|}|1e999'.split(b"|"),
+    "lua_bridge": b'{"|"}|[|]|null|true|1e999|NaN|Infinity|\\ud800|\\u0000|":|99999999999999999999'.split(b"|"),
+    "notations": b"gres/|gpu|:|=|(|)|[|]|-|,|%|?|+|_|afterok|singleton|mem|UNLIMITED|G|*|0-9".split(b"|"),
+    "oci_config": b'{"|":|[|]|}|null|"process"|"mounts"|1e999|NaN|\\ud800|"linux"|"annotations"|true'.split(b"|"),
+    "python_manifest": (b"line", b"%41", b"%", b"\n", b"end\n", b"log info 4096\n", b"source "),
+    "recording": (b"\xfe\xfe", b'{"id":', b"}", b"[", b"\x08\0\0\0"),
+    "sbatch_script": b"\n#SBATCH |--|--nodes=|--begin=|--signal=|--uid=|--mail-type=|now+|@|hetjob|\"|'|\\\\|\0".split(
+        b"|"
+    ),
+    "slurm_files": b"\n|SlurmUser=|=|#|\\\\\n|config=|failonerror|init_failure_mode=".split(b"|"),
+    "spool_segment": (b"SHF1", b"\xfe\xfe", b'[0,"', b'"]\n', b'"begun"', b"null", b"[" * 40),
+    "wire_message": (b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x01\0\0\0\0\0\0\0"),
+}
+"""What the inputs of a target are made of."""

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""No input makes the readers written in C access other memory, lose descriptors, or accept half of it."""
+
+import re
+import subprocess
+
+import pytest
+
+from tests.fuzz.native import TARGETS, Target, build, clang
+from tests.fuzz.soaking import CORPUS, FOUND, SECONDS, report
+from tests.native.building import Unavailable
+
+every_target = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+
+
+@pytest.mark.sanitized
+@every_target
+def test_kept_inputs(target: Target) -> None:
+    """Each kept input runs without a finding, with AddressSanitizer and UBSan."""
+    files = sorted(map(str, (CORPUS / target.name).iterdir()))
+    assert files
+    try:
+        program = build(target)
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    process = subprocess.run([program, *files], stderr=subprocess.PIPE, check=False)
+    assert process.returncode == 0, process.stderr.decode(errors="replace")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(SECONDS + 600)
+@every_target
+def test_new_inputs(target: Target) -> None:
+    """libFuzzer finds no input with a finding."""
+    compiler = clang()
+    if compiler is None:
+        pytest.skip("no clang with libFuzzer: install clang and libclang-rt-dev; the kept inputs were run all the same")
+    found = FOUND / target.name
+    found.mkdir(parents=True, exist_ok=True)
+    command = [str(build(target, compiler)), f"-max_total_time={SECONDS}", "-timeout=30", "-rss_limit_mb=2048"]
+    command += [f"-artifact_prefix={found}-", str(found), str(CORPUS / target.name)]
+    process = subprocess.run(command, stderr=subprocess.PIPE, check=False)
+    output = process.stderr.decode(errors="replace")
+    assert process.returncode == 0, output[-8000:]
+    done = re.search(r"Done (\d+) runs in (\d+) second", output)
+    assert done
+    report(target.name, int(done[1]), float(done[2]))

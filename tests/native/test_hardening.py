@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the built plugins and libraries offer against errors in memory, as readelf shows it."""
+
+import json
+import re
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.native.building import PLAIN
+from tests.native.conftest import built
+
+LAZY = "prep_python.so"
+"""slurmd loads it, too, and lacks functions of slurmctld that it refers to."""
+CORE = "libslurmhooks_core.so"
+SLURMS = {"plugin_name", "plugin_type", "plugin_version"}
+CALLED = {
+    "cli_filter_python.so": r"cli_filter_p_\w+",
+    "job_submit_python.so": r"init|fini|job_submit|job_modify",
+    "jobcomp_python.so": r"init|fini|jobcomp_p_\w+",
+    "prep_python.so": r"init|fini|prep_p_\w+",
+    "scrun_python.so": r"luaopen_scrun_python|slurmhooks_scrun_script",
+    "site_factor_python.so": r"init|fini|site_factor_p_\w+",
+    "spank_python": r"slurm_spank_\w+|spank_plugin_version",
+    "_slurmhooks_": r"PyInit__slurmhooks_(cli_filter|scrun|spank)",
+    CORE: "slurmhooks_core",
+}
+"""The symbols that a library may export besides SLURMS, by the start of its name."""
+
+
+@pytest.fixture(scope="module")
+def libraries() -> list[Path]:
+    """All shared objects that are installed."""
+    plugins = built(PLAIN).plugins
+    found = sorted([*plugins.glob("*.so"), *plugins.glob("slurmhooks/*.so")])
+    assert len(found) >= 12, found
+    return found
+
+
+def read(library: Path, *options: str) -> str:
+    """Return what readelf says of a file."""
+    command = ["readelf", "--wide", *options, str(library)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_tables_are_read_only(libraries: list[Path]) -> None:
+    """After loading, nothing can overwrite the addresses of functions (full RELRO), except in the lazy library."""
+    for library in libraries:
+        dynamic = read(library, "--dynamic")
+        assert "GNU_RELRO" in read(library, "--program-headers"), library
+        assert ("BIND_NOW" in dynamic or "Flags: NOW" in dynamic) == (library.name != LAZY), library
+
+
+def test_memory_is_not_both_writable_and_executable(libraries: list[Path]) -> None:
+    """No stack and no segment is executable and writable, and loading changes no code."""
+    for library in libraries:
+        headers = [row.split() for row in read(library, "--program-headers").splitlines()]
+        # The flags, such as R E, are between the sizes and the alignment.
+        flags = [(words[0], "".join(words[6:-1])) for words in headers if words[:1] in (["LOAD"], ["GNU_STACK"])]
+        assert [each for kind, each in flags if kind == "GNU_STACK"] == ["RW"], library
+        assert [each for _, each in flags if "W" in each and "E" in each] == [], library
+        assert "TEXTREL" not in read(library, "--dynamic"), library
+
+
+def test_search_paths(libraries: list[Path]) -> None:
+    """Only the core library names a folder in which libraries are looked for: that of the Python it was built for."""
+    for library in libraries:
+        paths = re.findall(r"(?:RPATH|RUNPATH).*\[(.*)\]", read(library, "--dynamic"))
+        folders = [folder for path in paths for folder in path.split(":")]
+        if library.name != CORE:
+            assert folders == [], library
+            continue
+        libdir = Path(sysconfig.get_config_var("LIBDIR"))
+        assert folders in ([str(libdir / (sysconfig.get_config_var("MULTIARCH") or ""))], [str(libdir)]), library
+
+
+def test_exported_symbols(libraries: list[Path]) -> None:
+    """A library exports what Slurm, Lua or Python looks up, and nothing else."""
+    for library in libraries:
+        (allowed,) = (pattern for start, pattern in CALLED.items() if library.name.startswith(start))
+        rows = [row.split() for row in read(library, "--dyn-syms").splitlines()]
+        exported = {row[7] for row in rows if len(row) > 7 and row[4] in ("GLOBAL", "WEAK") and row[6] != "UND"}
+        assert exported, library
+        assert {name for name in exported - SLURMS if not re.fullmatch(allowed, name)} == set(), library
+
+
+def test_checks_of_the_compiler(libraries: list[Path]) -> None:
+    """Every file is compiled with checks of the stack and of copies, and the libraries call them."""
+    commands = json.loads((built(PLAIN).host.parent / "compile_commands.json").read_text())
+    assert len(commands) > 50
+    for command in commands:
+        for flag in ("-fstack-protector-strong", "-D_FORTIFY_SOURCE=", "-O2"):
+            assert flag in command["command"], command["file"]
+    for library in libraries:
+        symbols = read(library, "--dyn-syms")
+        assert "__stack_chk_fail" in symbols, library
+        assert re.search(r"__\w+_chk@", symbols), library

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from slurmhooks.cli import slurm
+
+from .conftest import Machine
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def plugins(run: Run, machine: Machine, build: Path, tmp_path: Path) -> Path:
+    """Give a plugin folder of Slurm's own, in which the plugins are installed."""
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    (folder / "auth_munge.so").touch()
+    (machine.etc / "slurm.conf").write_text(f"PluginDir={folder}\n")
+    assert run("install", "--from", build, "--sysconfdir", machine.etc).exit_code == 0
+    return folder
+
+
+def test_everything_of_the_build_goes(run: Run, machine: Machine, plugins: Path) -> None:
+    """Plugins, library, record and our scrun.lua are removed, Slurm's own plugin and the configuration are not."""
+    result = run("uninstall", "--sysconfdir", machine.etc)
+    assert result.exit_code == 0, result.output
+    assert [path.name for path in plugins.rglob("*")] == ["auth_munge.so"]
+    assert [path.name for path in machine.etc.iterdir()] == ["slurm.conf"]
+
+
+def test_a_second_time_is_fine(run: Run, machine: Machine, plugins: Path) -> None:
+    """Without plugins there is nothing to do, which is no error: a package may be removed after a failed build."""
+    run("uninstall", "--sysconfdir", machine.etc)
+    result = run("uninstall", "--sysconfdir", machine.etc)
+    assert (result.exit_code, result.output) == (0, "no plugins are installed\n")
+
+
+def test_a_scrun_lua_of_the_site_stays(run: Run, machine: Machine, plugins: Path) -> None:
+    """A script that a person wrote is not ours to remove."""
+    (machine.etc / "scrun.lua").write_text("-- the site's own\n")
+    assert run("uninstall", "--sysconfdir", machine.etc).exit_code == 0
+    assert (machine.etc / "scrun.lua").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("slurm.conf", "JobSubmitPlugins=lua,python"),
+        ("slurm.conf", "CliFilterPlugins=cli_filter/python"),
+        ("slurm.conf", "JobCompType=jobcomp/python"),
+        ("slurm.conf", "PrEpPlugins=prep/script,prep/python"),
+        ("slurm.conf", "PrioritySiteFactorPlugin=site_factor/python"),
+        ("plugstack.conf", "required spank_python.so"),
+    ],
+)
+def test_plugins_that_the_configuration_names_stay(
+    run: Run, machine: Machine, plugins: Path, file: str, line: str
+) -> None:
+    """Slurm's programs do not start without a plugin that their configuration names: the line is told."""
+    with (machine.etc / file).open("a") as opened:
+        opened.write(f"{line}\n")
+    result = run("uninstall", "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    assert f"{machine.etc / file} has '{line}'" in result.stderr
+    assert (plugins / "job_submit_python.so").exists()
+
+
+def test_a_folder_without_plugins_is_told(run: Run, machine: Machine, tmp_path: Path) -> None:
+    """--plugin-dir with another folder is a mistake, not a success."""
+    result = run("uninstall", "--plugin-dir", tmp_path, "--sysconfdir", machine.etc)
+    assert result.exit_code == 1
+    assert "has no plugins of slurmhooks" in result.stderr
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_install_finds_the_only_usual_folder(
+    run: Run, machine: Machine, build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Without PluginDir the plugins go where the distribution's Slurm looks for them, unless there are two such."""
+    folders = [tmp_path / f"usual{number}" for number in range(count)]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "auth_munge.so").touch()
+    monkeypatch.setattr(slurm, "DEFAULT_PLUGIN_DIRS", tuple(map(str, folders)))
+    result = run("install", "--from", build, "--sysconfdir", machine.etc)
+    assert result.exit_code == count - 1, result.output
+    assert (folders[0] / "spank_python.so").exists() == (count == 1)

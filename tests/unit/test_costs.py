@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What texts of users cost: each reader takes time and memory in proportion to the length of its text."""
+
+import contextlib
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from slurmhooks.cli import decisions
+from slurmhooks.cli_filter import words
+from slurmhooks.errors import Reject, SlurmhooksError
+from slurmhooks.job_submit import times
+from slurmhooks.job_submit.strings import (
+    ArraySpec,
+    Dependencies,
+    NotationError,
+    Tres,
+    expand_nodes,
+    mem_str_to_mib,
+    time_str2mins,
+)
+from slurmhooks.log import visible
+from slurmhooks.lua import conversions, finding, slurm_table
+from slurmhooks.lua.runtime import State
+from slurmhooks.policies.features import Licenses, RequireFeatures
+from slurmhooks.policies.request import Request, Site
+from slurmhooks.recording.request import decode_recorded
+from slurmhooks.scrun import oci
+from slurmhooks.scrun.binds import inside
+from slurmhooks.scrun.configs import merge_environment, rootless
+from slurmhooks.testing import FakeJob, FakeSpank, sbatch
+from slurmhooks.testing.tables import tables_of
+from slurmhooks.wire.message import Message, Packed, Type, decode, pack, read_answer
+from tests.costs import cost, processor_time
+
+Read = Callable[[str], object]
+TABLES = tables_of("24.11")
+
+
+def script(text: str) -> None:
+    """Read a batch script."""
+    sbatch.submission("job.sh", f"#!/bin/sh\n{text}\n", [], [])
+
+
+def options(text: str) -> None:
+    """Read options of a command line."""
+    sbatch.apply(text.split("\0"), {}, [])
+
+
+def config(text: str) -> None:
+    """Read a config.json with a list of texts, change it, and write it."""
+    raw = f'{{"ociVersion":"1","process":{{"cwd":"/","env":[{text}""]}},"mounts":[]}}'
+    content = oci.parse(raw.encode("utf-8", "surrogateescape"), "config.json")
+    rootless(content, user_id=1, group_id=1)
+    merge_environment(content, {f"N{index}": "x" for index in range(len(text) // 16)})
+    oci.encoded(content, "config.json")
+
+
+def mounts(text: str) -> None:
+    """Read the mounts of a config.json."""
+    rootless(oci.parse(f'{{"ociVersion":"1","mounts":[{text[:-1]}]}}'.encode(), "config.json"), user_id=1, group_id=1)
+
+
+@cache
+def lua() -> tuple[State, Any]:
+    """Return a state, and a function that converts a text in each way that scripts have."""
+    state = State(next(version for version in ("5.4", "5.3", "5.1") if finding.is_installed(version)))
+    state.globals[b"slurm"] = table = state.table()
+    slurm_table.install_conversions(state, table)
+    source = "local json = require 'json' return function(s) pcall(json.decode, s) pcall(slurm.from_json, s) end"
+    return state, state.call(state.compile(source, "=costs"))
+
+
+def json_in_lua(text: str) -> None:
+    """Read JSON in a Lua script."""
+    state, convert = lua()
+    state.call(convert, text.encode())
+
+
+def numbers_of_lua(text: str) -> None:
+    """Convert a text to a number and a time, as Lua scripts do."""
+    conversions.as_number(text.encode())
+    slurm_table.time_str2mins(text.encode())
+
+
+def environment(text: str) -> None:
+    """Go through the environment of a request, change it, and write it."""
+    names = text.split(",")
+    job = FakeJob(script="#!/bin/sh\n", environment=dict.fromkeys(filter(None, names), "x"))
+    for name in job.environment:
+        job.environment[name] += "y"
+    assert dict(job.environment)
+
+
+def argv(text: str) -> None:
+    """Go through the arguments of a batch script."""
+    job = FakeJob(argv=text.split(","))
+    assert list(job.argv)
+    assert job.argv.index("x") == 0
+
+
+def spank_environment(text: str) -> None:
+    """Go through the environment of a job in slurmstepd."""
+    spank = FakeSpank("remote", env={f"N{index}": "x" for index in range(len(text) // 2)})
+    assert dict(spank.env)
+
+
+def features(text: str) -> None:
+    """Apply rules to --constraint and --licenses."""
+    job = FakeJob(features=text, licenses=text)
+    for rule in (RequireFeatures(one_of=("no",)), Licenses(allowed=("a*",), most={"a": 1 << 30})):
+        with contextlib.suppress(Reject):
+            rule.check(Request(job, 1000, Site()))
+
+
+def command_line(text: str) -> None:
+    """Part a command line into words, where Slurm has joined them."""
+    line = text.split("\0")
+    words.split(" " + " ".join(line[1:]), line)
+    words.split(" y" + " ".join(line[1:]), line)
+
+
+def message(text: str) -> None:
+    """Read a request, its structs, and an answer."""
+    raw = text.encode()
+    request = Message(
+        Type.REQUEST, 0, 1, 1, ((0, pack(TABLES.tables[0], {"environment": raw.split(b","), "name": raw})),)
+    )
+    found = decode(request.encode(TABLES), TABLES)
+    packed = Packed(TABLES.tables[0], found.items[0][1])
+    assert packed.raw("environment")
+    assert packed.raw("name")
+    items = tuple((TABLES.tables[0].places["name"], b"x\0") for _ in range(len(raw) // 16))
+    read_answer(TABLES.tables[0], decode(Message(Type.ANSWER, items=items).encode(TABLES), TABLES))
+
+
+def recorded(text: str) -> None:
+    """Read a recorded request."""
+    decode_recorded(text.encode("latin-1"))
+
+
+def said_by_slurm(text: str) -> None:
+    """Read what Slurm's commands and the decision log say of a job."""
+    decisions.described(text)
+    decisions.accounted(text)
+    decisions._parse(json.dumps({"text": text}))
+
+
+READERS: list[tuple[Read, list[str]]] = [
+    (expand_nodes, ["n[0-65535]", "n[0-65535],", "n[0-65535,0-65535]", "n[1-2]", "n[1]", "n", "[", "[[", "n[1],"]),
+    (expand_nodes, ["n[0-9],n[", "9"]),
+    (Tres.parse, ["(", "(a", "(a)", "gpu:1,", ":", "=", "9"]),
+    (lambda text: len(ArraySpec.parse(text[:-1])), ["0-4000000,", "0-9,5-20:3,"]),
+    (ArraySpec.parse, ["[", "1%", "9"]),
+    (Dependencies.parse, ["afterok:1,", "afterok:1:", "_[1]", "9"]),
+    (time_str2mins, ["1:", "1-", "9"]),
+    (times.seconds, ["1:", "1-", "9"]),
+    (mem_str_to_mib, ["G", "9"]),
+    (lambda text: visible(text, "\n\t", 4096), ["\x1b[2J", "\udcff", "\n"]),
+    (lambda text: visible(text), ["\x1b[2J", "é"]),
+    (script, ["#SBATCH -n1\n", "#SBATCH --gpus=1\n", "#SBATCH\n", "#SBATCH 'a", "#SBATCH --no", "\\", "#", "\n", "x "]),
+    (script, ["#SBATCH --nodes=1,2,\n", "#SBATCH --mail-type=END,\n", "#SBATCH --signal=RB:1\n", "\u2028", "\r"]),
+    (options, ["-HHHHkv\0", "--signal=R\0", "--nodes=1,2,3-4:2\0", "x", "--gpus=1\0", "--gres=a,b\0"]),
+    (config, ['"A=1",', '"x","é",', "[", '"\\ud800",', "1,", '{"a":']),
+    (mounts, ['{"destination":"/a","options":["uid=1"]},']),
+    (lambda text: inside("/nowhere", text), ["../", "a/../", "./", "/", "a/"]),
+    (json_in_lua, ["[", '{"a":', '"x",', "1", '"', "\\u0041", " ", "-", "true"]),
+    (numbers_of_lua, ["9", "0x", "1e", " ", "-", "1:"]),
+    (environment, ["A{},"]),
+    (argv, ["x,"]),
+    (spank_environment, ["x"]),
+    (features, ["a&", "a*1|", "a:1,", "[", ":", "a", " ", "a:"]),
+    (command_line, ["x\0", "x x\0", ":\0", "/x\0", "\0"]),
+    (message, ["A=1,", ",", "x"]),
+    (recorded, ["\4\0\0\0abcd", "\0\0\0\0", "\xff"]),
+    (said_by_slurm, ["JobName=a ", "a=", " a", "(1)", "UserId=x(1", "x"]),
+]
+CASES = [(read, unit) for read, units in READERS for unit in units]
+
+
+def repeated(unit: str, count: int) -> str:
+    """Return a unit as often as this; "{}" in it is the number of the repetition."""
+    return "".join(unit.format(index) for index in range(count)) if "{}" in unit else unit * count
+
+
+@pytest.mark.parametrize(
+    ("read", "unit"), CASES, ids=[f"{getattr(read, '__name__', '')}-{unit!a}" for read, unit in CASES]
+)
+def test_texts_of_users_cost_no_more_than_their_length(read: Read, unit: str) -> None:
+    """Ten times as much text costs at most ten times as much, and raises at most the reader's own error."""
+    count = 1000 // len(unit)
+
+    def reading(times: int) -> Callable[[], None]:
+        text = repeated(unit, count * times)
+
+        def run() -> None:
+            with contextlib.suppress(SlurmhooksError, NotationError, sbatch.SbatchError):
+                read(text)
+
+        return run
+
+    reading(1)()  # imports, and what is made once
+    steps, peak = cost(reading(1))
+    more_steps, more_peak = cost(reading(10))
+    assert more_steps <= 10 * steps + 100
+    assert more_peak <= 11 * peak + 200_000
+    # More than ten times: what fits into the processor's caches is faster. What is quadratic takes a hundred times.
+    assert processor_time(reading(40)) <= 30 * max(processor_time(reading(4)), 0.0005)

@@ -104,6 +104,7 @@ class Container:
         return text_from_c(self._writes[name]) if name in self._writes else self._values[name]
 
     def _stage(self, name: str, value: object) -> None:
+        self._living()
         raw = text_to_c(name, value)
         if not raw.startswith(b"/"):
             raise ValueError(f"container.{name} takes an absolute path, not {value!r}")
@@ -232,14 +233,14 @@ class Container:
 
     def set_bundle_path(self, path: str) -> str:
         """Assign :attr:`bundle` and return the path that the user gave, like scrun's Lua function."""
-        self.bundle = path
+        self._stage("bundle", path)
         return self.orig_bundle
 
     def set_root_path(self, path: str) -> str | None:
         """Assign :attr:`root_path` and return the path before the first handler, like scrun's Lua function."""
         import os
 
-        self.root_path = path
+        self._stage("root_path", path)
         old = self.orig_root_path
         if old is None and self.config.root is not None:
             old = os.path.join(self.orig_bundle, self.config.root.path)

@@ -131,8 +131,7 @@ def _task_pid(spank: Spank, raw: Any) -> int:
 def _restart_count(spank: Spank, raw: Any) -> int | None:
     # All releases report 0. In a batch step, slurmstepd sets the variable between task_init_privileged and task_init.
     variable = spank.env.get("SLURM_RESTART_COUNT", "")
-    # Users can set it to anything before the first restart.
-    if raw or (variable.isdecimal() and len(variable) < 10):
+    if raw or (variable.isdecimal() and len(variable) < 10):  # users can set it to anything before the first restart
         return int(raw or variable)
     early = spank.step_name == "batch" and spank.callback not in ("task_init", "task_exit", "exit")
     return None if early or spank.step_name == "extern" else 0

@@ -18,6 +18,8 @@ from slurmhooks.testing.sbatch.values import SbatchError, words_of
 __all__ = ["SbatchError", "apply", "components", "script_options", "submission"]
 
 MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
+LONGEST_LINE = 16 << 10
+"""The longest line with options, in characters."""
 HETEROGENEOUS = ("hetjob", "packjob")
 """Words that end the options of a component of a heterogeneous job."""
 
@@ -25,12 +27,14 @@ HETEROGENEOUS = ("hetjob", "packjob")
 def script_options(text: str) -> list[list[str]]:
     """Return the words of the ``#SBATCH`` lines before the first command of a script, for each component of the job."""
     found: list[list[str]] = [[]]
-    for line in text.split("\n"):  # not splitlines(): only line feeds end a line for sbatch
+    for line in text.split("\n"):
         match = MAGIC.match(line)
         if match is None:
             if line.strip() and not line.lstrip().startswith("#"):
                 break
             continue
+        if len(line) > LONGEST_LINE:
+            raise SbatchError(f"a line of {len(line)} characters; at most {LONGEST_LINE} are read")
         parts = words_of(match.group(1))
         if parts and parts[0].lower() in HETEROGENEOUS:
             found.append([])
@@ -160,7 +164,10 @@ def submission(
     _read(words, fields, notes)
     export(fields, os.environ if environment is None else environment)
     insert(fields)
-    derive(fields, work_dir, release)
+    try:
+        derive(fields, work_dir, release)
+    except NotationError as error:
+        raise SbatchError(f"--nodelist: {error}") from error
     external(fields)
     if len(options) > 1:
         fields["het_job_offset"] = component

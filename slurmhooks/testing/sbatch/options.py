@@ -194,10 +194,8 @@ def text_in(path: str) -> str:
         if not Path(path).is_file():
             raise SbatchError(f"{path}: not a file")
         return Path(path).read_text(errors="surrogateescape")
-    except OSError as error:
-        raise SbatchError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise SbatchError(f"{path!r}: {error}") from error
+    except (OSError, ValueError) as error:
+        raise SbatchError(f"{path}: {error}") from error
 
 
 def identity(field: str, kind: str) -> Setter:

@@ -26,7 +26,7 @@ def moment(text: str, now: float | None = None) -> int:
     date: tuple[int, int, int] | None = None
     clock: tuple[int, int, int] | None = None
     rest = text
-    if match := re.fullmatch(r"uts([0-9]{7,18})", text, re.IGNORECASE):
+    if match := re.fullmatch(r"uts([0-9]{7,12})", text, re.IGNORECASE):
         return int(match.group(1))
     while rest := rest.lstrip(" \t-T"):
         matches = ((re.match(pattern, rest, re.IGNORECASE), reader) for pattern, reader in _PARTS)
@@ -36,7 +36,7 @@ def moment(text: str, now: float | None = None) -> int:
         rest = rest[match.end() :]
         try:
             found_date, found_clock = reader(match, present)
-        except (OverflowError, ValueError) as error:  # a year that C cannot represent
+        except (OverflowError, ValueError, OSError) as error:
             raise SbatchError(f"{text!r} is not a time") from error
         date, clock = found_date or date, found_clock or clock
     if date is None and clock is None:
@@ -106,10 +106,10 @@ _PARTS: tuple[tuple[str, Callable[[re.Match[str], time.struct_time], _Read]], ..
     (r"now\s*(?:([+-])\s*([0-9]{1,10})\s*(second|minute|hour|day|week)?s?)?", _now),
     ("today|tomorrow", _day),
     ("|".join(HOURS), _named),
-    (r"(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?\s*(am|pm)?", _clock),
-    (r"(\d{4})-(\d{1,2})-(\d{1,2})", _iso),
-    (r"(\d{1,2})[/.](\d{1,2})(?:[/.](\d\d))?", _american),
-    (r"(\d\d)(\d\d)(\d\d)?", _american),
+    (r"([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?\s*(am|pm)?", _clock),
+    (r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})", _iso),
+    (r"([0-9]{1,2})[/.]([0-9]{1,2})(?:[/.]([0-9]{2}))?", _american),
+    (r"([0-9]{2})([0-9]{2})([0-9]{2})?", _american),
 )
 
 
@@ -120,30 +120,26 @@ def words_of(line: str) -> list[str]:
         SbatchError: a quote is not closed.
     """
     words: list[str] = []
-    word: list[str] | None = None
+    word: str | None = None
     quote = ""
     signs = iter(line)
     for sign in signs:
         if sign == "\\":
-            word = word or []
-            word.append(next(signs, ""))
-        elif quote and sign == quote:
-            quote = ""
-        elif not quote and sign in "\"'":
-            quote, word = sign, word or []
-        elif quote and word is not None:
-            word.append(sign)
+            word = (word or "") + next(signs, "")
+        elif quote:
+            quote, word = ("", word) if sign == quote else (quote, (word or "") + sign)
+        elif sign in "\"'":
+            quote, word = sign, word or ""
         elif sign == "#":
             break
-        elif sign.isspace():
-            words += [] if word is None else ["".join(word)]
+        elif sign in " \t\n\r\v\f":
+            words += [] if word is None else [word]
             word = None
         else:
-            word = word or []
-            word.append(sign)
+            word = (word or "") + sign
     if quote:
         raise SbatchError(f"{line.strip()}: no closing {quote}")
-    return words + ([] if word is None else ["".join(word)])
+    return words + ([] if word is None else [word])
 
 
 def number(text: str) -> int:

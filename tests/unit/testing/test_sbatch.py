@@ -105,14 +105,8 @@ def test_now() -> None:
         *(["--mail-type=NEVER"], ["--signal=NOPE"], ["-m", "round"], ["--begin=whenever"], ["--exclusive=me"]),
         *(["--uid=no such user"], ["--bbf=/none"], ["-N", "4:8"], ["-N", "8-4,1"], ["-n", "0"], ["-B", "1:2:3:4"]),
         *(["--hint=fast"], ["--cpu-freq=low-high"], ["--gres-flags=x"], ["--mem-bind=x"], ["--ti=1"]),
-        *(["--bbf=/dev/zero"], ["--bbf=\0"], ["--uid=\0"]),
+        *(["--bbf=/dev/zero"], ["--bbf=\0"], ["--uid=\0"], ["--nodes=,"], ["--nodes=:"], ["--uid=²"], ["--signal=²"]),
         # What int() and mktime() take for granted: digits, not too many, a year of this era.
-        *(
-            ["--nodes=,"],
-            ["--nodes=:"],
-            ["--uid=²"],
-            ["--signal=²"],
-        ),
         *([f"{option}{'9' * 5000}"] for option in ("--ntasks=", "--nodes=1,", "--uid=", "--signal=", "--signal=9@")),
         *([f"{option}{'9' * 5000}"] for option in ("--begin=now+", "--switches=", "--distribution=plane=")),
     ],
@@ -184,7 +178,10 @@ def test_script() -> None:
     assert FakeJob(**fields).script == SCRIPT
 
 
-@pytest.mark.parametrize("text", ["echo", "#!/bin/sh\n#SBATCH --comment='open\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["echo", "#!/bin/sh\n#SBATCH --comment='open\n", f"#!\n#SBATCH --comment={'x' * 16384}", "#!\n#SBATCH -w n[1-\n"],
+)
 def test_wrong_scripts(text: str) -> None:
     """A script without an interpreter, or with an open quote, is refused."""
     with pytest.raises(sbatch.SbatchError):
@@ -214,6 +211,13 @@ def test_what_follows_from_several_options(words: list[str], expected: dict[str,
     fields = sbatch.submission("job.sh", "#!/bin/sh\n", words, [])
     own = {"name", "script", "argv", "work_dir", "environment", "std_in", "submit_line", *ALWAYS}
     assert {name: value for name, value in fields.items() if name not in own} == expected
+
+
+def test_only_line_feeds_end_a_line() -> None:
+    """What Python also takes for the end of a line is part of an option, as in sbatch."""
+    assert sbatch.script_options("#!/bin/sh\n#SBATCH --comment=a\u2028c\n#SBATCH -n2\r\n") == [
+        ["--comment=a\u2028c", "-n2"]
+    ]
 
 
 def test_words() -> None:
@@ -282,13 +286,6 @@ def test_components() -> None:
     each = [sbatch.submission("job.sh", SCRIPT, [], [], component=number) for number in (0, 1)]
     assert [fields["time_limit"] for fields in each] == [10, 20]
     assert [fields["het_job_offset"] for fields in each] == [0, 1]
-
-
-def test_only_line_feeds_end_a_line() -> None:
-    """What Python also takes for the end of a line is part of an option, as in sbatch."""
-    assert sbatch.script_options("#!/bin/sh\n#SBATCH --comment=a\\\vb\u2028c\n#SBATCH -n2\r\n") == [
-        ["--comment=a\vb", "c", "-n2"]
-    ]
 
 
 def test_long_lists_of_tres_are_refused() -> None:

@@ -146,7 +146,7 @@ def test_wrong_use_is_2(lab: "Cluster") -> None:
     assert "22.05, 24.11, 26.05" in done.stderr
 
 
-WITHOUT = ["setpriv", "--bounding-set", "-sys_admin"] if os.geteuid() == 0 else []
+WITHOUT = ["setpriv", *(["--bounding-set", "-sys_admin"] if os.geteuid() == 0 else ["--no-new-privs"])]
 """Removes the rights from a process that a plain container lacks."""
 
 

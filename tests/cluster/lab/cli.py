@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from . import cluster, extras, install, places, possible, rootfs
+from . import cluster, extras, install, places, possible, rootfs, user_namespace
 from .enter import USAGE
 from .enter import main as enter
 from .errors import LabError
@@ -29,8 +29,8 @@ environment:
 
 exit codes:
   0 success; 1 failure; 2 wrong use; 75 the mirror or the package index cannot be reached;
-  125 the cluster is not up, or you are not root. exec and as return the command's own code, 128+N if
-  signal N ended it, 126 or 127 if it could not be started."""
+  125 the cluster is not up, or not possible here. exec and as return the command's own code, 128+N
+  if signal N ended it, 126 or 127 if it could not be started."""
 
 COMMANDS = """\
 Run a command in the user's home directory, or in --cwd, with a clean environment, to which --env adds
@@ -103,6 +103,7 @@ def main(arguments: Sequence[str]) -> int:
             signal.signal(number, _stop)
     if options.verb in ("exec", "as"):
         return enter(options.verb, [])
+    user_namespace.become_root()
     if options.verb == "possible":
         possible.need()
         return 0

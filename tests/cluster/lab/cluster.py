@@ -28,7 +28,6 @@ def up(
         fresh: discard every change of its files.
         prepare: called before the daemons start, unless they run already.
     """
-    places.need_root()
     rootfs.make(release)
     directory = places.cluster(release.name)
     with places.locked(directory, f"up {release.name}"):
@@ -54,13 +53,11 @@ def down(release: Release) -> None:
         return
     with places.locked(directory, f"down {release.name}"):
         if keeper := places.read_keeper(directory):
-            places.need_root()
             end(directory, keeper)
 
 
 def restart(release: Release) -> None:
     """Stop and start slurmctld and every slurmd, keeping jobs and logs."""
-    places.need_root()
     directory = places.cluster(release.name)
     with places.locked(directory, f"restart {release.name}"):
         restart_daemons(release, places.need_keeper(release.name))
@@ -100,7 +97,6 @@ def put(release: Release, source: str, target: str, mode: int | None) -> None:
     """Copy a host file (or stdin, for `-`) into the cluster, owned by root."""
     if not target.startswith("/"):
         raise UsageError(f"put: {target!r} must be an absolute path inside the cluster")
-    places.need_root()
     with _reading(source) as file, places.locked(places.cluster(release.name), f"put {release.name}"):
         if mode is None:
             mode = 0o644 if source == "-" else os.fstat(file.fileno()).st_mode & 0o7777
@@ -114,7 +110,6 @@ def get(release: Release, source: str, target: str) -> None:
     """Copy a file of the cluster to the host (or stdout, for `-`)."""
     if not source.startswith("/"):
         raise UsageError(f"get: {source!r} must be an absolute path inside the cluster")
-    places.need_root()
 
     def body(descriptor: int) -> str:
         with open(source, "rb") as stream, open(descriptor, "wb", closefd=False) as out:
@@ -202,7 +197,7 @@ def _up(
     keeper = _keeper(release, directory, lasting=True)
     try:
         _write_host(directory, "nodes", str(nodes))
-        _write_host(directory, "keeper", f"{keeper.pid} {keeper.started}")
+        places.write_keeper(directory, keeper)
 
         def body() -> str:
             daemons.clear()
@@ -248,7 +243,9 @@ def _keeper(release: Release, directory: str, *, lasting: bool) -> namespace.Kee
     def attach() -> str:
         os.chdir(directory)  # short, relative names: a comma or colon above would break the options
         lower_name = os.path.relpath(lower, directory)
-        namespace.mount("overlay", "merged", "overlay", 0, f"lowerdir={lower_name},upperdir=upper,workdir=work")
+        namespace.mount(
+            "overlay", "merged", "overlay", 0, f"lowerdir={lower_name},upperdir=upper,workdir=work,userxattr"
+        )
         return merged
 
     title = f"slurmhooks cluster {places.cluster_name()}/{release.name}"

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from . import namespace, places
+from . import namespace, places, user_namespace
 from .errors import UsageError
 from .releases import find
 
@@ -51,5 +51,5 @@ def main(verb: str, arguments: Sequence[str]) -> int:
     release = find(names[0])
     user = names[1] if verb == "as" else "root"
     keeper = places.need_keeper(release.name)
-    places.need_root()
+    user_namespace.become_root()
     return namespace.execute(keeper.pid, user, rest, env, directory)

@@ -21,7 +21,6 @@ def add(release: Release, packages: list[str]) -> None:
         UnreachableError: the mirror cannot be reached.
         LabError: the packages do not install.
     """
-    places.need_root()
     rootfs.make(release)
     directory = places.cluster(release.name)
     with places.locked(directory, f"add {release.name}"):
@@ -58,7 +57,9 @@ def _download(release: Release, packages: list[str]) -> str:
 
         def attach() -> str:
             os.chdir(layer)
-            namespace.mount("overlay", "merged", "overlay", 0, f"lowerdir={lower},upperdir=upper,workdir=work")
+            namespace.mount(
+                "overlay", "merged", "overlay", 0, f"lowerdir={lower},upperdir=upper,workdir=work,userxattr"
+            )
             return os.path.join(layer, "merged")
 
         report = Reporter(f"add {release.name}", kept + ".log")

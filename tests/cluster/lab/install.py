@@ -39,7 +39,6 @@ def install(release: Release, force: bool) -> None:
     Raises:
         LabError: the build failed, or the daemons did not start with it.
     """
-    places.need_root()
     directory = places.cluster(release.name)
     with places.locked(directory, f"install {release.name}"):
         files = _files()

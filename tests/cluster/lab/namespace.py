@@ -17,11 +17,14 @@ from typing import NamedTuple, NoReturn
 
 from .errors import NOT_EXECUTABLE, NOT_FOUND, NOT_STARTED, LabError, NotUpError, UsageError
 
-NEWNS, NEWUTS, NEWIPC, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000
+NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
+NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
+KINDS = {"mnt": NEWNS, "cgroup": NEWCGROUP, "uts": NEWUTS, "ipc": NEWIPC, "pid": NEWPID, "net": NEWNET}
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 0x1000, 0x4000, 0x40000
 MNT_DETACH = 2
 PR_SET_PDEATHSIG = 1
 NS_GET_MNTNS_ID = 0x8008B705
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 PIPE = 3
 """The only descriptor of a new keeper besides the standard ones."""
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
@@ -58,7 +61,17 @@ def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -
 
 def unshare(flags: int) -> None:
     """Move this process into new namespaces of the kinds in `flags`."""
-    _check(_libc.unshare(flags), "cannot make namespaces (are you root?)")
+    _check(_libc.unshare(flags), "cannot make namespaces")
+
+
+def enter_users(pid: int) -> None:
+    """Move this process into the user namespace of process `pid`, and act as its root."""
+    handle = os.pidfd_open(pid)
+    _check(_libc.setns(handle, NEWUSER), "cannot enter the user namespace")
+    os.close(handle)
+    os.setgroups([])
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
 
 
 def _mounts_id() -> int:
@@ -198,7 +211,7 @@ def start(title: str, attach: Callable[[], str], *, isolated: bool, lasting: boo
         else:
             die_with_parent()
         new_mounts()
-        unshare(NEWPID | NEWUTS | NEWIPC | (NEWNET if isolated else 0))
+        unshare(NEWPID | NEWUTS | NEWIPC | (NEWNET | NEWCGROUP if isolated else 0))
         pid = fork(lambda: _keep(title, attach, isolated, lasting), tell)
         os.write(PIPE, f"{pid}\n".encode())
         os.close(PIPE)
@@ -245,17 +258,19 @@ def _silence() -> None:
 def _enter_root(root: str, isolated: bool) -> None:
     quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC
     mount("proc", f"{root}/proc", "proc", quiet)
-    mount("sysfs", f"{root}/sys", "sysfs", quiet)
     if isolated:
+        mount("sysfs", f"{root}/sys", "sysfs", quiet)
         # crun refuses a hybrid cgroup tree, even when told to leave cgroups alone.
         mount("cgroup2", f"{root}/sys/fs/cgroup", "cgroup2", quiet)
         _libc.sethostname(HOSTNAME.encode(), len(HOSTNAME))
-    elif os.path.exists("/etc/resolv.conf"):
-        mount("/etc/resolv.conf", f"{root}/etc/resolv.conf", "", MS_BIND)
+    else:
+        mount("/sys", f"{root}/sys", "", MS_BIND | MS_REC)
+        for name in ("/etc/hosts", "/etc/resolv.conf"):
+            if os.path.exists(name):
+                mount(name, root + name, "", MS_BIND)
     mount("tmpfs", f"{root}/dev", "tmpfs", MS_NOSUID, "mode=755")
-    for name, minor in (("null", 3), ("zero", 5), ("full", 7), ("random", 8), ("urandom", 9)):
-        _device(f"{root}/dev/{name}", 1, minor)
-    _device(f"{root}/dev/tty", 5, 0)
+    for name in DEVICES:
+        device(f"/dev/{name}", f"{root}/dev/{name}")
     for name in ("pts", "shm", "mqueue"):
         os.mkdir(f"{root}/dev/{name}")
     mount("devpts", f"{root}/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,gid=5")
@@ -276,9 +291,10 @@ def _enter_root(root: str, isolated: bool) -> None:
     os.chdir("/")
 
 
-def _device(path: str, major: int, minor: int) -> None:
-    os.mknod(path, 0o020666, os.makedev(major, minor))
-    os.chmod(path, 0o666)
+def device(source: str, target: str) -> None:
+    """Show a device of the host at a path; nodes can be made by real root only."""
+    os.close(os.open(target, os.O_CREAT))
+    mount(source, target, "", MS_BIND)
 
 
 def _network() -> None:
@@ -294,6 +310,10 @@ def _network() -> None:
             raise LabError(f"ip {arguments} failed")
 
 
+def _inode(process: int | str, kind: str) -> int:
+    return os.stat(f"/proc/{process}/ns/{kind}").st_ino
+
+
 def join(keeper_pid: int) -> None:
     """Move this process into the keeper's namespaces; children are in its pid namespace too.
 
@@ -304,7 +324,9 @@ def join(keeper_pid: int) -> None:
     """
     try:
         handle = os.pidfd_open(keeper_pid)
-        _check(_libc.setns(handle, NEWNS | NEWPID | NEWUTS | NEWIPC | NEWNET), "setns")
+        # Not those of the host, which are not the user's to enter.
+        others = sum(flag for name, flag in KINDS.items() if _inode(keeper_pid, name) != _inode("self", name))
+        _check(_libc.setns(handle, others), "setns")
         os.close(handle)
         os.umask(0o022)
     except (OSError, LabError) as error:

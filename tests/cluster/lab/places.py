@@ -58,6 +58,14 @@ def read_keeper(directory: str) -> Keeper | None:
     return keeper if alive(keeper) else None
 
 
+def write_keeper(directory: str, keeper: Keeper) -> None:
+    """Note which keeper the directory has."""
+    path = os.path.join(directory, "keeper")
+    with open(path + ".new", "w", encoding="ascii") as file:
+        file.write(f"{keeper.pid} {keeper.started}")
+    os.rename(path + ".new", path)
+
+
 def need_keeper(release: str) -> Keeper:
     """Return the running keeper.
 
@@ -87,13 +95,3 @@ def say(text: str) -> None:
     """Print progress to standard error; standard output has the result of the verb."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
-
-
-def need_root() -> None:
-    """Require root.
-
-    Raises:
-        NotUpError: the caller is not root.
-    """
-    if os.geteuid() != 0:
-        raise NotUpError("needs root (namespaces, mounts, a root file system): run it as root or with sudo")

@@ -9,7 +9,7 @@ from . import namespace, places, rootfs
 from .errors import NotUpError
 from .releases import RELEASES
 
-NEEDED = ("lower", "upper", "work", "merged")
+NEEDED = ("lower", "upper", "work", "merged", "sys")
 
 
 def need() -> None:
@@ -18,7 +18,6 @@ def need() -> None:
     Raises:
         NotUpError: something is not possible here; the text says in one line why.
     """
-    places.need_root()
     if not any(rootfs.ready(release) for release in RELEASES.values()) and not shutil.which("apt-get"):
         raise NotUpError("needs Debian's apt-get to make root file systems, because the cache has none")
     os.makedirs(places.cache(), exist_ok=True)
@@ -29,11 +28,13 @@ def need() -> None:
 
         def body() -> int:
             namespace.private_mounts()
-            namespace.unshare(namespace.NEWPID | namespace.NEWUTS | namespace.NEWIPC | namespace.NEWNET)
+            namespace.unshare(sum(namespace.KINDS.values()))
             os.chdir(folder)
-            namespace.mount("overlay", "merged", "overlay", 0, "lowerdir=lower,upperdir=upper,workdir=work")
+            namespace.mount("overlay", "merged", "overlay", 0, "lowerdir=lower,upperdir=upper,workdir=work,userxattr")
             namespace.mount("tmpfs", "lower", "tmpfs")
-            os.mknod("lower/null", 0o020666, os.makedev(1, 3))
+            namespace.device("/dev/null", "lower/null")
+            namespace.mount("sysfs", "sys", "sysfs")
+            namespace.mount("cgroup2", "sys/fs/cgroup", "cgroup2")
             return 0
 
         child = namespace.fork(body, lambda text: os.write(writer, text.encode(errors="replace")))

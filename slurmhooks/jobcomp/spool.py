@@ -147,12 +147,12 @@ class Segment:
         Raises:
             OSError: it cannot be opened.
         """
+        self._file = self._state = -1
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self.path = path
         self.records: dict[int, Record] = {}
-        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._end = 0  # of the last frame that was read
         self._closed = False
-        self._state = -1
         self._noted = 0  # bytes of the state file that were read
 
     def __del__(self) -> None:

@@ -113,9 +113,9 @@ def test_the_socket_answers(counting: Metrics, tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_the_socket_of_the_next_collector_stays(tmp_path: Path) -> None:
+def test_the_next_socket_stays(tmp_path: Path) -> None:
     """After a restart of slurmctld the old collector may end when the new one already listens."""
-    path = tmp_path / "job_submit.sock"
+    path = tmp_path / "s"  # the path of a socket has at most 107 characters
     before = os.umask(0o077)
     try:
         old, new = Metrics(orders(tmp_path, socket=str(path))), Metrics(orders(tmp_path, socket=str(path)))

@@ -111,10 +111,12 @@ static void replace_supervisor(struct slurmhooks_client *client)
 /* Handle CONTROL_WORKER. */
 static void add_worker(struct slurmhooks_client *client, struct message *message)
 {
-    struct worker *worker = message->fds[1] >= 0 ? calloc(1, sizeof(*worker)) : NULL;
+    /* killpg() of 1 or less would reach every process of slurmctld's user. */
+    bool valid = message->fds[1] >= 0 && (pid_t)message->control.pid > 1;
+    struct worker *worker = valid ? calloc(1, sizeof(*worker)) : NULL;
 
     if (!worker) {
-        /* Memory or descriptors are short. */
+        /* Memory or descriptors are short, or there is no such process. */
         struct control released = {CONTROL_RELEASED, message->control.generation, message->control.pid, 1};
         send(client->control, &released, sizeof(released), MSG_NOSIGNAL | MSG_DONTWAIT);
         return;

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cluster.conftest import Cluster
 
-SOURCE = Path(__file__).parents[1] / "bench" / "submit.c"
+SOURCE = Path(__file__).parents[1] / "bench" / "files" / "submit.c"
 HOOKS = """
 from slurmhooks import Reject, hook
 

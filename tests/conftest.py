@@ -2,8 +2,11 @@
 """What all tests share: files where nobody else can write, as Slurm's daemons take no hook files below /tmp."""
 
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A busy machine takes longer for an example: that says nothing about the code.
@@ -18,3 +21,11 @@ def pytest_configure() -> None:
     folder = Path("/var/cache" if os.geteuid() == 0 else cache, "slurmhooks-tests")
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Give a folder that every user can enter, as /etc; those that pytest makes are its user's alone."""
+    with tempfile.TemporaryDirectory(dir=os.environ["PYTEST_DEBUG_TEMPROOT"]) as name:
+        os.chmod(name, 0o755)
+        yield Path(name)

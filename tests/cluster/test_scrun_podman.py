@@ -79,7 +79,7 @@ def test_podman_run(podman: User) -> None:
     assert "inside\n0\njob " in output
     podman.wait_job_over()
     assert podman.job()["UserId"] == "alice(2001)"
-    assert podman.sh("ls -A /run/user/2001/slurm/scrun") == ""
+    podman.cluster.wait(lambda: podman.sh("ls -A /run/user/2001/slurm/scrun") == "", what="end of the anchor")
 
 
 def test_podman_with_a_volume(podman: User) -> None:

@@ -60,14 +60,6 @@ def state_of(run: Run) -> dict[str, object]:
     return state
 
 
-@pytest.fixture
-def open_folder(tmp_path: Path) -> Path:
-    """A folder of root's that other users may look into."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    return tmp_path
-
-
 def test_defaults(tmp_path: Path) -> None:
     """Handlers run as the user of slurmctld, with limits that they cannot raise, and programs give them no rights."""
     state = state_of(run(tmp_path, ""))

@@ -3,7 +3,6 @@
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -68,14 +67,6 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(slurm, "PROGRAM_PATH", str(made.bin))
     monkeypatch.setattr(slurm, "DEFAULT_PLUGIN_DIRS", ())
     return made
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """Give a folder that every user can enter, as /etc; those that pytest makes are its user's alone."""
-    with tempfile.TemporaryDirectory(dir=os.environ["PYTEST_DEBUG_TEMPROOT"]) as name:
-        os.chmod(name, 0o755)
-        yield Path(name)
 
 
 @pytest.fixture

@@ -275,22 +275,9 @@ def write(text: str, path: str) -> None:
     Raises:
         OSError: it cannot be written; the old one stays.
     """
-    import os
+    from slurmhooks import durable
 
-    temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
-    try:
-        with open(temporary, "x", encoding="utf-8", errors="surrogateescape") as file:
-            os.fchmod(file.fileno(), 0o644)
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException as error:
-        if isinstance(error, OSError):
-            error.filename = path  # a full disk has no name
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
+    durable.write(path, text.encode("utf-8", "surrogateescape"), 0o644)
 
 
 def _watch(path: str) -> str:

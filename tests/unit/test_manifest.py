@@ -115,3 +115,13 @@ def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
     first, second = (line for _, line in said.lines)
     assert first == "slurmhooks: said"
     assert len(second) <= 300
+
+
+def test_packages_come_back(tmp_path: Path) -> None:
+    """The folders of packages are among the sources, in their order."""
+    path = tmp_path / "slurmhooks.manifest"
+    line = manifest.Line([], [Source(packages="/p q"), Source(path="/a.py")], [], Registry((), ()))
+    manifest.write(manifest.render([line], [], 0x180B05), str(path))
+    rows = manifest.read([], str(path))
+    assert rows is not None
+    assert [(source.packages, source.path) for source in manifest.sources(rows)] == [("/p q", None), (None, "/a.py")]

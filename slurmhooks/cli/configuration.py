@@ -80,14 +80,19 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     needed.append(Setting(file=plugstack, line=line, present=bool(lines), why="hook.spank"))
 
     toml = sysconfdir / "slurmhooks.toml"
-    line = f'[hooks]\npaths = ["{sysconfdir}/hooks.d/*.py"]'
+    line = '[hooks]\npaths = ["hooks.d/*.py"]'
     needed.append(Setting(file=toml, line=line, present=below(root, toml).exists(), why="names the hook files"))
     return needed
 
 
 def plugstack_arguments(sysconfdir: Path, root: Path = Path("/")) -> list[tuple[str, ...]]:
     """Return the arguments of each line of plugstack.conf that loads the plugin."""
-    return [tuple(line.split("#")[0].split()[2:]) for line in _spank_lines(_plugstack(sysconfdir, root), root)]
+    return [tuple(line.split("#")[0].split()[2:]) for line in spank_lines(sysconfdir, root)]
+
+
+def spank_lines(sysconfdir: Path, root: Path = Path("/")) -> list[str]:
+    """Return the lines of plugstack.conf that load the plugin."""
+    return _spank_lines(_plugstack(sysconfdir, root), root)
 
 
 def _plugstack(sysconfdir: Path, root: Path) -> Path:

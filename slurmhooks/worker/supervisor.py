@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from slurmhooks import site
 from slurmhooks.log import log
 from slurmhooks.reload import STAYS, report_change
 from slurmhooks.watch import Watch
@@ -358,13 +359,16 @@ class Supervisor:
     def _status(self) -> dict[str, Any]:
         """Return what is in force; as slurmhooks/cli/controllers.py shows it."""
         serving = self._children.get(self._serving) if self._serving is not None else None
-        handlers = serving.watch.handlers if serving is not None and serving.watch is not None else {}
+        watch = serving.watch if serving is not None and serving.watch is not None else Watch()
+        # The first one may be a link, and the last one is what it led to.
+        files = [name for name in watch.files if name.endswith(f"/{site.FILE_NAME}")]
         return {
             "point": self._entry.partition(":")[0].removeprefix("slurmhooks.").removesuffix(".service"),
             "supervisor": os.getpid(),
             "generation": self._serving,
             "workers": sorted(serving.workers) if serving is not None else [],
-            "handlers": [handler for found in handlers.values() for handler in found],
+            "handlers": [handler for found in watch.handlers.values() for handler in found],
+            "configuration": files[-1] if files else None,
             "fault": self._fault,
         }
 

@@ -23,6 +23,15 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     slurmhooks.manifest beside slurm.conf, and links spank_python.so to the variant with the callbacks that the
     handlers need, as further callbacks cost Slurm time.
     """
+    of_site(sysconfdir, plugin_dir)
+
+
+def of_site(sysconfdir: Path, plugin_dir: Path | None) -> None:
+    """Write the manifest of this machine, and choose the variant of the SPANK plugin; say so on standard error.
+
+    Raises:
+        Findings: the manifest was not written.
+    """
     folder = plugin_dir or configuration.installed_in(sysconfdir)
     record = build_record.BuildRecord.load(folder) if folder else None
     if folder is None or record is None:

@@ -21,13 +21,18 @@ def command(sysconfdir: Path) -> None:
     handled by the files as they were when the command was called. If they do not load, the hooks that were loaded
     before stay in force.
     """
-    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
-    # Another load may be running; ours starts after it.
-    answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * LOAD_LIMIT + 5)
-    if not answers:
+    answers = of_site(sysconfdir)
+    if answers is None:
         raise Finding(
             f"no slurmctld with a plugin of slurmhooks runs on this machine with the configuration in {sysconfdir}"
         )
-    findings = [finding for answer in answers for finding in answer.get("findings", [])]
-    if findings:
-        raise Findings([*findings, "the hooks that were loaded before, if any, stay in force"])
+    if answers:
+        raise Findings([*answers, "the hooks that were loaded before, if any, stay in force"])
+
+
+def of_site(sysconfdir: Path) -> list[str] | None:
+    """Do the same, and return why the files are not in force; None if no slurmctld with our plugins runs here."""
+    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    # Another load may be running; ours starts after it.
+    answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * LOAD_LIMIT + 5)
+    return [finding for answer in answers for finding in answer.get("findings", [])] if answers else None

@@ -191,6 +191,7 @@ def repeated(unit: str, count: int) -> str:
 )
 def test_texts_of_users_cost_no_more_than_their_length(read: Read, unit: str) -> None:
     """Ten times as much text costs at most ten times as much, and raises at most the reader's own error."""
+
     def reading(length: int, times: int = 1) -> Callable[[], None]:
         text = repeated(unit, length // len(unit) * times)
 

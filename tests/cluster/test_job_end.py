@@ -39,7 +39,8 @@ WITHOUT_RECORD = """
 @hook.job_end
 def end(event):
     note(id=event.id, name=event.name, attempt=event.attempt)
-
+"""
+STARTS = """
 @hook.job_start
 def start(event):
     note(id=event.id, name=event.name, attempt=event.attempt)
@@ -70,7 +71,8 @@ def site(cluster: Cluster) -> Cluster:
     shell(cluster, f"install -d -o slurm {FOLDER}; touch /var/log/slurm/jobcomp.log; chown slurm /var/log/slurm/*")
     cluster.put(TOML, "/etc/slurm/slurmhooks.toml")
     cluster.put(CONF, "/etc/slurm/local.conf")
-    cluster.put(START + (WITH_RECORD if has_records(cluster) else WITHOUT_RECORD), "/etc/slurm/hooks.d/ends.py")
+    hooks = START + (WITH_RECORD if has_records(cluster) else WITHOUT_RECORD)
+    cluster.put(hooks + (STARTS if cluster.version >= TELLS_START else ""), "/etc/slurm/hooks.d/ends.py")
     cluster.restart()
     return cluster
 

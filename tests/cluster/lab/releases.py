@@ -18,7 +18,7 @@ class Release(NamedTuple):
     auth: str
     """`munge` needs a daemon; `slurm` (23.11 and later) needs a key file only."""
     cgroup_plugin: str
-    """22.05 does not know `disabled`; its cgroup/v1 touches nothing when no plugin asks for a controller."""
+    """Before 24.05 there is no `disabled`; cgroup/v1 touches nothing there when no plugin asks for a controller."""
     has_scrun: bool
     ctld_port: int
     packages: tuple[str, ...] = ()
@@ -79,9 +79,8 @@ def from_source(name: str, on: str) -> Release:
     if on not in RELEASES:
         raise UsageError(f"--on {on}: choose one of {', '.join(RELEASES)}")
     base, port = RELEASES[on], int(match[1] + match[2]) * 10
-    return Release(
-        name, base.suite, base.python, "slurm", "disabled", True, port, SOURCE_PACKAGES, on=on, plugins="slurm"
-    )
+    cgroup = "disabled" if version(name) >= (24, 5) else "cgroup/v1"
+    return Release(name, base.suite, base.python, "slurm", cgroup, True, port, SOURCE_PACKAGES, on=on, plugins="slurm")
 
 
 def on_file(name: str) -> str:

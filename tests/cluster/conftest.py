@@ -50,14 +50,15 @@ class Cluster:
     Attributes:
         release: of Slurm, such as "24.11", or "25.05.8" if it was built from a source tree.
         version: its two numbers, such as (25, 5), for what depends on the release.
-        has_scrun: whether this release ships scrun.
+        has_scrun: whether this release ships a scrun that works. That of 23.11 loses requests of every second container
+            by itself ("protocol_version 0 not supported").
     """
 
     def __init__(self, release: str, name: str = NAME) -> None:
         self.release = release
         self.name = name
         self.version = releases.version(release)
-        self.has_scrun = self.version >= (23, 2)
+        self.has_scrun = self.version >= (24, 5)
 
     @property
     def has_sources(self) -> bool:

@@ -71,7 +71,7 @@ class Scene:
     container: bool = False
 
 
-SCRUN_SINCE = "23.02"
+SCRUN_SINCE = "24.05"
 ID = r"\(error ([0-9a-f]{8})\); please tell your administrators"
 IN_LOG = "grep -h 'error {id}' /var/log/slurm/*.log | cut -c1-150"
 

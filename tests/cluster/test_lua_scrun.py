@@ -146,7 +146,7 @@ class Lab(User):
 def lab(cluster: Cluster) -> Iterator[Lab]:
     """A cluster with scrun, without other hooks."""
     if not cluster.has_scrun:
-        pytest.skip(f"Slurm {cluster.release} has no scrun")
+        pytest.skip(f"Slurm {cluster.release} has no scrun that works")
     cluster.root("sh", "-c", f"rm -rf {HOOKS_D}/*", check=True)
     cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
     new_lab = Lab(cluster)

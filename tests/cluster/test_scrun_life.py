@@ -25,7 +25,7 @@ ERROR_ID = re.compile(r"\(error ([0-9a-f]{8})\); please tell your administrators
 def lab(cluster: Cluster) -> Iterator[Cluster]:
     """A cluster with scrun, without other hooks."""
     if not cluster.has_scrun:
-        pytest.skip(f"Slurm {cluster.release} has no scrun")
+        pytest.skip(f"Slurm {cluster.release} has no scrun that works")
     cluster.root("sh", "-c", f"rm -rf {HOOKS_D}/*; mkdir -p -m 1777 /scratch", check=True)
     cluster.put(PROJECT / BUNDLE_MAKER, BUNDLE_PATH)
     yield cluster

@@ -41,9 +41,11 @@ nitpick_ignore = [
     ("py:attr", "bundle"),
     ("py:attr", "config"),
     ("py:attr", "job_env"),
+    ("py:class", "Environment"),
     ("py:exc", "LoadError"),
     ("py:func", "run"),
     ("py:func", "running_module"),
+    ("py:func", "visible"),
 ]
 
 

@@ -22,6 +22,8 @@ exclude_patterns = [".gitignore"]
 html_theme = "furo"
 html_title = f"slurmhooks {release}"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
 
 # Headings are targets, so that a page can link to a part of another.
 myst_heading_anchors = 3

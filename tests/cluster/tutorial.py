@@ -31,7 +31,8 @@ VARIES = [
     (r"/usr/\S+/slurm(-wlm)?/", "PLUGINS/"),
 ]
 """Patterns of what differs from run to run, and what stands for it."""
-DROPPED = r" +$|^(replaying|Setting up the build|Compiling|srun: job \d+ (queued|has been)).*\n"
+WAITS = r"srun: (job \d+ (queued|has been)|Required node not available)"
+DROPPED = rf" +$|^(replaying|Setting up the build|Compiling|{WAITS}).*\n"
 """What is not shown: it differs from run to run or says how far a command is."""
 
 

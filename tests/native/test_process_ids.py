@@ -40,7 +40,7 @@ def test_no_process_ids_of_groups(tmp_path: Path) -> None:
     script = tmp_path / "supervisor.py"
     script.write_text(SUPERVISOR)
     exchanger = built(PLAIN).host.with_name("exchanger")
-    command = [*NAMESPACE, "--kill-child", exchanger, sys.executable, "-I", script]
+    command = [*NAMESPACE, "--kill-child", str(exchanger), sys.executable, "-I", str(script)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

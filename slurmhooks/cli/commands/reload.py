@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from slurmhooks import slurm_conf
+from slurmhooks.cli import configuration
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.worker import requests
 from slurmhooks.worker.supervisor import LOAD_LIMIT
 
 
 @click.command("reload")
-@click.option("--sysconfdir", type=click.Path(path_type=Path), default="/etc/slurm", show_default=True)
+@configuration.sysconfdir_option
 def command(sysconfdir: Path) -> None:
     """Make slurmctld's worker processes load changed hook files now, and wait until they have.
 

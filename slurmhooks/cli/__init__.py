@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from slurmhooks._version import __version__
 from slurmhooks.cli import commands
@@ -51,6 +52,12 @@ class Commands(click.Group):
             if error.errno not in ENVIRONMENTAL:
                 raise
             raise Finding(f"{error.filename or 'a file'}: {error.strerror}") from error
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command, or an option, without importing the commands."""
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=summary(name)) for name in names]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from their docstrings, without importing them."""

@@ -52,7 +52,13 @@ class Plan:
     show_default=True,
     help="Folder that contains slurm/slurm.h.",
 )
-@click.option("--python", "executable", default=sys.executable, show_default=True, help="The Python to embed.")
+@click.option(
+    "--python",
+    "executable",
+    default=sys.executable,
+    show_default="the Python of this command",
+    help="The Python to embed.",
+)
 @click.option(
     "--lua",
     type=click.Choice(["auto", *LUA_VERSIONS, "none"]),

@@ -31,8 +31,13 @@ def list_(as_json: bool) -> None:
         output.table(("rule", "what it does"), list(summaries.items()))
 
 
+def complete(context: click.Context, argument: click.Parameter, start: str) -> list[str]:
+    """Return what a shell may complete the name of a rule to."""
+    return [name for name in ("all", *rules.RULES) if name.startswith(start)]
+
+
 @command.command("explain")
-@click.argument("rule")
+@click.argument("rule", shell_complete=complete)
 def explain(rule: str) -> None:
     """Describe a rule: what it does, its keys, its message, an example.
 

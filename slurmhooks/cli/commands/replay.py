@@ -56,7 +56,7 @@ class BadInput(Findings):
     "--processes",
     type=click.IntRange(1),
     default=os.cpu_count() or 1,
-    show_default=True,
+    show_default="the number of CPUs",
     help="For each set of hooks; each replays one part of the recording.",
 )
 @click.option(

@@ -17,8 +17,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import commands
-from slurmhooks.cli.findings import Finding
+from slurmhooks.cli import commands, output
+from slurmhooks.cli.findings import Finding, Findings
 
 ENVIRONMENTAL = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOTDIR),
@@ -46,12 +46,18 @@ class Commands(click.Group):
         """Run a command; report a full disk, a missing permission and the like in one line, without a traceback."""
         try:
             return super().invoke(ctx)
+        except Findings as error:
+            output.failure(ctx, error.findings)
+            raise
         except OSError as error:
             if error.errno == errno.ENOENT and error.filename is None:  # from os.getcwd()
-                raise Finding("the current folder does not exist any more: cd to another one") from error
-            if error.errno not in ENVIRONMENTAL:
+                text = "the current folder does not exist any more: cd to another one"
+            elif error.errno in ENVIRONMENTAL:
+                text = f"{error.filename or 'a file'}: {error.strerror}"
+            else:
                 raise
-            raise Finding(f"{error.filename or 'a file'}: {error.strerror}") from error
+            output.failure(ctx, [text])
+            raise Finding(text) from error
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command, or an option, without importing the commands."""

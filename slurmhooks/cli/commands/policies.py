@@ -21,12 +21,12 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@output.json_option(dict[str, str])
 def list_(as_json: bool) -> None:
     """List all rules that slurmhooks.toml may switch on."""
     summaries = {name: kind.documentation().partition("\n")[0] for name, kind in rules.RULES.items()}
     if as_json:
-        click.echo(json.dumps(summaries, indent=2))
+        output.document(summaries)
     else:
         output.table(("rule", "what it does"), list(summaries.items()))
 

@@ -101,6 +101,17 @@ def test_a_tag_is_never_moved(clone: Clone) -> None:
     assert lines == [f"release: v{VERSION} is the tag of another commit: choose the next version"]
 
 
+def test_fragments_can_be_folded() -> None:
+    """towncrier reads all fragments of the changelog; changelog.d/README.md says how they are named."""
+    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", VERSION]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr.splitlines()[-1]
+    assert f"## [{VERSION}] - " in done.stdout
+    for path in (PROJECT / "changelog.d").glob("*.*.md"):
+        line = path.read_text().splitlines()[0]
+        assert line in done.stdout, path
+
+
 @pytest.mark.soak
 def test_release(tmp_path: Path) -> None:
     """From a prepared commit all files of a release are made, twice and equal, and the installed wheel works."""
@@ -126,7 +137,9 @@ def test_release(tmp_path: Path) -> None:
     done = clone.release()
     assert done.returncode == 0, done.stderr
     dist = folder / "dist" / VERSION
-    sums = dict(reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines())
+    sums = {
+        name: value for value, name in (line.split("  ") for line in (dist / "SHA256SUMS").read_text().splitlines())
+    }
     assert set(sums) == {
         f"slurmhooks-{VERSION}-py3-none-any.whl",
         f"slurmhooks-{VERSION}.tar.gz",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
-from slurmhooks.cli import configuration
+from slurmhooks.cli import configuration, progress
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import service
 from slurmhooks.manifest import Line, Point
@@ -103,7 +103,8 @@ class Loaded:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             try:
-                load()
+                with progress.waiting("loading hooks"):
+                    load()
             except (ConfigError, LoadError) as error:
                 self.findings += error.findings
         files = {handler.path for registry in self.all_registries() for handler in registry.all_handlers()}

@@ -13,7 +13,7 @@ import click
 from pydantic import BaseModel
 
 from slurmhooks import slurm_conf
-from slurmhooks.cli import configuration, output
+from slurmhooks.cli import configuration, output, progress
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.hook_specs import LISTS
 from slurmhooks.recording.request import SECRETS
@@ -148,12 +148,13 @@ def command(
         raise click.UsageError("--stop and --status take no FILE: one recording runs at a time")
     else:
         text = action
-    answer = ask(text)
-    if action == recordings.STOP:
-        until = time.monotonic() + PATIENCE
-        while answer["runs"] and time.monotonic() < until:
-            time.sleep(0.1)
-            answer = ask(recordings.STATUS)
+    with progress.waiting("asking slurmctld"):
+        answer = ask(text)
+        if action == recordings.STOP:
+            until = time.monotonic() + PATIENCE
+            while answer["runs"] and time.monotonic() < until:
+                time.sleep(0.1)
+                answer = ask(recordings.STATUS)
     recording = recording_of(answer)
     if as_json:
         output.document(recording)

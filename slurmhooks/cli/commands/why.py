@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from slurmhooks import config, site
-from slurmhooks.cli import configuration, output, slurm
+from slurmhooks.cli import configuration, output, progress, slurm
 from slurmhooks.cli.decisions import Decision, Job, Log, Step, accounted, described
 from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.worker.collector import decisions_folder
@@ -44,11 +44,12 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
     if not log.exists():
         raise Finding(f"{folder}: there is no decision log: see [decisions] of slurmhooks.toml")
     notes: list[str] = []
-    if what is None:
-        found = log.find(lambda each: user is None or each.user == user, most=last or 10)
-    else:
-        found = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
-        found = found[-last:] if last else found
+    with progress.waiting("reading the decision log"):
+        if what is None:
+            found = log.find(lambda each: user is None or each.user == user, most=last or 10)
+        else:
+            found = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
+            found = found[-last:] if last else found
     # What handlers observed comes in any order with the decision about the same request.
     found = sorted(found, key=lambda each: (each.time, each.id or "", each.event == "observed"))
     if as_json:

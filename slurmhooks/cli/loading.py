@@ -4,13 +4,14 @@
 import glob
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
-from slurmhooks.cli import configuration
+from slurmhooks.cli import configuration, progress
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import service
 from slurmhooks.manifest import Line, Point
@@ -99,10 +100,19 @@ class Loaded:
         self.notes += self.registry.notes
 
     def _guard(self, load: Callable[[], None]) -> None:
-        try:
-            load()
-        except (ConfigError, LoadError) as error:
-            self.findings += error.findings
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            try:
+                with progress.waiting("loading hooks"):
+                    load()
+            except (ConfigError, LoadError) as error:
+                self.findings += error.findings
+        files = {handler.path for registry in self.all_registries() for handler in registry.all_handlers()}
+        self.notes += [
+            f"{each.filename}:{each.lineno}: {each.category.__name__}: {each.message}"
+            for each in caught
+            if issubclass(each.category, DeprecationWarning) and each.filename in files
+        ]
 
     def _load_config(self, path: Path) -> None:
         path, read, sources = self._read_config(path)

@@ -112,6 +112,7 @@ def test_a_line_without_arguments_loads_what_the_configuration_says(write: Write
     write("slurmhooks.toml", '[hooks]\npaths = ["a.py"]\n')
     assert of_line("") == (["a.py"], [])
     assert of_line("failonerror") == (["a.py"], [])
+    assert of_line("failonerror -- fast=1") == (["a.py"], ["fast=1"])
 
 
 def test_a_line_with_a_glob_keeps_its_own_arguments(write: Write) -> None:
@@ -149,6 +150,9 @@ def test_a_wrong_configuration_is_a_load_error(write: Write) -> None:
         ("failonerror config=x *.py", ("x", "*.py", [])),
         ("init_failure_mode=job failonerror a.py", (None, "a.py", [])),
         ("a.py init_failure_mode=rest", (None, "a.py", ["init_failure_mode=rest"])),
+        ("-- fast=1 --", (None, None, ["fast=1", "--"])),
+        ("config=x failonerror -- fast=1", ("x", None, ["fast=1"])),
+        ("a.py -- x", (None, "a.py", ["--", "x"])),
         ("a.py failonerror config=x", (None, "a.py", ["failonerror", "config=x"])),
     ],
 )

@@ -8,6 +8,7 @@ import click
 from pydantic import BaseModel
 
 from slurmhooks import durable
+from slurmhooks.cli import output
 from slurmhooks.cli.bundles import archive, contents, prolog, signature
 from slurmhooks.cli.findings import shown
 from slurmhooks.cli.progress import note
@@ -33,13 +34,13 @@ class Report(BaseModel):
 
 @click.command("bundle")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True), default="/etc/slurm")
-@click.option("--output", type=click.Path(path_type=Path), help=f"The archive; by default ID{archive.SUFFIX}.")
+@click.option("--output", "path", type=click.Path(path_type=Path), help=f"The archive; by default ID{archive.SUFFIX}.")
 @click.option("--sign", "key", type=click.Path(path_type=Path, exists=True), help="Sign it with this key of OpenSSH.")
 @click.option(
     "--prolog", "script", type=click.Path(path_type=Path), help="Also write a Prolog by which nodes get the bundle."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-def command(folder: Path, output: Path | None, key: Path | None, script: Path | None, as_json: bool) -> None:
+@output.json_option(Report)
+def command(folder: Path, path: Path | None, key: Path | None, script: Path | None, as_json: bool) -> None:
     """Make one archive of hook files, packages and slurmhooks.toml, which other machines deploy.
 
     FOLDER has slurmhooks.toml, and plugstack.conf if lines of it name our plugin; by default it is /etc/slurm. The same
@@ -48,7 +49,7 @@ def command(folder: Path, output: Path | None, key: Path | None, script: Path | 
     files, notes = contents.collect(folder)
     data = archive.pack(files)
     bundle = archive.identity(data)
-    path = output or Path(f"{bundle}{archive.SUFFIX}")
+    path = path or Path(f"{bundle}{archive.SUFFIX}")
     durable.write(path, data, 0o644)
     report = Report(bundle=bundle, path=path, files=sorted(files))
     if key is not None:
@@ -59,6 +60,6 @@ def command(folder: Path, output: Path | None, key: Path | None, script: Path | 
     for text in notes:
         note(text)
     if as_json:
-        click.echo(report.model_dump_json(indent=2))
+        output.document(report)
     else:
         click.echo(shown(f"{os.fspath(path)}: bundle {bundle}, {len(files)} files"))

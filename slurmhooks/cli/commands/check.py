@@ -75,7 +75,7 @@ class Report(BaseModel):
     help="Check only this hook file, or those in this folder, without Slurm; may be given several times.",
 )
 @click.option("--staged", is_flag=True, help="Judge files that are still to be put in place, not what is in force now.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@output.json_option(Report)
 @click.pass_context
 def command(
     context: click.Context,
@@ -99,7 +99,7 @@ def command(
     else:
         report = of_site(sysconfdir, plugin_dir, staged)
     if as_json:
-        click.echo(report.model_dump_json(indent=2))
+        output.document(report)
     else:
         show(report)
     if report.findings:

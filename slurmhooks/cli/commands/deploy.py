@@ -8,7 +8,7 @@ import click
 from pydantic import BaseModel
 
 from slurmhooks import trusted
-from slurmhooks.cli import configuration
+from slurmhooks.cli import configuration, output
 from slurmhooks.cli.bundles import activation, archive, signature
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.findings import Findings
@@ -36,7 +36,7 @@ class Report(BaseModel):
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @configuration.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@output.json_option(Report)
 def command(bundle: Path, sysconfdir: Path, plugin_dir: Path | None, as_json: bool) -> None:
     """Put a bundle in force on this machine, as root.
 
@@ -78,7 +78,7 @@ def read(bundle: Path, sysconfdir: Path) -> tuple[bytes, str | None]:
 def show(report: Report, as_json: bool) -> None:
     """Print the report; notes go to standard error."""
     if as_json:
-        click.echo(report.model_dump_json(indent=2))
+        output.document(report)
         return
     for text in report.notes:
         note(text)

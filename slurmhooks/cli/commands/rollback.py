@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from slurmhooks import trusted
-from slurmhooks.cli import configuration
+from slurmhooks.cli import configuration, output
 from slurmhooks.cli.bundles import activation
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import deploy
@@ -17,7 +17,7 @@ from slurmhooks.cli.findings import Finding
 @click.argument("bundle", required=False)
 @configuration.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@output.json_option(deploy.Report)
 def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None, as_json: bool) -> None:
     """Put the bundle in force again that was deployed before the present one, as root.
 

@@ -71,7 +71,7 @@ class Report(BaseModel):
 )
 @click.option("--expect", metavar="ID", help="The bundle that all should have; by default, that of this machine.")
 @click.option("--report", "as_report", is_flag=True, help="Print the report of this machine, for --from.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@output.json_option(Report)
 def command(
     sysconfdir: Path,
     srun: bool,
@@ -97,7 +97,7 @@ def command(
     wanted = machines.hostnames(nodes) if nodes is not None else []
     report = compare(here, others, wanted, expect or here.deployed or here.bundle)
     if as_json:
-        click.echo(report.model_dump_json(indent=2))
+        output.document(report)
     else:
         show(report)
     if report.findings:

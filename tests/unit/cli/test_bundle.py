@@ -152,7 +152,7 @@ def test_signatures(site: "Site", run: "Call", keys: Path) -> None:
     assert "is writable by everybody" in deployed()
     allowed.chmod(0o644)
     bundle.chmod(0o666)
-    assert "signed by alice@site: in force" in deployed()
+    assert "signed by alice@site: it was in force already" in deployed()
 
 
 def test_a_list_that_cannot_be_read(site: "Site", run: "Call", keys: Path) -> None:

@@ -86,15 +86,18 @@ class Store:
         return earlier[-1] if earlier else None
 
     def put(self, data: bytes, files: Mapping[str, bytes]) -> str:
-        """Store the files of a bundle; return its id.
+        """Store the files of a bundle, in place of those that were changed by hand; return its id.
 
         Raises:
-            Finding: other files have the place of the bundle.
+            Finding: they are in force.
         """
         bundle = archive.identity(data)
         if self.place(bundle).exists():
-            self.verify(bundle)
-            return bundle
+            if bundle != self.deployed and self.content_id(bundle) != bundle:
+                shutil.rmtree(self.place(bundle))
+            else:
+                self.verify(bundle)
+                return bundle
         new = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._bundles))
         new.chmod(0o755)
         for name, content in files.items():
@@ -120,7 +123,7 @@ class Store:
         """
         if self.content_id(bundle) != bundle:
             place = self.place(bundle)
-            raise Finding(f"{place}: its files were changed after they were deployed; remove the folder, or repair it")
+            raise Finding(f"{place}: its files were changed by hand; put another bundle in force, then deploy it again")
 
     def switch(self, bundle: str) -> None:
         """Put a bundle in force: one rename. Its files are complete."""

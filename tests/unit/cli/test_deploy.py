@@ -197,16 +197,20 @@ def test_whose_bundles_are_deployed(site: "Site", run: "Call", make: Callable[..
 
 
 def test_files_that_were_changed(
-    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], open_folder: Path
 ) -> None:
-    """rollback does not return to a bundle whose files somebody has edited."""
+    """rollback does not return to a bundle whose files somebody has edited; deploying it again repairs them."""
     first = deploy(make("one", HANDLER.format(1)))["bundle"]
     deploy(make("two", HANDLER.format(2)))
     (site.etc / "slurmhooks.d" / "bundles" / first / "hooks.d" / "a.py").write_text("")
     result = run("rollback", "--sysconfdir", site.etc)
     assert result.exit_code == 1
-    assert f"bundles/{first}: its files were changed after they were deployed" in result.output
+    assert f"bundles/{first}: its files were changed by hand" in result.output
     assert handlers(site) == ["a:version_2"]
+    deploy(open_folder / "one.tar")
+    assert handlers(site) == ["a:version_1"]
+    (site.etc / "slurmhooks.d" / "bundles" / first / "hooks.d" / "a.py").write_text("")
+    assert "put another bundle in force" in run("deploy", open_folder / "one.tar", "--sysconfdir", site.etc).output
 
 
 def test_what_rollback_refuses(

@@ -12,7 +12,7 @@ from slurmhooks.cli.bundles import archive, contents, signature
 HEAD = """\
 #!/bin/sh
 # Made by 'slurmhooks bundle': deploys bundle {bundle} on a node before the next job starts there.
-# If that fails, Slurm drains the node and starts the job elsewhere.
+# If that fails, Slurm drains the node and requeues the job.
 set -eu
 conf=$(dirname "${{SLURM_CONF:-/run/slurm/conf/slurm.conf}}")
 [ "$(readlink "$conf/{current}" 2>/dev/null)" = bundles/{bundle} ] && exit 0

@@ -106,12 +106,14 @@ def test_what_check_refuses(site: Site) -> None:
     """A bundle that the daemons would not load changes nothing."""
     site.root("slurmhooks deploy /root/1.tar; cp -r /root/site2 /root/bad; echo 'def (' >> /root/bad/hooks.d/b.py")
     site.root("cd /root; slurmhooks bundle bad --output bad.tar")
-    before = site.root("ls -lR /etc/slurm/slurmhooks* | grep -v .lock")
+    state = "find /etc/slurm/slurmhooks* -type l -printf '%p %l\\n' -o -type f -exec md5sum {} + | sort"
+    before = site.root(state)
+    assert "slurmhooks.manifest" in before
     done = site.cluster.root("slurmhooks", "deploy", "/root/bad.tar")
     assert done.returncode == 1
     assert "SyntaxError" in done.stderr
     assert "stays in force" in done.stderr
-    assert site.root("ls -lR /etc/slurm/slurmhooks* | grep -v .lock") == before
+    assert site.root(state) == before
     assert refused(site) == "1"
 
 

@@ -8,7 +8,7 @@ import click
 from pydantic import BaseModel
 
 from slurmhooks import trusted
-from slurmhooks.cli import configuration, output
+from slurmhooks.cli import output, parameters
 from slurmhooks.cli.bundles import activation, archive, signature
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.findings import Findings
@@ -34,7 +34,7 @@ class Report(BaseModel):
 
 @click.command("deploy")
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @output.json_option(Report)
 def command(bundle: Path, sysconfdir: Path, plugin_dir: Path | None, as_json: bool) -> None:

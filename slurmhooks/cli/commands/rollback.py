@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from slurmhooks import trusted
-from slurmhooks.cli import configuration, output
+from slurmhooks.cli import output, parameters
 from slurmhooks.cli.bundles import activation
 from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.commands import deploy
@@ -15,7 +15,7 @@ from slurmhooks.cli.findings import Finding
 
 @click.command("rollback")
 @click.argument("bundle", required=False)
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @output.json_option(deploy.Report)
 def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None, as_json: bool) -> None:

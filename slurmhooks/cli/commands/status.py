@@ -10,7 +10,7 @@ import click
 from pydantic import BaseModel
 
 from slurmhooks import slurm_conf
-from slurmhooks.cli import output
+from slurmhooks.cli import output, parameters
 from slurmhooks.cli.bundles import nodes as machines
 from slurmhooks.cli.findings import Findings
 
@@ -56,7 +56,7 @@ class Report(BaseModel):
     # On a configless node slurmd sets SLURM_CONF for all tasks.
     default=slurm_conf.directory,
     show_default="the folder of $SLURM_CONF, or /etc/slurm",
-    callback=lambda context, option, value: Path(os.path.abspath(value)),
+    callback=parameters.absolute,
     help="Where slurm.conf and slurmhooks.toml are.",
 )
 @click.option("--srun", is_flag=True, help="Ask nodes, by a step with a task on each.")

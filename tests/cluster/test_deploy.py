@@ -146,7 +146,10 @@ def test_the_page(site: Site) -> None:
 
 
 def test_a_node_without_configuration(site: Site) -> None:
-    """slurmctld hands a bundle to a configless node in a prolog; status names the node while it has another one."""
+    """slurmctld hands a bundle to a configless node in a prolog; status names the node while it has another one.
+
+    If the bundle cannot be deployed on the node, it is drained, and no step runs there.
+    """
     site.root("slurmhooks deploy /root/1.tar; rm -rf /root/keys; mkdir /root/keys; cp -p /etc/slurm/*.key /root/keys")
     site.root("cd /root; slurmhooks bundle site1 --output 1.tar --prolog /etc/slurm/slurmhooks-prolog")
     site.root("printf 'required spank_python.so\\n' > /etc/slurm/plugstack.conf")
@@ -170,8 +173,21 @@ def test_a_node_without_configuration(site: Site) -> None:
         site.root("scontrol reconfigure")
         site.cluster.wait(lambda: version_on_n2(site) == "2", what="prolog of the second version")
         assert status(site, "--srun")["findings"] == []
+        lock = "/var/spool/slurm/n2/conf-cache/slurmhooks.d/.lock"
+        site.root(f"rm {lock}; mkdir {lock}")
+        site.root("cd /root; slurmhooks bundle site1 --output 1.tar --prolog /etc/slurm/slurmhooks-prolog")
+        site.root("cd /root; slurmhooks deploy 1.tar; scontrol reconfigure")
+        site.cluster.wait(lambda: not step_on_n2(site), what="prolog that fails")
+        assert "drain" in site.root("sinfo -h -n n2 -o %T")
     finally:
         site.root("pid=$(cat /run/slurmd-n2.pid) && kill $pid || true")
+
+
+def step_on_n2(site: Site) -> bool:
+    """Tell whether a step can run on n2; the version before is in force there then."""
+    done = site.shell("srun -w n2 --immediate=20 sh -c 'echo $VERSION'", user="root")
+    assert done.returncode or done.stdout == "2\n", done.stdout
+    return not done.returncode
 
 
 def version_on_n2(site: Site) -> str:

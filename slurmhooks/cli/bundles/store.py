@@ -157,13 +157,17 @@ class Store:
     @contextmanager
     def staged(self, bundle: str) -> Iterator[Path]:
         """Make a folder that is like the one of slurm.conf, but has the bundle in force; yield its path."""
-        with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=self.folder) as name:
-            stage = Path(name)
+        stage = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self.folder))
+        try:
             stage.chmod(0o755)
             for entry in self.sysconfdir.iterdir():
                 if not entry.name.startswith("slurmhooks."):
                     (stage / entry.name).symlink_to(entry)
-            (stage / self.folder.name).mkdir(mode=0o755)
+            (stage / self.folder.name).mkdir()
+            (stage / self.folder.name).chmod(0o755)
             (stage / contents.CURRENT).symlink_to(self.place(bundle))
             (stage / config.FILE_NAME).symlink_to(self.place(bundle) / config.FILE_NAME)
             yield stage
+        finally:
+            # TemporaryDirectory of older Pythons may change modes of what the links lead to.
+            shutil.rmtree(stage)

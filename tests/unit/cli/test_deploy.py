@@ -232,6 +232,22 @@ def test_what_rollback_refuses(
     assert (site.etc / "slurmhooks.toml").read_text() == "# by hand\n"
 
 
+def test_a_history_that_is_damaged(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]
+) -> None:
+    """Without a readable history the bundle in force stays, and the error says what to do."""
+    deploy(make("one", HANDLER.format(1)))
+    history = site.etc / "slurmhooks.d" / "history"
+    history.write_text("[")
+    result = run("rollback", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert f"{history}: damaged: " in result.output
+    assert handlers(site) == ["a:version_1"]
+    history.unlink()
+    deploy(make("two", HANDLER.format(2)))
+    assert handlers(site) == ["a:version_2"]
+
+
 STEPS = ("rename", "replace", "symlink", "fsync", "rmdir", "unlink", "mkdir", "chmod")
 
 

@@ -58,7 +58,9 @@ def start(release: Release, nodes: int) -> None:
     """
     daemons = {"slurmctld": ("/run/slurmctld.pid", f"{LOGS}/slurmctld.log", ["slurmctld"])}
     # When slurmd before 24.11 becomes a daemon, it loses the threads that serve clients' requests for auth/slurm.
-    slurmd = ["setsid", "--fork", "slurmd", "-D"] if FIRST_FROM_SOURCE <= version(release.name) < (24, 11) else ["slurmd"]
+    slurmd = (
+        ["setsid", "--fork", "slurmd", "-D"] if FIRST_FROM_SOURCE <= version(release.name) < (24, 11) else ["slurmd"]
+    )
     for name in (f"n{node}" for node in range(1, nodes + 1)):
         daemons[name] = (f"/run/slurmd-{name}.pid", f"{LOGS}/slurmd-{name}.log", [*slurmd, "-N", name])
     seen = {log: os.path.getsize(log) if os.path.exists(log) else 0 for _, log, _ in daemons.values()}

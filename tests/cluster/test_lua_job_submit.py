@@ -138,16 +138,14 @@ def names_module(release: str) -> str:
     """Return the module with the names for everything.lua: all of any release, and some that do not exist."""
     by_kind = {}
     for kind in ("job_desc", "job_rec", "part", "reservation"):
-        all_known: set[str] = set()
+        names: set[str] = set()
         for year, month in ((22, 5), (24, 11), (26, 5)):
-            all_known |= set(job_fields.names(kind, (year, month)))
+            names |= set(job_fields.names(kind, (year, month)))
         # Without accounting, 24.11's own plugin crashes slurmctld when a script reads assoc_qos.
-        all_known.discard("assoc_qos")
+        names.discard("assoc_qos")
         if not has_sources(release):
-            all_known -= WHAT_ACCOUNTING_KNOWS
-        by_kind[kind] = sorted(
-            all_known | set(job_fields.BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"}
-        )
+            names -= WHAT_ACCOUNTING_KNOWS
+        by_kind[kind] = sorted(names | set(job_fields.BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"})
     by_kind["times"] = list(TIMES)
     rows = (f"{kind} = {{ {', '.join(repr(name) for name in names)} }}" for kind, names in by_kind.items())
     return f"return {{ {', '.join(rows)} }}\n"

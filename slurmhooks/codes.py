@@ -133,6 +133,15 @@ _TEXT = (
 NAMES = frozenset(_TEXT.split())
 
 
+FIRST_STAND_IN = 1 << 30
+
+
+def stand_ins() -> dict[str, int]:
+    """Return a number for each code, for tests and `try`: without Slurm's headers the real numbers are unknown."""
+    numbers = {name: FIRST_STAND_IN + number for number, name in enumerate(sorted(NAMES))}
+    return numbers | {"SLURM_SUCCESS": 0, "SLURM_ERROR": -1}
+
+
 _LONGEST = 64
 """Characters of an unknown name that are compared with the known ones, so that a long one does not take long."""
 

@@ -419,7 +419,7 @@ def test_lines(lent: Site, mode: str) -> None:
     lent.cluster.put(line("third"), "/etc/slurm/more/third.py")
     lent.cluster.put('[hooks]\npaths = ["hooks.d/first.py"]\n', "/etc/slurm/other.toml")
     lent.plugstack(
-        "required spank_python.so config=other.toml",
+        "required spank_python.so config=other.toml -- fast=1",
         "required spank_python.so hooks.d/sec*.py alpha b=c",
         "optional spank_python.so failonerror /etc/slurm/more/*.py",
     )
@@ -429,7 +429,7 @@ def test_lines(lent: Site, mode: str) -> None:
     done = lent.shell("srun --opt-first=1 --opt-second=2 --opt-third=3 true")
     assert done.returncode == 0, done.stdout
     records = [record for record in lent.records() if record["callback"] == "task_init"]
-    args = [[], ["alpha", "b=c"], []]
+    args = [["fast=1"], ["alpha", "b=c"], []]
     assert [(record["line"], record["value"], record["args"]) for record in records] == [
         ("first", "1", args[0]),
         ("second", "2", args[1]),

@@ -5,7 +5,7 @@ BIN := .venv/bin
 C_FILES = $(shell find native tests -name '*.[ch]' -not -path '*/.*')
 SHELL_FILES = $(shell git grep -lE -e '^\#!(/usr)?/bin/(env )?(ba)?sh' -- ':!tests/fuzz/corpus' 2>/dev/null)
 
-.PHONY: help venv check format test soak demo bench docs deb rpm clean
+.PHONY: help venv check format test soak demo bench docs deb rpm release clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -74,6 +74,9 @@ deb: venv ## make the Debian source package in dist
 
 rpm: venv ## make the source RPM in dist
 	@contrib/packaging/make-rpm $(BIN)/python
+
+release: check ## build and verify the files of a release, from a commit that RELEASING.md prepares
+	@scripts/release $(BIN)/python
 
 clean: ## remove build results, but not the cache of clusters (see tests/cluster/run)
 	@rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

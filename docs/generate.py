@@ -9,7 +9,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import click
 
@@ -324,11 +324,8 @@ def configuration_page() -> str:
     parts = []
     for name, kind in config.sections().items():
         parts.append(f"## [{name}]\n\n{_sentence(doc(kind).split(': ', 1)[-1])}\n")
-        lines = [
-            (f"`{key}`", _type(field.annotation), f"`{_default(field.default)}`", field.description or "")
-            for key, field in kind.model_fields.items()
-        ]
-        parts.append(table(("key", "type", "default", "meaning"), lines) if lines else "It has no keys yet.\n")
+        lines = list(map(describe.coded, describe.keys_of(kind)))
+        parts.append(table(describe.TITLES, lines) if lines else "It has no keys yet.\n")
     return page(
         f"# Keys of {config.FILE_NAME}\n",
         "The file is in the folder of `slurm.conf`.\n"
@@ -350,23 +347,6 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _type(annotation: Any) -> str:
-    words = {tuple[str, ...]: "list of texts", bool: "true or false", int: "number", float: "number", str: "text"}
-    words |= {int | None: "number or text", str | None: "text"}
-    words |= {float | None: "number"}
-    if any(get_origin(part) is tuple for part in get_args(annotation)):
-        return "list of texts"
-    return words.get(annotation) or "one of " + code(annotation.__args__)
-
-
-def _default(value: Any) -> str:
-    if value == ():
-        return "[]"
-    if isinstance(value, (bool, int, float)):
-        return str(value).lower()
-    return f'"{value}"'
-
-
 # Command line
 
 
@@ -386,14 +366,8 @@ def command_line_page() -> str:
     parts = []
     for name, command in commands():
         parts.append(f"## slurmhooks {name}\n\n{inspect.cleandoc(command.help or '')}\n")
-        inner = click.Context(command, info_name=f"slurmhooks {name}")
-        parts.append(f"```text\n{command.get_usage(inner)}\n```\n")
+        parts.append(f"```text\nslurmhooks {name} {usage(command)}\n```\n")
         lines = [_option(option) for option in command.params if isinstance(option, click.Option)]
-        lines += [
-            [f"`{argument.human_readable_name}`", "", ""]
-            for argument in command.params
-            if isinstance(argument, click.Argument)
-        ]
         parts.append(table(("option", "meaning", "default"), lines) if lines else "It has no options.\n")
     return page(
         "# The command slurmhooks\n",
@@ -403,13 +377,27 @@ def command_line_page() -> str:
     )
 
 
+def usage(command: click.Command) -> str:
+    """Return what follows the name of a command: that there are options, its arguments, its verbs."""
+    words = ["[OPTION...]"]
+    for argument in command.params:
+        if isinstance(argument, click.Argument):
+            word = argument.metavar or argument.human_readable_name.upper() + "..." * (argument.nargs == -1)
+            words.append(word if argument.required or word.startswith("[") else f"[{word}]")
+    if isinstance(command, click.Group):
+        words.append("[VERB ...]" if command.invoke_without_command else "VERB ...")
+    return " ".join(words)
+
+
 def _option(option: click.Option) -> list[str]:
     spelled = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
-    if not option.is_flag and option.metavar is None and isinstance(option.type, click.Choice):
+    if isinstance(option.type, click.Choice) and option.metavar is None:
         spelled += f" {code(map(str, option.type.choices))}"
+    elif not option.is_flag and not option.count:
+        spelled += f" `{option.metavar or option.type.name.partition(' ')[0].upper()}`"
     default = ""
-    if option.show_default and option.default == sys.executable:
-        default = "the Python of this command"
+    if isinstance(option.show_default, str):
+        default = option.show_default
     elif option.show_default:
         default = f"`{option.default}`"
     return [spelled, (option.help or "") + (" Required." if option.required else ""), default]

@@ -23,6 +23,8 @@ DEBUG4 = 7
 """Slurm's next level below debug3, for Lua scripts only."""
 LEVELS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
 """Slurm's names of the levels. Their indices are the numbers of native/log.h."""
+NAMES = (*LEVELS, "debug4")
+"""The same with the level of Lua scripts."""
 
 PREFIX = "slurmhooks: "
 LIMIT = 4096
@@ -213,7 +215,7 @@ class Log:
         if self._sink is not None:
             self._sink(level, line)
         else:
-            self._print((*LEVELS, "debug4")[level], line)
+            self._print(NAMES[level], line)
 
     def _shown(self, line: str) -> str:
         return visible(line, "", self._limit - len(PREFIX))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The arguments of a line of plugstack.conf.
 
-These are ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``.
+These are ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``. In the place of the GLOB, ``--``
+gives ARGS to the handlers that the configuration names.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+END = "--"
+"""What is in the place of the GLOB where a line has arguments and no GLOB."""
 MODE = "init_failure_mode="
 MODES = ("node", "job")
 """What a failure in slurmstepd is blamed on. Only native/spank/lines.c uses the value."""
@@ -21,7 +24,7 @@ def split(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
     """Split the arguments of a line of plugstack.conf.
 
     Returns:
-        the value of ``config=``, the GLOB (None if there is none), and the arguments for handlers.
+        the value of ``config=``, the GLOB (None if there is none or "--"), and the arguments for handlers.
 
     Raises:
         LoadError: ``init_failure_mode=`` has a value that Slurm does not have.
@@ -34,10 +37,10 @@ def split(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
             config = word.removeprefix("config=")
         elif word.startswith(MODE) and word.removeprefix(MODE) not in MODES:
             raise LoadError([f"plugstack.conf: {word}: it can be {' or '.join(MODE + name for name in MODES)}"])
-    return config, rest[0] if rest else None, rest[1:]
+    return config, rest[0] if rest and rest[0] != END else None, rest[1:]
 
 
 def fails_on_error(args: Sequence[str]) -> bool:
     """Tell whether an error in a Lua script fails the callback: the line has ``failonerror`` before the GLOB."""
-    pattern = split(args)[1]
-    return "failonerror" in (args if pattern is None else args[: list(args).index(pattern)])
+    own = len(args) - len(split(args)[2])  # those before the GLOB, and it
+    return "failonerror" in args[:own]

@@ -9,8 +9,12 @@ from slurmhooks.values import variable_size
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+    from typing import Self
 else:
-    from _collections_abc import MutableMapping  # collections.abc, without the imports of the package collections
+    from _collections_abc import (
+        Mapping,
+        MutableMapping,
+    )  # collections.abc, without the imports of the package collections
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -115,6 +119,8 @@ class StagedMapping(MutableMapping[str, str]):
 
     def replace(self, values: Mapping[str, str]) -> None:
         """Replace the whole content by that of another mapping; if that is invalid, change nothing."""
+        if values is self:  # the end of an assignment with |=
+            return
         wanted = dict(values)
         for name, value in wanted.items():
             self._check(name, value)
@@ -122,6 +128,32 @@ class StagedMapping(MutableMapping[str, str]):
             if name not in wanted:
                 self._staged[name] = None
         self._staged.update(wanted)
+
+    def copy(self) -> dict[str, str]:
+        """Return the content as a dictionary, which the call does not end."""
+        return dict(self)
+
+    def __or__(self, other: Mapping[str, str]) -> dict[str, str]:
+        """Return a dictionary with the content of both, where the other one counts."""
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return {**self, **other}
+
+    def __ror__(self, other: Mapping[str, str]) -> dict[str, str]:
+        """Return a dictionary with the content of both, where this one counts."""
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return {**other, **self}
+
+    def __ior__(self, other: Mapping[str, str]) -> Self:
+        """Set all variables of another mapping; if one is invalid, set none."""
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        wanted = dict(other)
+        for name, value in wanted.items():
+            self._check(name, value)
+        self._staged.update(wanted)
+        return self
 
     def __repr__(self) -> str:
         """Return the content, or the reason why it cannot be read."""

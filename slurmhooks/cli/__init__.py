@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import commands
-from slurmhooks.cli.findings import Finding
+from slurmhooks.cli import commands, output
+from slurmhooks.cli.findings import Finding, Findings
 
 ENVIRONMENTAL = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOTDIR),
@@ -45,12 +46,24 @@ class Commands(click.Group):
         """Run a command; report a full disk, a missing permission and the like in one line, without a traceback."""
         try:
             return super().invoke(ctx)
+        except Findings as error:
+            output.failure(ctx, error.findings)
+            raise
         except OSError as error:
             if error.errno == errno.ENOENT and error.filename is None:  # from os.getcwd()
-                raise Finding("the current folder does not exist any more: cd to another one") from error
-            if error.errno not in ENVIRONMENTAL:
+                text = "the current folder does not exist any more: cd to another one"
+            elif error.errno in ENVIRONMENTAL:
+                text = f"{error.filename or 'a file'}: {error.strerror}"
+            else:
                 raise
-            raise Finding(f"{error.filename or 'a file'}: {error.strerror}") from error
+            output.failure(ctx, [text])
+            raise Finding(text) from error
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command, or an option, without importing the commands."""
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=summary(name)) for name in names]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from their docstrings, without importing them."""

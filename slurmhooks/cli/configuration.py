@@ -14,13 +14,18 @@ from slurmhooks import slurm_conf, trusted
 from slurmhooks.cli import build_record, slurm
 from slurmhooks.errors import LoadError
 
+
+def absolute(context: click.Context, option: click.Parameter, value: Path) -> Path:
+    """Return an absolute path: what we write and build is read by processes with other working directories."""
+    return Path(os.path.abspath(value))
+
+
 sysconfdir_option = click.option(
     "--sysconfdir",
     type=click.Path(path_type=Path),
     default="/etc/slurm",
     show_default=True,
-    # Paths in files that we write are read by processes with other working directories.
-    callback=lambda context, option, value: Path(os.path.abspath(value)),
+    callback=absolute,
     help="Where slurm.conf and slurmhooks.toml are.",
 )
 

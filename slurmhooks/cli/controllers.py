@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from slurmhooks import slurm_conf
+from slurmhooks.cli import progress
 from slurmhooks.worker import requests
 
 PATIENCE = 5.0
@@ -57,7 +58,9 @@ def look(sysconfdir: Path) -> tuple[list[Running], list[str]]:
         return [], [f"{sysconfdir}: no slurmctld with a plugin of slurmhooks runs on this machine"]
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     running, notes = [], []
-    for answer in requests.ask("status", str(sysconfdir), slurm_conf.slurm_user(), PATIENCE):
+    with progress.waiting("asking slurmctld"):
+        answers = requests.ask("status", str(sysconfdir), slurm_conf.slurm_user(), PATIENCE)
+    for answer in answers:
         if "supervisor" in answer:
             running.append(Running.model_validate(answer))
         else:

@@ -4,13 +4,14 @@
 import glob
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmhooks import config, loader, plugstack, site, slurm_conf, trusted
-from slurmhooks.cli import configuration
+from slurmhooks.cli import configuration, progress
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import service
 from slurmhooks.manifest import Line, Point
@@ -99,13 +100,22 @@ class Loaded:
         self.notes += self.registry.notes
 
     def _guard(self, load: Callable[[], None]) -> None:
-        try:
-            load()
-        except (ConfigError, LoadError) as error:
-            self.findings += error.findings
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            try:
+                with progress.waiting("loading hooks"):
+                    load()
+            except (ConfigError, LoadError) as error:
+                self.findings += error.findings
+        files = {handler.path for registry in self.all_registries() for handler in registry.all_handlers()}
+        self.notes += [
+            f"{each.filename}:{each.lineno}: {each.category.__name__}: {each.message}"
+            for each in caught
+            if issubclass(each.category, DeprecationWarning) and each.filename in files
+        ]
 
     def _load_config(self, path: Path) -> None:
-        read, sources = self._read_config(path)
+        path, read, sources = self._read_config(path)
         sections = {name: getattr(read, name) for name in type(read).model_fields}
         self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
@@ -132,10 +142,14 @@ class Loaded:
         self._watch_config(path, read, sources)
         self.config_files = _files(path, read, sources)
 
-    def _read_config(self, path: Path) -> tuple[config.Config, list[loader.Source]]:
+    def _read_config(self, path: Path) -> tuple[Path, config.Config, list[loader.Source]]:
+        """Return the configuration, its sources, and the path that names in it are relative to."""
         if not path.exists():
             self.notes.append(f"{path}: does not exist, so it names no hook files")
-        return site.of_config(path)
+        # Under this name, too: it may be a link, which can be set to another file.
+        self.watched.append(str(path))
+        path = site.located_path(path)
+        return path, *site.of_config(path)
 
     def _watch_config(self, path: Path, read: config.Config, sources: list[loader.Source]) -> None:
         """Watch what a configuration names, globs as patterns; call it when packages have been imported."""
@@ -160,7 +174,7 @@ class Loaded:
             # slurmhooks.toml does not matter to a line that names its files.
         else:
             path = path if name is None else Path(slurm_conf.directory(), name)
-            read, sources = self._read_config(path)
+            path, read, sources = self._read_config(path)
         require = read.hooks.require if read is not None else ()
         registry = loader.load([source for source in sources if not source.scripted], require)
         self.notes += registry.notes

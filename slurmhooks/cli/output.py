@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Print lists and tables; convert values for JSON."""
+"""Print lists, tables and JSON documents."""
 
+import json
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import click
 
 from slurmhooks.cli.findings import shown
 from slurmhooks.log import visible
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+WANTED, PRINTED = "slurmhooks.json.wanted", "slurmhooks.json.printed"
+"""Keys of what the contexts of a command line share."""
 WIDTH = 200
 """Columns of a table that does not go to a terminal."""
 
@@ -35,6 +39,45 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for row in rows:
         grid.add_row(*(Text(visible(cell)) for cell in row))
     Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH).print(grid)
+
+
+class JsonOption(click.Option):
+    """``--json``: standard output has one JSON document, and nothing else."""
+
+    def __init__(self, *args: Any, model: Any, **settings: Any) -> None:
+        """Add the option; ``model`` is the type of the document, for pydantic."""
+        super().__init__(*args, **settings)
+        self.model = model
+
+
+def json_option(model: Any) -> Callable[[Command], Command]:
+    """Add ``--json`` to a command, which gets it as ``as_json`` and prints the document with :func:`document`.
+
+    Args:
+        model: the type of the document: a model or dataclass, or a list, dictionary or union of these.
+    """
+
+    def note(context: click.Context, option: click.Parameter, value: bool) -> bool:
+        context.meta[WANTED] = context.meta.get(WANTED, False) or value
+        return value
+
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print a JSON document.", cls=JsonOption, model=model, callback=note
+    )
+
+
+def document(value: Any) -> None:
+    """Print the document of ``--json``."""
+    from pydantic import BaseModel
+
+    click.get_current_context().meta[PRINTED] = True
+    click.echo(value.model_dump_json(indent=2) if isinstance(value, BaseModel) else json.dumps(plain(value), indent=2))
+
+
+def failure(context: click.Context, findings: Iterable[str]) -> None:
+    """Print the document of a command that fails before it has one: its only key is ``findings``."""
+    if context.meta.get(WANTED) and not context.meta.get(PRINTED):
+        click.echo(json.dumps({"findings": list(findings)}, indent=2))
 
 
 def plain(value: Any) -> Any:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Progress messages: a spinner on a terminal, plain lines elsewhere."""
+"""Progress messages on standard error: a spinner on a terminal; elsewhere only `build` says what it does."""
 
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from rich.text import Text
 from slurmhooks.cli.findings import Finding, shown
 
 console = Console(stderr=True, highlight=False, soft_wrap=True)
+PATIENCE = 2.0
+"""Seconds after which a user wants to know what is going on."""
 TAIL = 30
 """Lines of output that are shown when a program fails."""
 
@@ -39,18 +42,31 @@ def step(title: str, hint: str = "") -> Iterator[None]:
 
 @contextmanager
 def bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how much of a long step is done; yields what takes the done part and the whole.
-
-    Elsewhere than on a terminal, a line says when it begins and when it has ended.
-    """
-    with step(title) if not console.is_terminal else Progress(console=console, transient=True) as shown_bar:
-        task = None if shown_bar is None else shown_bar.add_task(title)
+    """Show on a terminal how much of a long step is done; yields what takes the done part and the whole."""
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as shown_bar:
+        task = shown_bar.add_task(title)
 
         def advance(done: int, total: int) -> None:
-            if shown_bar is not None and task is not None:
-                shown_bar.update(task, completed=done, total=total)
+            shown_bar.update(task, completed=done, total=total)
 
         yield advance
+
+
+@contextmanager
+def waiting(title: str) -> Iterator[None]:
+    """Show on a terminal what takes longer than PATIENCE; say nothing about what is quick, or elsewhere."""
+    if not console.is_terminal:
+        yield
+        return
+    spinner = console.status(Text(f"{title} ..."))
+    timer = threading.Timer(PATIENCE, spinner.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        spinner.stop()
 
 
 def note(text: str) -> None:

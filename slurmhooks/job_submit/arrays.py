@@ -11,7 +11,7 @@ from slurmhooks.values import ENCODING, ERRORS, text_from_c
 from slurmhooks.view import StagedMapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from slurmhooks.job_submit.model import Job
     from slurmhooks.slurmctld.source import Struct
@@ -134,6 +134,26 @@ class Words(MutableSequence[str]):
     def index(self, value: Any, *bounds: int) -> int:
         """Return the place of the first word that is equal; ValueError if there is none."""
         return self._list().index(value, *bounds)
+
+    def copy(self) -> list[str]:
+        """Return the words as a list, which the call does not end."""
+        return self._list()
+
+    def __add__(self, other: list[str] | Words) -> list[str]:
+        """Return these words and then others, as a list."""
+        if not isinstance(other, (list, Words)):
+            return NotImplemented
+        return [*self._list(), *other]
+
+    def __radd__(self, other: list[str]) -> list[str]:
+        """Return other words and then these, as a list."""
+        if not isinstance(other, list):
+            return NotImplemented
+        return [*other, *self._list()]
+
+    def sort(self, *, key: Callable[[str], Any] | None = None, reverse: bool = False) -> None:
+        """Sort the words, as list.sort() does."""
+        self._job.argv = sorted(self._list(), key=key, reverse=reverse)
 
     def __len__(self) -> int:
         """Return how many words there are."""

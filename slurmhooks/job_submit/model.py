@@ -40,6 +40,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slurmhooks.slurmctld.source import Struct
     from slurmhooks.wire.message import Raw
 
@@ -69,6 +71,11 @@ class Job(JobFields, View):
         """View a request."""
         super().__init__(struct)
         self._set(_argv=None, _mappings={}, _modify=modify, _owner=owner)
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Iterate as the class above; environments and words are copied, too."""
+        for name, value in super().__iter__():
+            yield name, value.copy() if isinstance(value, Environment | Words) else value
 
     @property
     def environment(self) -> Environment:

@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from slurmhooks import slurm_conf
+from slurmhooks.codes import stand_ins
 from slurmhooks.job_submit import slurmctld
 from slurmhooks.slurmctld import constants
 from slurmhooks.slurmctld.rows import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 NUMBERS = (
     "ALLOC_SID_ADMIN_HOLD ALLOC_SID_USER_HOLD INFINITE INFINITE64 MAIL_INVALID_DEPEND MAIL_JOB_BEGIN MAIL_JOB_END"
@@ -40,19 +46,12 @@ NO_TEXT = (
 def table_constants(release: Release) -> dict[str, object]:
     """Return the members of the table ``slurm`` of a release that are not functions."""
     table: dict[str, object] = {}
+    codes = _codes()
     if release >= (23, 2):
-        codes = constants.ESLURM
-        if not isinstance(codes, type):
-            codes = {}  # type: ignore[assignment]  # without a plugin, the codes have no numbers
-        table.update((code.name, float(code)) for code in codes)  # type: ignore[attr-defined]
-        for name in NO_TEXT.split():
-            table.pop(name, None)
+        table.update((name, float(code)) for name, code in codes.items() if name not in NO_TEXT.split())
         table["EINPROGRESS"] = 115.0
     else:
-        for name in OLD_ERRORS.split():
-            code = getattr(constants, name)
-            if not isinstance(code, str):
-                table[name] = float(code)
+        table.update((name, float(codes[name])) for name in OLD_ERRORS.split())
     for name in NUMBERS.split():
         table[name] = float(getattr(constants, name))
     table["MAIL_JOB_TIME890"] = float(constants.MailType.MAIL_JOB_TIME90)  # spelled so in slurm_lua.c
@@ -61,6 +60,14 @@ def table_constants(release: Release) -> dict[str, object]:
             table[name] = float(getattr(constants, name))
     table["CLUSTER_NAME"] = _cluster_name()
     return table
+
+
+def _codes() -> Mapping[str, int]:
+    """Return the numbers of error codes; without a plugin, numbers that stand for them."""
+    numbers: Mapping[str, int] | None = getattr(constants.ESLURM, "__members__", None)
+    if numbers is not None:
+        return numbers
+    return {name: code for name, code in stand_ins().items() if name.startswith("ESLURM")}
 
 
 def _cluster_name() -> str | None:

@@ -12,6 +12,8 @@ from slurmhooks.rollout import ENFORCE, WARN, Rollout
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pydantic import BaseModel
+
     from slurmhooks.config import Config
 
 TITLES = ("key", "value", "default", "meaning")
@@ -19,7 +21,7 @@ TITLES = ("key", "value", "default", "meaning")
 
 def common_keys() -> list[tuple[str, str, str, str]]:
     """Return a row for each key that all rules have: key, value, default, meaning."""
-    return _rows(Rule, Rule.model_fields)
+    return keys_of(Rule)
 
 
 def own_keys(kind: type[Rule]) -> list[tuple[str, str, str, str]]:
@@ -27,7 +29,12 @@ def own_keys(kind: type[Rule]) -> list[tuple[str, str, str, str]]:
     return _rows(kind, [name for name in kind.model_fields if name not in Rule.model_fields and name != "rule"])
 
 
-def _rows(kind: type[Rule], names: Iterable[str]) -> list[tuple[str, str, str, str]]:
+def keys_of(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
+    """Return a row for each key of a table of slurmhooks.toml: key, value, default, meaning."""
+    return _rows(model, model.model_fields)
+
+
+def _rows(kind: type[BaseModel], names: Iterable[str]) -> list[tuple[str, str, str, str]]:
     whole = kind.model_json_schema()
     rows = []
     for name in names:
@@ -59,7 +66,9 @@ def _value(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     kind = schema.get("type")
     if kind == "array":
         items = schema.get("items", {})
-        return "list of tables" if "$ref" in items else f"list of {_value(items, definitions)}s"
+        if "$ref" in items:
+            return "list of tables"
+        return f"list of {_value(items, definitions)}{'' if 'enum' in items else 's'}"
     if isinstance(kind, list):  # what is a text or a number
         return f'text such as "{schema["examples"][0]}", or number'
     words = {"string": "text", "integer": "number", "number": "number", "boolean": "true or false", "object": "table"}
@@ -75,17 +84,7 @@ def tables_of(kind: type[Rule]) -> list[tuple[str, type[Any]]]:
 
 def inner_keys(kind: type[Rule], key: str) -> list[tuple[str, str, str, str]]:
     """Return a row for each key of a table inside a rule: key, value, default, meaning."""
-    model = dict(tables_of(kind))[key]
-    whole = model.model_json_schema()
-    return [
-        (
-            name,
-            _value(whole["properties"][name], whole.get("$defs", {})),
-            "required" if field.is_required() else _default(whole["properties"][name].get("default")),
-            field.description or "",
-        )
-        for name, field in model.model_fields.items()
-    ]
+    return keys_of(dict(tables_of(kind))[key])
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -107,9 +106,9 @@ def explained(kind: type[Rule]) -> str:
     parts = [f"## {name}\n", f"{kind.documentation()}\n", f"```toml\n{example(kind)}```\n"]
     rows = own_keys(kind)
     if rows:
-        parts.append(table(TITLES, [_coded(row) for row in rows]))
+        parts.append(table(TITLES, [coded(row) for row in rows]))
     for key, _ in tables_of(kind):
-        parts += [f"Each table of `{key}` has:\n", table(TITLES, [_coded(row) for row in inner_keys(kind, key)])]
+        parts += [f"Each table of `{key}` has:\n", table(TITLES, [coded(row) for row in inner_keys(kind, key)])]
     parts.append(f"It runs for {hooks}.")
     if kind.own_fields and "job_modify" in kind.hooks:
         fields = ", ".join(f"`{field}`" for field in kind.own_fields)
@@ -123,7 +122,8 @@ def explained(kind: type[Rule]) -> str:
     return "\n".join(parts)
 
 
-def _coded(row: Sequence[str]) -> list[str]:
+def coded(row: Sequence[str]) -> list[str]:
+    """Return a row of keys with its code marked as such."""
     key, value, default, meaning = row
     return [f"`{key}`", value, default if default in ("required", "unset") else f"`{default}`", meaning]
 
@@ -134,7 +134,7 @@ def reference() -> str:
     return "\n".join(
         [
             "## Keys of all rules\n",
-            table(TITLES, [_coded(row) for row in common_keys()]),
+            table(TITLES, [coded(row) for row in common_keys()]),
             f"Every message may have the placeholders {words}.\n",
             *(explained(kind) for kind in RULES.values()),
         ]

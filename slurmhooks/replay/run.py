@@ -66,7 +66,7 @@ class Options:
     new: str
     old: str | None = None
     tables: Tables | None = None
-    processes: int = 2
+    processes: int = 1
     network: bool = False
     guard: bool = False
     enforce_all: bool = False

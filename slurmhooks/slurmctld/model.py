@@ -20,6 +20,8 @@ from slurmhooks.slurmctld.rows import Computed, Field, release_of
 from slurmhooks.view import nearest, stale
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slurmhooks.slurmctld.rows import Release
     from slurmhooks.slurmctld.source import Struct
     from slurmhooks.wire.message import Raw
@@ -83,6 +85,18 @@ class View:
 
     def _living(self) -> None:
         self._struct  # noqa: B018 - raises if the call has ended
+
+    def __delattr__(self, name: str) -> None:
+        """Raise an error that says how a field is unset."""
+        self._living()
+        getattr(self, name)  # raises if there is no such field
+        raise AttributeError(f"{type(self).__name__.lower()}.{name} cannot be deleted; None unsets a field")
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Iterate over names and values of all fields, so that ``dict(job)`` is a copy that the call does not end."""
+        for name in sorted(self._names()):
+            value = getattr(self, name)
+            yield name, value
 
     def __dir__(self) -> list[str]:
         """Return the names of the fields."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from slurmhooks.log import LEVELS, PREFIX, log
+from slurmhooks.log import NAMES, PREFIX, log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,4 +35,4 @@ class CapturedLog:
             log.attach(*before)
 
     def _add_line(self, level: int, text: str) -> None:
-        self.lines.append(f"{LEVELS[level]}: {text.removeprefix(PREFIX)}")
+        self.lines.append(f"{NAMES[level]}: {text.removeprefix(PREFIX)}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmhooks.testing.runner import Result, registry_of, run
 from slurmhooks.testing.spank import FakeSpank
+from slurmhooks.testing.watching import Bug
 
 if TYPE_CHECKING:
     import os
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from slurmhooks.hook_specs import Context
     from slurmhooks.registry import Registry
-    from slurmhooks.testing.watching import Bug
 
 BEFORE: tuple[tuple[Context, str], ...] = (
     ("local", "init"),

@@ -11,6 +11,7 @@ from slurmhooks.job_submit.service import Service, Views
 from slurmhooks.job_submit.users import Facts
 from slurmhooks.slurmctld.fields import LISTS
 from slurmhooks.slurmctld.observation import WHOSE
+from slurmhooks.slurmctld.rows import release_of, rows
 from slurmhooks.testing.job_submit import FakeJob, FakeRecord, fields_of, release_of_view, request_of, struct_of
 from slurmhooks.testing.job_tables import MAKERS, FakeTable, condition_of
 from slurmhooks.testing.observed import Observed, observed_in
@@ -112,12 +113,25 @@ def submit(
     for data in sent:
         service.observe(data, lambda question: slurmctld(question[WHOSE.size :]), Unwatched())
     struct.put(answer.writes)
+    assigned |= _written_by_scripts(type(job), set(answer.writes), assigned)
     text = None if answer.text is None else answer.text.decode()
     code = code_of(answer.code) if answer.code else None
     observed = observed_in(calls)
     for call in calls:
         call.release()
     return Outcome(passed=not answer.code, code=code, text=text), before, assigned, observed
+
+
+def _written_by_scripts(kind: type[FakeJob], members: set[str], assigned: set[str]) -> set[str]:
+    """Return the fields that Lua scripts have written: they write members, without an assignment."""
+    places = tables_of(kind._release)["job"].places
+    fields = {
+        name: row.member(release_of(kind._release), places)
+        for name, row in rows(kind).items()
+        if name not in kind._missing
+    }
+    members -= {member for name, member in fields.items() if name in assigned}
+    return {name for name, member in fields.items() if member in members}
 
 
 def fake_table(name: str, given: Any, release: str) -> FakeTable:

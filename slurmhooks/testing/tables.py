@@ -6,14 +6,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from slurmhooks.codes import NAMES
+from slurmhooks.codes import stand_ins
 from slurmhooks.slurmctld.fields import COUNTERS, TABLES
 from slurmhooks.slurmctld.number_rows import Time
 from slurmhooks.slurmctld.rows import Computed, Field, Names, Status, Strings, Text, Truth, release_of, rows
 from slurmhooks.wire.tables import WIDTHS, Member, Table, Tables
-
-FIRST_CODE = 1 << 30
-"""The first number of an error code: without Slurm's headers the real numbers are unknown."""
 
 
 @cache
@@ -27,10 +24,8 @@ def tables_of(release: str) -> Tables:
     if len(parts) < 2 or not all(part.isdecimal() for part in parts[:2]):
         raise ValueError(f"not a release of Slurm: {release!r}; write one such as '24.11'")
     release = ".".join(parts[:2])  # micro releases have the same fields
-    codes = {name: FIRST_CODE + number for number, name in enumerate(sorted(NAMES))}
-    codes |= {"SLURM_SUCCESS": 0, "SLURM_ERROR": -1}
     tables = tuple(_table(name, view, release) for name, view in TABLES.items())
-    return Tables(release, "testing", tables, {"ESLURM": codes})
+    return Tables(release, "testing", tables, {"ESLURM": stand_ins()})
 
 
 def code_of(number: int) -> str | int | None:

@@ -1,15 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The supervisor; slurmctld's plugin starts it as ``python -I -m slurmhooks.worker MODULE:FUNCTION``."""
 
+import importlib
 import os
 import socket
 import sys
+from contextlib import suppress
 
-from slurmhooks.worker import process
+from slurmhooks.worker import process, service
 from slurmhooks.worker.supervisor import Supervisor
 
 CONTROL = 3
 """The descriptor of the socket to slurmctld."""
+
+
+def preload(name: str) -> None:
+    """Import what every generation needs, so that all have it from the start, and of one version of the package.
+
+    A generation imports again what fails here, and reports why.
+
+    Args:
+        name: of the function that loads the hooks.
+    """
+    with suppress(Exception):
+        service.entry(name)
+        importlib.import_module("slurmhooks.config")
 
 
 def main(arguments: list[str]) -> int:
@@ -27,6 +42,7 @@ def main(arguments: list[str]) -> int:
     process.name("slurmhooks-sup")
     process.log_to_stderr()
     os.set_inheritable(CONTROL, False)
+    preload(arguments[0])
     with socket.socket(fileno=CONTROL) as client:
         Supervisor(client, arguments[0]).run()
     return 0

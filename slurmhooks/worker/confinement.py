@@ -29,7 +29,7 @@ def drop_rights(section: Workers, name: str) -> None:
         name: of the section, such as ``job_submit``.
 
     Raises:
-        LoadError: the process cannot become the user that the section names.
+        LoadError: the process cannot become the user that the section names, or the kernel refuses no_new_privs.
     """
     user: str | None = getattr(section, "user", None)
     if user is not None:
@@ -38,7 +38,12 @@ def drop_rights(section: Workers, name: str) -> None:
         except (KeyError, OSError) as error:
             raise LoadError([f"{name}.user: {_explain(user, error)}"]) from error
     if section.no_new_privs:
-        process.no_new_privileges()
+        try:
+            process.no_new_privileges()
+        except OSError as error:
+            raise LoadError(
+                [f"{name}.no_new_privs: {error.strerror}; false in slurmhooks.toml does without"]
+            ) from error
 
 
 def _become(name: str) -> None:

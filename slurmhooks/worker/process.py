@@ -79,7 +79,7 @@ def no_new_privileges() -> None:
     """
     if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"no_new_privs: {os.strerror(number)}")
+        raise OSError(number, os.strerror(number))
 
 
 def adopt_orphans() -> None:

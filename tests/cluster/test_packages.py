@@ -169,6 +169,21 @@ def test_installed_packages_run_hooks(site: Site) -> None:
     assert site.hooked() == ["hooked", "hooked"]
 
 
+SHARED = (
+    "man/man1/slurmhooks.1.gz", "man/man5/slurmhooks.toml.5.gz", "man/man7/slurmhooks-hooks.7.gz",
+    "bash-completion/completions/slurmhooks", "zsh/site-functions/_slurmhooks",
+    "fish/vendor_completions.d/slurmhooks.fish",
+)  # fmt: skip
+"""Manual pages and completion, below /usr/share."""
+
+
+def test_manual_pages_and_completion(site: Site) -> None:
+    """The packages have the manual pages, and completion where shells look for it."""
+    # dpkg may be told to leave manual pages out, as in containers.
+    listed = site.cluster.root("dpkg", "--listfiles", "slurmhooks", check=True).stdout.split()
+    assert {f"/usr/share/{name}" for name in SHARED} <= set(listed)
+
+
 def test_used_plugins_are_not_removed(site: Site) -> None:
     """dpkg refuses to remove the plugins while slurm.conf names them, says which line, and all stays as it was."""
     done = site.dpkg("--remove", "slurmhooks-plugins")
@@ -304,8 +319,12 @@ def with_rpm(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 def test_rpm_builds_the_plugins(with_rpm: Site) -> None:
-    """The installed RPM packages have built plugins that fit."""
+    """The installed RPM packages have built plugins that fit, manual pages, and completion."""
     assert OLD in with_rpm.built_for()
+    listed = with_rpm.cluster.root("rpm", "--query", "--list", "slurmhooks", check=True).stdout
+    # Whether rpm compresses manual pages depends on the distribution.
+    listed = listed.replace(".gz", "")
+    assert {f"/usr/share/{name.removesuffix('.gz')}" for name in SHARED} <= set(listed.split())
     assert with_rpm.cluster.root("slurmhooks", "info", check=True).stderr == ""
 
 

@@ -232,7 +232,7 @@ def inner(spank):
 @hook.spank.task_init
 def outer(spank):
     spank.prepend_task_argv(["env", "OUTER=a b"])
-    spank.prepend_task_argv(["nice", "-n1"])
+    spank.prepend_task_argv(["env", "FIRST=1"])
 
 @hook.spank.user_init
 def elsewhere(spank):
@@ -242,14 +242,14 @@ def elsewhere(spank):
         note(code=error.code, text=str(error))
 """,
     )
-    done = lent.shell("srun sh -c 'echo $INNER $OUTER; nice'")
+    done = lent.shell("srun sh -c 'echo $INNER $OUTER $FIRST'")
     if lent.since < (23, 11):
         assert done.returncode != 0
         log = lent.cluster.log("slurmd")
         assert "spank_prepend_task_argv: not available" in log
         assert "it works in Slurm 23.11 and later (ESPANK_NOT_AVAIL)" in log
     else:
-        assert done.stdout == "1 a b\n1\n"
+        assert done.stdout == "1 a b 1\n"
         assert lent.records()[0]["code"] == "ESPANK_NOT_TASK"
         assert "it works in task_init_privileged and task_init" in lent.records()[0]["text"]
 
@@ -419,7 +419,7 @@ def test_lines(lent: Site, mode: str) -> None:
     lent.cluster.put(line("third"), "/etc/slurm/more/third.py")
     lent.cluster.put('[hooks]\npaths = ["hooks.d/first.py"]\n', "/etc/slurm/other.toml")
     lent.plugstack(
-        "required spank_python.so config=other.toml",
+        "required spank_python.so config=other.toml -- fast=1",
         "required spank_python.so hooks.d/sec*.py alpha b=c",
         "optional spank_python.so failonerror /etc/slurm/more/*.py",
     )
@@ -429,7 +429,7 @@ def test_lines(lent: Site, mode: str) -> None:
     done = lent.shell("srun --opt-first=1 --opt-second=2 --opt-third=3 true")
     assert done.returncode == 0, done.stdout
     records = [record for record in lent.records() if record["callback"] == "task_init"]
-    args = [[], ["alpha", "b=c"], []]
+    args = [["fast=1"], ["alpha", "b=c"], []]
     assert [(record["line"], record["value"], record["args"]) for record in records] == [
         ("first", "1", args[0]),
         ("second", "2", args[1]),

@@ -352,7 +352,7 @@ class Killed:
         return self.acknowledged
 
 
-@pytest.mark.parametrize("most", [40, pytest.param(1000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("most", [12, pytest.param(1000, marks=pytest.mark.soak)])
 def test_kills_lose_nothing(site: Site, most: int) -> None:
     """Supervisor, generation, worker or slurmctld killed at any moment: what was acknowledged is delivered."""
     rng = random.Random(most)

@@ -135,7 +135,7 @@ def test_memory_is_limited(start: Start) -> None:
     assert host.exchange("kept = bytearray(1 << 30)")[0] == "WORKER_DIED"
     assert "MemoryError" in host.log
     _, first = host.exchange("import os; answer = os.getpid()")
-    assert host.exchange("import os; kept = bytearray(110 << 20); answer = os.getpid()") == ("OK", first)
+    assert host.exchange("import os; kept = bytearray(90 << 20); answer = os.getpid()") == ("OK", first)
     assert host.exchange("import os; answer = os.getpid()") != ("OK", first)
     host.stop()
 

@@ -243,6 +243,12 @@ def job_fields(job: Job) -> None:
     job.environment = {"A": "1"}
     job.environment["A"] = "2"
     del job.environment["A"]
+    job.environment |= {"B": "3"}
+    assert_type(job.environment | {"C": "4"}, dict[str, str])
+    assert_type(job.environment.copy(), dict[str, str])
+    assert_type(job.argv + job.argv.copy(), list[str])
+    assert_type(dict(job), dict[str, Any])
+    job.argv.sort()
     job.argv = ["a", "b"]
     job.argv.append("c")
     mapping: MutableMapping[str, str] = job.spank_job_env

@@ -191,10 +191,9 @@ def repeated(unit: str, count: int) -> str:
 )
 def test_texts_of_users_cost_no_more_than_their_length(read: Read, unit: str) -> None:
     """Ten times as much text costs at most ten times as much, and raises at most the reader's own error."""
-    count = 1000 // len(unit)
 
-    def reading(times: int) -> Callable[[], None]:
-        text = repeated(unit, count * times)
+    def reading(length: int, times: int = 1) -> Callable[[], None]:
+        text = repeated(unit, length // len(unit) * times)
 
         def run() -> None:
             with contextlib.suppress(SlurmhooksError, NotationError, sbatch.SbatchError):
@@ -202,10 +201,12 @@ def test_texts_of_users_cost_no_more_than_their_length(read: Read, unit: str) ->
 
         return run
 
-    reading(1)()  # imports, and what is made once
-    steps, peak = cost(reading(1))
-    more_steps, more_peak = cost(reading(10))
+    reading(300)()  # imports, and what is made once
+    steps, peak = cost(reading(300))
+    more_steps, more_peak = cost(reading(300, 10))
     assert more_steps <= 10 * steps + 100
     assert more_peak <= 11 * peak + 400_000
     # More than ten times: what fits into the processor's caches is faster. What is quadratic takes a hundred times.
-    assert processor_time(reading(40)) <= 30 * max(processor_time(reading(4)), 0.0005)
+    assert any(
+        processor_time(reading(4000, 10)) <= 30 * max(processor_time(reading(4000)), 0.0005) for _attempt in range(3)
+    )

@@ -282,10 +282,7 @@ def test_reference_has_every_option() -> None:
     """Each option of each verb has a row, below its verb, and no path of this machine is in it."""
     for verb, command in generate.commands():
         part = REFERENCE["command-line"].split(f"\n## slurmhooks {verb}\n")[1].split("\n## ")[0]
-        assert first_cells(part) == [
-            *(option.opts[0] for option in command.params if isinstance(option, click.Option)),
-            *(argument.human_readable_name for argument in command.params if isinstance(argument, click.Argument)),
-        ]
+        assert first_cells(part) == [option.opts[0] for option in command.params if isinstance(option, click.Option)]
     assert str(PROJECT) not in "".join(REFERENCE.values())
     assert sys.prefix not in "".join(REFERENCE.values())
 

@@ -48,8 +48,22 @@ def test_wheel_is_typed_licensed_and_clean(wheel: Path) -> None:
     names = names_in(wheel)
     assert "slurmhooks/py.typed" in names
     assert f"slurmhooks-{__version__}.dist-info/licenses/LICENSE" in names
-    assert {name.partition("/")[0] for name in names} == {"slurmhooks", f"slurmhooks-{__version__}.dist-info"}
+    tops = {"slurmhooks", *(f"slurmhooks-{__version__}.{kind}" for kind in ("dist-info", "data"))}
+    assert {name.partition("/")[0] for name in names} == tops
     assert not [name for name in names if "__pycache__" in name or name.endswith((".so", ".o", ".pyc"))]
+
+
+def test_wheel_has_manual_pages_and_completion(wheel: Path) -> None:
+    """pip and packages install the manual pages, and completion of three shells, where man and shells look."""
+    share = f"slurmhooks-{__version__}.data/data/share"
+    assert {
+        f"{share}/man/man1/slurmhooks.1",
+        f"{share}/man/man5/slurmhooks.toml.5",
+        f"{share}/man/man7/slurmhooks-hooks.7",
+        f"{share}/bash-completion/completions/slurmhooks",
+        f"{share}/zsh/site-functions/_slurmhooks",
+        f"{share}/fish/vendor_completions.d/slurmhooks.fish",
+    } == {name for name in names_in(wheel) if ".data/" in name}
 
 
 def test_wheel_runs_from_elsewhere(wheel: Path, tmp_path: Path) -> None:

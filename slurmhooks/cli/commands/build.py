@@ -52,7 +52,13 @@ class Plan:
     show_default=True,
     help="Folder that contains slurm/slurm.h.",
 )
-@click.option("--python", "executable", default=sys.executable, show_default=True, help="The Python to embed.")
+@click.option(
+    "--python",
+    "executable",
+    default=sys.executable,
+    show_default="the Python of this command",
+    help="The Python to embed.",
+)
 @click.option(
     "--lua",
     type=click.Choice(["auto", *LUA_VERSIONS, "none"]),
@@ -60,7 +66,14 @@ class Plan:
     show_default=True,
     help="Version of scrun's Lua; auto: that of the installed scrun.",
 )
-@click.option("--sysconfdir", default="/etc/slurm", show_default=True, help="Where slurm.conf will be.")
+@click.option(
+    "--sysconfdir",
+    type=click.Path(path_type=Path),
+    default="/etc/slurm",
+    show_default=True,
+    callback=configuration.absolute,
+    help="Where slurm.conf will be.",
+)
 @click.option("--if-needed", is_flag=True, help="Do nothing if the installed plugins fit Slurm, Python and slurmhooks.")
 @click.option("--verbose", is_flag=True, help="Show the output of the compiler and the build tool.")
 def command(
@@ -69,7 +82,7 @@ def command(
     slurm_include: Path,
     executable: str,
     lua: str,
-    sysconfdir: str,
+    sysconfdir: Path,
     if_needed: bool,
     verbose: bool,
 ) -> None:
@@ -78,7 +91,7 @@ def command(
     The public headers are enough for SPANK, scrun and the argument job of job_submit. Handlers that take record, jobs,
     partitions or reservations need --slurm-source.
     """
-    if if_needed and _have_fitting(Path(sysconfdir)):
+    if if_needed and _have_fitting(sysconfdir):
         note("the installed plugins fit")
         return
     native = toolchain.native_sources()
@@ -236,7 +249,7 @@ def configured_headers(plan: Plan, work: Path, log: Path, verbose: bool) -> Path
     return folder
 
 
-def meson_options(plan: Plan, config: Path | None, sysconfdir: str) -> dict[str, str]:
+def meson_options(plan: Plan, config: Path | None, sysconfdir: Path) -> dict[str, str]:
     """Return the options of native/meson.options."""
     return {
         "python": plan.python.executable,
@@ -244,7 +257,7 @@ def meson_options(plan: Plan, config: Path | None, sysconfdir: str) -> dict[str,
         "slurm_include": str(plan.include),
         "slurm_source": str(plan.source or ""),
         "slurm_build": str(config or ""),
-        "sysconfdir_slurm": sysconfdir,
+        "sysconfdir_slurm": str(sysconfdir),
         "lua": plan.lua or "none",
     }
 

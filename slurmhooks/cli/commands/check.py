@@ -74,7 +74,7 @@ class Report(BaseModel):
     metavar="PATH",
     help="Check only this hook file, or those in this folder, without Slurm; may be given several times.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@output.json_option(Report)
 @click.pass_context
 def command(
     context: click.Context, sysconfdir: Path, plugin_dir: Path | None, paths: tuple[Path, ...], as_json: bool
@@ -93,7 +93,7 @@ def command(
     else:
         report = of_site(sysconfdir, plugin_dir)
     if as_json:
-        click.echo(report.model_dump_json(indent=2))
+        output.document(report)
     else:
         show(report)
     if report.findings:

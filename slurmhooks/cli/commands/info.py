@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from slurmhooks import config, site
 from slurmhooks._version import __version__
-from slurmhooks.cli import build_record, configuration, controllers, installed, slurm
+from slurmhooks.cli import build_record, configuration, controllers, installed, output, slurm
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.slurmctld.fields import LISTS
 
@@ -37,12 +37,12 @@ class Report(BaseModel):
 @click.command("info")
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @configuration.sysconfdir_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@output.json_option(Report)
 def command(plugin_dir: Path | None, sysconfdir: Path, as_json: bool) -> None:
     """Show the versions of Slurm, Python and the plugins, missing configuration, and the hooks in force."""
     report = look(plugin_dir, sysconfdir)
     if as_json:
-        click.echo(report.model_dump_json(indent=2))
+        output.document(report)
     else:
         show(report)
     if report.findings:

@@ -21,18 +21,23 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@output.json_option(dict[str, str])
 def list_(as_json: bool) -> None:
     """List all rules that slurmhooks.toml may switch on."""
     summaries = {name: kind.documentation().partition("\n")[0] for name, kind in rules.RULES.items()}
     if as_json:
-        click.echo(json.dumps(summaries, indent=2))
+        output.document(summaries)
     else:
         output.table(("rule", "what it does"), list(summaries.items()))
 
 
+def complete(context: click.Context, argument: click.Parameter, start: str) -> list[str]:
+    """Return what a shell may complete the name of a rule to."""
+    return [name for name in ("all", *rules.RULES) if name.startswith(start)]
+
+
 @command.command("explain")
-@click.argument("rule")
+@click.argument("rule", shell_complete=complete)
 def explain(rule: str) -> None:
     """Describe a rule: what it does, its keys, its message, an example.
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import BaseModel
 
 from slurmhooks import slurm_conf
-from slurmhooks.cli import configuration
+from slurmhooks.cli import configuration, output, progress
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.hook_specs import LISTS
 from slurmhooks.recording.request import SECRETS
@@ -23,6 +24,28 @@ PATIENCE = 10.0
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 SIZES = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 TABLES = "partitions,qos,reservations,licenses"
+
+
+class Recording(BaseModel):
+    """How a recording goes, the last one or the present one.
+
+    Attributes:
+        file: the file of the recording.
+        until: when it ends, in seconds since the epoch.
+        size: at which it ends, in bytes.
+        requests: that it has.
+        bytes: that it has.
+        lost: requests that could not be written fast enough.
+        ended: why it has ended; null: it goes on.
+    """
+
+    file: str
+    until: float
+    size: int
+    requests: int
+    bytes: int
+    lost: int
+    ended: str | None
 
 
 class Words(click.ParamType[list[str]]):
@@ -99,6 +122,7 @@ def size(context: click.Context, option: click.Parameter, value: str) -> int:
 )
 @click.option("--stop", "action", flag_value=recordings.STOP, help="End the recording that runs.")
 @click.option("--status", "action", flag_value=recordings.STATUS, help="Show how it goes.")
+@output.json_option(Recording | None)
 @configuration.sysconfdir_option
 def command(
     file: Path | None,
@@ -107,6 +131,7 @@ def command(
     kept: list[str],
     tables: list[str],
     action: str | None,
+    as_json: bool,
     sysconfdir: Path,
 ) -> None:
     """Record the requests of slurmctld in FILE, with what its handlers asked and what was answered.
@@ -123,13 +148,34 @@ def command(
         raise click.UsageError("--stop and --status take no FILE: one recording runs at a time")
     else:
         text = action
-    answer = ask(text)
-    if action == recordings.STOP:
-        until = time.monotonic() + PATIENCE
-        while answer["runs"] and time.monotonic() < until:
-            time.sleep(0.1)
-            answer = ask(recordings.STATUS)
-    show(answer)
+    with progress.waiting("asking slurmctld"):
+        answer = ask(text)
+        if action == recordings.STOP:
+            until = time.monotonic() + PATIENCE
+            while answer["runs"] and time.monotonic() < until:
+                time.sleep(0.1)
+                answer = ask(recordings.STATUS)
+    recording = recording_of(answer)
+    if as_json:
+        output.document(recording)
+    else:
+        show(recording)
+
+
+def recording_of(answer: dict[str, Any]) -> Recording | None:
+    """Return how a recording goes; None if nothing is recorded."""
+    orders, status = answer["recording"], answer["status"]
+    if not orders:
+        return None
+    return Recording(
+        file=orders["file"],
+        until=orders["until"],
+        size=orders["size"],
+        requests=status.get("requests", 0),
+        bytes=status.get("bytes", 0),
+        lost=status.get("lost") or 0,
+        ended=status.get("ended"),
+    )
 
 
 def default_file() -> Path:
@@ -154,16 +200,15 @@ def ask(text: str) -> dict[str, Any]:
     raise Finding("no slurmctld with the plugin job_submit/python runs on this machine with this configuration")
 
 
-def show(answer: dict[str, Any]) -> None:
+def show(recording: Recording | None) -> None:
     """Print how a recording goes."""
-    orders, status = answer["recording"], answer["status"]
-    if not orders:
+    if recording is None:
         click.echo("nothing is recorded")
         return
-    counts = f"{status.get('requests', 0)} requests, {status.get('bytes', 0)} bytes"
-    lost = f", {status['lost']} lost" if status.get("lost") else ""
-    if status.get("ended") is not None:
-        click.echo(shown(f"{orders['file']}: {counts}{lost}; ended: {status['ended']}"))
+    lost = f", {recording.lost} lost" if recording.lost else ""
+    counts = f"{recording.file}: {recording.requests} requests, {recording.bytes} bytes{lost}"
+    if recording.ended is not None:
+        click.echo(shown(f"{counts}; ended: {recording.ended}"))
         return
-    until = datetime.fromtimestamp(orders["until"]).isoformat(" ", "seconds")
-    click.echo(shown(f"{orders['file']}: {counts}{lost} so far; until {until} or {orders['size']} bytes"))
+    until = datetime.fromtimestamp(recording.until).isoformat(" ", "seconds")
+    click.echo(shown(f"{counts} so far; until {until} or {recording.size} bytes"))

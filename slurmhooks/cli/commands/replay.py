@@ -56,7 +56,7 @@ class BadInput(Findings):
     "--processes",
     type=click.IntRange(1),
     default=os.cpu_count() or 1,
-    show_default=True,
+    show_default="the number of CPUs",
     help="For each set of hooks; each replays one part of the recording.",
 )
 @click.option(
@@ -68,7 +68,7 @@ class BadInput(Findings):
 )
 @click.option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Requests to show of each.")
 @click.option("--expect-same", is_flag=True, help="Exit with 1 if anything differs, or cannot be compared.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@output.json_option(Report)
 def command(
     recording: Path,
     new: Path,
@@ -112,7 +112,7 @@ def command(
     finally:
         os.close(fd)
     if as_json:
-        click.echo(report.model_dump_json(indent=2))
+        output.document(report)
     else:
         show(report)
     if expect_same and not report.same:

@@ -43,7 +43,7 @@ class Report(BaseModel):
 
 @click.group("spool", invoke_without_command=True)
 @configuration.sysconfdir_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@output.json_option(Report)
 @click.pass_context
 def command(context: click.Context, sysconfdir: Path, as_json: bool) -> None:
     """Show records of jobs that wait for their delivery, and dead letters; deliver those again, or discard them.
@@ -60,7 +60,7 @@ def command(context: click.Context, sysconfdir: Path, as_json: bool) -> None:
         raise Finding(f"{folder}: there is no spool: slurmctld with JobCompType=jobcomp/python makes it")
     report = look(context.obj)
     if as_json:
-        click.echo(report.model_dump_json(indent=2))
+        output.document(report)
     else:
         show(report)
     findings = [f"{len(report.dead)} dead letters: 'slurmhooks spool redeliver' or 'discard'"] if report.dead else []

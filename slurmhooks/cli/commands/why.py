@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Say what happened to a request: which rules ran, what they changed, and who refused it with which words."""
 
-import json
 import os
 import re
 import subprocess
@@ -11,7 +10,7 @@ from typing import Any
 import click
 
 from slurmhooks import config, site
-from slurmhooks.cli import configuration, slurm
+from slurmhooks.cli import configuration, output, progress, slurm
 from slurmhooks.cli.decisions import Decision, Job, Log, Step, accounted, described
 from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.worker.collector import decisions_folder
@@ -26,7 +25,7 @@ PATIENCE = 20.0
 @click.argument("what", metavar="[ID]", required=False)
 @click.option("--user", help="Requests of this user.")
 @click.option("--last", type=click.IntRange(1), help="At most so many requests, the newest ones.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@output.json_option(list[Decision])
 @configuration.sysconfdir_option
 def command(what: str | None, user: str | None, last: int | None, as_json: bool, sysconfdir: Path) -> None:
     """Say what happened to a request: which rules ran, what they changed, and who refused it with which words.
@@ -45,15 +44,16 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
     if not log.exists():
         raise Finding(f"{folder}: there is no decision log: see [decisions] of slurmhooks.toml")
     notes: list[str] = []
-    if what is None:
-        found = log.find(lambda each: user is None or each.user == user, most=last or 10)
-    else:
-        found = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
-        found = found[-last:] if last else found
+    with progress.waiting("reading the decision log"):
+        if what is None:
+            found = log.find(lambda each: user is None or each.user == user, most=last or 10)
+        else:
+            found = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
+            found = found[-last:] if last else found
     # What handlers observed comes in any order with the decision about the same request.
     found = sorted(found, key=lambda each: (each.time, each.id or "", each.event == "observed"))
     if as_json:
-        click.echo(json.dumps([each.model_dump(mode="json", exclude_defaults=True) for each in found], indent=2))
+        output.document([each.model_dump(mode="json", exclude_defaults=True) for each in found])
     else:
         for decision in found:
             for line in lines(decision):

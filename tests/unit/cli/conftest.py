@@ -5,12 +5,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
+from pydantic import BaseModel, TypeAdapter
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import build_record, main, slurm
+from slurmhooks.cli import build_record, main, output, slurm
 from slurmhooks.loader import PACKAGE
 from slurmhooks.manifest import VARIANTS
 
@@ -170,3 +173,18 @@ def site(
     yield Site(open_folder, record, run)
     for name in [name for name in sys.modules if name.startswith(f"{PACKAGE}.")]:
         del sys.modules[name]
+
+
+@pytest.fixture(autouse=True)
+def documents_fit_their_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every test that prints a JSON document check it against the command's schema, with all its keys."""
+    real = output.document
+
+    def checked(value: Any) -> None:
+        params = click.get_current_context().command.params
+        adapter = TypeAdapter(next(option.model for option in params if isinstance(option, output.JsonOption)))
+        data = value.model_dump(mode="json") if isinstance(value, BaseModel) else output.plain(value)
+        assert adapter.dump_python(adapter.validate_python(data), mode="json", exclude_unset=True) == data
+        real(value)
+
+    monkeypatch.setattr(output, "document", checked)

@@ -8,6 +8,7 @@ import pytest
 from click.testing import Result
 
 from slurmhooks.cli import build_record, embedded_python, toolchain
+from slurmhooks.cli.commands import build
 
 from .conftest import Machine
 from .test_embedded_python import python
@@ -68,6 +69,20 @@ def test_output_and_record(run: Run, ready: Machine, native: Path, tmp_path: Pat
     assert record.python.libpython == "/lib/libpython3.13.so.1.0"
     assert "scrun is not installed: building without its plugin" in result.stderr
     assert result.stdout == ""
+
+
+def test_a_relative_sysconfdir(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugins get an absolute path: daemons have other working directories."""
+    folders: list[Path] = []
+
+    def note(folder: Path) -> bool:
+        folders.append(folder)
+        return True
+
+    monkeypatch.setattr(build, "_have_fitting", note)
+    monkeypatch.chdir(tmp_path)
+    assert run("build", "--if-needed", "--output", "out", "--sysconfdir", "etc/slurm").exit_code == 0
+    assert folders == [tmp_path / "etc" / "slurm"]
 
 
 @pytest.mark.native

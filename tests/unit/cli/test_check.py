@@ -66,6 +66,17 @@ def test_a_forgotten_decorator(site: Site) -> None:
     assert result.output.count(f"note: {path}: no handler and no option in it") == 1
 
 
+def test_deprecated_names(tmp_path: Path, run: Call) -> None:
+    """A deprecated name that a hook file uses when it is loaded is a note with file and line, and no error."""
+    path = tmp_path / "hooks.py"
+    path.write_text(
+        f"import warnings\n{HEAD}warnings.warn('hook.old goes with 2.0: use hook.new', DeprecationWarning)\n{SUBMIT}"
+    )
+    result = run("check", "--hooks", path)
+    assert result.exit_code == 0
+    assert f"note: {path}:3: DeprecationWarning: hook.old goes with 2.0: use hook.new" in result.stdout
+
+
 def test_codes_that_slurm_does_not_have(site: Site, run: Call) -> None:
     """A misspelled code of a refusal is an error where it is written out, whether Slurm or a CI checks the file."""
     code = """

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import io
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from slurmhooks.cli import progress
 from slurmhooks.cli.findings import Finding
-from slurmhooks.cli.progress import TAIL, bar, run_logged, step
+from slurmhooks.cli.progress import TAIL, bar, run_logged, step, waiting
+
+from .conftest import Call
 
 
 def test_output_goes_to_the_log_only(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -43,11 +52,50 @@ def test_step_says_when_it_begins_and_ends(capfd: pytest.CaptureFixture[str]) ->
     assert capfd.readouterr().err == "Doing: 0.0 s\n"
 
 
-def test_a_bar_without_a_terminal_is_two_lines(capfd: pytest.CaptureFixture[str]) -> None:
-    """Without a terminal, a bar writes a line at the beginning and one at the end, however often it moves."""
+def test_a_bar_without_a_terminal_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
+    """Without a terminal, as below cron, a bar and a spinner write nothing."""
     with bar("replaying") as advance:
         for done in range(100):
             advance(done, 100)
-    first, last = capfd.readouterr().err.splitlines()
-    assert first == "replaying ..."
-    assert last.startswith("replaying: ")
+    with waiting("asking slurmctld"):
+        pass
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("patience", "shown"), [(0.0, True), (1000.0, False)])
+def test_a_spinner_for_what_takes_long(monkeypatch: pytest.MonkeyPatch, patience: float, shown: bool) -> None:
+    """On a terminal, what is waited for is shown when it takes long, and is gone at the end, also after an error."""
+    written = io.StringIO()
+    monkeypatch.setattr(progress, "console", Console(file=written, force_terminal=True, width=80))
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+
+    def work() -> None:
+        with waiting("asking slurmctld"):
+            while shown and "asking slurmctld ..." not in written.getvalue():
+                time.sleep(0.01)
+            raise Finding("x")
+
+    with pytest.raises(Finding):
+        work()
+    assert ("asking slurmctld" in written.getvalue()) == shown
+    assert written.getvalue().endswith("\x1b[2K" if shown else "")
+    assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+
+
+def test_commands_that_wait_say_so(run: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Commands that load hooks, ask slurmctld or read the decision log name what they wait for."""
+    titles = []
+
+    @contextmanager
+    def note(title: str) -> Iterator[None]:
+        titles.append(title)
+        yield
+
+    monkeypatch.setattr(progress, "waiting", note)
+    (tmp_path / "decisions").mkdir()
+    (tmp_path / "decisions" / "job_submit.jsonl").write_text("")
+    (tmp_path / "slurmhooks.toml").write_text(f"[decisions]\nfolder = '{tmp_path}/decisions'\n")
+    for command in (("check",), ("reload",), ("record", "--status"), ("why", "--last", "1")):
+        run(*command, "--sysconfdir", tmp_path)
+        assert titles, command
+        titles.clear()

@@ -41,7 +41,9 @@ def test_what_is_asked_for(asked: list[str], tmp_path: Path) -> None:
     assert file.startswith("/logs/slurmhooks/")
     assert file.endswith(".recording")
     assert wanted == {"seconds": 43200.0, "size": 500 << 20, "with": ["script"], "tables": ["nodes", "qos"]}
-    record(tmp_path, "--status")
+    code, text = record(tmp_path, "--status", "--json")
+    status = {"file": "/some/file", "until": 1e9, "size": 7, "requests": 3, "bytes": 5, "lost": 0, "ended": None}
+    assert json.loads(text) == status
     record(tmp_path, "--stop")
     assert asked[1:] == [recordings.STATUS, recordings.STOP]
 

@@ -120,6 +120,51 @@ def test_a_bug(run: Run, hooks: Path, script: Path) -> None:
     assert "RuntimeError: disk on fire" in result.stdout
 
 
+LUA = """
+function slurm_job_submit(job, partitions, uid)
+    slurm.log_debug4("account %s", tostring(job.account))
+    if job.account == nil then
+        slurm.log_user("give an account")
+        return slurm.ESLURM_INVALID_ACCOUNT
+    end
+    job.comment = "by lua"
+    job.environment.SITE = "here"
+    return slurm.SUCCESS
+end
+function slurm_job_modify(job, record, partitions, uid)
+    job.time_limit = 60
+    return slurm.ERROR
+end
+return slurm.SUCCESS
+"""
+
+
+@pytest.mark.parametrize("release", ["22.05", "26.05"])
+def test_a_lua_script(run: Run, tmp_path: Path, script: Path, release: str) -> None:
+    """Refusals of a script have its code, what it writes is shown, and it may log at its lowest level."""
+    (tmp_path / "job_submit.lua").write_text(LUA)
+    (tmp_path / "slurmhooks.toml").write_text('[job_submit]\nlua = "job_submit.lua"\n')
+    call = ("try", "job_submit", script, "--sysconfdir", tmp_path, "--release", release, "--json")
+    accepted = run(*call)
+    assert (accepted.exit_code, answer(accepted)["changes"]) == (
+        0,
+        {
+            "comment": {"before": None, "after": "by lua"},
+            "environment": {"before": {"SITE": None}, "after": {"SITE": "here"}},
+        },
+    )
+    assert answer(accepted)["log"] == ["debug4: lua: account physics"]
+    script.write_text("#!/bin/sh\n")
+    refused = run(*call)
+    assert refused.exit_code == 1
+    assert answer(refused)["code"] == "ESLURM_INVALID_ACCOUNT"
+    assert answer(refused)["user_messages"] == ["give an account"]
+    record = tmp_path / "record.json"
+    record.write_text('{"job_id": 7}')
+    update = run(*call, "--modify", record)
+    assert (update.exit_code, answer(update)["code"]) == (1, None)
+
+
 def test_json(run: Run, hooks: Path, tmp_path: Path) -> None:
     """Fields by name in, changed fields and messages out."""
     (tmp_path / "job.json").write_text('{"account": "x", "time_limit": "UNLIMITED", "script": "#!/bin/sh"}')

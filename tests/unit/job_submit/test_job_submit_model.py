@@ -57,10 +57,24 @@ def test_what_is_no_field_cannot_be_assigned(name: str) -> None:
 
 
 def test_a_field_cannot_be_deleted() -> None:
-    """None unsets; del is an error."""
+    """None unsets; del is an error that says so, or that there is no such field."""
     _, job = view()
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match=r"^job\.account cannot be deleted; None unsets a field$"):
         del job.account
+    with pytest.raises(AttributeError, match=r"^job has no 'acount'; nearest: account"):
+        del job.acount
+
+
+def test_a_view_as_a_dictionary() -> None:
+    """dict() copies all fields of this release by name, for use after the call; a record's, too."""
+    fake, job = view(account="a", argv=["job.sh"], environment={"A": "1"}, script="#!/bin/sh")
+    job.environment["B"] = "2"
+    fields = dict(job)
+    job.close()
+    assert set(fields) == set(dir(fake))
+    expected = {"account": "a", "time_limit": None, "argv": ["job.sh"], "environment": {"A": "1", "B": "2"}}
+    assert {name: fields[name] for name in expected} == expected
+    assert dict(FakeRecord(job_id=7))["job_id"] == 7
 
 
 def test_dir_lists_the_fields() -> None:
@@ -199,7 +213,40 @@ def test_an_array_keeps_what_is_no_variable() -> None:
     assert raw(fake, "env_size") == 3
 
 
+def test_an_environment_behaves_as_a_dictionary() -> None:
+    """It can be merged and copied as a dict; what is not written keeps its place in the request."""
+    fake, job = view(script="#!/bin/sh")
+    struct_of(fake).put({"environment": [b"odd", b"A=1"]})
+    job.environment |= {"B": "2"}
+    assert job.environment | {"A": "3"} == {"A": "3", "B": "2"}
+    assert {"A": "3", "C": "4"} | job.environment == {"A": "1", "B": "2", "C": "4"}
+    copy = job.environment.copy()
+    copy["D"] = "5"
+    assert dict(job.environment) == {"A": "1", "B": "2"}
+    for wrong in ({"E": "6", "F": 7}, {"E": "6", "F=": "7"}, [("E", "6")], None):
+        with pytest.raises((TypeError, ValueError)):
+            job.environment |= wrong
+    job.commit()
+    assert raw(fake, "environment") == [b"odd", b"A=1", b"B=2"]
+
+
 # argv.
+
+
+def test_argv_is_added_sorted_and_copied_as_a_list() -> None:
+    """Sums and copies are lists of their own; sort() sorts the request's words."""
+    fake, job = view(argv=["b", "c", "a"])
+    more = ["d"]
+    assert job.argv + more == ["b", "c", "a", "d"]
+    assert more + job.argv == ["d", "b", "c", "a"]
+    assert job.argv + job.argv == ["b", "c", "a"] * 2
+    with pytest.raises(TypeError):
+        job.argv + "d"
+    copy = job.argv.copy()
+    job.argv.sort(reverse=True)
+    assert (copy, job.argv) == (["b", "c", "a"], ["c", "b", "a"])
+    job.commit()
+    assert raw(fake, "argv") == [b"c", b"b", b"a"]
 
 
 @given(

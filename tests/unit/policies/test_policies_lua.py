@@ -23,7 +23,7 @@ from slurmhooks.values import UNLIMITED
 
 FOLDER = Path(__file__).parent / "lua"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.lua"))
-REQUESTS = 1000
+REQUESTS = 300
 SCRIPT = "#!/bin/bash\nsrun ./a\n"
 
 VALUES: dict[str, list[Any]] = {

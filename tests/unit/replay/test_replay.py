@@ -56,7 +56,7 @@ def test_the_same_hooks_decide_the_same(tmp_path: Path) -> None:
     fd = recording(tmp_path / "file", ACCOUNT, JOBS)
     new = hook_file(tmp_path, ACCOUNT)
     for old in (None, new):
-        report = replay(fd, Options(new, old))
+        report = replay(fd, Options(new, old, processes=2))
         assert report.same
         assert (report.requests, report.accepted, report.refused) == (3, 2, 1)
         assert report.notes == []
@@ -67,7 +67,7 @@ def test_differences_are_named(tmp_path: Path) -> None:
     fd = recording(tmp_path / "file", ACCOUNT, JOBS)
     new = hook_file(tmp_path, NEW)
     for old in (None, hook_file(tmp_path, ACCOUNT, "old.py")):
-        report = replay(fd, Options(new, old))
+        report = replay(fd, Options(new, old, processes=2))
         assert (report.different, report.more_refused, report.fewer_refused) == (2, 1, 0)
         (rule,) = report.rules
         assert (rule.rule, rule.more, rule.fewer) == ("new:limit_time", 1, 0)

@@ -17,7 +17,7 @@ from slurmhooks.scrun.trees import copy_tree, remove_tree
 NOBODY = 65534
 AT_FDCWD = -100
 RENAME_EXCHANGE = 2
-ROUNDS = 10
+ROUNDS = 6
 FOLDERS = 24
 SECRET = b"for root only"
 

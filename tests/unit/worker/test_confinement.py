@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import errno
 import os
 import pwd
 import signal
@@ -92,3 +93,17 @@ def test_the_present_user() -> None:
     """The user that the process has already needs no rights, and nothing changes."""
     name = pwd.getpwuid(os.getuid()).pw_name
     confinement.drop_rights(JobSubmit(user=name, no_new_privs=False), "job_submit")
+
+
+def test_a_kernel_without_no_new_privs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel, or a container, that refuses the switch is one finding, which names the key."""
+
+    def refuse() -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(process, "no_new_privileges", refuse)
+    with pytest.raises(LoadError) as caught:
+        confinement.drop_rights(JobSubmit(), "job_submit")
+    assert caught.value.findings == [
+        "job_submit.no_new_privs: Operation not permitted; false in slurmhooks.toml does without"
+    ]

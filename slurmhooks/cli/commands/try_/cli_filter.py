@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`try cli_filter`: run a command's options through handlers without Slurm."""
 
-import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +24,14 @@ CALLS = ("setup_defaults", "pre_submit")
 @click.argument("program", type=click.Choice(COMMANDS), metavar="COMMAND")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTION... [SCRIPT] [ARGUMENT...]]")
 @click.option("--env", "environment", multiple=True, metavar="NAME=VALUE", help="A variable, besides your own.")
-@common
+@common(dict[str, Result])
 def command(
     program: str,
     words: tuple[str, ...],
     environment: tuple[str, ...],
     sysconfdir: Path,
     files: tuple[Path, ...],
-    in_json: bool,
+    as_json: bool,
 ) -> None:
     """Run the options of sbatch, salloc, srun or scrontab through the handlers of cli_filter.
 
@@ -54,8 +54,8 @@ def command(
         except (KeyError, ValueError) as error:
             raise click.UsageError(f"{program} does not take this: {error.args[0]}") from error
         results["pre_submit"] = run(registry, "cli_filter.pre_submit", options=options)
-    if in_json:
-        click.echo(json.dumps(output.plain({name: vars(result) for name, result in results.items()}), indent=2))
+    if as_json:
+        output.document({name: asdict(result) for name, result in results.items()})
     else:
         for name, result in results.items():
             show(name, result)

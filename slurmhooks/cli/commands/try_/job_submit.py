@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import BaseModel
 
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
@@ -22,6 +23,45 @@ from slurmhooks.testing import FakeJob, FakeRecord, Observed, Result, run, sbatc
 from slurmhooks.testing.job_submit import RELEASE, missing_fields
 from slurmhooks.testing.job_tables import MAKERS, FakeTable
 from slurmhooks.values import UNLIMITED
+
+
+class Change(BaseModel):
+    """A field that handlers changed.
+
+    Attributes:
+        before: its value before; null if it was unset.
+        after: its value after; null if it is unset.
+    """
+
+    before: Any
+    after: Any
+
+
+class Tried(BaseModel):
+    """What came of a request.
+
+    Attributes:
+        accepted: every handler passed.
+        code: the error code of a refusal, a name or a number; null: the general error of the hook.
+        text: what the user reads about a refusal or a bug; null if all handlers passed.
+        error_id: the id of the first bug in a handler; null: no bug.
+        user_messages: what handlers tell the user.
+        changes: the changed fields by name.
+        observed: what handlers would have done that only warn or observe.
+        log: lines of Slurm's log, each as "level: text".
+        notes: what was ignored, or may be a mistake.
+    """
+
+    accepted: bool
+    code: str | int | None
+    text: str | None
+    error_id: str | None
+    user_messages: list[str]
+    changes: dict[str, Change]
+    observed: list[Observed]
+    log: list[str]
+    notes: list[str]
+
 
 ENVIRONMENTS = ("environment", "spank_job_env")
 
@@ -43,7 +83,7 @@ def release_of(context: click.Context, option: click.Parameter, value: str | Non
 @click.option("--modify", type=FILE, metavar="RECORD", help="Try an update; this JSON file has the fields of the job.")
 @click.option("--tables", type=FILE, help='JSON: {"partitions": {NAME: {...}}, "jobs": [{...}], ...}.')
 @click.option("--release", callback=release_of, help="Release of Slurm, such as 24.11: decides which fields exist.")
-@common
+@common(Tried | list[Tried])
 def command(
     source: str,
     options: tuple[str, ...],
@@ -54,7 +94,7 @@ def command(
     release: str | None,
     sysconfdir: Path,
     files: tuple[Path, ...],
-    in_json: bool,
+    as_json: bool,
 ) -> None:
     """Run a submission through the handlers of job_submit.
 
@@ -69,7 +109,7 @@ def command(
     text = _text(source)
     registry = load(sysconfdir, files, scripts=True)
     record, given = (read_file(path) if path else None for path in (modify, tables))
-    shown_as_json = []
+    documents = []
     accepted = True
     for component in range(1 if text.lstrip().startswith("{") else sbatch.components(text)):
         notes: list[str] = []
@@ -84,15 +124,14 @@ def command(
         )
         result, changes = request.run(registry)
         accepted = accepted and result.accepted
-        if in_json:
-            shown_as_json.append(as_json(result, changes, notes))
+        if as_json:
+            documents.append(tried(result, changes, notes))
             continue
         if "het_job_offset" in fields:
             click.echo(click.style(f"component {component}:", bold=True))
         show(result, changes, notes)
-    if in_json:
-        several = ",\n".join(shown_as_json)
-        click.echo(several if len(shown_as_json) == 1 else f"[{several}]")
+    if as_json:
+        output.document(documents[0] if len(documents) == 1 else [each.model_dump() for each in documents])
     sys.exit(0 if accepted else 1)
 
 
@@ -314,17 +353,18 @@ def _word(value: Any) -> str:
     return "-" if value is None else value if isinstance(value, str) else repr(output.plain(value))
 
 
-def as_json(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> str:
-    """Return the result as JSON."""
-    content = {
-        "accepted": result.accepted,
-        "code": result.code,
-        "text": result.text,
-        "error_id": result.error_id,
-        "user_messages": result.user_messages,
-        "changes": {name: {"before": old, "after": new} for name, (old, new) in changes.items()},
-        "observed": [asdict(each) for each in result.observed],
-        "log": result.log,
-        "notes": list(notes),
-    }
-    return json.dumps(output.plain(content), indent=2)
+def tried(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> Tried:
+    """Return the document for ``--json``."""
+    return Tried(
+        accepted=result.accepted,
+        code=result.code,
+        text=result.text,
+        error_id=result.error_id,
+        user_messages=result.user_messages,
+        changes={
+            name: Change(before=output.plain(old), after=output.plain(new)) for name, (old, new) in changes.items()
+        },
+        observed=output.plain([asdict(each) for each in result.observed]),
+        log=result.log,
+        notes=list(notes),
+    )

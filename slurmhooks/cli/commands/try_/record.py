@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_ import job_submit
 from slurmhooks.cli.commands.try_.site_handlers import FILE, common, load
 from slurmhooks.testing import FakeRecord, run
@@ -20,8 +21,8 @@ def _command(hook: str, what: str) -> click.Command:
     @click.command(hook, help=text)
     @click.argument("record", type=FILE)
     @click.option("--release", callback=job_submit.release_of, help="Of Slurm, such as 24.11: decides its fields.")
-    @common
-    def command(record: Path, release: str | None, sysconfdir: Path, files: tuple[Path, ...], in_json: bool) -> None:
+    @common(job_submit.Tried)
+    def command(record: Path, release: str | None, sysconfdir: Path, files: tuple[Path, ...], as_json: bool) -> None:
         try:
             job = FakeRecord(release=release or RELEASE, **job_submit.read_file(record))
         except (AttributeError, TypeError, ValueError) as error:
@@ -31,8 +32,8 @@ def _command(hook: str, what: str) -> click.Command:
         notes = [] if registry.handlers(hook) else [f"no handler of hook.{hook}: Slurm goes on as without it"]
         result = run(registry, hook, record=job)
         changes: dict[str, Any] = {name: (before, value) for name, value in result.changes.items()}
-        if in_json:
-            click.echo(job_submit.as_json(result, changes, notes))
+        if as_json:
+            output.document(job_submit.tried(result, changes, notes))
         else:
             job_submit.show(result, changes, notes)
         sys.exit(0 if result.accepted else 1)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`try scrun`: run staging handlers on a bundle, without Slurm."""
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import BaseModel
 
 from slurmhooks.cli import output
 from slurmhooks.cli.commands.try_.site_handlers import common, load
@@ -18,6 +18,28 @@ from slurmhooks.dispatch import Outcome
 from slurmhooks.scrun.errors import StagingError
 from slurmhooks.testing.anchor import FakeAnchor
 from slurmhooks.testing.capture import CapturedLog
+
+
+class Document(BaseModel):
+    """The result of a staging function.
+
+    Attributes:
+        passed: all handlers passed.
+        text: what the user reads about a refusal or a bug; null if all passed.
+        user_messages: what handlers tell the user.
+        log: lines of the log.
+        bundle: path of the bundle as set by the handlers.
+        root_path: path of the root file system as set by the handlers; null if it is unset.
+        config_diff: changes of config.json, as the lines of a unified diff.
+    """
+
+    passed: bool
+    text: str | None
+    user_messages: list[str]
+    log: list[str]
+    bundle: str
+    root_path: str | None
+    config_diff: list[str]
 
 
 @click.group("scrun")
@@ -38,7 +60,7 @@ def staging(function: Callable[..., None]) -> Callable[..., None]:
                      type=click.Path(exists=True, file_okay=False, path_type=Path)),
     ):  # fmt: skip
         function = option(function)
-    return common(function)
+    return common(dict[str, Document])(function)
 
 
 @command.command("stage-in")
@@ -67,7 +89,7 @@ def _stage(
     *,
     sysconfdir: Path,
     files: tuple[Path, ...],
-    in_json: bool,
+    as_json: bool,
     bundle: Path,
     environment: tuple[str, ...],
     **options: Any,
@@ -84,7 +106,7 @@ def _stage(
         anchor.job_env.update((name, value) for name, _, value in (pair.partition("=") for pair in environment))
         original = anchor.bundle
         stages = list(map(partial(Staged, anchor), functions))
-        report(stages, original, in_json)
+        report(stages, original, as_json)
     sys.exit(0 if all(stage.passed for stage in stages) else 1)
 
 
@@ -129,29 +151,29 @@ class Staged:
             click.echo(f"root path: {'-' if self.root_path is None else shown(self.root_path)}")
             output.show("config.json", self.diff or ["not changed"])
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Document:
         """Return the result for JSON."""
-        return {
-            "passed": self.passed,
-            "text": self.text,
-            "user_messages": self.captured.user_messages,
-            "log": self.captured.lines,
-            "bundle": self.bundle,
-            "root_path": self.root_path,
-            "config_diff": self.diff,
-        }
+        return Document(
+            passed=self.passed,
+            text=self.text,
+            user_messages=self.captured.user_messages,
+            log=self.captured.lines,
+            bundle=self.bundle,
+            root_path=self.root_path,
+            config_diff=self.diff,
+        )
 
 
-def report(stages: list[Staged], bundle: str, in_json: bool) -> None:
+def report(stages: list[Staged], bundle: str, as_json: bool) -> None:
     """Print the results of all functions.
 
     Args:
         stages: the results, in order.
         bundle: path of the bundle before the first handler.
-        in_json: print JSON.
+        as_json: print JSON.
     """
-    if in_json:
-        click.echo(json.dumps(output.plain({stage.function: stage.content() for stage in stages}), indent=2))
+    if as_json:
+        output.document({stage.function: stage.content().model_dump() for stage in stages})
         return
     for stage in stages:
         stage.show()

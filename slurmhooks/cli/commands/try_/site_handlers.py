@@ -5,11 +5,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from slurmhooks import config, loader, site, slurm_conf, trusted
-from slurmhooks.cli import configuration, loading
+from slurmhooks.cli import configuration, loading, output
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import service
@@ -20,16 +21,25 @@ from slurmhooks.testing.refusals import unknown_codes
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def common(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that select handlers and the output format."""
-    for option in (
-        click.option("--json", "in_json", is_flag=True, help="Print a JSON object."),
+def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the options that select handlers and the output format.
+
+    Args:
+        model: see :func:`slurmhooks.cli.output.json_option`.
+    """
+    options = (
+        output.json_option(model),
         click.option("--hooks", "files", type=FILE, multiple=True, metavar="FILE",
                      help="Load this hook file instead of those of slurmhooks.toml; may be given several times."),
         configuration.sysconfdir_option,
-    ):  # fmt: skip
-        function = option(function)
-    return function
+    )  # fmt: skip
+
+    def add(function: Callable[..., None]) -> Callable[..., None]:
+        for option in options:
+            function = option(function)
+        return function
+
+    return add
 
 
 def load(sysconfdir: Path, files: Sequence[Path], *, scripts: bool = False) -> Registry:
@@ -60,6 +70,7 @@ def _load(sysconfdir: Path, files: Sequence[Path], scripts: bool) -> Registry:
             raise Finding(f"{path} does not exist: give its folder with --sysconfdir, or hook files with --hooks")
         if os.getuid() == 0:
             trusted.guard(slurm_conf.slurm_user())
+        path = site.located_path(path)
         read, sources = site.of_config(path)
         sources = [*(_named_in(read, path) if scripts else ()), *sources]
         if os.getuid() == 0 and (refused := loading.not_roots([str(path), *loader.files_of(sources)])):

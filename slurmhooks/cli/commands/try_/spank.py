@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`try spank`: run the callbacks of a whole launch without Slurm."""
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -21,14 +20,14 @@ from slurmhooks.testing import Launch, launch
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTION... [PROGRAM] [ARGUMENT...]]")
 @click.option("--tasks", type=click.IntRange(1), default=1, show_default=True, help="How many tasks the step has.")
 @click.option("--env", "environment", multiple=True, metavar="NAME=VALUE", help="A variable of srun's environment.")
-@common
+@common(Launch)
 def command(
     words: tuple[str, ...],
     tasks: int,
     environment: tuple[str, ...],
     sysconfdir: Path,
     files: tuple[Path, ...],
-    in_json: bool,
+    as_json: bool,
 ) -> None:
     """Run an srun through the handlers of SPANK: from its options to the end of its tasks, with prolog and epilog.
 
@@ -45,8 +44,8 @@ def command(
         result = launch(registry, argv or ["true"], options=options, env=variables, tasks=tasks)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    if in_json:
-        click.echo(json.dumps(output.plain(asdict(result)), indent=2))
+    if as_json:
+        output.document(asdict(result))
     else:
         show(result, variables)
     sys.exit(0 if result.accepted else 1)

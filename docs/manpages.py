@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write the manual pages in contrib/share/man from what is described once: commands, keys, hooks.
+
+Usage: docs/manpages.py
+
+The pages of the reference (generate.py) are Markdown; here they become man(7), with what only manual pages have.
+The results are in the repository, so that no package needs this program; a test says when they are out of date.
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(PROJECT))
+
+from docs import generate  # noqa: E402
+
+FOLDER = PROJECT / "contrib" / "share" / "man"
+SPECIAL = str.maketrans({"\\": r"\e", "-": r"\-", "'": r"\(aq", "^": r"\(ha", "~": r"\(ti"})
+"""What roff reads otherwise, or prints as a typographic character, which cannot be copied."""
+BODY = ("meaning", "effect of a failure")
+"""Titles of the column that is the text of a row; without one, each cell is named."""
+
+EXIT = """
+# EXIT STATUS
+
+| code | meaning |
+| --- | --- |
+| `0` | Fine: no finding, or `try`: accepted. |
+| `1` | A finding, which standard error has; `try`: refused or failed; `replay --expect-same`: something differs. |
+| `2` | Wrong use: unknown options or values; `replay`: the recording or the hooks cannot be used. |
+"""
+OUTPUT = """
+# OUTPUT
+
+Results go to standard output, findings and progress to standard error.
+With `--json`, standard output has one JSON document, with exit code 1 and with findings, too; what wrong use prints is
+no JSON. `slurmhooks schema COMMAND` prints its schema.
+"""
+COMPLETION = """
+# COMPLETION
+
+Packages install completion for bash, zsh and fish. After `pip install`, add one line to the start of the shell:
+`eval "$(_SLURMHOOKS_COMPLETE=bash_source slurmhooks)"` to ~/.bashrc,
+`eval "$(_SLURMHOOKS_COMPLETE=zsh_source slurmhooks)"` to ~/.zshrc, or
+`_SLURMHOOKS_COMPLETE=fish_source slurmhooks | source` to ~/.config/fish/config.fish.
+"""
+COMMAND_FILES = """
+# FILES
+
+| file | meaning |
+| --- | --- |
+| `/etc/slurm/slurmhooks.toml` | The configuration, beside slurm.conf. |
+| `/etc/slurm/slurmhooks.manifest` | The hook manifest, which `compile` writes. |
+"""
+EXAMPLE = """
+# EXAMPLES
+
+```toml
+[hooks]
+paths = ["hooks.d/*.py"]
+
+[job_submit]
+timeout = 5.0
+
+[policy."limits:require_account"]
+mode = "warn"
+note = "in force from March on; questions to help@example.org"
+```
+
+# FILES
+
+`/etc/slurm/slurmhooks.toml`
+"""
+HANDLERS = """
+A hook file has Python functions, each with a decorator that names the function of Slurm that calls it:
+
+```python
+from slurmhooks import Reject, hook, log
+
+@hook.job_submit(order=10)
+def require_account(job, submit_uid):
+    if job.account is None:
+        raise Reject("please name a project with --account", code="ESLURM_INVALID_ACCOUNT")
+```
+
+# KEYWORDS OF DECORATORS
+
+| keyword | meaning |
+| --- | --- |
+| `order` | Number, 50 by default; the lowest runs first. |
+| `on_error` | What a bug in the handler, or a missed deadline, does. |
+| `timeout` | Seconds that the handler may take. |
+| `mode` | `"enforce"`, or `"observe"`, which changes nothing; of job_submit and job_modify. |
+| `contexts` | In which commands or contexts it runs; of cli_filter and SPANK. |
+"""
+
+
+def pages() -> dict[str, str]:
+    """Return the manual pages by their files below man."""
+    reference = generate.pages()
+
+    def of(name: str) -> str:
+        return reference[name].partition("\n# ")[2].partition("\n")[2]
+
+    commands = of("command-line").replace("\n## slurmhooks ", "\n# COMMANDS\n\n## slurmhooks ", 1)
+    return {
+        "man1/slurmhooks.1": page(
+            "slurmhooks", 1, "Python hooks for Slurm", "`slurmhooks` [--help] [--version] COMMAND [OPTION...]",
+            commands + OUTPUT + EXIT + COMMAND_FILES + COMPLETION, ("slurmhooks.toml(5)", "slurmhooks-hooks(7)"),
+        ),
+        "man5/slurmhooks.toml.5": page(
+            "slurmhooks.toml", 5, "configuration of slurmhooks", "",
+            of("configuration") + EXAMPLE, ("slurmhooks(1)", "slurmhooks-hooks(7)", "slurm.conf(5)"),
+        ),
+        "man7/slurmhooks-hooks.7": page(
+            "slurmhooks-hooks", 7, "what handlers of slurmhooks take, and when they run", "",
+            HANDLERS + "\n# HOOKS\n" + of("hooks"), ("slurmhooks(1)", "slurmhooks.toml(5)", "spank(7)"),
+        ),
+    }  # fmt: skip
+
+
+def page(name: str, section: int, what: str, synopsis: str, body: str, related: Sequence[str]) -> str:
+    """Return a manual page; its body is Markdown with headings of one and two levels."""
+    lines = [
+        r".\" SPDX-License-Identifier: GPL-2.0-or-later",
+        r".\" Written by docs/manpages.py.",
+        f'.TH {name} {section} "" slurmhooks',
+        ".SH NAME",
+        f"{name} \\- {what}".replace("slurmhooks-", r"slurmhooks\-"),
+        *([".SH SYNOPSIS", inline(synopsis)] if synopsis else []),
+        ".SH DESCRIPTION",
+        *converted(body),
+        ".SH SEE ALSO",
+    ]
+    for number, other in enumerate(related, 1):
+        title, _, rest = other.partition("(")
+        lines.append(f".BR {escaped(title)} ({rest}{',' * (number < len(related))}")
+    return "\n".join(lines) + "\n"
+
+
+def converted(text: str) -> Iterator[str]:
+    """Yield the lines of a page from Markdown: headings, paragraphs, tables, blocks of code."""
+    begins = False  # a paragraph behind a heading needs no .PP
+    for part in re.split(r"(^```\w*\n.*?^```\n|^\|.*?\n(?!\|))", text, flags=re.DOTALL | re.MULTILINE):
+        if part.startswith("```"):
+            code = part.split("\n", 1)[1].removesuffix("```\n")
+            yield from (".PP", ".RS 4", ".EX", *map(line, code.splitlines()), ".EE", ".RE")
+            continue
+        if part.startswith("|"):
+            yield from rows(part)
+            continue
+        for paragraph in re.split(r"\n\n+", part.strip()):
+            heading = re.fullmatch(r"(##?) (.*)", paragraph)
+            if heading:
+                yield f'.S{"H" if heading[1] == "#" else "S"} "{inline(heading[2])}"'
+            elif paragraph:
+                yield from ([] if begins else [".PP"])
+                yield from (inline(row) for row in paragraph.splitlines())
+            begins = bool(heading)
+
+
+def rows(table: str) -> Iterator[str]:
+    """Yield a table as a list: its first column are the tags."""
+    titles, _, *cells = ([cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in table.splitlines())
+    body = next((number for number, title in enumerate(titles) if title in BODY), None)
+    for row in cells:
+        yield from (".TP", inline(row[0], bold=True))
+        if body is not None:
+            yield inline(row[body]) if row[body] else r"\&"
+        named = [f"{titles[at]}: {row[at]}" for at in range(1, len(row)) if at != body and row[at]]
+        if named and body is not None:
+            yield inline(f"({'; '.join(named)})")
+        elif named:
+            yield "\n.br\n".join(map(inline, named))
+
+
+def inline(text: str, *, bold: bool = False) -> str:
+    """Return a line with code in bold; a first column is all bold."""
+    text = re.sub(r"\[([^\]]*)\]\(([^)]*)\)", lambda link: link[1] or link[2].removeprefix("../"), text)
+    parts = [escaped(part).replace(r"\e|", "|") for part in text.split("`")]
+    if bold:
+        return rf"\fB{''.join(parts)}\fR"
+    return guarded("".join(rf"\fB{part}\fR" if at % 2 else part for at, part in enumerate(parts)))
+
+
+def line(text: str) -> str:
+    """Return a line of code."""
+    return guarded(escaped(text))
+
+
+def guarded(text: str) -> str:
+    """Keep a line from being read as a request."""
+    return rf"\&{text}" if text.startswith((".", "'")) else text
+
+
+def escaped(text: str) -> str:
+    """Return a text without meaning for roff."""
+    return text.translate(SPECIAL)
+
+
+def main() -> None:
+    """Write the pages."""
+    for name, text in pages().items():
+        path = FOLDER / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the supervisor does before it is one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.native.hosting import Host
+
+LOAD = """
+import sys
+from pathlib import Path
+from slurmhooks import paths
+from slurmhooks.watch import Watch
+from slurmhooks.worker import service
+from slurmhooks.worker.__main__ import preload
+
+name = sys.argv[1]
+preload(name)
+before = set(sys.modules)
+service.entry(name)(Watch())
+print(*{module.partition(".")[0] for module in set(sys.modules) - before})
+"""
+
+
+@pytest.mark.parametrize("point", ["job_submit", "prep", "jobcomp", "priority"])
+def test_generations_import_only_the_sites_files(host: Host, tmp_path: Path, point: str) -> None:
+    """A generation takes all of slurmhooks from the supervisor: a reload is quick, and never mixes two versions."""
+    (tmp_path / "slurm.conf").touch()
+    (tmp_path / "policy.py").write_text("from slurmhooks import Reject, hook, log\n")
+    (tmp_path / "slurmhooks.toml").write_text('[hooks]\npaths = ["policy.py"]\n')
+    options = ["-X", f"slurmhooks_sysconfdir={tmp_path}", "-X", f"slurmhooks_plugins={host.build.plugins}/slurmhooks"]
+    command = [sys.executable, *options, "-c", LOAD, f"slurmhooks.{point}.service:load"]
+    printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert "slurmhooks_site" in printed.split()
+    assert not {"slurmhooks", "pydantic", "structlog"} & set(printed.split())

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The JSON documents of commands, and their schemas. conftest.py checks each document that a test prints."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from docs import generate
+from slurmhooks.cli import output
+from slurmhooks.cli.commands import schema
+
+from .conftest import Call
+
+COMMANDS = {name: command for name, command in generate.commands() if schema.schema_of(command) is not None}
+
+
+def test_commands_with_documents() -> None:
+    """Each command that has --json has a schema, and those whose output is data have --json."""
+    options = {
+        name: option for name, command in generate.commands() for option in command.params if "--json" in option.opts
+    }
+    assert [name for name, option in options.items() if not isinstance(option, output.JsonOption)] == []
+    assert set(options) == set(COMMANDS)
+    wanted = {"check", "info", "policies list", "record", "replay", "spool", "why", "try job_submit", "try priority"}
+    assert wanted | {"try cli_filter", "try spank", "try scrun stage-in", "try scrun stage-out"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_schema(run: Call, name: str) -> None:
+    """The command schema prints the schema of a document; the descriptions of keys are in it."""
+    result = run("schema", *name.split())
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == schema.schema_of(COMMANDS[name])
+    assert "Attributes:" not in result.stdout
+
+
+def test_descriptions() -> None:
+    """What a docstring says of an attribute is the description of its key, in one line."""
+    found = schema.schema_of(COMMANDS["try job_submit"])
+    assert found is not None
+    tried = found["$defs"]["Tried"]
+    assert tried["description"] == "What came of a request."
+    assert tried["properties"]["log"]["description"] == 'lines of Slurm\'s log, each as "level: text".'
+
+
+@pytest.mark.parametrize("words", ["demo", "why not", "nothing", "try"])
+def test_commands_without_documents(run: Call, words: str) -> None:
+    """What has no document is wrong use."""
+    result = run("schema", *words.split())
+    assert result.exit_code == 2
+    assert "is no command with --json" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "finding"),
+    [
+        (("why", "17"), "there is no decision log"),
+        (("spool",), "there is no spool"),
+        (("try", "job_submit", "-"), "does not exist: give its folder"),
+        (("try", "spank", "--hooks", "BROKEN"), "SyntaxError"),
+        (("replay", "BROKEN", "--hooks", "BROKEN"), "others than its owner"),
+        (("record", "--status"), "no slurmctld with the plugin"),
+    ],
+    ids=lambda each: each[0] if isinstance(each, tuple) else "",
+)
+def test_failures_are_documents(run: Call, tmp_path: Path, arguments: tuple[str, ...], finding: str) -> None:
+    """A command that fails before it has a result prints one document, with its findings, and the exit code says so."""
+    (tmp_path / "slurm.conf").write_text(f"SlurmctldLogFile={tmp_path}/log\nStateSaveLocation={tmp_path}\n")
+    broken = tmp_path / "broken.py"
+    broken.write_text("def (\n")
+    place = () if arguments[0] == "replay" else ("--sysconfdir", tmp_path)
+    words = [broken if word == "BROKEN" else word for word in arguments]
+    result = run(*words, *place, "--json")
+    assert result.exit_code == (2 if arguments[0] == "replay" else 1)
+    document = json.loads(result.stdout)
+    assert set(document) == set(schema.FAILURE["properties"])
+    assert finding in "\n".join(document["findings"])
+    assert all(f"error: {line}" in result.stderr for line in document["findings"])
+
+
+def test_a_full_disk_is_a_document(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the machine refuses is a document, too; without --json nothing is on standard output."""
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "/var/log/x")
+
+    monkeypatch.setattr("slurmhooks.cli.commands.info.look", full)
+    assert json.loads(run("info", "--json").stdout) == {"findings": ["/var/log/x: No space left on device"]}
+    assert run("info").stdout == ""
+
+
+def test_the_option_of_a_group_holds_for_its_verbs(run: Call, tmp_path: Path) -> None:
+    """A verb below a command with --json, such as spool discard, fails with a document as well."""
+    (tmp_path / "slurm.conf").write_text(f"StateSaveLocation={tmp_path}\n")
+    (tmp_path / "slurmhooks").mkdir()
+    result = run("spool", "--json", "--sysconfdir", tmp_path, "discard", "x")
+    assert "no dead letter x" in json.loads(result.stdout)["findings"][0]

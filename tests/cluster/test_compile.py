@@ -120,7 +120,7 @@ def test_handlers_of_a_package(lent: Site) -> None:
         assert complaints(lent) > 0
         lent.compile()
         report = lent.root("slurmhooks check")
-        assert "spankhooks.rules:task" in report
+        assert "spankhooks:task" in report
         assert "up to date" in report
         assert complaints(lent) == 0
         if lent.shell("command -v scrontab").returncode == 0:

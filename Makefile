@@ -55,14 +55,18 @@ demo: ## show hooks at work on a real Slurm, which this sets up
 bench: venv ## measure what hooks cost on a real Slurm
 	@tests/cluster/bench
 
-# Sphinx has its own stamp, because no other target needs it.
+# Sphinx is Debian's (python3-sphinx python3-myst-parser furo) if it is there, otherwise of the package index.
+SPHINX_PATH = $(shell $(PYTHON) -c 'import furo, myst_parser, sphinx; print(sphinx.__path__[0].rpartition("/")[0])' 2>/dev/null)
+SITE_PACKAGES = $(shell $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+
 .venv/.docs: .venv/.complete
-	@echo "setup: Sphinx"
-	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --quiet -e '.[docs]'
+	@[ -n "$(SPHINX_PATH)" ] || { echo "setup: Sphinx"; \
+		$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --quiet -e '.[docs]'; }
 	@touch $@
 
 docs: .venv/.docs ## build the documentation
-	@scripts/step sphinx $(BIN)/sphinx-build -n -W --keep-going -q -b html docs build/docs
+	@PYTHONPATH=$(SITE_PACKAGES):$(SPHINX_PATH) \
+		scripts/step sphinx $(BIN)/python -m sphinx -n -W --keep-going -q -b html docs build/docs
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
 deb: venv ## make the Debian source package in dist

@@ -22,6 +22,8 @@ exclude_patterns = [".gitignore"]
 html_theme = "furo"
 html_title = f"slurmhooks {release}"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
 
 # Headings are targets, so that a page can link to a part of another.
 myst_heading_anchors = 3
@@ -41,9 +43,11 @@ nitpick_ignore = [
     ("py:attr", "bundle"),
     ("py:attr", "config"),
     ("py:attr", "job_env"),
+    ("py:class", "Environment"),
     ("py:exc", "LoadError"),
     ("py:func", "run"),
     ("py:func", "running_module"),
+    ("py:func", "visible"),
 ]
 
 

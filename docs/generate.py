@@ -179,7 +179,6 @@ def spank_page() -> str:
         "```{eval-rst}\n"
         ".. autoclass:: slurmhooks.spank.model.Spank\n"
         "   :members: step_name, prepend_task_argv, symbol_supported\n"
-        "   :no-index-entry:\n"
         "\n"
         ".. autoclass:: slurmhooks.values.ExitStatus\n"
         "   :members:\n"

@@ -29,6 +29,11 @@ class Hooks(Section):
     modules: tuple[Name, ...] = Field(
         default=(), strict=False, description="import names of installed packages that contain handlers"
     )
+    packages: tuple[Name, ...] = Field(
+        default=(),
+        strict=False,
+        description="folders of packages that hook files may import; relative to this file",
+    )
     require: tuple[Name, ...] = Field(
         default=(),
         strict=False,

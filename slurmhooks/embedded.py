@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import posix
 
-from slurmhooks import deadline, dispatch, loader, site, trusted
+from slurmhooks import deadline, dispatch, loader, site, slurm_conf, trusted
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.loader import Source
 from slurmhooks.log import VERBOSE, log
@@ -85,7 +85,9 @@ def _sources(point: str, known: bool, with_script: bool) -> tuple[Sequence[Sourc
         if rows is not None:
             # 'slurmhooks compile' writes no manifest that lacks a required handler.
             return manifest.sources(rows), (), manifest.of_scripts(rows)[0]
-    sources, require = site.sources()
-    script = site.script_of(point) if with_script else None
+    # Once for both, so that they belong together.
+    path = site.located(f"{slurm_conf.directory()}/{site.FILE_NAME}")
+    sources, require = site.sources(path)
+    script = site.script_of(point, path) if with_script else None
     # A script runs before the handlers of hook files of the same order, as for job_submit.
     return [*([] if script is None else [Source(path=script)]), *sources], require, ()

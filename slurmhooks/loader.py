@@ -28,30 +28,33 @@ LUA = ".lua"
 
 
 class Source:
-    """A hook file or an installed module.
+    """A hook file, an installed module, or a folder of packages that hook files and modules may import.
 
     Attributes:
         path: of a file, with symbolic links resolved.
         name: the path of the file before links were resolved; it stays the same when a link is changed.
         module: name of an installed module.
+        packages: path of the folder of packages.
         read: for a file in another language, the function that returns its handlers or raises LoadError.
     """
 
-    __slots__ = ("module", "name", "path", "read")
+    __slots__ = ("module", "name", "packages", "path", "read")
 
     def __init__(
         self,
         *,
         path: str | None = None,
         module: str | None = None,
+        packages: str | None = None,
         read: Callable[[str], list[Handler]] | None = None,
         name: str | None = None,
     ) -> None:
-        """Store a path or a module; by default, that is the name."""
+        """Store a path, a module or a folder; by default, that is the name."""
         self.path = path
         self.module = module
+        self.packages = packages
         self.read = read
-        self.name = name or path or module or "?"
+        self.name = name or path or module or packages or "?"
 
     @property
     def scripted(self) -> bool:
@@ -143,6 +146,9 @@ class _Loading:
 
     def add(self, source: Source) -> None:
         """Load a source; note what is wrong with it."""
+        if source.packages is not None:
+            self._findings += _add_packages(source.packages)
+            return
         content = b""
         if source.path is not None:
             try:
@@ -274,6 +280,26 @@ def _run_file(path: str, content: bytes) -> ModuleType:
     return module
 
 
+def _add_packages(folder: str) -> list[str]:
+    """Let hook files import the packages of a folder, before installed ones; return what is wrong with it."""
+    import posix
+
+    try:
+        trusted.check(folder)
+        # They must not take the place of modules that others need.
+        names = {name.partition(".")[0] for name in posix.listdir(folder)}
+    except LoadError as error:
+        return error.findings
+    except OSError as error:
+        return [f"{visible(folder)}: {error.strerror}; [hooks] packages names this folder"]
+    taken = names & {*sys.stdlib_module_names, "slurmhooks"}
+    if taken:
+        return [f"{visible(folder)}/{name}: Python or slurmhooks has a module of this name" for name in sorted(taken)]
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return []
+
+
 def _import(name: str) -> ModuleType:
     """Import an installed module.
 
@@ -359,7 +385,7 @@ def _describe(source: Source, error: BaseException) -> str:
     """Return a finding for an exception: file, line and message, and the traceback in further lines."""
     if isinstance(error, LoadError):
         return "\n".join(error.findings)
-    name = source.path or source.module or "?"
+    name = source.name
     line = None
     if isinstance(error, SyntaxError) and error.filename == source.path:
         line = error.lineno
@@ -386,4 +412,7 @@ def _hint(source: Source, error: BaseException) -> str:
     folder = source.path.rpartition("/")[0]
     if name != PACKAGE and not any(identity(f"{folder}/{name}{end}") for end in (".py", "/__init__.py")):
         return ""
-    return "; hook files cannot import each other: put what they share into an installed package"
+    return (
+        "; hook files cannot import each other: put what they share into an installed package, or into a folder of"
+        " [hooks] packages"
+    )

@@ -11,14 +11,16 @@ blanks; ``%XX`` represents a special character::
     line ARG...                             a line of plugstack.conf; the next records belong to it
     source PATH                             a hook file to load
     module NAME                             an installed module to load
+    packages PATH                           a folder of packages that they may import
     lua VERSION MODULE FILE PATH CPATH      the Lua library for its scripts, see slurmhooks.lua.library
     log LEVEL LIMIT                         as [log] of the configuration
     call FUNCTION CONTEXTS                  has handlers; bit n of CONTEXTS is spank_context_t n
     option HAS_ARG CONTEXTS CHECKED NAME ARGINFO USAGE
-    scrun                                   the next records (source, module, log) are for scrun
+    scrun                                   the next records (source, module, packages, log) are for scrun
     script PATH                             the site's own scrun.lua
-    cli_filter                              the next records (source, module, log, lua, call) are for cli_filter;
-                                            bit n of CONTEXTS is number n of COMMANDS (slurmhooks/hook_specs.py)
+    cli_filter                              the next records (source, module, packages, log, lua, call) are for
+                                            cli_filter; bit n of CONTEXTS is number n of COMMANDS of
+                                            slurmhooks/hook_specs.py
     end
 
 Device numbers are not recorded: overlays, Btrfs and NFS, common root file systems of nodes, get new ones at each mount.
@@ -165,7 +167,13 @@ def render(
 
 
 def _sources(sources: Iterable[Source]) -> list[str]:
-    return [_row("source", source.path) if source.path else _row("module", source.module or "") for source in sources]
+    return [_source(source) for source in sources]
+
+
+def _source(source: Source) -> str:
+    if source.packages is not None:
+        return _row("packages", source.packages)
+    return _row("source", source.path) if source.path else _row("module", source.module or "")
 
 
 def _calls(registry: Registry, point: str) -> list[str]:
@@ -247,9 +255,13 @@ def sources(rows: Sequence[Sequence[str]]) -> list[Source]:
         if words[0] == "log" and len(words) == 3 and words[1] in LEVELS:
             log.limit(words[1], int(words[2]))
     return [
-        Source(path=words[1]) if words[0] == "source" else Source(module=words[1])
+        Source(
+            path=words[1] if words[0] == "source" else None,
+            module=words[1] if words[0] == "module" else None,
+            packages=words[1] if words[0] == "packages" else None,
+        )
         for words in rows
-        if words[0] in ("source", "module")
+        if words[0] in ("source", "module", "packages")
     ]
 
 
@@ -275,22 +287,9 @@ def write(text: str, path: str) -> None:
     Raises:
         OSError: it cannot be written; the old one stays.
     """
-    import os
+    from slurmhooks import durable
 
-    temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
-    try:
-        with open(temporary, "x", encoding="utf-8", errors="surrogateescape") as file:
-            os.fchmod(file.fileno(), 0o644)
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException as error:
-        if isinstance(error, OSError):
-            error.filename = path  # a full disk has no name
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
+    durable.write(path, text.encode("utf-8", "surrogateescape"), 0o644)
 
 
 def _watch(path: str) -> str:

@@ -85,7 +85,7 @@ def load(
         time.sleep(SETTLED)
         if not watch.changed():
             break
-        for name in site.modules_below((loader.PACKAGE, *config.hooks.modules)):
+        for name in {*site.modules_below((loader.PACKAGE,)), *site.modules_of(site.located_path(path), config)}:
             del sys.modules[name]
         watch.files.clear()
         watch.globs.clear()
@@ -105,6 +105,8 @@ def _load(
     watch.file(str(path))
     if watch.before is not None and any(watch.before.handlers.values()):
         _refuse_blank(str(path))
+    path = site.located_path(path)
+    watch.file(str(path))
     config = site.read_config(path)
     for pattern in site.patterns_of(path, config):
         if paths.has_magic(pattern):
@@ -126,7 +128,7 @@ def _load(
         raise LoadError([str(error)]) from error
     finally:
         # Only now is it known of which files a package consists.
-        for file in site.module_files(config.hooks.modules):
+        for file in site.module_files(path, config):
             watch.file(file)
     return config, registry
 

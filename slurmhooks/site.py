@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from slurmhooks.config import Config
     from slurmhooks.loader import Source
 
-_CONFIG = "slurmhooks.toml"
+FILE_NAME = "slurmhooks.toml"
 """As in config.py, which imports pydantic."""
 _PLAIN: dict[str, dict[str, type]] = {
-    "hooks": {"paths": list, "modules": list, "require": list},
+    "hooks": {"paths": list, "modules": list, "packages": list, "require": list},
     "job_submit": {"reload": bool, "lua": str},
     "spank": {},
     "scrun": {"lua": str},
@@ -37,20 +37,40 @@ def config_path() -> Path:
     """Return the path of slurmhooks.toml, which is beside slurm.conf."""
     from pathlib import Path
 
-    return Path(slurm_conf.directory(), _CONFIG)
+    return Path(slurm_conf.directory(), FILE_NAME)
+
+
+def located(path: str) -> str:
+    """Return the path of the file that a configuration is a link to; the path itself if it is no link.
+
+    What it names is relative to this path. Whoever resolves the link once gets files that belong together, although
+    ``slurmhooks deploy`` may set the link to other files meanwhile.
+    """
+    try:
+        posix.readlink(path)
+    except OSError:
+        return path
+    real = paths.real(path)
+    # A link that leads nowhere is an error of its own.
+    return path if isinstance(paths.state(real), int) else real
+
+
+def located_path(path: Path) -> Path:
+    """Return what :func:`located` returns."""
+    return type(path)(located(str(path)))
 
 
 def of_config(path: Path | None = None) -> tuple[Config, list[Source]]:
     """Return the configuration and the sources that it names.
 
     Args:
-        path: path of the file; by default slurmhooks.toml beside slurm.conf.
+        path: path of the file, see :func:`located`; by default slurmhooks.toml beside slurm.conf.
 
     Raises:
         ConfigError: it is invalid, or another user could have written it.
         LoadError: a folder of hook files exists but cannot be listed, or another user could write to it.
     """
-    path = path or config_path()
+    path = located_path(path or config_path())
     config = read_config(path)
     return config, sources_of(path, config)
 
@@ -77,8 +97,13 @@ def sources_of(path: Path, config: Config) -> list[Source]:
     Raises:
         LoadError: a folder exists but cannot be listed.
     """
-    files = _expand(config.hooks.paths, str(path.parent))
-    return [*files, *(loader.Source(module=name) for name in config.hooks.modules)]
+    return _sources(config.hooks.paths, config.hooks.modules, config.hooks.packages, str(path.parent))
+
+
+def _sources(patterns: Sequence[str], modules: Iterable[str], packages: Iterable[str], base: str) -> list[Source]:
+    """Return the sources of ``[hooks]``; packages come first, as the others import them."""
+    folders = [loader.Source(packages=name if name.startswith("/") else f"{base}/{name}") for name in packages]
+    return [*folders, *_expand(patterns, base), *(loader.Source(module=name) for name in modules)]
 
 
 def problems(path: Path | None = None) -> list[str]:
@@ -109,14 +134,14 @@ def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
         ConfigError: it is invalid, or another user could have written it.
         LoadError: a folder of hook files exists but cannot be listed.
     """
-    path = path or f"{slurm_conf.directory()}/{_CONFIG}"
+    path = located(path or f"{slurm_conf.directory()}/{FILE_NAME}")
     _refuse_hidden(path)
     tables = _plain(path)
     if tables is not None:
         hooks = tables.get("hooks", {})
         log.limit(tables.get("log", {}).get("level", LEVELS[DEBUG3]))
-        simple = _expand(hooks.get("paths", ()), path.rpartition("/")[0])
-        simple += [loader.Source(module=name) for name in hooks.get("modules", ())]
+        base = path.rpartition("/")[0]
+        simple = _sources(hooks.get("paths", ()), hooks.get("modules", ()), hooks.get("packages", ()), base)
         return simple, hooks.get("require", ())
     from pathlib import Path
 
@@ -125,20 +150,26 @@ def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
     return named, config.hooks.require
 
 
-def script_of(point: str) -> str | None:
+def script_of(point: str, path: str | None = None) -> str | None:
     """Return the path of the site's own Lua script for a plugin point; None if the configuration names none.
 
     Args:
         point: ``scrun`` or ``cli_filter``: the table of the configuration.
+        path: path of the file; by default slurmhooks.toml beside slurm.conf.
 
     Raises:
         ConfigError: the configuration is invalid, or another user could have written it.
     """
-    path = f"{slurm_conf.directory()}/{_CONFIG}"
+    path = located(path or f"{slurm_conf.directory()}/{FILE_NAME}")
     _refuse_hidden(path)
     tables = _plain(path)
-    name = getattr(read_config(config_path()), point).lua if tables is None else tables.get(point, {}).get("lua")
-    return None if name is None else name if name.startswith("/") else f"{slurm_conf.directory()}/{name}"
+    if tables is None:
+        from pathlib import Path
+
+        name = getattr(read_config(Path(path)), point).lua
+    else:
+        name = tables.get(point, {}).get("lua")
+    return None if name is None else name if name.startswith("/") else f"{path.rpartition('/')[0]}/{name}"
 
 
 def _plain(path: str) -> dict[str, Any] | None:
@@ -216,7 +247,10 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
     """
     config, pattern, rest = plugstack.split(args)
     if pattern is not None:
-        return _expand([pattern], slurm_conf.directory()), rest, ()
+        # Once for all files, so that they belong together although a link on the way may be set to another folder.
+        folder, _, last = paths.below(slurm_conf.directory(), pattern).rpartition("/")
+        folder = folder if paths.has_magic(folder) else paths.real(folder)
+        return _expand([f"{folder}/{last}"], "/"), rest, ()
     if config is not None and not config.startswith("/"):
         config = f"{slurm_conf.directory()}/{config}"
     try:
@@ -248,13 +282,24 @@ def watched(path: Path, config: Config, sources: Iterable[Source] = ()) -> list[
         config: its content.
         sources: its sources; the files of packages are known only after they are imported.
     """
-    return list(dict.fromkeys([str(path), *loader.files_of(sources), *module_files(config.hooks.modules)]))
+    return list(dict.fromkeys([str(path), *loader.files_of(sources), *module_files(path, config)]))
 
 
-def module_files(packages: Iterable[str]) -> list[str]:
-    """Return the files of packages, and of the modules inside them, as far as they are imported."""
-    files = [getattr(sys.modules[name], "__file__", None) for name in modules_below(packages)]
-    return [file for file in files if file is not None]
+def module_files(path: Path, config: Config) -> list[str]:
+    """Return the files of the modules that a configuration names or its hook files have imported from its packages."""
+    names = modules_of(path, config)
+    return [file for file in (getattr(sys.modules[name], "__file__", None) for name in names) if file is not None]
+
+
+def modules_of(path: Path, config: Config) -> list[str]:
+    """Return the names of these modules, as far as they are imported."""
+    folders = tuple(f"{path.parent / name}/" for name in config.hooks.packages)
+    inside = [
+        name
+        for name, module in list(sys.modules.items())
+        if folders and (getattr(module, "__file__", None) or "").startswith(folders)
+    ]
+    return list(dict.fromkeys([*modules_below(config.hooks.modules), *inside]))
 
 
 def folders(path: Path, config: Config) -> list[str]:

@@ -147,7 +147,7 @@ static int read_record(const struct record *record, struct manifest_line **lines
     if (scrun && !strcmp(kind, "script"))
         return set_script(record, *lines);
     /* These are for Python, which loads the line: see slurmhooks/manifest.py. */
-    return !strcmp(kind, "source") || !strcmp(kind, "module") || !strcmp(kind, "log") ||
+    return !strcmp(kind, "source") || !strcmp(kind, "module") || !strcmp(kind, "packages") || !strcmp(kind, "log") ||
                    (!scrun && !strcmp(kind, "lua"))
                ? 0
                : -1;

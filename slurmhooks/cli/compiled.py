@@ -4,7 +4,7 @@
 import os
 from pathlib import Path
 
-from slurmhooks import manifest
+from slurmhooks import durable, manifest
 from slurmhooks.cli import build_record, loading
 from slurmhooks.cli.findings import Finding
 from slurmhooks.cli.progress import note
@@ -50,10 +50,7 @@ def choose_variant(folder: Path, name: str) -> str:
     target = folder / PLUGIN
     before = manifest.exported(variant_of(target))
     if not (target.is_symlink() and os.readlink(target) == str(variant)):
-        temporary = folder / f".{PLUGIN}.{os.getpid()}"
-        temporary.unlink(missing_ok=True)
-        temporary.symlink_to(variant)
-        temporary.replace(target)
+        durable.link(target, str(variant))
     extra = manifest.exported(name)
     if any(callback in extra and callback not in before for callback in manifest.JOB_CALLBACKS):
         note("restart slurmd: it reads only at its start whether plugins export job_prolog and job_epilog")

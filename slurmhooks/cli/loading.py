@@ -115,7 +115,7 @@ class Loaded:
         ]
 
     def _load_config(self, path: Path) -> None:
-        read, sources = self._read_config(path)
+        path, read, sources = self._read_config(path)
         sections = {name: getattr(read, name) for name in type(read).model_fields}
         self.users = {name: section.user for name, section in sections.items() if getattr(section, "user", None)}
         script = None if read.scrun.lua is None else os.path.join(path.parent, read.scrun.lua)
@@ -142,10 +142,14 @@ class Loaded:
         self._watch_config(path, read, sources)
         self.config_files = _files(path, read, sources)
 
-    def _read_config(self, path: Path) -> tuple[config.Config, list[loader.Source]]:
+    def _read_config(self, path: Path) -> tuple[Path, config.Config, list[loader.Source]]:
+        """Return the configuration, its sources, and the path that names in it are relative to."""
         if not path.exists():
             self.notes.append(f"{path}: does not exist, so it names no hook files")
-        return site.of_config(path)
+        # Under this name, too: it may be a link, which can be set to another file.
+        self.watched.append(str(path))
+        path = site.located_path(path)
+        return path, *site.of_config(path)
 
     def _watch_config(self, path: Path, read: config.Config, sources: list[loader.Source]) -> None:
         """Watch what a configuration names, globs as patterns; call it when packages have been imported."""
@@ -170,7 +174,7 @@ class Loaded:
             # slurmhooks.toml does not matter to a line that names its files.
         else:
             path = path if name is None else Path(slurm_conf.directory(), name)
-            read, sources = self._read_config(path)
+            path, read, sources = self._read_config(path)
         require = read.hooks.require if read is not None else ()
         registry = loader.load([source for source in sources if not source.scripted], require)
         self.notes += registry.notes

@@ -3,7 +3,8 @@
 
 from pathlib import Path
 
-from slurmhooks.cli import configuration, files
+from slurmhooks import durable
+from slurmhooks.cli import configuration
 
 MARK = "Made by 'slurmhooks install'"
 """A scrun.lua with this text may be replaced; another one was written by a person."""
@@ -29,10 +30,11 @@ def render(template: Path, plugin_dir: Path, sysconfdir: Path, destdir: Path) ->
     if target.exists() and target.read_bytes() == content:
         return f"{target}: unchanged"
     if not target.exists() or MARK in target.read_text(errors="replace"):
-        files.replace(target, content, 0o644)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        durable.write(target, content, 0o644)
         return f"{target}: written"
     other = folder / "scrun.lua.slurmhooks"
-    files.replace(other, content, 0o644)
+    durable.write(other, content, 0o644)
     moves = f"mv {target} {folder / OWN_SCRIPT}; mv {other} {target}"
     return (
         f"{target} was not made by this command and is unchanged. Handlers of scrun need {other} in its place; it runs"

@@ -14,6 +14,7 @@ PROGRAM_PATH = os.pathsep.join(("/usr/sbin", "/usr/bin", "/usr/local/sbin", "/us
 PUBLIC_HEADERS = ("slurm.h", "spank.h", "slurm_version.h")
 DEFAULT_PLUGIN_DIRS = (
     "/usr/lib/*-linux-gnu/slurm-wlm",
+    "/usr/lib/*-linux-gnu/slurm",
     "/usr/lib64/slurm",
     "/usr/lib/slurm",
     "/usr/local/lib/slurm",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FAILED = -1
 """SLURM_ERROR: the command ends."""
 
-TELLS_ARGV = (24, 11)
+TELLS_ARGV = (23, 2)
 """The release since which the option ``argv`` may be read in every command: in 22.05, others than sbatch crash."""
 
 _registry: Registry | None = None

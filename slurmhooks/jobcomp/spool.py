@@ -17,7 +17,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from slurmhooks.jobcomp.durable import force, write
+from slurmhooks.durable import force, write
 from slurmhooks.wire.tables import parse
 
 if TYPE_CHECKING:

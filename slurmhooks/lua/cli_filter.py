@@ -184,7 +184,7 @@ class Script:
 
     def argv_of(self, options: Options) -> list[str]:
         """Return the words behind the options; in 22.05 Slurm's own plugin has none in salloc."""
-        return [] if (0, 0) < self._release < (24, 11) and options.command == "salloc" else list(options.raw_argv())
+        return [] if (0, 0) < self._release < (23, 2) and options.command == "salloc" else list(options.raw_argv())
 
     def handlers(self) -> list[Handler]:
         """Return the script's functions as handlers."""

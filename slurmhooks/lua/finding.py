@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from slurmhooks import slurm_conf
 from slurmhooks.lua.library import Lua, NoLuaError, mapped, version_in
 
 TYPE_CHECKING = False
@@ -74,11 +75,12 @@ def of_slurm(folders: Iterable[str] | None = None) -> str | None:
     """Return the version of Lua that Slurm's own Lua plugins are linked to; None if there are none.
 
     Args:
-        folders: the folders to search; by default that of libslurmfull.so in this process, otherwise the usual ones.
+        folders: the folders to search; by default that of libslurmfull.so in this process, otherwise those of
+            PluginDir in slurm.conf and the usual ones.
     """
     if folders is None:
         folders = [os.path.dirname(path) for path in mapped(b"/libslurmfull")]
-        folders = folders or _usual_folders()
+        folders = folders or [*(slurm_conf.own_value("PluginDir") or "").split(":"), *_usual_folders()]
     for folder in folders:
         for name in OWN_PLUGINS:
             try:
@@ -136,7 +138,7 @@ def _multiarch() -> list[str]:
 def _usual_folders() -> list[str]:
     # As in slurmhooks.cli.slurm, but without glob, which takes a launch 5 ms to import.
     folders = ["/usr/lib64/slurm", "/usr/lib/slurm", "/usr/local/lib/slurm", "/opt/slurm/lib/slurm"]
-    return [*(f"{folder}/slurm-wlm" for folder in _multiarch()), *folders]
+    return [*(f"{folder}/{name}" for folder in _multiarch() for name in ("slurm-wlm", "slurm")), *folders]
 
 
 def _library(content: bytes) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The long options of Slurm's commands in 22.05, 24.11 and 26.05; tests/cluster/test_cli_filter.py compares them.
+"""The long options of Slurm's commands, from 22.05 to the candidate of 26.11; test_cli_filter.py compares them.
 
 A command itself asks Slurm which it has; only stand-ins and the documentation use these.
 """
@@ -13,7 +13,7 @@ _BY_COMMANDS = {
         mcs-label mem mem-bind mem-per-cpu mem-per-gpu mem-update mincpus network nice no-kill nodefile nodelist
         nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres oom-kill-step
         overcommit oversubscribe partition priority profile qos quiet reboot reservation resources resv-ports
-        segment signal sockets-per-node spread-job spread-segments stepmgr switches tasks-per-node thread-spec
+        runtime segment signal sockets-per-node spread-job spread-segments stepmgr switches tasks-per-node thread-spec
         threads-per-core time time-min tmp tres-bind tres-per-task usage use-min-nodes verbose version wckey
     """,
     "salloc sbatch srun": """

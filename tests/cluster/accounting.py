@@ -3,15 +3,14 @@
 
 from typing import TYPE_CHECKING
 
+from tests.cluster.lab.cluster import cluster_name
+from tests.cluster.lab.releases import find
+
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 PACKAGES = ("slurmdbd", "mariadb-server-core")
 """Debian's packages; the second has only the server."""
-WORKS = ("22.05", "24.11")
-"""Releases whose slurmdbd runs. That of 26.05 ends at its first query with the current libmariadb3 of Debian forky
-("Number of columns in result set ... maximum allowed number of columns (=0)"). This loses no test, because associations
-need Slurm's sources, which that release lacks."""
 MAKE_SECONDS = 900.0
 
 ACCOUNTS = (
@@ -56,6 +55,17 @@ slurmdbd
 timeout 60 sh -c 'until sacctmgr -n list cluster >/dev/null 2>&1; do sleep 0.05; done'
 """
 
+
+def works(cluster: "Cluster") -> bool:
+    """Return whether the release's slurmdbd runs.
+
+    That of 26.05 in Debian forky ends at its first query with the current libmariadb3 ("Number of columns in result set
+    ... maximum allowed number of columns (=0)"). This loses no test, because associations need Slurm's sources, which
+    that release lacks.
+    """
+    return cluster.has_sources
+
+
 LINES = """\
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=ctl
@@ -80,10 +90,10 @@ def start(
         plugins: JobSubmitPlugins.
         more: lines for slurm.conf.
     """
-    port = "17" + cluster.release.replace(".", "")[1:]
-    auth = "munge" if cluster.release == "22.05" else "slurm"
-    name = f"cluster{cluster.release.replace('.', '')}"
-    cluster.tool("add", *PACKAGES, timeout=MAKE_SECONDS)
+    release = find(cluster.release)
+    # Those from a source tree have a slurmdbd.
+    cluster.tool("add", *(PACKAGES[1:] if release.on else PACKAGES), timeout=MAKE_SECONDS)
+    port, auth, name = str(release.ctld_port + 50), release.auth, cluster_name(cluster.release)
     cluster.put(CONF.replace("@AUTH@", auth).replace("@PORT@", port), "/etc/slurm/slurmdbd.conf", 0o600)
     cluster.root("sh", "-c", "chown slurm: /etc/slurm/slurmdbd.conf", check=True)
     cluster.root("sh", "-c", "id -u mysql >/dev/null 2>&1 || useradd --system mysql", check=True)

@@ -6,9 +6,9 @@ import os
 import shutil
 from pathlib import Path
 
-from tests.cluster.lab import namespace, places, rootfs
+from tests.cluster.lab import mirror, namespace, places, rootfs
 from tests.cluster.lab.errors import LabError, UnreachableError
-from tests.cluster.lab.releases import RELEASES
+from tests.cluster.lab.releases import find
 from tests.cluster.lab.steps import Reporter
 
 INSIDE = "/opt/downloads"
@@ -28,7 +28,7 @@ def download(release: str, packages: tuple[str, ...], suite: str = "", installed
         UnreachableError: the mirror cannot be reached.
     """
     known = sorted(file.name for folder in installed for file in folder.glob("*.deb"))
-    key = hashlib.sha256(" ".join((rootfs.ident(RELEASES[release]), suite, *packages, *known)).encode()).hexdigest()
+    key = hashlib.sha256(" ".join((rootfs.ident(find(release)), suite, *packages, *known)).encode()).hexdigest()
     kept = Path(places.cache(), "debs", release, key[:12])
     with places.locked(str(kept), f"download for {release}"):
         if any(kept.iterdir()):
@@ -65,12 +65,12 @@ def _download(
             shutil.copytree(folder, f"merged{INSIDE}/installed", dirs_exist_ok=True)
         if suite:
             sources = Path("merged/etc/apt/sources.list")
-            sources.write_text(sources.read_text().replace(f" {RELEASES[release].suite} ", f" {suite} "))
+            sources.write_text(sources.read_text().replace(f" {find(release).suite} ", f" {suite} "))
         return str(layer / "merged")
 
     keeper = namespace.start(f"slurmhooks packages {release}", attach, isolated=False, lasting=False)
     get = ["apt-get", "-qq", "-y", "-o", f"Dir::Cache::Archives={INSIDE}"]
-    env = rootfs.proxies() | {"DEBIAN_FRONTEND": "noninteractive"}
+    env = mirror.proxies() | {"DEBIAN_FRONTEND": "noninteractive"}
     try:
         report.inside("mkdir", keeper, ["mkdir", "-p", f"{INSIDE}/partial"])
         if installed:

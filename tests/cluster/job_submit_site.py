@@ -42,7 +42,7 @@ class Site:
 
     def __init__(self, cluster: "Cluster") -> None:
         self.cluster = cluster
-        self.release = tuple(int(part) for part in cluster.release.split("."))
+        self.release = cluster.version
         self._logged = 0
 
     def clear(self) -> None:

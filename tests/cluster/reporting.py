@@ -18,7 +18,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.cluster.lab import places
-from tests.cluster.lab.releases import RELEASES
+from tests.cluster.lab.releases import known
 
 REPORTS = Path(__file__).parents[2] / "build" / "cluster-tests"
 """The daemons' logs of each failure, and retried.txt."""
@@ -32,7 +32,7 @@ SKIPPED = "NO REAL SLURM"
 def group_of(nodeid: str) -> str:
     """Return the group of a test: its file and release."""
     path, _, name = nodeid.partition("::")
-    release = next((release for release in RELEASES if re.search(rf"[\[-]{re.escape(release)}[\]-]", name)), "")
+    release = next((release for release in known() if re.search(rf"[\[-]{re.escape(release)}[\]-]", name)), "")
     return f"{Path(path).stem} {release}".rstrip()
 
 

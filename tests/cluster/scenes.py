@@ -4,7 +4,7 @@
 import re
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 HOOKS = "contrib/first_light/hooks.py"
 BROKEN = "tests/cluster/broken_hooks.py"
@@ -60,27 +60,28 @@ class Scene:
         name: short, for the test's id.
         shows: one line for the reader.
         steps: in order.
-        without: releases that cannot play it, each with the reason.
+        since: the first release that has what it shows.
         container: it uses a container, and is played again if scrun loses that.
     """
 
     name: str
     shows: str
     steps: tuple[Step, ...]
-    without: dict[str, str] = field(default_factory=dict)
+    since: str = ""
     container: bool = False
 
 
-NO_SCRUN = {"22.05": "Slurm 22.05 has no scrun"}
+SCRUN_SINCE = "24.05"
 ID = r"\(error ([0-9a-f]{8})\); please tell your administrators"
 IN_LOG = "grep -h 'error {id}' /var/log/slurm/*.log | cut -c1-150"
 
 
 def scenes(release: str) -> tuple[Scene, ...]:
     """Return the scenes for a release."""
+    logged = release < "23.02"
     refusal = "only operators may extend a job"
-    # On 22.05 job_modify cannot show a text to the user: it is in slurmctld's log.
-    modify = Step("scontrol update jobid={job} timelimit=120", () if release == "22.05" else (refusal,), fails=True)
+    # Before 23.02 job_modify cannot show a text to the user: it is in slurmctld's log.
+    modify = Step("scontrol update jobid={job} timelimit=120", () if logged else (refusal,), fails=True)
     return (
         Scene(
             "refuse",
@@ -119,7 +120,7 @@ def scenes(release: str) -> tuple[Scene, ...]:
                 ),
                 modify,
                 Step(f"grep -o '{refusal}.*' /var/log/slurm/slurmctld.log", (refusal,), user="root")
-                if release == "22.05"
+                if logged
                 else Step("scontrol show job {job} | grep -o 'TimeLimit=.*'", ("TimeLimit=01:00:00",)),
                 Step("scontrol update jobid={job} timelimit=120", user="root"),
                 Step("scontrol show job {job} | grep -o 'TimeLimit=.*'", ("TimeLimit=02:00:00",)),
@@ -183,7 +184,7 @@ def scenes(release: str) -> tuple[Scene, ...]:
                     ("JobState=COMPLETED", "Comment=project"),
                 ),
             ),
-            NO_SCRUN,
+            SCRUN_SINCE,
             container=True,
         ),
         Scene(
@@ -236,7 +237,7 @@ def scenes(release: str) -> tuple[Scene, ...]:
                     ("Traceback", "RuntimeError: disk on fire"),
                 ),
             ),
-            NO_SCRUN,
+            SCRUN_SINCE,
             container=True,
         ),
     )

@@ -52,6 +52,7 @@ NODE: dict[str, tuple[str, Callable[[Any], str]]] = {
     "slurmd_start_time": ("SlurmdStartTime", time_text),
     "threads": ("ThreadsPerCore", _text),
     "tmp_disk": ("TmpDisk", _text),
+    "topology_str": ("Topology", _text),
     "tot_sockets": ("Sockets", _text),
     "tres_fmt_str": ("CfgTRES", _text),
     "version": ("Version", _text),

@@ -23,6 +23,7 @@ from slurmhooks.slurmctld.rows import Computed, Field, Text, rows
 from slurmhooks.values import UNLIMITED
 from tests.cluster.conftest import Cluster
 from tests.cluster.job_submit_site import place
+from tests.cluster.lab.cluster import cluster_name
 
 HOOK_FILE = "/etc/slurm/hooks.d/fields.py"
 FOLDER = "/var/tmp/fields"
@@ -154,13 +155,13 @@ class Probe:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.release = tuple(int(part) for part in cluster.release.split("."))
+        self.release = cluster.version
         header = cluster.root("cat", "/usr/include/slurm/slurm.h", check=True).stdout
         self.header = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
         self.members = _members(self.header, "job_descriptor")
         self.said = ""
-        self.private = self.release < (26, 0)
-        """Whether slurmhooks was built with Slurm's sources; see lab/releases.py."""
+        self.private = cluster.has_sources
+        """Whether slurmhooks was built with Slurm's sources."""
 
     def hooks(self, source: str) -> None:
         """Put only these hooks in force."""
@@ -933,7 +934,7 @@ def test_records_partitions_reservations(probe: Probe) -> None:
     assert about["same"] is True
     assert about["missing"] is None
     assert about["count"] >= 1
-    assert about["cluster"] == f"cluster{cluster.release.replace('.', '')}"
+    assert about["cluster"] == cluster_name(cluster.release)
     assert about["priority"] is None
     assert [error["error"] for error in errors] == [
         f"{kind}.name is read-only" for kind in ("record", "partition", "reservation")

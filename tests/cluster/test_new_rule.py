@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.tutorial import Command, File, plain, steps
+from tests.cluster.tutorial import play
 
 if TYPE_CHECKING:
     from tests.cluster.conftest import Cluster
 
 PAGE = Path(__file__).parents[2] / "docs" / "new-rule.md"
-FOLLOWS = ("slurmhooks why", "grep")
-"""Commands that show what happens after the answer."""
 
 
 @pytest.fixture
@@ -32,19 +30,4 @@ def untouched(cluster: "Cluster") -> Iterator["Cluster"]:
 
 def test_the_tutorial(untouched: "Cluster") -> None:
     """Each command prints what the page shows."""
-    for step in steps(PAGE.read_text()):
-        if isinstance(step, File):
-            untouched.put(step.text, step.path)
-            continue
-        expected = plain("\n".join(step.output))
-        said = run(untouched, step)
-        if step.text.startswith(FOLLOWS):
-            untouched.wait(lambda: plain(run(untouched, step)) == expected or None, 20, what=f"{step.text}: {expected}")  # noqa: B023
-        else:
-            assert plain(said) == expected, step.text
-
-
-def run(cluster: "Cluster", step: Command) -> str:
-    """Return the output of a command."""
-    words = ("sh", "-c", f"exec 2>&1; {step.text}")
-    return (cluster.root(*words) if step.user == "root" else cluster.user(step.user, *words)).stdout
+    play(untouched, PAGE.read_text())

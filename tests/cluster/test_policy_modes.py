@@ -74,7 +74,7 @@ def test_observers_change_nothing(site: Site) -> None:
 
 def test_observers_ask_slurmctld(site: Site) -> None:
     """After the answer they have slurmctld's tables, and the job that an update changes."""
-    if site.release >= (26, 0):
+    if not site.cluster.has_sources:
         pytest.skip(NO_SOURCES)
     site.hooks("""
         @hook.job_submit(mode="observe")
@@ -164,7 +164,7 @@ def test_shares(site: Site) -> None:
     assert (refused("alice"), refused("bob")) == (True, False)
     default = site.said("sh", "-c", "sinfo -ho %P | grep '*' | tr -d '*\\n'")
     policy(site, f'partitions = ["{default}"]\notherwise = "warn"')
-    assert refused("alice") is (site.release < (26, 0))  # else slurmctld cannot be asked
+    assert refused("alice") is site.cluster.has_sources  # else slurmctld cannot be asked
     assert refused("alice", f"--partition={default}")
     policy(site, 'partitions = ["none"]\notherwise = "warn"')
     assert not refused("alice")

@@ -62,7 +62,7 @@ class Recorded:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self.private = site.release < (26, 0)
+        self.private = site.cluster.has_sources
         self.said: list[str] = []
 
     def record(self, file: str, *options: str) -> None:

@@ -187,7 +187,7 @@ def test_a_job_runs_as_the_user(lab: "Cluster") -> None:
 def test_the_release_is_what_it_says(lab: "Cluster") -> None:
     """Slurmctld and Slurm's source, if there is one, are of the requested release."""
     version = lab.root("slurmctld", "-V").stdout.split()[-1]
-    assert version.startswith(lab.release + ".")
+    assert f"{version}.".startswith(f"{lab.release}.")
     meta = lab.root("cat", "/usr/src/slurm/META")
     if meta.returncode == 0:
         assert version in meta.stdout.split()

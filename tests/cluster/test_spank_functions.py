@@ -232,7 +232,7 @@ def inner(spank):
 @hook.spank.task_init
 def outer(spank):
     spank.prepend_task_argv(["env", "OUTER=a b"])
-    spank.prepend_task_argv(["nice", "-n1"])
+    spank.prepend_task_argv(["env", "FIRST=1"])
 
 @hook.spank.user_init
 def elsewhere(spank):
@@ -242,14 +242,14 @@ def elsewhere(spank):
         note(code=error.code, text=str(error))
 """,
     )
-    done = lent.shell("srun sh -c 'echo $INNER $OUTER; nice'")
+    done = lent.shell("srun sh -c 'echo $INNER $OUTER $FIRST'")
     if lent.since < (23, 11):
         assert done.returncode != 0
         log = lent.cluster.log("slurmd")
         assert "spank_prepend_task_argv: not available" in log
         assert "it works in Slurm 23.11 and later (ESPANK_NOT_AVAIL)" in log
     else:
-        assert done.stdout == "1 a b\n1\n"
+        assert done.stdout == "1 a b 1\n"
         assert lent.records()[0]["code"] == "ESPANK_NOT_TASK"
         assert "it works in task_init_privileged and task_init" in lent.records()[0]["text"]
 

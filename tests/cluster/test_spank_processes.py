@@ -367,6 +367,8 @@ def task(spank):
     lent.wait_for_records(2, callback="slurmd_exit")
 
 
+CONTAINS = (24, 5)
+"""The first release with SlurmdParameters=contain_spank."""
 CONTAINED = """
 def depth(n):
     return 0 if n == 0 else 1 + depth(n - 1)
@@ -426,10 +428,10 @@ def each(spank):
 @pytest.fixture(scope="module")
 def contained(cluster: "Cluster") -> Iterator[Site]:
     """A site whose user_init, task_post_fork and task_exit run in the job's own mount namespace."""
-    if cluster.release == "22.05":
+    if cluster.version < CONTAINS:
         pytest.skip("SlurmdParameters=contain_spank came with 24.05")
-    kind = "NamespaceType" if cluster.release == "26.05" else "JobContainerType"
-    plugin = "namespace/tmpfs" if cluster.release == "26.05" else "job_container/tmpfs"
+    recent = cluster.version >= (25, 11)
+    kind, plugin = ("NamespaceType", "namespace/tmpfs") if recent else ("JobContainerType", "job_container/tmpfs")
     cluster.put("AutoBasePath=true\nBasePath=/var/spool/containers\n", "/etc/slurm/job_container.conf")
     conf = {"PrologFlags": "contain", "SlurmdParameters": "config_overrides,contain_spank", kind: plugin}
     with site(cluster, **conf) as lent_site:
@@ -591,7 +593,7 @@ COSTS = (
 @pytest.fixture(scope="module")
 def counted(cluster: "Cluster", request: pytest.FixtureRequest) -> Iterator[Site]:
     """A site that counts processes, with contain_spank if Slurm has it."""
-    counting: Site = request.getfixturevalue("lent" if cluster.release == "22.05" else "contained")
+    counting: Site = request.getfixturevalue("lent" if cluster.version < CONTAINS else "contained")
     cluster.put((HERE / "count.c").read_text(), "/opt/count.c")
     counting.root(
         "gcc -shared -fPIC -Wall -Werror -o /opt/count.so /opt/count.c -ldl && echo /opt/count.so > /etc/ld.so.preload"

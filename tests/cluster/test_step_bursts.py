@@ -75,6 +75,6 @@ def test_steps_in_bursts(lent: Site) -> None:
         lent.cluster.restart()
         assert ("libpython" in lent.root("cat /proc/$(pgrep -o slurmd)/maps")) == (name == "with")
         grown[name] = growth(lent, STEPS, AT_ONCE)
-    print(f"\nSlurm {lent.release}: slurmd has grown in {STEPS} steps: {json.dumps(grown)}")  # noqa: T201 - make soak
+    print(f"\nSlurm {lent.cluster.release}: slurmd has grown in {STEPS} steps: {json.dumps(grown)}")  # noqa: T201 - make soak
     for fact, limit in (("Threads", 0), ("descriptors", 0), ("VmRSS", KIB)):
         assert grown["with"][fact] <= max(0, grown["without"][fact]) + limit, grown

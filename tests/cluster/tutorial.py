@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Plays a page of the documentation on a cluster: its files are installed, its commands run, their output compared.
 
-``python -m tests.cluster.tutorial RELEASE PAGE`` plays a page and writes the output of this run into it.
+``python -m tests.cluster.tutorial RELEASE PAGE [HEADING...]`` plays a page, or the parts below some headings,
+and writes the output of this run into it.
 """
 
 import re
@@ -9,18 +10,30 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
 
 FENCE = re.compile(r"^```(\{code-block\} \w+\n:caption: (?P<path>\S+)\n\n|console\n)(?P<text>.*?)^```\n", re.M | re.S)
 PROMPT = re.compile(r"^(?:# |(?P<user>\w+)\$ )(?P<command>.*)$")
+RESTART = "systemctl restart slurmctld slurmd"
+"""What a site's administrator types; clusters of the lab have no systemd, and a verb of their own."""
+FOLLOWS = ("slurmhooks why", "grep")
+"""Commands that show what happens after the answer."""
 VARIES = [
     (r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(\+\d\d:\d\d)?", "TIME"),
     (r"\b[0-9a-f]{12}\b", "ID"),
     (r"\b\d+ (us|bytes)\b", r"N \1"),
-    (r"\b(generation|batch job) \d+", r"\1 N"),
-    (r"\b\d\d\.\d\d\.\d+\b", "RELEASE"),
-    (r"^replaying.*\n", ""),
+    (r"\b(generation|batch job|line) \d+", r"\1 N"),
+    (r"\b\d+\.\d+\.\d+\b", "RELEASE"),
+    (r"\berror [0-9a-f]{8}\b", "error ID"),
+    (r"/usr/\S+/slurm(-wlm)?/", "PLUGINS/"),
 ]
 """Patterns of what differs from run to run, and what stands for it."""
+WAITS = r"srun: (job \d+ (queued|has been)|Required node not available)"
+DROPPED = rf" +$|^(replaying|Setting up the build|Compiling|{WAITS}).*\n"
+"""What is not shown: it differs from run to run or says how far a command is."""
 
 
 @dataclass
@@ -66,9 +79,14 @@ def steps(page: str) -> Iterator[Command | File]:
             yield command
 
 
+def parts(page: str) -> dict[str, str]:
+    """Return the parts of a page below its headings of the second level, by heading."""
+    return {part.partition("\n")[0]: part for part in re.split(r"^## ", page, flags=re.M)[1:]}
+
+
 def plain(output: str) -> str:
     """Return an output with what varies replaced."""
-    for pattern, stand_in in VARIES:
+    for pattern, stand_in in ((DROPPED, ""), *VARIES):
         output = re.sub(pattern, stand_in, output, flags=re.M)
     return output.strip()
 
@@ -90,14 +108,40 @@ def written(page: str, outputs: Callable[[str, str], str], install: Callable[[st
         for command in steps(match[0]):
             assert isinstance(command, Command)
             prompt = "# " if command.user == "root" else f"{command.user}$ "
-            shown = re.sub(VARIES[-1][0], "", outputs(command.user, command.text), flags=re.M).rstrip()
+            shown = re.sub(DROPPED, "", outputs(command.user, command.text), flags=re.M).rstrip()
             lines += [prompt + command.text, *([shown] if shown else [])]
         return "```console\n" + "\n".join(lines) + "\n```\n"
 
     return FENCE.sub(block, page)
 
 
-def main(release: str, name: str) -> None:
+def play(cluster: "Cluster", page: str) -> None:
+    """Install the files of a page, run its commands, and compare what they print.
+
+    Raises:
+        AssertionError: a command prints something else than the page shows.
+    """
+    for step in steps(page):
+        if isinstance(step, File):
+            cluster.put(step.text, step.path)
+        elif step.text == RESTART:
+            cluster.restart()
+        else:
+            expected = plain("\n".join(step.output))
+            said = plain(run(cluster, step))
+            if step.text.startswith(FOLLOWS):
+                cluster.wait(lambda: plain(run(cluster, step)) == expected or None, 20, what=f"{step.text}: {expected}")  # noqa: B023
+            else:
+                assert said == expected, f"{step.text}\nprinted:\n{said}\nthe page has:\n{expected}"
+
+
+def run(cluster: "Cluster", step: Command) -> str:
+    """Return the output of a command."""
+    words = ("sh", "-c", f"exec 2>&1; {step.text}")
+    return (cluster.root(*words) if step.user == "root" else cluster.user(step.user, *words)).stdout
+
+
+def main(release: str, name: str, *headings: str) -> None:
     """Play a page on a running cluster, and write what the commands say."""
     import subprocess
     import time
@@ -107,6 +151,9 @@ def main(release: str, name: str) -> None:
 
     def outputs(user: str, command: str) -> str:
         time.sleep(2)  # handlers observe, and metrics are written, after the answer
+        if command == RESTART:
+            subprocess.run([tool, "restart", release], check=True)
+            return ""
         who = ["exec", release] if user == "root" else ["as", release, user]
         done = subprocess.run(
             [tool, *who, "--", "sh", "-c", f"exec 2>&1; {command}"], stdout=subprocess.PIPE, text=True, check=False
@@ -116,7 +163,10 @@ def main(release: str, name: str) -> None:
     def install(path: str, text: str) -> None:
         subprocess.run([tool, "put", release, "-", path], input=text, text=True, check=True)
 
-    page.write_text(written(page.read_text(), outputs, install))
+    text = page.read_text()
+    for part in [parts(text)[heading] for heading in headings] or [text]:
+        text = text.replace(part, written(part, outputs, install))
+    page.write_text(text)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-import multiprocessing
 import os
 from pathlib import Path
 from types import SimpleNamespace
-
-import pytest
 
 from slurmhooks import loader, manifest
 from slurmhooks.loader import Source
@@ -45,45 +42,6 @@ def test_a_name_is_watched_as_itself(tmp_path: Path) -> None:
     (tmp_path / "a.py").symlink_to(__file__)
     status = os.stat(__file__)
     assert rows_of(tmp_path / "a.py") == [f"file {status.st_ino} {status.st_size} {status.st_mtime_ns} {tmp_path}/a.py"]
-
-
-def write_often(path: str, letter: str, times: int) -> None:
-    """Write one text again and again."""
-    for _ in range(times):
-        manifest.write(letter * (1000 if letter == "a" else 300_000), path)
-
-
-def test_two_write_at_once(tmp_path: Path) -> None:
-    """A reader gets one manifest or the other as a whole, and no temporary file is left."""
-    path = str(tmp_path / "slurmhooks.manifest")
-    manifest.write("a" * 1000, path)
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=write_often, args=(path, letter, 150)) for letter in "ab"]
-    for writer in writers:
-        writer.start()
-    seen = set()
-    while any(writer.is_alive() for writer in writers):
-        with open(path) as file:
-            text = file.read()
-        seen.add((text[0], len(text)))
-        assert set(text) == {text[0]}
-    for writer in writers:
-        writer.join()
-        assert writer.exitcode == 0
-    assert seen <= {("a", 1000), ("b", 300_000)}
-    assert os.listdir(tmp_path) == ["slurmhooks.manifest"]
-    assert os.stat(path).st_mode & 0o7777 == 0o644
-
-
-def test_a_write_that_fails(tmp_path: Path) -> None:
-    """After a failed write the old manifest is there, and no temporary file."""
-    path = tmp_path / "slurmhooks.manifest"
-    path.mkdir()
-    (path / "kept").touch()
-    with pytest.raises(OSError, match=r"slurmhooks\.manifest"):
-        manifest.write("text", str(path))
-    assert os.listdir(tmp_path) == ["slurmhooks.manifest"]
-    assert os.listdir(path) == ["kept"]
 
 
 def test_sources_come_back(tmp_path: Path) -> None:
@@ -157,3 +115,13 @@ def test_the_limits_of_the_log(tmp_path: Path, said: SimpleNamespace) -> None:
     first, second = (line for _, line in said.lines)
     assert first == "slurmhooks: said"
     assert len(second) <= 300
+
+
+def test_packages_come_back(tmp_path: Path) -> None:
+    """The folders of packages are among the sources, in their order."""
+    path = tmp_path / "slurmhooks.manifest"
+    line = manifest.Line([], [Source(packages="/p q"), Source(path="/a.py")], [], Registry((), ()))
+    manifest.write(manifest.render([line], [], 0x180B05), str(path))
+    rows = manifest.read([], str(path))
+    assert rows is not None
+    assert [(source.packages, source.path) for source in manifest.sources(rows)] == [("/p q", None), (None, "/a.py")]

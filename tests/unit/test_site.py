@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from slurmhooks import plugstack, site
+from slurmhooks import loader, plugstack, site
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.loader import Source
 from slurmhooks.log import log
@@ -248,3 +248,54 @@ def test_the_configuration_lies_beside_slurm_conf(
     if built_for is not None:
         monkeypatch.setitem(sys._xoptions, "slurmhooks_sysconfdir", built_for)
     assert site.config_path() == Path(expected)
+
+
+def test_a_configuration_that_is_a_link(write: Write, tmp_path: Path) -> None:
+    """What it names is beside the file that the link leads to; a link that leads nowhere is an error."""
+    write("real/slurmhooks.toml", '[hooks]\npaths = ["*.py"]\n[scrun]\nlua = "scrun.site.lua"\n')
+    inside = write("real/a.py", "")
+    write("b.py", "")
+    link = tmp_path / "slurmhooks.toml"
+    link.symlink_to("real/slurmhooks.toml")
+    _, sources = site.of_config(link)
+    assert [source.path for source in sources] == [str(inside)]
+    assert [source.path for source in site.sources(str(link))[0]] == [str(inside)]
+    assert site.script_of("scrun", str(link)) == str(tmp_path / "real" / "scrun.site.lua")
+    (tmp_path / "real" / "slurmhooks.toml").unlink()
+    for read in (lambda: site.of_config(link), lambda: site.sources(str(link))):
+        with pytest.raises(ConfigError, match="a symbolic link on the way leads nowhere"):
+            read()
+
+
+def test_a_line_whose_folder_is_a_link(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of a line all come from the folder that the link leads to."""
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "slurm.conf"))
+    inside = write("one/hooks.d/a.py", "")
+    (tmp_path / "current").symlink_to("one")
+    sources, rest, _ = site.of_plugstack(["current/hooks.d/*.py", "x"])
+    assert ([source.path for source in sources], rest) == ([str(inside)], ["x"])
+
+
+def test_packages(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hook files import packages of a folder beside the configuration, and these are watched with them."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for text in ('packages = ["packages"]', 'packages = ["packages"]\n[log]\nlimit = 5000'):
+        write("slurmhooks.toml", f'[hooks]\npaths = ["a.py"]\n{text}\n')
+        sources, _ = site.sources(str(tmp_path / "slurmhooks.toml"))
+        assert [source.packages for source in sources] == [str(tmp_path / "packages"), None]
+    package = write("packages/shared_by_site/__init__.py", "LIMIT = 7")
+    write("a.py", "from shared_by_site import LIMIT\nfrom slurmhooks import hook\nhook.job_submit(lambda job: None)\n")
+    path = tmp_path / "slurmhooks.toml"
+    read, found = site.of_config(path)
+    try:
+        assert len(loader.load(found).all_handlers()) == 1
+        assert str(package) in site.watched(path, read, found)
+        assert site.modules_of(path, read) == ["shared_by_site"]
+    finally:
+        sys.modules.pop("shared_by_site", None)
+    write("packages/json.py", "")
+    with pytest.raises(LoadError, match=r"packages/json: Python or slurmhooks has a module of this name"):
+        loader.load(found)
+    path.write_text('[hooks]\npackages = ["gone"]\n')
+    with pytest.raises(LoadError, match=r"gone: No such file or directory; \[hooks\] packages names this folder"):
+        loader.load(site.of_config(path)[1])

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "slurmhooks"
 
 TIERS = (
-    ("codes", "errors", "_version"),
+    ("codes", "durable", "errors", "_version"),
     ("values",),
     ("wire",),
     (

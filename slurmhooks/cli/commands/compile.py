@@ -42,5 +42,5 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     manifest.write(compiled.text_of(loaded, record, folder), str(sysconfdir / manifest.FILE_NAME))
     chosen = compiled.choose_variant(folder, manifest.variant(line.registry for line in loaded.lines))
     count = len({handler.label for line in loaded.lines for handler in line.registry.all_handlers()})
-    note(f"{sysconfdir / manifest.FILE_NAME}: {len(loaded.lines)} lines of plugstack.conf, {count} handlers")
+    note(f"{sysconfdir / manifest.FILE_NAME}: handlers: {count}, lines of plugstack.conf: {len(loaded.lines)}")
     note(f"{folder / compiled.PLUGIN}: {chosen}")

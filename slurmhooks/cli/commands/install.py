@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from slurmhooks.cli import build_record, configuration, files, scrun_lua, slurm
+from slurmhooks import durable
+from slurmhooks.cli import build_record, configuration, scrun_lua, slurm
 from slurmhooks.cli.findings import Finding, Findings
 
 ABSOLUTE = click.Path(path_type=Path)
@@ -83,7 +84,8 @@ def _copy(source: Path, target: Path) -> bool:
     if target.exists() and filecmp.cmp(source, target, shallow=False):
         return False
     mode = 0o755 if source.suffix == ".so" else 0o644
-    files.replace(target, source.read_bytes(), mode)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    durable.write(target, source.read_bytes(), mode)
     return True
 
 

@@ -7,11 +7,11 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from . import cluster, extras, install, places, possible, rootfs, user_namespace
+from . import cluster, extras, install, places, possible, rootfs, source, user_namespace
 from .enter import USAGE
 from .enter import main as enter
 from .errors import LabError
-from .releases import RELEASES, find
+from .releases import RELEASES, find, known
 
 ABOUT = """\
 Bring up private real Slurm clusters, one machine each, of several releases at once.
@@ -57,11 +57,19 @@ def parser() -> argparse.ArgumentParser:
 
     def verb(name: str, about: str, count: str | None = None) -> argparse.ArgumentParser:
         command = verbs.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
-        command.add_argument("release", metavar="RELEASE", nargs=count, help=" | ".join(RELEASES))
+        command.add_argument("release", metavar="RELEASE", nargs=count, help=" | ".join(known()))
         return command
 
-    command = verb("rootfs", "make the root file systems of releases in parallel, or continue to make them", "+")
+    command = verb("rootfs", "make the root file systems of releases in parallel, or continue to make them", "*")
     command.add_argument("--refresh-source", action="store_true", help="try again to download Slurm's source")
+    command.add_argument(
+        "--source",
+        metavar="TREE",
+        help="build Slurm from this directory or tarball; the release is called as its version",
+    )
+    command.add_argument(
+        "--on", default="24.11", choices=RELEASES, help="with --source: on the Debian of this release (24.11)"
+    )
     verbs.add_parser("possible", help="print whether this machine allows clusters: exit 0, or 125 and the reason")
     command = verb("up", "start the cluster, and wait until every node is idle")
     command.add_argument("--nodes", type=_count, metavar="N", help="number of nodes (default: unchanged, at first 1)")
@@ -108,13 +116,19 @@ def main(arguments: Sequence[str]) -> int:
         possible.need()
         return 0
     if options.verb == "status":
-        for name in [options.release] if options.release else RELEASES:
+        for name in [options.release] if options.release else known():
             sys.stdout.write(cluster.status(find(name)) + "\n")
         return 0
     if options.verb == "down":
         return _down(options.release, options.all)
     if options.verb == "rootfs":
-        return rootfs.make_all([find(name) for name in options.release], options.refresh_source)
+        if options.source is not None and options.release:
+            places.say("run: rootfs: name releases, or a tree with --source, not both")
+            return 2
+        if options.source is not None:
+            source.make(options.source, find(options.on))
+            return 0
+        return rootfs.make_all([find(name) for name in options.release or RELEASES], options.refresh_source)
     release = find(options.release)
     match options.verb:
         case "up":
@@ -139,7 +153,7 @@ def _down(name: str | None, everything: bool) -> int:
         places.say("run: down: name a release, or say --all")
         return 2
     failed = False
-    for each in RELEASES if name is None else [name]:
+    for each in known() if name is None else [name]:
         try:
             cluster.down(find(each))
         except LabError as error:

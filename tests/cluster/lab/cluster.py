@@ -46,6 +46,11 @@ def up(
         _up(release, directory, nodes or 1, prepare)
 
 
+def cluster_name(release: str) -> str:
+    """Return the ClusterName in slurm.conf."""
+    return "cluster" + "".join(filter(str.isalnum, release))
+
+
 def down(release: Release) -> None:
     """End every process of the cluster; its files remain."""
     directory = places.cluster(release.name)
@@ -262,10 +267,11 @@ def _configuration(release: Release, nodes: int) -> dict[str, tuple[str, int, st
         for node in range(1, nodes + 1)
     ]
     values = {
-        "TAG": release.name.replace(".", ""),
+        "NAME": cluster_name(release.name),
         "CTLD_PORT": str(release.ctld_port),
         "AUTH": release.auth,
         "ARCH": ARCHES.get(os.uname().machine, f"{os.uname().machine}-linux-gnu"),
+        "PLUGINS": release.plugins,
         "NODES": "\n".join(node_lines),
     }
     for key, value in values.items():

@@ -5,7 +5,7 @@ import hashlib
 import os
 import shutil
 
-from . import cluster, namespace, places, rootfs
+from . import cluster, mirror, namespace, places, rootfs
 from .errors import LabError, UnreachableError
 from .releases import Release
 from .steps import Reporter
@@ -70,8 +70,8 @@ def _download(release: Release, packages: list[str]) -> str:
         get = ["apt-get", "-qq", "-y", "-o", f"Dir::Cache::Archives={DOWNLOADS}"]
         try:
             report.inside("mkdir", keeper, ["mkdir", "-p", f"{DOWNLOADS}/partial"])
-            report.inside("apt-get update", keeper, [*get, "update"], rootfs.proxies())
-            report.inside("apt-get install", keeper, [*get, "--download-only", "install", *packages], rootfs.proxies())
+            report.inside("apt-get update", keeper, [*get, "update"], mirror.proxies())
+            report.inside("apt-get install", keeper, [*get, "--download-only", "install", *packages], mirror.proxies())
         except LabError as error:
             raise UnreachableError(str(error)) from error
         finally:

@@ -10,24 +10,18 @@ import os
 import shutil
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from . import namespace, places
+from . import mirror, namespace, places
 from .errors import LabError, UnreachableError
-from .releases import PACKAGES, PYTHON_PACKAGES, USERS, Release
+from .releases import PACKAGES, PYTHON_PACKAGES, STAMPS, USERS, Release
 from .steps import Reporter
 
-STAMPS = ".slurmhooks"
 FORMAT = "1"
 """Increased when a change of this module makes older root file systems useless."""
 
 SLURM_CONFIGURE = "./configure -q --sysconfdir=/etc/slurm --disable-debug --enable-multiple-slurmd --without-munge"
-
-APT_SETTINGS = ("acquire::http", "acquire::https", "acquire::check-", "acquire::retries", "acquire::forceipv")
-"""The settings of the host's apt that say how to reach a mirror."""
 
 
 def ready(release: Release) -> bool:
@@ -52,8 +46,12 @@ def make(release: Release, refresh_source: bool = False) -> None:
     with places.locked(root, f"rootfs {release.name}"):
         if ready(release) and not refresh_source:
             return
-        _refuse_in_use(release)
-        _Maker(release, root).make(refresh_source)
+        if release.on:
+            raise LabError(
+                f"its root file system is incomplete or outdated: repeat 'rootfs --source' for {release.name}"
+            )
+        refuse_in_use(release)
+        Maker(release, root).make(refresh_source)
 
 
 def make_all(releases: Sequence[Release], refresh_source: bool) -> int:
@@ -102,7 +100,8 @@ def _stamp(release: Release, step: str) -> str:
         return ""
 
 
-def _refuse_in_use(release: Release) -> None:
+def refuse_in_use(release: Release) -> None:
+    """Raise LabError if a cluster is up on this root file system."""
     names = os.listdir(places.clusters()) if os.path.isdir(places.clusters()) else []
     for name in names:
         if places.read_keeper(os.path.join(places.clusters(), name, release.name)):
@@ -112,15 +111,18 @@ def _refuse_in_use(release: Release) -> None:
             )
 
 
-class _Maker:
+class Maker:
+    """Makes the root file system of a release of Debian's."""
+
     def __init__(self, release: Release, root: str) -> None:
         self.release = release
         self.root = root
-        self.mirror = find_mirror()
+        self.mirror = mirror.find_mirror()
         self.report = Reporter(f"rootfs {release.name}", root + ".log")
         self.changed = False
 
     def make(self, refresh_source: bool) -> None:
+        """Take the missing steps."""
         release, report = self.release, self.report
         with open(report.log, "w", encoding="ascii"):
             pass
@@ -140,10 +142,15 @@ class _Maker:
         if self.changed or not ident(release):
             # Layers over the previous contents are not valid any more: cluster.py refuses them.
             self.stamp("ident", os.urandom(8).hex())
-        self.stamp("complete", _recipe(release))
-        report.say(f"complete, {mebibytes(release)} MiB in {self.root}")
+        self.complete()
+
+    def complete(self) -> None:
+        """Say that nothing is missing."""
+        self.stamp("complete", _recipe(self.release))
+        self.report.say(f"complete, {mebibytes(self.release)} MiB in {self.root}")
 
     def stamp(self, step: str, content: str) -> None:
+        """Note that a step has been taken."""
         directory = os.path.join(self.root, STAMPS)
         os.makedirs(directory, exist_ok=True)
         with open(os.path.join(directory, step + ".new"), "w", encoding="utf-8") as file:
@@ -153,6 +160,7 @@ class _Maker:
         os.rename(os.path.join(directory, step + ".new"), os.path.join(directory, step))
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
+        """Write a file inside."""
         full = self.root + path
         os.makedirs(os.path.dirname(full), exist_ok=True)
         with open(full, "w", encoding="utf-8") as file:
@@ -161,6 +169,8 @@ class _Maker:
 
     @contextmanager
     def keeper(self) -> Iterator[namespace.Keeper]:
+        """Yield a process inside, for commands."""
+
         def attach() -> str:
             namespace.mount(self.root, self.root, "", namespace.MS_BIND)
             return self.root
@@ -174,6 +184,7 @@ class _Maker:
     # -- the steps, in order
 
     def base(self) -> None:
+        """Make the base system."""
         _install_debootstrap(self.report)
         shutil.rmtree(self.root, ignore_errors=True)
         os.makedirs(self.root)
@@ -188,17 +199,18 @@ class _Maker:
         try:
             self.report.host("debootstrap", command)
         except LabError as error:
-            if not _reachable(f"{self.mirror}/dists/{self.release.suite}/InRelease"):
+            if not mirror.reachable(f"{self.mirror}/dists/{self.release.suite}/InRelease"):
                 raise UnreachableError(f"the Debian mirror of this machine's apt cannot be reached; {error}") from error
             raise
         self.stamp("base", FORMAT)
         self.changed = True
 
     def configure_apt(self) -> None:
+        """Give apt the host's mirror and settings."""
         suite = self.release.suite
         self.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)  # no daemon starts from a package
         self.write("/etc/dpkg/dpkg.cfg.d/slurmhooks", "force-unsafe-io\n")
-        settings = 'APT::Install-Recommends "false";\nAcquire::Languages "none";\n' + _host_apt_settings(self.root)
+        settings = 'APT::Install-Recommends "false";\nAcquire::Languages "none";\n' + mirror.apt_settings(self.root)
         self.write("/etc/apt/apt.conf.d/90slurmhooks", settings)
         self.write(
             "/etc/apt/sources.list", "".join(f"{kind} {self.mirror} {suite} main\n" for kind in ("deb", "deb-src"))
@@ -208,8 +220,9 @@ class _Maker:
         self.write("/etc/resolv.conf", "# no name server can be reached from inside a cluster\n")
 
     def packages(self, keeper: namespace.Keeper) -> None:
+        """Install Debian's packages, among them Slurm."""
         self.report.say("packages")
-        env = proxies()
+        env = mirror.proxies()
         env["DEBIAN_FRONTEND"] = "noninteractive"
         try:
             self.report.inside("apt-get update", keeper, ["apt-get", "-qq", "update"], env)
@@ -223,6 +236,7 @@ class _Maker:
         self.changed = True
 
     def users(self, keeper: namespace.Keeper) -> None:
+        """Create alice and bob."""
         for name, uid in USERS.items():
             if not os.path.isdir(f"{self.root}/home/{name}"):
                 command = ["useradd", "-m", "-u", str(uid), "-s", "/bin/bash", name]
@@ -231,6 +245,7 @@ class _Maker:
         self.changed = True
 
     def python(self, keeper: namespace.Keeper) -> None:
+        """Install the Python packages that slurmhooks and its tests need."""
         wheels = os.path.join(places.cache(), "wheels", self.release.name)
         os.makedirs(wheels, exist_ok=True)
         self.report.say(f"Python packages for {self.release.python}")
@@ -271,7 +286,7 @@ class _Maker:
         os.makedirs(self.root + work)
         command = f"cd {work} && apt-get -qq source --download-only --tar-only slurm-wlm={debian}"
         try:
-            report.inside("apt-get source", keeper, ["sh", "-c", command], proxies())
+            report.inside("apt-get source", keeper, ["sh", "-c", command], mirror.proxies())
         except LabError:
             self.stamp("no-source", debian)
             report.say(
@@ -296,88 +311,13 @@ class _Maker:
         self.stamp("source", SLURM_CONFIGURE)
 
     def check_version(self, tree: str, installed: str) -> None:
+        """Raise LabError if the source is not of the installed version."""
         with open(f"{self.root}{tree}/META", encoding="utf-8") as file:
             fields = (line.partition(":") for line in file)
             version = next(value.strip() for key, _, value in fields if key.strip() == "Version")
         if version != installed:
             # slurmctld refuses plugins of another micro release, because its structs may differ.
             raise LabError(f"the source is of {version}, slurmctld of {installed}: refused")
-
-
-def find_mirror() -> str:
-    """Return the address of the Debian mirror that this machine's apt uses, or SLURMHOOKS_MIRROR.
-
-    Raises:
-        LabError: apt's configuration names none.
-    """
-    if mirror := os.environ.get("SLURMHOOKS_MIRROR"):
-        return mirror.rstrip("/")
-    directory = "/etc/apt/sources.list.d"
-    files = (
-        [os.path.join(directory, name) for name in sorted(os.listdir(directory))] if os.path.isdir(directory) else []
-    )
-    for path in [*files, "/etc/apt/sources.list"]:
-        if not path.endswith((".sources", ".list")) or not os.path.exists(path):
-            continue
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        mirror = _deb822(text) if path.endswith(".sources") else _one_line(text)
-        if mirror:
-            return mirror.rstrip("/")
-    raise LabError("apt's configuration names no Debian mirror: set SLURMHOOKS_MIRROR to the address of one")
-
-
-def _is_debian(address: str, suite: str, components: str) -> bool:
-    return address.rstrip("/").endswith("/debian") and "security" not in suite and "main" in components.split()
-
-
-def _deb822(text: str) -> str:
-    for stanza in text.split("\n\n"):
-        lines = [line for line in stanza.splitlines() if not line.startswith("#")]
-        fields = {key.strip().lower(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-        if "deb" not in fields.get("types", "").split() or fields.get("enabled", "yes").lower() == "no":
-            continue
-        for address in fields.get("uris", "").split():
-            if _is_debian(address, fields.get("suites", ""), fields.get("components", "")):
-                return address
-    return ""
-
-
-def _one_line(text: str) -> str:
-    for line in text.splitlines():
-        if not line.startswith("deb "):
-            continue
-        words = line.split("]")[-1].split() if "[" in line else line.split()[1:]
-        if len(words) >= 3 and _is_debian(words[0], words[1], " ".join(words[2:])):
-            return words[0]
-    return ""
-
-
-def _host_apt_settings(root: str) -> str:
-    """Return the settings by which the host's apt reaches its mirror, and copy their certificates into `root`."""
-    dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
-    lines = []
-    for line in dump.splitlines():
-        if not line.lower().startswith(APT_SETTINGS):
-            continue
-        lines.append(line)
-        value = line.partition(" ")[2].strip('";')
-        if value.startswith("/") and os.path.isfile(value):
-            _copy_same_path(root, value)
-    if os.path.isfile("/etc/ssl/certs/ca-certificates.crt"):
-        _copy_same_path(root, "/etc/ssl/certs/ca-certificates.crt")
-    return "".join(line + "\n" for line in lines)
-
-
-def _copy_same_path(root: str, path: str) -> None:
-    os.makedirs(os.path.dirname(root + path), exist_ok=True)
-    shutil.copyfile(path, root + path)
-
-
-def proxies() -> dict[str, str]:
-    """Return the environment variables that say how this machine reaches the network."""
-    names = ("http_proxy", "https_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY")
-    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def _install_debootstrap(report: Reporter) -> None:
@@ -391,16 +331,6 @@ def _install_debootstrap(report: Reporter) -> None:
             report.host("install debootstrap", ["apt-get", "-qq", "-y", "install", "debootstrap"])
         except LabError as error:
             raise UnreachableError(f"debootstrap cannot be installed: install it by hand; {error}") from error
-
-
-def _reachable(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(address, timeout=20):
-            return True
-    except urllib.error.HTTPError:
-        return True
-    except (OSError, urllib.error.URLError):
-        return False
 
 
 def _host_pip() -> list[str]:

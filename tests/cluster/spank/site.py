@@ -31,18 +31,12 @@ class Site:
 
     Attributes:
         cluster: runs commands.
-        release: of Slurm, such as "24.11".
+        since: its release as two numbers, for comparisons.
     """
 
     def __init__(self, cluster: "Cluster") -> None:
         self.cluster = cluster
-        self.release = cluster.release
-
-    @property
-    def since(self) -> tuple[int, int]:
-        """The release as two numbers, for comparisons."""
-        year, month = self.release.split(".")
-        return int(year), int(month)
+        self.since = cluster.version
 
     def shell(self, command: str, user: str = "alice", **env: str) -> Done:
         """Run a shell command; standard error follows standard output."""

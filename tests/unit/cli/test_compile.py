@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``slurmhooks compile``: which variant of the plugin it puts in place, and what it says of that."""
 
-import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from slurmhooks import manifest
-from slurmhooks.cli import compiled, files
+from slurmhooks.cli import compiled
 from slurmhooks.cli.findings import Finding
 
 
@@ -43,29 +40,3 @@ def test_restart_of_slurmd(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     for name, asked in (("job", False), ("minimal", False), ("job", True), ("job", False), ("task", False)):
         compiled.choose_variant(folder, name)
         assert ("restart slurmd" in "".join(capsys.readouterr())) == asked, name
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda path: manifest.write("new", str(path)),
-        lambda path: files.replace(path, b"new", 0o644),
-    ],
-    ids=["manifest", "other files"],
-)
-def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]) -> None:
-    """The file stays as it was, the error names it, and nothing else is left."""
-    path = tmp_path / "slurmhooks.manifest"
-    path.write_text("old")
-
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match=rf"No space left on device: '{path}'"):
-            write(path)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-    write(path)
-    assert path.read_text() == "new"

@@ -163,10 +163,10 @@ def test_failed_write_names_the_file(
 ) -> None:
     """Without the right to write, the file that could not be made is named, not its temporary stand-in."""
 
-    def denied(**arguments: object) -> None:
+    def denied(old: str, new: Path) -> None:
         raise PermissionError(13, "Permission denied", "/tmp/.random")
 
-    monkeypatch.setattr("tempfile.mkstemp", denied)
+    monkeypatch.setattr("os.replace", denied)
     result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
     assert result.exit_code == 1
     assert result.stderr == f"error: {plugins}/slurmhooks/libcore.so: Permission denied\n"

@@ -197,6 +197,15 @@ def test_the_version_of_slurms_own_lua_is_read_from_its_plugins(tmp_path: Path) 
     assert finding.of_slurm([str(tmp_path / "none")]) is None
 
 
+def test_slurms_own_lua_is_found_through_slurm_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without libslurmfull in the process, as in workers, the plugins are in a folder of PluginDir."""
+    (tmp_path / "job_submit_lua.so").write_bytes(b"\x7fELF\0liblua5.2.so.0\0rest")
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(f"PluginDir=/usr/local/lib/nothing:{tmp_path}\n")
+    monkeypatch.setenv("SLURM_CONF", str(conf))
+    assert finding.of_slurm() == "5.2"
+
+
 def test_commands_can_be_read_and_written(state: State, tmp_path: Path) -> None:
     """io.popen works in every Lua, with read, lines and close."""
     shown = run(

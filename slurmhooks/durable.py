@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files that are replaced whole or not at all, also by a power cut."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(path: Path | str, data: bytes, mode: int = 0o600) -> None:
+    """Write a file whole or not at all; it is on the disk when this returns.
+
+    Processes that have the old file open or mapped keep it, and several processes may write at the same time.
+
+    Args:
+        path: the file, in a folder that exists.
+        data: its new content.
+        mode: its new permissions, whatever the umask is.
+
+    Raises:
+        OSError: it cannot be written, and the old file stays; names the path.
+    """
+    folder, name = os.path.split(path)
+    new = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}")
+    try:
+        # Nobody else can open it before it has its mode.
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(data)
+            os.fchmod(file.fileno(), mode)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+    except BaseException as error:
+        if isinstance(error, OSError):
+            error.filename = str(path)  # a full disk has no name
+            error.filename2 = None
+        with suppress(FileNotFoundError):
+            os.unlink(new)
+        raise
+    force(folder or ".")
+
+
+def link(path: Path, target: str) -> None:
+    """Make a name a symbolic link, or set the link to another target, by one rename.
+
+    Raises:
+        OSError: it cannot be made, and what was there stays.
+    """
+    new = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    new.symlink_to(target)
+    try:
+        new.replace(path)
+    except BaseException:
+        new.unlink()
+        raise
+    force(path.parent)
+
+
+def force(folder: Path | str) -> None:
+    """Force the names in a folder onto the disk."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -2,32 +2,15 @@
 """What Slurm's configuration says about the plugins, and which lines it lacks."""
 
 import glob
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 from pydantic import BaseModel
 
 from slurmhooks import slurm_conf, trusted
 from slurmhooks.cli import build_record, slurm
 from slurmhooks.errors import LoadError
-
-
-def absolute(context: click.Context, option: click.Parameter, value: Path) -> Path:
-    """Return an absolute path: what we write and build is read by processes with other working directories."""
-    return Path(os.path.abspath(value))
-
-
-sysconfdir_option = click.option(
-    "--sysconfdir",
-    type=click.Path(path_type=Path),
-    default="/etc/slurm",
-    show_default=True,
-    callback=absolute,
-    help="Where slurm.conf and slurmhooks.toml are.",
-)
 
 SPANK_LINE = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)", re.IGNORECASE)
 

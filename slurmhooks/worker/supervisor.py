@@ -22,8 +22,6 @@ from slurmhooks.worker.look import POLL, Looker
 from slurmhooks.worker.requests import Asked, Requests
 from slurmhooks.worker.service import Settings
 
-LOAD_LIMIT = 60.0
-"""Seconds that loading hook files may take."""
 RETRY = 60.0
 """Seconds, at most, before another generation is started after one that ended by itself, where nothing serves; the
 first is started after 0.1."""
@@ -153,7 +151,7 @@ class Supervisor:
             self._collector.close()
             generation.main(number, theirs, self._entry, me, self._good)
         theirs.close()
-        self._children[number] = Child(pid, ours, time.monotonic() + LOAD_LIMIT)
+        self._children[number] = Child(pid, ours, time.monotonic() + control.LOAD_LIMIT)
 
     def _leave(self, *ours: socket.socket) -> None:
         """Close, in a forked child, all that is the supervisor's."""
@@ -318,7 +316,7 @@ class Supervisor:
         for number, child in self._children.items():
             if child.deadline is not None and now > child.deadline:
                 if number == self._loading:
-                    log.error("loading the hooks took more than %g s", LOAD_LIMIT)
+                    log.error("loading the hooks took more than %g s", control.LOAD_LIMIT)
                 if child.pid:
                     process.kill(child.pid)
                 child.deadline = None

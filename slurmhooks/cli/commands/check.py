@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 from pydantic import BaseModel
 
-from slurmhooks.cli import build_record, compiled, configuration, controllers, loading, output
+from slurmhooks.cli import build_record, compiled, configuration, controllers, loading, output, parameters
 from slurmhooks.cli.checks import access, calls, lines
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.registry import Handler
@@ -64,7 +64,7 @@ class Report(BaseModel):
 
 
 @click.command("check")
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @click.option(
     "--hooks",

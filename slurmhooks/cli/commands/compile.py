@@ -6,14 +6,14 @@ from pathlib import Path
 import click
 
 from slurmhooks import manifest
-from slurmhooks.cli import build_record, compiled, configuration, loading
+from slurmhooks.cli import build_record, compiled, configuration, loading, parameters
 from slurmhooks.cli.checks import lines
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.cli.progress import note
 
 
 @click.command("compile")
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     """Write the hook manifest, so that Python starts only where a handler needs it.

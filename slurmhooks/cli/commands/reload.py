@@ -7,14 +7,13 @@ from pathlib import Path
 import click
 
 from slurmhooks import slurm_conf
-from slurmhooks.cli import configuration, progress
+from slurmhooks.cli import parameters, progress
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.worker import requests
-from slurmhooks.worker.supervisor import LOAD_LIMIT
+from slurmhooks.worker import control, requests
 
 
 @click.command("reload")
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 def command(sysconfdir: Path) -> None:
     """Make slurmctld's worker processes load changed hook files now, and wait until they have.
 
@@ -25,7 +24,7 @@ def command(sysconfdir: Path) -> None:
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     # Another load may be running; ours starts after it.
     with progress.waiting("waiting for slurmctld's workers to load the hooks"):
-        answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * LOAD_LIMIT + 5)
+        answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * control.LOAD_LIMIT + 5)
     if not answers:
         raise Finding(
             f"no slurmctld with a plugin of slurmhooks runs on this machine with the configuration in {sysconfdir}"

@@ -592,10 +592,10 @@ def test_slurmrestd(site: Site) -> None:
             log.user("welcome, rest")
 
         @hook.job_modify
-        def update(job, record):
+        def update(job):
             if job.comment == "refuse":
                 raise Reject("no such update")
-            job.comment = f"{job.comment} instead of {record.comment}"
+            job.comment = f"{job.comment} by update"
     """)
     said = _post(site, "submit", _submission(site, "accept"))
     assert site.told() == [{"script": "#!/bin/sh\ntrue\n", "path": "/bin"}], said
@@ -608,9 +608,9 @@ def test_slurmrestd(site: Site) -> None:
     # Only a job that has not ended can be updated.
     held = site.submit("--comment=old")
     said = _post(site, held, {"comment": "new"})
-    assert site.show(held)["Comment"] == "new instead of old by rest", said
+    assert site.show(held)["Comment"] == "new by update", said
     said = _post(site, held, {"comment": "refuse"})
-    assert site.show(held)["Comment"] == "new instead of old by rest", said
+    assert site.show(held)["Comment"] == "new by update", said
     site.shell(f"scancel {held}")
 
 

@@ -153,7 +153,7 @@ def options_page() -> str:
         ),
         "## Long options\n",
         '`options["name"]` reads and sets any option of the command, as text.\n'
-        "Which options exist depends on the release of Slurm; these are those of 22.05, 24.11 and 26.05.\n",
+        "Which options exist depends on the release of Slurm; these are those from 22.05 to the candidate of 26.11.\n",
         table(
             ("command", "options"),
             [

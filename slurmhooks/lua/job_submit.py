@@ -211,7 +211,7 @@ class Script:
         try:
             result = self.state.call(chunk)
         except ScriptError as error:
-            if self.release >= (26, 5):
+            if self.release >= (25, 11):
                 self._log_pcall("slurm_lua_loadscript", 0, error)
             raise ScriptError(f"{self.path}: {error.text}", error.traceback) from None
         first = result[0] if isinstance(result, tuple) else result

@@ -14,8 +14,9 @@ import pytest
 
 from slurmhooks.log import visible
 from slurmhooks.lua import job_fields
-from tests.cluster.conftest import RELEASES, Cluster
+from tests.cluster.conftest import Cluster
 from tests.cluster.lab import places
+from tests.cluster.lab.releases import known
 
 HERE = Path(__file__).parent / "lua"
 SCRIPT = "/etc/slurm/job_submit.lua"
@@ -125,8 +126,8 @@ class Seen(NamedTuple):
 
 
 def source_of(name: str, release: str) -> str:
-    """Return a script of Slurm's package: of this release, or if the mirror lacks its sources, of the newest."""
-    for candidate in (release, *reversed(RELEASES)):
+    """Return a script of Slurm's package: of this release, or if its sources lack it or are missing, of another."""
+    for candidate in (release, *known()):
         path = Path(places.rootfs(candidate), SLURM_SOURCE, SLURMS_OWN[name])
         if path.exists():
             return path.read_text()
@@ -137,14 +138,14 @@ def names_module(release: str) -> str:
     """Return the module with the names for everything.lua: all of any release, and some that do not exist."""
     by_kind = {}
     for kind in ("job_desc", "job_rec", "part", "reservation"):
-        known: set[str] = set()
+        names: set[str] = set()
         for year, month in ((22, 5), (24, 11), (26, 5)):
-            known |= set(job_fields.names(kind, (year, month)))
+            names |= set(job_fields.names(kind, (year, month)))
         # Without accounting, 24.11's own plugin crashes slurmctld when a script reads assoc_qos.
-        known.discard("assoc_qos")
+        names.discard("assoc_qos")
         if not has_sources(release):
-            known -= WHAT_ACCOUNTING_KNOWS
-        by_kind[kind] = sorted(known | set(job_fields.BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"})
+            names -= WHAT_ACCOUNTING_KNOWS
+        by_kind[kind] = sorted(names | set(job_fields.BESIDES if kind == "job_desc" else ()) | {"no_such", "deadline"})
     by_kind["times"] = list(TIMES)
     rows = (f"{kind} = {{ {', '.join(repr(name) for name in names)} }}" for kind, names in by_kind.items())
     return f"return {{ {', '.join(rows)} }}\n"

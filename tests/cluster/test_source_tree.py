@@ -37,7 +37,7 @@ def tree(folder: Path, kind: str, number: str, candidate: str) -> str:
 @pytest.mark.parametrize(
     ("number", "candidate", "name"), [("25.05.8", "1", "25.05.8"), ("26.11.0", "0rc1", "26.11.0-0rc1")]
 )
-def test_a_release_is_called_as_its_version(tmp_path: Path, kind: str, number: str, candidate: str, name: str) -> None:
+def test_a_release_is_called_by_its_version(tmp_path: Path, kind: str, number: str, candidate: str, name: str) -> None:
     """The name is the version that slurmctld will say; what depends on the release has its two numbers."""
     assert source.read_version(tree(tmp_path, kind, number, candidate)) == name
     assert version(name) == tuple(int(part) for part in name.split(".")[:2])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.conftest import UP_SECONDS, running
+from tests.cluster.lab.releases import find
 from tests.cluster.spank.site import HERE, Site, site
 
 if TYPE_CHECKING:
@@ -461,8 +462,9 @@ def test_contain_spank(contained: Site, mode: str) -> None:
         assert (record["namespace"] != host["namespace"]) == inside, record
         assert record["shallow"] == 500
         assert record["deep"] == "RecursionError"
-        # Recursion in C, as far as the clone's stack of 1 MiB goes (8 MiB on 26.05).
-        assert record["encode"] == 6002
+        # Recursion in C, as far as the clone's stack of 1 MiB goes (8 MiB on 26.05). CPython 3.11 counts it as that in
+        # Python, and allows less.
+        assert record["encode"] == ("RecursionError" if find(contained.cluster.release).python == "3.11" else 6002)
     assert {tuple(r["uid"]) for r in records if r["callback"] == "user_init"} == {(0, 2001)}
     assert {r["status"] for r in records if r["callback"] == "task_exit"} == {0}
     # The clone shares slurmstepd's memory: its changes remain.

@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--source",
         metavar="TREE",
-        help="build Slurm from this directory or tarball; the release is called as its version",
+        help="build Slurm from this directory or tarball; the release is called by its version",
     )
     command.add_argument(
         "--on", default="24.11", choices=RELEASES, help="with --source: on the Debian of this release (24.11)"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .errors import LabError
 from .namespace import PATH
-from .releases import USERS, Release, version
+from .releases import FIRST_FROM_SOURCE, USERS, Release, version
 
 LOGS = "/var/log/slurm"
 STATE = "/var/lib/slurm/slurmctld"
@@ -57,8 +57,10 @@ def start(release: Release, nodes: int) -> None:
         LabError: a daemon did not start; the text ends with its errors.
     """
     daemons = {"slurmctld": ("/run/slurmctld.pid", f"{LOGS}/slurmctld.log", ["slurmctld"])}
-    # When slurmd of 23.11 becomes a daemon, it loses the threads that serve clients' requests for auth/slurm.
-    slurmd = ["setsid", "--fork", "slurmd", "-D"] if (23, 2) < version(release.name) < (24, 5) else ["slurmd"]
+    # When slurmd before 24.11 becomes a daemon, it loses the threads that serve clients' requests for auth/slurm.
+    slurmd = (
+        ["setsid", "--fork", "slurmd", "-D"] if FIRST_FROM_SOURCE <= version(release.name) < (24, 11) else ["slurmd"]
+    )
     for name in (f"n{node}" for node in range(1, nodes + 1)):
         daemons[name] = (f"/run/slurmd-{name}.pid", f"{LOGS}/slurmd-{name}.log", [*slurmd, "-N", name])
     seen = {log: os.path.getsize(log) if os.path.exists(log) else 0 for _, log, _ in daemons.values()}

@@ -281,6 +281,18 @@ def test_a_script_that_does_not_load_is_a_finding(
         assert line.endswith(", using previous script") == has_former
 
 
+@pytest.mark.parametrize(("release", "times"), [((25, 5), 0), ((25, 11), 1)])
+def test_an_error_at_load_has_the_lines_of_the_release(
+    tmp_path: Path, said: SimpleNamespace, release: tuple[int, int], times: int
+) -> None:
+    """Since 25.11, Slurm's own plugin logs the failed lua_pcall() of the load, too."""
+    path = tmp_path / "job_submit.lua"
+    path.write_text("error('at load')")
+    with pytest.raises(LoadError):
+        job_submit.load(str(path), Options(), release)
+    assert sum(line.startswith("slurm_lua_loadscript: lua_pcall(") for _, line in said.lines) == times
+
+
 def test_a_record_kept_over_the_call_is_stale(load: Load) -> None:
     """A job_desc cannot be read after its call."""
     script = load("kept = job_desc\nslurm.later = function() return kept.name end\nreturn 0")

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import itertools
 from typing import Any
 
 import pytest
@@ -13,8 +14,13 @@ from slurmhooks.testing.job_submit import request_of
 from slurmhooks.testing.tables import tables_of
 from slurmhooks.wire.message import Message, Type, answer, decode, read_answer
 
-RELEASES = ("22.05", "24.11", "26.05")
-PAIRS = [(old, new) for old in RELEASES for new in RELEASES if old != new]
+RELEASES = ("22.05", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
+PAIRS = [
+    *itertools.pairwise(RELEASES),
+    *itertools.pairwise(RELEASES[::-1]),
+    (RELEASES[0], RELEASES[-1]),
+    (RELEASES[-1], RELEASES[0]),
+]
 SET: dict[str, Any] = {
     "account": "physics",
     "argv": ["run.sh", "a b"],

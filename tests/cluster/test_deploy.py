@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.conftest import NAME, NODES, running
+from tests.cluster.conftest import NAME, NODES, RELEASES, running
 from tests.cluster.spank.site import Site
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ slurmd -N n2 --conf-server ctl:$1
 """
 
 
-@pytest.fixture(scope="module", params=("24.11", "26.05"))
+@pytest.fixture(scope="module", params=[release for release in RELEASES if release != "22.05"])
 def cluster(request: pytest.FixtureRequest) -> Iterator["Cluster"]:
     """A fresh cluster of two nodes, of a release whose slurmctld distributes prologs."""
     with running(request.param, NAME, NODES, "--install") as instance:

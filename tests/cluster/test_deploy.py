@@ -150,7 +150,7 @@ def test_a_node_without_configuration(site: Site) -> None:
 
     If the bundle cannot be deployed on the node, it is drained, and no step runs there.
     """
-    if site.release.startswith("23.11"):
+    if site.cluster.release.startswith("23.11"):
         # Its slurmstepd waits for an answer of auth/slurm for ever, also without a plugin and a prolog of ours.
         pytest.skip("NO CONFIGLESS NODE OF 23.11 WAS TESTED: steps do not end on a node with its own /run/slurm")
     site.root("slurmhooks deploy /root/1.tar; rm -rf /root/keys; mkdir /root/keys; cp -p /etc/slurm/*.key /root/keys")

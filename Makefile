@@ -3,7 +3,7 @@
 PYTHON ?= /usr/bin/python3
 BIN := .venv/bin
 C_FILES = $(shell find native tests -name '*.[ch]' -not -path '*/.*')
-SHELL_FILES = $(shell git grep -lE -e '^\#!(/usr)?/bin/(env )?(ba)?sh' -- ':!tests/fuzz/corpus' 2>/dev/null)
+SHELL_FILES = $(shell git grep -lE -e '^\#!(/usr)?/bin/(env )?(ba)?sh' -- ':!tests/fuzz/corpus' ':!*.md' ':!*.py' 2>/dev/null)
 
 .PHONY: help venv check format test soak demo bench docs deb rpm release clean
 .DEFAULT_GOAL := help

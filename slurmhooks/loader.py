@@ -134,7 +134,7 @@ class _Loading:
         self._notes: list[str] = []
         self._contents: dict[str, list[Handler]] = {}
         self._modules: dict[str, ModuleType] = {}
-        self._defined = Collection()
+        self._defined = _of_imported()
         self._sequences: set[int] = set()
 
     def registry(self, require: Iterable[str]) -> Registry:
@@ -174,6 +174,8 @@ class _Loading:
         except BaseException as error:  # noqa: BLE001 - code of the site may raise anything, even SystemExit
             self._findings.append(_describe(source, error))
             return
+        finally:
+            _remember(collection)
         self._defined.marks += collection.marks
         self._defined.options += collection.options
         marks = _marks(self._defined, module)
@@ -200,6 +202,32 @@ class _Loading:
         module = _run_file(source.path, content)
         self._modules[module.__name__] = module
         return module, _stem(source.path)
+
+
+_imported: dict[str, tuple[ModuleType, Collection]] = {}
+"""What installed modules have defined, by their names: Python runs a module once, and it may be loaded again."""
+
+
+def _remember(collection: Collection) -> None:
+    """Remember what installed modules have defined that were imported meanwhile."""
+    for kind in ("marks", "options"):
+        for item in getattr(collection, kind):
+            module = sys.modules.get(item.owner)
+            if module is not None and not item.owner.startswith(f"{PACKAGE}."):
+                known = _imported.get(item.owner)
+                if known is None or known[0] is not module:
+                    known = _imported[item.owner] = (module, Collection())
+                getattr(known[1], kind).append(item)
+
+
+def _of_imported() -> Collection:
+    """Return what all installed modules have defined that are still imported."""
+    found = Collection()
+    for name, (module, collection) in _imported.items():
+        if sys.modules.get(name) is module:
+            found.marks += collection.marks
+            found.options += collection.options
+    return found
 
 
 def read(path: str) -> bytes:

@@ -8,7 +8,6 @@ docs/operating.md states the rule.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -66,7 +65,7 @@ def load(
     waited = False
     while True:
         try:
-            config, registry = _load(path, watch, scripts, prepare)
+            base, config, registry = _load(path, watch, scripts, prepare)
             findings = _assign(config, registry, hooks)
             watch.handlers = _loaded(registry, hooks)
             _refuse(findings + check(registry) + _accidents(before, watch, str(path)))
@@ -85,8 +84,7 @@ def load(
         time.sleep(SETTLED)
         if not watch.changed():
             break
-        for name in {*site.modules_below((loader.PACKAGE,)), *site.modules_of(site.located_path(path), config)}:
-            del sys.modules[name]
+        site.forget(base, config)
         watch.files.clear()
         watch.globs.clear()
     log.limit(config.log.level, config.log.limit)
@@ -100,8 +98,11 @@ def _load(
     watch: Watch,
     scripts: Callable[[Config, Path], list[Source]] | None,
     prepare: Callable[[Config], None] | None,
-) -> tuple[Config, Registry]:
-    """Load once. Each file is watched before it is read: a change during the load is seen as one afterwards."""
+) -> tuple[Path, Config, Registry]:
+    """Load once; return also the path that names in the configuration are relative to.
+
+    Each file is watched before it is read: a change during the load is seen as one afterwards.
+    """
     watch.file(str(path))
     if watch.before is not None and any(watch.before.handlers.values()):
         _refuse_blank(str(path))
@@ -130,7 +131,7 @@ def _load(
         # Only now is it known of which files a package consists.
         for file in site.module_files(path, config):
             watch.file(file)
-    return config, registry
+    return path, config, registry
 
 
 def _assign(config: Config, registry: Registry, hooks: Container[str]) -> list[str]:

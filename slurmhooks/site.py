@@ -302,6 +302,14 @@ def modules_of(path: Path, config: Config) -> list[str]:
     return list(dict.fromkeys([*modules_below(config.hooks.modules), *inside]))
 
 
+def forget(path: Path, config: Config) -> None:
+    """Undo what loading the handlers of a configuration has changed in this process, before they are loaded again."""
+    for name in {*modules_below((loader.PACKAGE,)), *modules_of(path, config)}:
+        del sys.modules[name]
+    packages = {str(path.parent / name) for name in config.hooks.packages}
+    sys.path[:] = [folder for folder in sys.path if folder not in packages]
+
+
 def folders(path: Path, config: Config) -> list[str]:
     """Return the folders in which the globs of a configuration look for files."""
     import os

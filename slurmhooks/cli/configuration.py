@@ -2,32 +2,15 @@
 """What Slurm's configuration says about the plugins, and which lines it lacks."""
 
 import glob
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 from pydantic import BaseModel
 
 from slurmhooks import slurm_conf, trusted
 from slurmhooks.cli import build_record, slurm
 from slurmhooks.errors import LoadError
-
-
-def absolute(context: click.Context, option: click.Parameter, value: Path) -> Path:
-    """Return an absolute path: what we write and build is read by processes with other working directories."""
-    return Path(os.path.abspath(value))
-
-
-sysconfdir_option = click.option(
-    "--sysconfdir",
-    type=click.Path(path_type=Path),
-    default="/etc/slurm",
-    show_default=True,
-    callback=absolute,
-    help="Where slurm.conf and slurmhooks.toml are.",
-)
 
 SPANK_LINE = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)", re.IGNORECASE)
 
@@ -85,14 +68,19 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     needed.append(Setting(file=plugstack, line=line, present=bool(lines), why="hook.spank"))
 
     toml = sysconfdir / "slurmhooks.toml"
-    line = f'[hooks]\npaths = ["{sysconfdir}/hooks.d/*.py"]'
+    line = '[hooks]\npaths = ["hooks.d/*.py"]'
     needed.append(Setting(file=toml, line=line, present=below(root, toml).exists(), why="names the hook files"))
     return needed
 
 
 def plugstack_arguments(sysconfdir: Path, root: Path = Path("/")) -> list[tuple[str, ...]]:
     """Return the arguments of each line of plugstack.conf that loads the plugin."""
-    return [tuple(line.split("#")[0].split()[2:]) for line in _spank_lines(_plugstack(sysconfdir, root), root)]
+    return [tuple(line.split("#")[0].split()[2:]) for line in spank_lines(sysconfdir, root)]
+
+
+def spank_lines(sysconfdir: Path, root: Path = Path("/")) -> list[str]:
+    """Return the lines of plugstack.conf that load the plugin."""
+    return _spank_lines(_plugstack(sysconfdir, root), root)
 
 
 def _plugstack(sysconfdir: Path, root: Path) -> Path:

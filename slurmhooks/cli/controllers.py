@@ -34,6 +34,7 @@ class Running(BaseModel):
         workers: process ids.
         handlers: hook, label, file and mode of each handler in force. An empty mode is "enforce" for all requests, and
             a slurmctld that was started before an upgrade may name none.
+        configuration: the slurmhooks.toml that was loaded, after links were resolved; None if it is not known.
         fault: why the present files are not in force; None: they are.
     """
 
@@ -42,6 +43,7 @@ class Running(BaseModel):
     generation: int | None
     workers: list[int]
     handlers: list[tuple[str, ...]]
+    configuration: str | None = None
     fault: Fault | None
 
 

@@ -1,24 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Progress messages on standard error: a spinner on a terminal; elsewhere only `build` says what it does."""
 
+from __future__ import annotations
+
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import Progress
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from slurmhooks.cli.findings import Finding, shown
 
-console = Console(stderr=True, highlight=False, soft_wrap=True)
+if TYPE_CHECKING:
+    from rich.console import Console
+
 PATIENCE = 2.0
 """Seconds after which a user wants to know what is going on."""
 TAIL = 30
 """Lines of output that are shown when a program fails."""
+
+
+@cache
+def console() -> Console:
+    """Return standard error; rich is imported for this only, as most commands have nothing to show."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -31,19 +42,23 @@ def step(title: str, hint: str = "") -> Iterator[None]:
     """
     start = time.monotonic()
     running = f"{title} ({hint}) ..." if hint else f"{title} ..."
-    if console.is_terminal:
-        with console.status(Text(running)):
+    if console().is_terminal:
+        from rich.text import Text
+
+        with console().status(Text(running)):
             yield
     else:
-        console.print(running, markup=False)
+        console().print(running, markup=False)
         yield
-    console.print(f"{title}: {time.monotonic() - start:.1f} s", markup=False)
+    console().print(f"{title}: {time.monotonic() - start:.1f} s", markup=False)
 
 
 @contextmanager
 def bar(title: str) -> Iterator[Callable[[int, int], None]]:
     """Show on a terminal how much of a long step is done; yields what takes the done part and the whole."""
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as shown_bar:
+    from rich.progress import Progress
+
+    with Progress(console=console(), transient=True, disable=not console().is_terminal) as shown_bar:
         task = shown_bar.add_task(title)
 
         def advance(done: int, total: int) -> None:
@@ -55,10 +70,12 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def waiting(title: str) -> Iterator[None]:
     """Show on a terminal what takes longer than PATIENCE; say nothing about what is quick, or elsewhere."""
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield
         return
-    spinner = console.status(Text(f"{title} ..."))
+    from rich.text import Text
+
+    spinner = console().status(Text(f"{title} ..."))
     timer = threading.Timer(PATIENCE, spinner.start)
     timer.start()
     try:
@@ -71,7 +88,7 @@ def waiting(title: str) -> Iterator[None]:
 
 def note(text: str) -> None:
     """Print one line to standard error."""
-    console.print(shown(text), markup=False)
+    console().print(shown(text), markup=False)
 
 
 def run_logged(
@@ -118,8 +135,8 @@ def run_logged(
                 file.write(line)
                 output.append(line)
                 if verbose:
-                    console.out(line, end="", highlight=False)
+                    console().out(line, end="", highlight=False)
     if process.returncode:
         if not verbose:
-            console.out("".join(output[-TAIL:]), end="", highlight=False)
+            console().out("".join(output[-TAIL:]), end="", highlight=False)
         raise Finding(f"{failure} (exit code {process.returncode}); its whole output is in {log}")

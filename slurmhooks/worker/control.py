@@ -10,6 +10,9 @@ import socket
 from struct import Struct
 from typing import Any, NamedTuple
 
+LOAD_LIMIT = 60.0
+"""Seconds that loading hook files may take."""
+
 HEADER = Struct("<IIIi")
 
 # To slurmctld, forwarded by the supervisor.

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from slurmhooks import site
 from slurmhooks.log import log
 from slurmhooks.reload import STAYS, report_change
 from slurmhooks.watch import Watch
@@ -22,8 +23,6 @@ from slurmhooks.worker.look import POLL, Looker
 from slurmhooks.worker.requests import Asked, Requests
 from slurmhooks.worker.service import Settings
 
-LOAD_LIMIT = 60.0
-"""Seconds that loading hook files may take."""
 RETRY = 60.0
 """Seconds, at most, before another generation is started after one that ended by itself, where nothing serves; the
 first is started after 0.1."""
@@ -153,7 +152,7 @@ class Supervisor:
             self._collector.close()
             generation.main(number, theirs, self._entry, me, self._good)
         theirs.close()
-        self._children[number] = Child(pid, ours, time.monotonic() + LOAD_LIMIT)
+        self._children[number] = Child(pid, ours, time.monotonic() + control.LOAD_LIMIT)
 
     def _leave(self, *ours: socket.socket) -> None:
         """Close, in a forked child, all that is the supervisor's."""
@@ -318,7 +317,7 @@ class Supervisor:
         for number, child in self._children.items():
             if child.deadline is not None and now > child.deadline:
                 if number == self._loading:
-                    log.error("loading the hooks took more than %g s", LOAD_LIMIT)
+                    log.error("loading the hooks took more than %g s", control.LOAD_LIMIT)
                 if child.pid:
                     process.kill(child.pid)
                 child.deadline = None
@@ -358,13 +357,16 @@ class Supervisor:
     def _status(self) -> dict[str, Any]:
         """Return what is in force; as slurmhooks/cli/controllers.py shows it."""
         serving = self._children.get(self._serving) if self._serving is not None else None
-        handlers = serving.watch.handlers if serving is not None and serving.watch is not None else {}
+        watch = serving.watch if serving is not None and serving.watch is not None else Watch()
+        # The first one may be a link, and the last one is what it led to.
+        files = [name for name in watch.files if name.endswith(f"/{site.FILE_NAME}")]
         return {
             "point": self._entry.partition(":")[0].removeprefix("slurmhooks.").removesuffix(".service"),
             "supervisor": os.getpid(),
             "generation": self._serving,
             "workers": sorted(serving.workers) if serving is not None else [],
-            "handlers": [handler for found in handlers.values() for handler in found],
+            "handlers": [handler for found in watch.handlers.values() for handler in found],
+            "configuration": files[-1] if files else None,
             "fault": self._fault,
         }
 

@@ -92,3 +92,48 @@ def test_a_prolog_that_is_added(lent: Site) -> None:
     assert lent.cluster.root("slurmhooks", "check").returncode == 0
     assert complaints(lent) == 0
     lent.root("test -e /opt/spank/late")
+
+
+PACKAGE = """
+@hook.spank.init(contexts=("allocator",))
+def allocates(spank):
+    with open("/opt/spank/records", "a") as file:
+        file.write("{}\\n")
+"""
+
+
+def test_handlers_of_a_package(lent: Site) -> None:
+    """Handlers of an installed package run, with a manifest, too, which is void when the package changes.
+
+    The line of plugstack.conf is in an included file, and scrontab is an allocator like sbatch.
+    """
+    lent.hooks()
+    place = lent.root("ls -d /opt/slurmhooks/lib/python3.*/site-packages").strip() + "/spankhooks"
+    toml = "/etc/slurm/slurmhooks.toml"
+    before = lent.root(f"cat {toml}")
+    try:
+        lent.cluster.put("from spankhooks import rules\n", f"{place}/__init__.py")
+        lent.cluster.put(HOOKS + PACKAGE, f"{place}/rules.py")
+        lent.cluster.put('[hooks]\nmodules = ["spankhooks"]\n', toml)
+        lent.plugstack("include /etc/slurm/plugstack.conf.d/*")
+        lent.cluster.put("required spank_python.so\n", "/etc/slurm/plugstack.conf.d/hooks.conf")
+        assert complaints(lent) > 0
+        lent.compile()
+        report = lent.root("slurmhooks check")
+        assert "spankhooks:task" in report
+        assert "up to date" in report
+        assert complaints(lent) == 0
+        if lent.shell("command -v scrontab").returncode == 0:
+            lent.forget_records()
+            # slurmctld does not accept it; the command alone is what counts here.
+            lent.root("(cat /etc/slurm/slurm.conf; echo ScronParameters=enable) > /etc/slurm/scron.conf")
+            command = "printf '0 0 1 1 * true\\n' | scrontab -"
+            done = lent.shell(command, SLURM_CONF="/etc/slurm/scron.conf")
+            assert lent.records(), done.stdout
+        lent.cluster.put(HOOKS, f"{place}/rules.py")
+        assert "stale" in lent.root("slurmhooks check")
+        assert complaints(lent) > 0
+    finally:
+        lent.cluster.put(before, toml)
+        lent.plugstack("required spank_python.so")
+        lent.root(f"rm -rf {place} /etc/slurm/plugstack.conf.d /etc/slurm/scron.conf")

@@ -550,16 +550,21 @@ REST = {
 """The newest version of slurmrestd's interface, and its plugin."""
 
 
-def _post(site: Site, comment: str) -> str:
-    """Submit a job through slurmrestd, and return its answer."""
-    version, plugin = REST[site.cluster.release]
+def _submission(site: Site, comment: str) -> dict[str, object]:
+    """Return the body of a submission for slurmrestd."""
     job: dict[str, object] = {"name": "rest", "comment": comment, "current_working_directory": "/tmp"}
     script = "#!/bin/sh\ntrue\n"
     # A list since 23.11.
     job["environment"] = {"PATH": "/bin"} if site.release < (23, 11) else ["PATH=/bin"]
-    body = json.dumps({"job": job, "script": script} if site.release < (23, 11) else {"job": {**job, "script": script}})
+    return {"job": job, "script": script} if site.release < (23, 11) else {"job": {**job, "script": script}}
+
+
+def _post(site: Site, where: str, content: dict[str, object]) -> str:
+    """Post a request to slurmrestd, and return its answer."""
+    version, plugin = REST[site.cluster.release]
+    body = json.dumps(content)
     head = (
-        f"POST /slurm/{version}/job/submit HTTP/1.1",
+        f"POST /slurm/{version}/job/{where} HTTP/1.1",
         "Host: ctl",
         "Content-Type: application/json",
         "Accept: application/json",
@@ -573,7 +578,7 @@ def _post(site: Site, comment: str) -> str:
 
 
 def test_slurmrestd(site: Site) -> None:
-    """slurmrestd's submissions call the handlers; its answer has their messages and refusals."""
+    """slurmrestd's submissions and updates call the handlers; its answer has their messages and refusals."""
     if site.cluster.release not in REST:
         pytest.skip("only Debian's slurmrestd is tested")
     site.cluster.tool("add", "slurmrestd", timeout=MAKE_SECONDS)
@@ -585,15 +590,28 @@ def test_slurmrestd(site: Site) -> None:
                 raise Reject("not by this way", code="ESLURM_INVALID_QOS")
             job.comment = f"{job.comment} by rest"
             log.user("welcome, rest")
+
+        @hook.job_modify
+        def update(job):
+            if job.comment == "refuse":
+                raise Reject("no such update")
+            job.comment = f"{job.comment} by update"
     """)
-    said = _post(site, "accept")
+    said = _post(site, "submit", _submission(site, "accept"))
     assert site.told() == [{"script": "#!/bin/sh\ntrue\n", "path": "/bin"}], said
     assert "welcome, rest" in said
     job_id = re.findall(r'"job_id": (\d+)', said)[0]
     assert site.show(job_id)["Comment"] == "accept by rest"
-    said = _post(site, "refuse")
+    said = _post(site, "submit", _submission(site, "refuse"))
     assert re.search("Invalid qos|ESLURM_INVALID_QOS", said), said
     assert "not by this way" in said
+    # Only a job that has not ended can be updated.
+    held = site.submit("--comment=old")
+    said = _post(site, held, {"comment": "new"})
+    assert site.show(held)["Comment"] == "new by update", said
+    said = _post(site, held, {"comment": "refuse"})
+    assert site.show(held)["Comment"] == "new by update", said
+    site.shell(f"scancel {held}")
 
 
 @pytest.mark.soak

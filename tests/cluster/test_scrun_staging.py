@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.containers import User, install
+from tests.cluster.containers import PRELUDE, User, install
 from tests.cluster.test_scrun_life import alice, bob, lab
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -88,6 +88,30 @@ def stage_out(container):
     assert out["orig_root_path"] == f"{bundle}/rootfs"
     assert out["stale"] == "StaleHandleError"
     alice.expect_nothing_left()
+
+
+def test_handlers_of_a_package(alice: User) -> None:
+    """Handlers of an installed package stage containers, with a manifest, too."""
+    cluster = alice.cluster
+    [place] = cluster.root("sh", "-c", "ls -d /opt/slurmhooks/lib/python3.*/site-packages", check=True).stdout.split()
+    toml = "/etc/slurm/slurmhooks.toml"
+    before = cluster.root("cat", toml, check=True).stdout
+    try:
+        cluster.put(
+            PRELUDE + TELL + "@hook.scrun.stage_in\ndef stage_in(container):\n    tell(container, 'in')\n",
+            f"{place}/scrunhooks/__init__.py",
+        )
+        cluster.put('[hooks]\nmodules = ["scrunhooks"]\n', toml)
+        alice.bundle("/bin/true")
+        for name, command in (("plain", "true"), ("compiled", "slurmhooks compile")):
+            cluster.root("sh", "-c", command, check=True)
+            code, output = alice.create(name)
+            assert code == 0, output
+            assert told(alice, "in")["id"] == name
+        alice.expect_nothing_left()
+    finally:
+        cluster.put(before, toml)
+        cluster.root("rm", "-rf", f"{place}/scrunhooks", "/etc/slurm/slurmhooks.manifest")
 
 
 def test_commands(alice: User) -> None:

@@ -285,7 +285,7 @@ def test_reads_what_python_wrote(host: Host, tmp_path: Path) -> None:
         st.lists(WORDS.filter(bool), max_size=3),
     )
     def property_holds(args: list[str], options: list[Any], paths: list[str]) -> None:
-        sources = [Source(path=name) for name in paths]
+        sources = [Source(packages="/a folder of packages"), *(Source(path=name) for name in paths)]
         line = manifest.Line(args, sources, [], Registry((), options))
         text = manifest.render([line], ["/no/such/file"], host.build.slurm)
         ((valid, lines),) = read(host, [text.encode("utf-8", "surrogateescape")])
@@ -298,7 +298,7 @@ def test_reads_what_python_wrote(host: Host, tmp_path: Path) -> None:
         assert lines[0]["checked"] == [int(option.checked) for option in options]
         rows = manifest.read(args, str(path))
         assert rows is not None
-        assert [source.path for source in manifest.sources(rows)] == paths
+        assert [source.path for source in manifest.sources(rows)] == [None, *paths]
 
     property_holds()
 

@@ -358,6 +358,31 @@ def test_handlers_of_a_module_and_of_what_is_inside(package: Callable[..., str])
     assert labels(load_module(name)) == [f"{name}:own", f"{name}:inner"]
 
 
+def test_a_package_is_loaded_again(package: Callable[..., str]) -> None:
+    """A second load in one process, as for two lines of plugstack.conf, has the handlers of submodules and options.
+
+    This holds after a load that failed when the submodules were imported, too, and not for what was imported anew.
+    """
+    option = "from slurmhooks import hook\nword = hook.spank.option('again', usage='x')\n"
+    name = package(
+        "import NAME.limits\nimport NAME.broken\n", limits=SUBMIT.format(name="inner") + option, broken="1 / 0"
+    )
+    with pytest.raises(LoadError):
+        load_module(name)
+    [place] = [Path(each, name) for each in sys.path if Path(each, name).exists()]
+    (place / "broken.py").write_text("")
+    for _ in range(3):
+        registry = load_module(name)
+        assert labels(registry) == [f"{name}:inner"]
+        assert [option.name for option in registry.options] == ["again"]
+        assert registry.notes == ()
+    (place / "limits.py").write_text(SUBMIT.format(name="other"))
+    os.utime(place / "limits.py", (1, 1))
+    for module in (name, f"{name}.limits"):
+        del sys.modules[module]
+    assert labels(load_module(name)) == [f"{name}:other"]
+
+
 def test_a_module_that_cannot_be_imported(package: Callable[..., str]) -> None:
     """An error in an installed module is a finding."""
     with pytest.raises(LoadError) as caught:

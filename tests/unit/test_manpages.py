@@ -95,7 +95,7 @@ def test_zsh() -> None:
         zpty -w shell "fpath=({SHARE}/zsh/site-functions \\$fpath)"
         zpty -w shell "autoload -Uz compinit; compinit -u -D; print RE''ADY"
         zpty -r -m shell ignored '*READY*'
-        zpty -w -n shell $'slurmhooks chec\\t--js\\t'
+        zpty -w -n shell $'slurmhooks che\\t--js\\t'
         zpty -r -m shell seen '*check *--json*' && print found
     """
     assert "found" in complete("zsh", "-f", "-c", script, TERM="dumb")

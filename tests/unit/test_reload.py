@@ -667,3 +667,38 @@ def test_notes_are_logged(write: Write, sites: Callable[..., Site], said: Simple
     write("hooks.d/a.py", "def forgotten(job): ...\n")
     sites()
     assert any("note: " in line and "a.py: no handler and no option in it" in line for _, line in said.lines)
+
+
+def test_a_link_that_is_set_while_handlers_are_removed(
+    write: Write, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is loaded in the end comes from one folder, with its packages, although the link was set meanwhile."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    for name in ("one", "two", "three"):
+        write(f"{name}/slurmhooks.toml", '[hooks]\npaths = ["*.py"]\npackages = ["packages"]\n')
+        write(f"{name}/packages/shared_of_link/__init__.py", f"NAME = {name!r}\n")
+        more = HANDLER.format(name="g") if name == "one" else ""
+        write(
+            f"{name}/a.py",
+            f"from shared_of_link import NAME\nassert NAME == {name!r}\n{HANDLER.format(name='f')}{more}",
+        )
+    write("one/packages/only_in_one.py", "")
+
+    def point_to(name: str) -> None:
+        (tmp_path / "new").symlink_to(f"{name}/slurmhooks.toml")
+        (tmp_path / "new").rename(tmp_path / "slurmhooks.toml")
+
+    point_to("one")
+    before = Watch()
+    reload.load(tmp_path / "slurmhooks.toml", before, lambda registry: [])
+    for name in [name for name in sys.modules if name == "shared_of_link"]:
+        del sys.modules[name]
+    sys.path[:] = [name for name in sys.path if not name.startswith(str(tmp_path))]
+    point_to("two")
+    clock.age = 0
+    clock.while_waiting = lambda: point_to("three")
+    reload.load(tmp_path / "slurmhooks.toml", Watch(before=before), lambda registry: [])
+    assert clock.waits
+    assert [name for name in sys.path if name.startswith(str(tmp_path))] == [str(tmp_path / "three" / "packages")]
+    assert sys.modules["shared_of_link"].__file__ == str(tmp_path / "three/packages/shared_of_link/__init__.py")

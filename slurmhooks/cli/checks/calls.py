@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from slurmhooks.cli import build_record, configuration, loading, scrun_lua
+from slurmhooks.cli import build_record, configuration, loading, scrun_lua, slurm
 from slurmhooks.cli.checks import plugins
 from slurmhooks.registry import Handler
 
@@ -27,7 +27,16 @@ def never_called(loaded: loading.Loaded, sysconfdir: Path, folder: Path | None) 
     if not spank and any(registry.options for registry in loaded.all_registries()):
         spank = "the options of hook.spank"
     waiting = {point: _count(handlers, f"hook.{point}") for point, handlers in by_point.items()} | {"spank": spank}
-    findings = _missing_settings(waiting, sysconfdir, folder)
+    record = build_record.BuildRecord.load(folder) if folder is not None else None
+    without_scrun = []
+    if waiting["scrun"] and record is not None and record.lua is None:
+        if slurm.find_program("scrun") is None:
+            loaded.notes.append(f"this machine has no scrun, so nothing calls {waiting['scrun']} here")
+        else:
+            without_scrun = [f"{folder}: scrun never calls {waiting['scrun']}: the plugins were built without scrun's"
+                             " Lua; build again"]  # fmt: skip
+        waiting["scrun"] = ""
+    findings = without_scrun + _missing_settings(waiting, sysconfdir, folder)
     findings += plugins.never_called(loaded.registry, sysconfdir, folder)
     if folder is not None:
         findings += [
@@ -73,9 +82,6 @@ def _missing_settings(waiting: dict[str, str], sysconfdir: Path, folder: Path | 
 
 def _scrun_lua(what: str, sysconfdir: Path, folder: Path | None) -> list[str]:
     path = sysconfdir / "scrun.lua"
-    record = build_record.BuildRecord.load(folder) if folder is not None else None
-    if record is not None and record.lua is None:
-        return [f"{folder}: scrun never calls {what}: the plugins were built without scrun's Lua; build again"]
     try:
         text = path.read_text(errors="replace")
     except OSError as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from slurmhooks._version import __version__
-from slurmhooks.cli import build_record, configuration, embedded_python, installed, slurm, toolchain
+from slurmhooks.cli import build_record, configuration, embedded_python, installed, parameters, slurm, toolchain
 from slurmhooks.cli.findings import Findings
 from slurmhooks.cli.progress import note, run_logged, step
 
@@ -71,7 +71,7 @@ class Plan:
     type=click.Path(path_type=Path),
     default="/etc/slurm",
     show_default=True,
-    callback=configuration.absolute,
+    callback=parameters.absolute,
     help="Where slurm.conf will be.",
 )
 @click.option("--if-needed", is_flag=True, help="Do nothing if the installed plugins fit Slurm, Python and slurmhooks.")

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 from pydantic import BaseModel
 
-from slurmhooks.cli import build_record, compiled, configuration, controllers, loading, output
+from slurmhooks.cli import build_record, compiled, configuration, controllers, loading, output, parameters
 from slurmhooks.cli.checks import access, calls, lines
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.registry import Handler
@@ -64,7 +64,7 @@ class Report(BaseModel):
 
 
 @click.command("check")
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @click.option(
     "--hooks",
@@ -74,10 +74,16 @@ class Report(BaseModel):
     metavar="PATH",
     help="Check only this hook file, or those in this folder, without Slurm; may be given several times.",
 )
+@click.option("--staged", is_flag=True, help="Judge files that are still to be put in place, not what is in force now.")
 @output.json_option(Report)
 @click.pass_context
 def command(
-    context: click.Context, sysconfdir: Path, plugin_dir: Path | None, paths: tuple[Path, ...], as_json: bool
+    context: click.Context,
+    sysconfdir: Path,
+    plugin_dir: Path | None,
+    paths: tuple[Path, ...],
+    staged: bool,
+    as_json: bool,
 ) -> None:
     """Load all hooks as the daemons would, and list errors and handlers.
 
@@ -91,7 +97,7 @@ def command(
             raise click.UsageError(f"--hooks checks only the named files: leave --{given[0].replace('_', '-')} out")
         report = of_files(paths)
     else:
-        report = of_site(sysconfdir, plugin_dir)
+        report = of_site(sysconfdir, plugin_dir, staged)
     if as_json:
         output.document(report)
     else:
@@ -108,8 +114,14 @@ def of_files(paths: tuple[Path, ...]) -> Report:
     return _report(loaded, handlers, loaded.findings, None, [])
 
 
-def of_site(sysconfdir: Path, plugin_dir: Path | None) -> Report:
-    """Check everything that the daemons of this machine would load, and whether Slurm calls it."""
+def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> Report:
+    """Check everything that the daemons of this machine would load, and whether Slurm calls it.
+
+    Args:
+        sysconfdir: where slurm.conf is.
+        plugin_dir: where the plugins are; None: where slurm.conf says.
+        staged: the files are still to be put in place: leave out what `slurmhooks compile` repairs, and slurmctld
+    """
     loaded = loading.Loaded()
     loaded.load(sysconfdir)
     findings = [*loaded.findings, *loaded.disabled]
@@ -123,17 +135,20 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None) -> Report:
         findings += lines.needs_sources(loaded.registry, record)
     if record is not None and folder is not None:
         loaded.notes += lines.ignored_modes(loaded.lines, record) + lines.too_long(loaded.lines)
-        findings += lines.never_called(loaded.lines, folder / compiled.PLUGIN)
+        if not staged:
+            findings += lines.never_called(loaded.lines, folder / compiled.PLUGIN)
     findings += calls.never_called(loaded, sysconfdir, folder)
     unreadable, notes = access.problems(loaded, sysconfdir)
     findings += unreadable
     loaded.notes += notes
     state = None
-    if record is not None and folder is not None and not loaded.findings:
+    if record is not None and folder is not None and not loaded.findings and not staged:
         state = compiled.manifest_state(loaded, sysconfdir, record, folder)
-    running, notes = controllers.look(sysconfdir)
-    findings += controllers.findings(running)
-    loaded.notes += notes
+    running: list[controllers.Running] = []
+    if not staged:
+        running, notes = controllers.look(sysconfdir)
+        findings += controllers.findings(running)
+        loaded.notes += notes
     return _report(loaded, rows(loaded), findings, state, running)
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import click
 
 from slurmhooks import manifest
-from slurmhooks.cli import build_record, compiled, configuration, loading
+from slurmhooks.cli import build_record, compiled, configuration, loading, parameters
 from slurmhooks.cli.checks import lines
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.cli.progress import note
 
 
 @click.command("compile")
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     """Write the hook manifest, so that Python starts only where a handler needs it.
@@ -22,6 +22,15 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
     current manifest everything works, but slower. The command loads everything as the daemons would, writes
     slurmhooks.manifest beside slurm.conf, and links spank_python.so to the variant with the callbacks that the
     handlers need, as further callbacks cost Slurm time.
+    """
+    of_site(sysconfdir, plugin_dir)
+
+
+def of_site(sysconfdir: Path, plugin_dir: Path | None) -> None:
+    """Write the manifest of this machine, and choose the variant of the SPANK plugin; say so on standard error.
+
+    Raises:
+        Findings: the manifest was not written.
     """
     folder = plugin_dir or configuration.installed_in(sysconfdir)
     record = build_record.BuildRecord.load(folder) if folder else None

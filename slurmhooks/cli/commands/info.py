@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from slurmhooks import config, site
 from slurmhooks._version import __version__
-from slurmhooks.cli import build_record, configuration, controllers, installed, output, slurm
+from slurmhooks.cli import build_record, configuration, controllers, installed, output, parameters, slurm
 from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.slurmctld.fields import LISTS
 
@@ -36,7 +36,7 @@ class Report(BaseModel):
 
 @click.command("info")
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 @output.json_option(Report)
 def command(plugin_dir: Path | None, sysconfdir: Path, as_json: bool) -> None:
     """Show the versions of Slurm, Python and the plugins, missing configuration, and the hooks in force."""

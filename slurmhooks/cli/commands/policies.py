@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from slurmhooks import config, site
-from slurmhooks.cli import configuration, output
+from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.errors import ConfigError
 from slurmhooks.policies import describe, rules
@@ -58,7 +58,7 @@ def schema() -> None:
 
 
 @command.command("guide")
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 def guide(sysconfdir: Path) -> None:
     """Print a Markdown page for users: what the rules of slurmhooks.toml do, in their order."""
     path = sysconfdir / config.FILE_NAME

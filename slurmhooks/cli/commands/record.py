@@ -13,7 +13,7 @@ import click
 from pydantic import BaseModel
 
 from slurmhooks import slurm_conf
-from slurmhooks.cli import configuration, output, progress
+from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.hook_specs import LISTS
 from slurmhooks.recording.request import SECRETS
@@ -123,7 +123,7 @@ def size(context: click.Context, option: click.Parameter, value: str) -> int:
 @click.option("--stop", "action", flag_value=recordings.STOP, help="End the recording that runs.")
 @click.option("--status", "action", flag_value=recordings.STATUS, help="Show how it goes.")
 @output.json_option(Recording | None)
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 def command(
     file: Path | None,
     duration: float,

@@ -7,14 +7,13 @@ from pathlib import Path
 import click
 
 from slurmhooks import slurm_conf
-from slurmhooks.cli import configuration, progress
+from slurmhooks.cli import parameters, progress
 from slurmhooks.cli.findings import Finding, Findings
-from slurmhooks.worker import requests
-from slurmhooks.worker.supervisor import LOAD_LIMIT
+from slurmhooks.worker import control, requests
 
 
 @click.command("reload")
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 def command(sysconfdir: Path) -> None:
     """Make slurmctld's worker processes load changed hook files now, and wait until they have.
 
@@ -22,14 +21,19 @@ def command(sysconfdir: Path) -> None:
     handled by the files as they were when the command was called. If they do not load, the hooks that were loaded
     before stay in force.
     """
-    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
-    # Another load may be running; ours starts after it.
-    with progress.waiting("waiting for slurmctld's workers to load the hooks"):
-        answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * LOAD_LIMIT + 5)
-    if not answers:
+    answers = of_site(sysconfdir)
+    if answers is None:
         raise Finding(
             f"no slurmctld with a plugin of slurmhooks runs on this machine with the configuration in {sysconfdir}"
         )
-    findings = [finding for answer in answers for finding in answer.get("findings", [])]
-    if findings:
-        raise Findings([*findings, "the hooks that were loaded before, if any, stay in force"])
+    if answers:
+        raise Findings([*answers, "the hooks that were loaded before, if any, stay in force"])
+
+
+def of_site(sysconfdir: Path) -> list[str] | None:
+    """Do the same, and return why the files are not in force; None if no slurmctld with our plugins runs here."""
+    os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
+    # Another load may be running; ours starts after it.
+    with progress.waiting("waiting for slurmctld's workers to load the hooks"):
+        answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * control.LOAD_LIMIT + 5)
+    return [finding for answer in answers for finding in answer.get("findings", [])] if answers else None

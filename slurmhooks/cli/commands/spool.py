@@ -12,7 +12,7 @@ import click
 from pydantic import BaseModel
 
 from slurmhooks import config, site
-from slurmhooks.cli import configuration, output
+from slurmhooks.cli import output, parameters
 from slurmhooks.cli.findings import Finding, Findings, shown
 from slurmhooks.jobcomp.settings import spool_folder
 from slurmhooks.jobcomp.spool import Spool
@@ -42,7 +42,7 @@ class Report(BaseModel):
 
 
 @click.group("spool", invoke_without_command=True)
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 @output.json_option(Report)
 @click.pass_context
 def command(context: click.Context, sysconfdir: Path, as_json: bool) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from slurmhooks import slurm_conf
-from slurmhooks.cli import build_record, configuration, scrun_lua
+from slurmhooks.cli import build_record, configuration, parameters, scrun_lua
 from slurmhooks.cli.checks import plugins
 from slurmhooks.cli.findings import Finding, Findings
 
 
 @click.command("uninstall")
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 def command(plugin_dir: Path | None, sysconfdir: Path) -> None:
     """Remove what 'slurmhooks install' has written: the plugins, and its own scrun.lua.
 

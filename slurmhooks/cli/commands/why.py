@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from slurmhooks import config, site
-from slurmhooks.cli import configuration, output, progress, slurm
+from slurmhooks.cli import output, parameters, progress, slurm
 from slurmhooks.cli.decisions import Decision, Job, Log, Step, accounted, described
 from slurmhooks.cli.findings import Finding, shown
 from slurmhooks.worker.collector import decisions_folder
@@ -26,7 +26,7 @@ PATIENCE = 20.0
 @click.option("--user", help="Requests of this user.")
 @click.option("--last", type=click.IntRange(1), help="At most so many requests, the newest ones.")
 @output.json_option(list[Decision])
-@configuration.sysconfdir_option
+@parameters.sysconfdir_option
 def command(what: str | None, user: str | None, last: int | None, as_json: bool, sysconfdir: Path) -> None:
     """Say what happened to a request: which rules ran, what they changed, and who refused it with which words.
 

@@ -79,12 +79,12 @@ def start(release: Release, nodes: int) -> None:
                     raise LabError(f"slurmctld ended:\n{_problems(log, seen[log])}")
                 if time.monotonic() > began + GRACE_SECONDS:
                     break
-                time.sleep(0.005)
+                time.sleep(0.02)
             # Two slurmds that start at the same time remove each other's socket for auth/slurm, and one ends.
             while release.auth != "munge" and not _running(pid_file) and "fatal:" not in _since(log, seen[log]):
                 if time.monotonic() > began + GRACE_SECONDS:
                     break
-                time.sleep(0.005)
+                time.sleep(0.02)
     states: list[str] = []
     while time.monotonic() < began + START_SECONDS:
         for name, (pid_file, log, command) in daemons.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from slurmhooks.cli import build_record, loading
+from slurmhooks.cli import build_record, loading, slurm
 from slurmhooks.cli.checks import access
 from tests.unit.cli.conftest import HEAD, INIT, SUBMIT, Site
 
@@ -96,13 +96,24 @@ def test_a_scrun_lua_that_is_not_ours(site: Site) -> None:
     assert site.found()[0].startswith(wanted + "it loads another plugin")
     script.write_text(f"-- Made by 'slurmhooks install'\nloadlib('{site.plugins}/scrun_python.so')")
     assert site.found() == []
+
+
+def test_a_build_without_scrun(site: Site, run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handlers of scrun are no mistake on a machine that has no scrun; if it has one, the build is too old."""
+    site.file("@hook.scrun.stage_in\ndef stage(container): pass\n")
     record = build_record.BuildRecord.load(site.plugins)
     assert record is not None
     record.model_copy(update={"lua": None}).save(site.plugins)
-    (finding,) = site.found()
-    assert finding.startswith(
-        f"{site.plugins}: scrun never calls handler a:stage of hook.scrun: the plugins were built"
-    )
+    (site.plugins / "scrun_python.so").unlink()
+    monkeypatch.setattr(slurm, "find_program", lambda name: Path("/usr/bin/scrun") if name == "scrun" else None)
+    assert site.found() == [
+        f"{site.plugins}: scrun never calls handler a:stage of hook.scrun: the plugins were built without scrun's Lua;"
+        " build again"
+    ]
+    monkeypatch.setattr(slurm, "find_program", lambda name: None)
+    result = run("check", "--sysconfdir", site.etc, "--plugin-dir", site.plugins)
+    assert result.exit_code == 0
+    assert "note: this machine has no scrun, so nothing calls handler a:stage of hook.scrun here" in result.output
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="NOT TESTED: only root can judge for others")

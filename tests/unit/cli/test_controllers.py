@@ -19,6 +19,7 @@ ANSWER: dict[str, Any] = {
     "supervisor": 100,
     "generation": 3,
     "workers": [102, 103],
+    "configuration": None,
     "handlers": [["job_submit", "limits:require_account", "/etc/slurm/hooks.d/limits.py", "warn"]],
     "fault": None,
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import io
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -66,7 +67,9 @@ def test_a_bar_without_a_terminal_is_silent(capfd: pytest.CaptureFixture[str]) -
 def test_a_spinner_for_what_takes_long(monkeypatch: pytest.MonkeyPatch, patience: float, shown: bool) -> None:
     """On a terminal, what is waited for is shown when it takes long, and is gone at the end, also after an error."""
     written = io.StringIO()
-    monkeypatch.setattr(progress, "console", Console(file=written, force_terminal=True, width=80))
+    console = Console(file=written, force_terminal=True, width=80)
+    monkeypatch.setattr(progress, "console", lambda: console)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(progress, "PATIENCE", patience)
 
     def work() -> None:

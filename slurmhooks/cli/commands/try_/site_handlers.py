@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from slurmhooks import config, loader, site, slurm_conf, trusted
-from slurmhooks.cli import configuration, loading, output
+from slurmhooks.cli import loading, output, parameters
 from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
 from slurmhooks.job_submit import service
@@ -31,7 +31,7 @@ def common(model: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
         output.json_option(model),
         click.option("--hooks", "files", type=FILE, multiple=True, metavar="FILE",
                      help="Load this hook file instead of those of slurmhooks.toml; may be given several times."),
-        configuration.sysconfdir_option,
+        parameters.sysconfdir_option,
     )  # fmt: skip
 
     def add(function: Callable[..., None]) -> Callable[..., None]:

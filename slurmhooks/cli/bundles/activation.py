@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Puts a bundle in force on this machine, or leaves everything as it was.
+
+The order of the steps makes each state between two of them valid: until the rename the old bundle is in force, and
+afterwards the new one, with a manifest that counts as absent until it is written again.
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TypeVar
+
+from slurmhooks import manifest, plugstack
+from slurmhooks.cli import compiled, configuration
+from slurmhooks.cli.bundles import archive, contents
+from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli.commands import check, reload
+from slurmhooks.cli.commands import compile as compile_command
+from slurmhooks.cli.findings import Finding, Findings
+from slurmhooks.worker import requests
+
+T = TypeVar("T")
+
+
+def keep_present(store: Store) -> str | None:
+    """Make a bundle of files that no bundle has put in force, so that `rollback` can go back to them.
+
+    Returns:
+        the id of the bundle that is in force, or has these files; None if there are none.
+
+    Raises:
+        Findings: a bundle could not hold them.
+    """
+    if store.deployed is not None or not store.toml.exists():
+        return store.deployed
+    try:
+        files, _ = contents.collect(store.sysconfdir)
+    except Findings as error:
+        raise Findings(
+            [*error.findings, "the first deployment keeps the present files as a bundle: repair them first"]
+        ) from error
+    data = archive.pack(files)
+    present = store.put(data, files)
+    store.record(present)
+    return present
+
+
+def activate(store: Store, bundle: str, before: str | None, plugin_dir: Path | None) -> list[str]:
+    """Put a bundle in force that the store has; if it is already, do what a killed command has left to be done.
+
+    Args:
+        store: the bundles of this machine, which is locked.
+        bundle: the id.
+        before: the id of the one that is to stay in force otherwise; None if there is none.
+        plugin_dir: where the plugins are; None: where slurm.conf says.
+
+    Returns:
+        notes.
+
+    Raises:
+        Findings: the daemons would not load it, or slurmctld did not; the bundle before is in force.
+    """
+    store.verify(bundle)
+    folder = plugin_dir or configuration.installed_in(store.sysconfdir)
+    if store.deployed == bundle:
+        notes = _isolated(_compile, store.sysconfdir, folder)
+        if refused := _reload(store.sysconfdir):
+            raise Findings(refused)
+        return notes
+    stays = f"{bundle} is not deployed; " + (f"{before} stays in force" if before else "nothing has changed")
+    with store.staged(bundle) as stage:
+        callbacks, notes, findings = _isolated(_examine, stage, folder)
+        findings += _other_lines(store, bundle)
+        if findings:
+            # The stage is gone by the time that somebody reads this.
+            findings = [text.replace(str(stage), str(store.sysconfdir)) for text in findings]
+            raise Findings([*findings, stays])
+    if folder is not None:
+        _offer(folder, callbacks)
+    store.switch(bundle)
+    notes += _isolated(_compile, store.sysconfdir, folder)
+    refused = _reload(store.sysconfdir)
+    if refused:
+        if before is None:
+            store.withdraw()
+        else:
+            store.switch(before)
+        _isolated(_compile, store.sysconfdir, folder)
+        raise Findings([*refused, stays, *_reload(store.sysconfdir)])
+    return notes
+
+
+def _isolated(function: Callable[..., T], *arguments: object) -> T:
+    """Call a function in a process of its own: each call loads other files of the site.
+
+    Raises:
+        Finding: the process died of what these files do.
+    """
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        try:
+            return pool.submit(function, *arguments).result()
+        except BrokenProcessPool as error:
+            raise Finding("a hook file ended the process that loaded it: run 'slurmhooks check' on it") from error
+
+
+def _examine(stage: Path, folder: Path | None) -> tuple[set[str], list[str], list[str]]:
+    """Return the callbacks of SPANK with handlers, notes, and why the daemons would not load a site."""
+    report = check.of_site(stage, folder, staged=True)
+    callbacks = {row.hook.removeprefix("hook.spank.") for row in report.handlers if row.hook.startswith("hook.spank.")}
+    return callbacks, report.notes, report.findings
+
+
+def _other_lines(store: Store, bundle: str) -> list[str]:
+    """Return a finding if the lines of plugstack.conf are not those that the bundle was made for."""
+    lines = contents.spank_lines(store.sysconfdir)
+    try:
+        wanted = (store.place(bundle) / contents.PLUGSTACK).read_text(errors="surrogateescape").splitlines()
+    except FileNotFoundError:
+        wanted = lines
+    findings = []
+    if lines != wanted:
+        have, need = ("; ".join(each) or "none" for each in (lines, wanted))
+        findings.append(f"plugstack.conf has the lines of spank_python.so: {have}; the bundle was made for: {need}")
+    for line in lines:
+        named, _, _ = plugstack.split(line.split()[2:])
+        if named is not None and named.startswith("/"):
+            findings.append(f"plugstack.conf: {line}: no bundle can replace config={named}: leave config= out")
+    return findings
+
+
+def _offer(folder: Path, callbacks: Iterable[str]) -> None:
+    """Have the SPANK plugin export what both the present handlers and other ones need."""
+    present = set(manifest.exported(compiled.variant_of(folder / compiled.PLUGIN)))
+    wanted = present | set(callbacks) & set(manifest.COSTLY_CALLBACKS)
+    if wanted != present:
+        compiled.choose_variant(
+            folder, next(name for name, exported in manifest.VARIANTS.items() if wanted <= set(exported))
+        )
+
+
+def _compile(sysconfdir: Path, folder: Path | None) -> list[str]:
+    """Write the manifest; return why that failed."""
+    try:
+        compile_command.of_site(sysconfdir, folder)
+    except Findings as error:
+        return error.findings
+    return []
+
+
+def _reload(sysconfdir: Path) -> list[str]:
+    """Have slurmctld, if it runs here, load the files now; return why it did not."""
+    return (reload.of_site(sysconfdir) or []) if requests.names(str(sysconfdir)) else []

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The archive: an uncompressed tar file. The same files always make the same bytes, of which the id is a hash."""
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from slurmhooks.cli.findings import Finding
+
+SUFFIX = ".slurmhooks.tar"
+ID_DIGITS = 16
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """Return the archive of files, which are given by their relative names."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name in sorted(files):
+            member = tarfile.TarInfo(name)
+            member.size = len(files[name])
+            member.mode = 0o644
+            tar.addfile(member, io.BytesIO(files[name]))
+    return buffer.getvalue()
+
+
+def unpack(data: bytes, source: str) -> dict[str, bytes]:
+    """Return the files of an archive by their names.
+
+    Args:
+        data: the archive.
+        source: where it comes from, for messages.
+
+    Raises:
+        Finding: it is not exactly what :func:`pack` makes, such as one with links or with names outside of its folder.
+    """
+    files: dict[str, bytes] = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
+            for member in tar:
+                content = tar.extractfile(member) if member.type == tarfile.REGTYPE and not member.issparse() else None
+                if content is None or not _is_plain(member.name):
+                    raise Finding(f"{source}: {member.name!r} in it is no file of a bundle; it is not deployed")
+                files[member.name] = content.read()
+    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
+        raise Finding(f"{source}: not a bundle: {error}") from error
+    nested = [name for name in files if any(str(folder) in files for folder in PurePosixPath(name).parents)]
+    if nested or "slurmhooks.toml" not in files or pack(files) != data:
+        raise Finding(f"{source}: not a bundle as 'slurmhooks bundle' makes it, or damaged; it is not deployed")
+    return files
+
+
+def identity(data: bytes) -> str:
+    """Return the id of a bundle."""
+    return hashlib.sha256(data).hexdigest()[:ID_DIGITS]
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether a name stays below the folder of the bundle, and is the only name of its file."""
+    return "\0" not in name and all(part not in ("", ".", "..") for part in name.split("/"))

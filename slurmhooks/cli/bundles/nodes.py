@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which bundle machines have in force: this one, and others that report over a step or in files."""
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from slurmhooks.cli import controllers
+from slurmhooks.cli.bundles import archive, contents
+from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli.findings import Finding, Findings
+
+MARK = "slurmhooks-status "
+"""Begins a report in the output of a step, which prologs and profiles may add to."""
+
+
+class Point(BaseModel):
+    """What a plugin of slurmctld has in force.
+
+    Attributes:
+        point: the plugin point.
+        bundle: the id; None if it is not known.
+        fault: why the present files are not in force.
+    """
+
+    point: str
+    bundle: str | None
+    fault: list[str]
+
+
+class Machine(BaseModel):
+    """What a machine says about itself.
+
+    Attributes:
+        name: of the node, or of the host.
+        at: when.
+        bundle: the id of the files that launches load now, deployed or not; None if they could not be put together.
+        deployed: the bundle that was deployed; another id than ``bundle`` if its files were changed.
+        kept: the bundles that `rollback` can go back to, the last one deployed last.
+        slurmctld: the plugins of a slurmctld on this machine.
+        findings: why something is not known.
+    """
+
+    name: str
+    at: datetime
+    bundle: str | None
+    deployed: str | None
+    kept: list[str] = []
+    slurmctld: list[Point] = []
+    findings: list[str] = []
+
+
+def this(sysconfdir: Path) -> Machine:
+    """Return what this machine has in force."""
+    store = Store(sysconfdir)
+    deployed, findings = store.deployed, []
+    bundle = None
+    try:
+        bundle = (
+            archive.identity(archive.pack(contents.collect(sysconfdir)[0]))
+            if deployed is None
+            else store.content_id(deployed)
+        )
+    except Findings as error:
+        findings += error.findings
+    except OSError as error:
+        findings.append(f"{error.filename}: {error.strerror}")
+    running, notes = controllers.look(sysconfdir)
+    return Machine(
+        name=os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0],
+        at=datetime.now(UTC),
+        bundle=bundle,
+        deployed=deployed,
+        kept=store.kept(),
+        slurmctld=[_point(each, bundle, store) for each in running],
+        findings=[*findings, *(text for text in notes if "unknown" in text)],
+    )
+
+
+def _point(running: controllers.Running, present: str | None, store: Store) -> Point:
+    """Return which bundle a plugin has loaded: that of its file, or the present one if it has the present files."""
+    fault = running.fault.findings if running.fault is not None else []
+    bundle = None if fault or running.generation is None else present
+    if running.configuration is not None:
+        folder = Path(running.configuration).parent
+        if folder.parent == store.place(folder.name).parent.resolve() and running.generation is not None:
+            bundle = folder.name
+    return Point(point=running.point, bundle=bundle, fault=fault)
+
+
+def over_srun(options: Iterable[str], nodes: str | None, program: str) -> list[Machine]:
+    """Ask nodes by one step with a task on each.
+
+    Args:
+        options: further options of srun.
+        nodes: their names as for ``--nodelist``; None: all that can run a job.
+        program: the command `slurmhooks` on the nodes.
+
+    Raises:
+        Finding: the step could not start.
+    """
+    names = hostnames(nodes) if nodes is not None else _responding()
+    if not names:
+        return []
+    command = ["srun", "--quiet", f"--nodes={len(names)}", f"--ntasks={len(names)}", "--ntasks-per-node=1"]
+    command += [f"--nodelist={','.join(names)}", "--job-name=slurmhooks-status", "--immediate=60", *options]
+    command += [program, "status", "--report"]
+    done = _run(command)
+    machines = of_text(done.stdout, "srun")
+    if not machines:
+        raise Finding(f"no node has answered: srun: {done.stderr.strip() or f'exit code {done.returncode}'}")
+    return machines
+
+
+def of_files(paths: Iterable[Path]) -> list[Machine]:
+    """Read the reports in files, and in all files of folders.
+
+    Raises:
+        Finding: a file cannot be read, or has no report.
+    """
+    machines = []
+    for path in paths:
+        files = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+        for file in files:
+            found = of_text(file.read_text(errors="replace"), str(file))
+            if not found:
+                raise Finding(f"{file}: no report of 'slurmhooks status --report' in it")
+            machines += found
+    return machines
+
+
+def of_text(text: str, source: str) -> list[Machine]:
+    """Return the reports in a text, one in a line; other lines do not count.
+
+    Raises:
+        Finding: a report is damaged.
+    """
+    machines = []
+    for line in text.splitlines():
+        _, mark, report = line.partition(MARK)
+        if mark:
+            try:
+                machines.append(Machine.model_validate_json(report))
+            except ValidationError as error:
+                raise Finding(f"{source}: damaged report: {error.errors()[0]['msg']}: {line}") from error
+    return machines
+
+
+def hostnames(nodes: str) -> list[str]:
+    """Return the names in a list such as n[1-3]."""
+    done = _run(["scontrol", "show", "hostnames", nodes])
+    if done.returncode:
+        raise Finding(f"{nodes}: {done.stderr.strip()}")
+    return done.stdout.split()
+
+
+def _responding() -> list[str]:
+    done = _run(["sinfo", "--noheader", "--responding", "--Node", "--states=idle,mixed,allocated", "--format=%N"])
+    if done.returncode:
+        raise Finding(f"sinfo: {done.stderr.strip()}")
+    return list(dict.fromkeys(done.stdout.split()))
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except FileNotFoundError as error:
+        raise Finding(f"{command[0]} is not on PATH") from error

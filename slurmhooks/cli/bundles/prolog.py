@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A Prolog that carries a bundle: from Slurm 23.11 on, slurmctld hands it to the slurmd of each configless node."""
+
+import base64
+import os
+import sys
+from pathlib import Path
+from shlex import quote
+
+from slurmhooks.cli.bundles import archive, contents, signature
+
+HEAD = """\
+#!/bin/sh
+# Made by 'slurmhooks bundle': deploys bundle {bundle} on a node before the next job starts there.
+# If that fails, Slurm drains the node and requeues the job.
+set -eu
+conf=$(dirname "${{SLURM_CONF:-/run/slurm/conf/slurm.conf}}")
+[ "$(readlink "$conf/{current}" 2>/dev/null)" = bundles/{bundle} ] && exit 0
+umask 022
+new=$(mktemp -d "$conf/.slurmhooks-deploy.XXXXXX")
+trap 'rm -rf "$new"' EXIT
+"""
+
+
+def render(bundle: str, data: bytes, signed: Path | None) -> bytes:
+    """Return the script.
+
+    Args:
+        bundle: the id.
+        data: the archive.
+        signed: path of the signature; None if there is none.
+    """
+    archive_name = f"{bundle}{archive.SUFFIX}"
+    text = HEAD.format(bundle=bundle, current=contents.CURRENT)
+    text += _file(archive_name, data)
+    if signed is not None:
+        text += _file(archive_name + signature.SUFFIX, signed.read_bytes())
+    # The PATH of slurmd may lack it.
+    text += f"program=$(command -v slurmhooks) || program={quote(os.path.abspath(sys.argv[0]))}\n"
+    text += f'"$program" deploy --sysconfdir "$conf" "$new/{archive_name}"\n'
+    return text.encode()
+
+
+def _file(name: str, content: bytes) -> str:
+    return f"base64 -d >\"$new/{name}\" <<'END'\n{base64.encodebytes(content).decode()}END\n"

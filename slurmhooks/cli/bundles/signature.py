@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Signatures of bundles, which ssh-keygen makes and checks: OpenSSH is on nearly every machine of a cluster."""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from slurmhooks import trusted
+from slurmhooks.cli.findings import Finding
+from slurmhooks.errors import LoadError
+from slurmhooks.paths import is_absent
+
+ALLOWED = "slurmhooks.allowed_signers"
+"""Beside slurm.conf, in the format of ALLOWED SIGNERS in ssh-keygen(1)."""
+NAMESPACE = "slurmhooks"
+"""A signature that a key has made for another purpose is not valid here."""
+SUFFIX = ".sig"
+
+
+def sign(bundle: Path, key: Path) -> Path:
+    """Sign a bundle; return the path of the signature.
+
+    Raises:
+        Finding: ssh-keygen failed; it has said why.
+    """
+    signature = bundle.with_name(bundle.name + SUFFIX)
+    signature.unlink(missing_ok=True)  # ssh-keygen would ask
+    # It may ask for a passphrase.
+    done = _run(["-Y", "sign", "-n", NAMESPACE, "-f", str(key), str(bundle)], None)
+    if done.returncode:
+        raise Finding(f"{bundle}: not signed: {done.stderr.strip()}")
+    return signature
+
+
+def signer(bundle: Path, data: bytes, sysconfdir: Path) -> str | None:
+    """Return who has signed a bundle; None if this machine accepts bundles without a signature.
+
+    Args:
+        bundle: its path; the signature is beside it.
+        data: its content.
+        sysconfdir: where the list of signers may be.
+
+    Raises:
+        Finding: the machine has a list of signers, and none of them has signed these bytes; or the list may exist but
+            cannot be read, or another user could have written it.
+    """
+    allowed = sysconfdir / ALLOWED
+    try:
+        signers = trusted.read(str(allowed))
+    except LoadError as error:
+        raise Finding(error.findings[0]) from error
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and is_absent(str(allowed)):
+            return None
+        raise Finding(f"{allowed}: {error.strerror}; without it no bundle is accepted") from error
+    try:
+        signature = bundle.with_name(bundle.name + SUFFIX).read_bytes()
+    except OSError as error:
+        raise Finding(
+            f"{bundle}: refused: {allowed} exists, so it must be signed: {bundle}{SUFFIX}: {error.strerror}"
+        ) from error
+    # Others may replace these files while ssh-keygen reads them, but not copies of them.
+    with tempfile.TemporaryDirectory() as folder:
+        list_copy, signature_copy = Path(folder, "signers"), Path(folder, "signature")
+        list_copy.write_bytes(signers)
+        signature_copy.write_bytes(signature)
+        files = ["-s", str(signature_copy), "-f", str(list_copy)]
+        found = _run(["-Y", "find-principals", *files], b"")
+        name = found.stdout.partition("\n")[0].strip()
+        if found.returncode or not name:
+            raise Finding(f"{bundle}: refused: {allowed} does not have the key that has signed it")
+        checked = _run(["-Y", "verify", "-n", NAMESPACE, "-I", name, *files], data)
+        if checked.returncode:
+            why = f"{checked.stdout} {checked.stderr}".strip().replace("\n", " ")
+            raise Finding(f"{bundle}: refused: its signature is not valid: {why}")
+    return name
+
+
+def _run(arguments: list[str], stdin: bytes | None) -> subprocess.CompletedProcess[str]:
+    try:
+        done = subprocess.run(["ssh-keygen", *arguments], input=stdin, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise Finding("ssh-keygen is not on PATH: install OpenSSH's client") from error
+    out, err = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(done.args, done.returncode, out, err)

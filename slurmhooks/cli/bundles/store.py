@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The folder in which a machine keeps the bundles that it got.
+
+A process may be killed at any time: files get their names only when they are complete, and what is in force changes by
+one rename.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from slurmhooks import config, durable, site
+from slurmhooks.cli.bundles import archive, contents
+from slurmhooks.cli.findings import Finding
+
+KEPT = 5
+"""Bundles that are kept, with the deployed one."""
+UNFINISHED = ".new-"
+
+
+class Store:
+    """The bundles of a machine.
+
+    Attributes:
+        sysconfdir: where slurm.conf is.
+        toml: slurmhooks.toml beside it.
+        folder: slurmhooks.d beside it.
+    """
+
+    def __init__(self, sysconfdir: Path) -> None:
+        self.sysconfdir = sysconfdir
+        self.toml = sysconfdir / config.FILE_NAME
+        self.folder = sysconfdir / "slurmhooks.d"
+        self._bundles = self.folder / "bundles"
+        self._current = self.folder / "current"
+        self._history = self.folder / "history"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only process that changes the store; wait for another one. Remove what killed ones have left."""
+        for folder in (self.folder, self._bundles):
+            folder.mkdir(mode=0o755, exist_ok=True)
+            folder.chmod(0o755)
+        with open(self.folder / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for folder in (self.folder, self._bundles):
+                for left in folder.glob(f"{UNFINISHED}*"):
+                    shutil.rmtree(left)
+            yield
+
+    @property
+    def deployed(self) -> str | None:
+        """The id of the bundle that slurmhooks.toml leads to; None if it is no bundle's."""
+        folder = site.located_path(self.toml).parent
+        return folder.name if folder.parent == self._bundles.resolve() and self.toml.is_symlink() else None
+
+    def place(self, bundle: str) -> Path:
+        """Return the folder of a bundle."""
+        return self._bundles / bundle
+
+    def kept(self) -> list[str]:
+        """Return the ids of the bundles that are there, in the order in which they were deployed.
+
+        Raises:
+            Finding: the history is damaged.
+        """
+        try:
+            text = self._history.read_text()
+        except FileNotFoundError:
+            return []
+        try:
+            ids = [str(bundle) for bundle in json.loads(text)]
+        except (ValueError, TypeError) as error:
+            raise Finding(f"{self._history}: damaged: {error}; remove it, and deploy again") from error
+        return [bundle for bundle in ids if self.place(bundle).is_dir()]
+
+    def before(self) -> str | None:
+        """Return the id of the bundle that was deployed before the present one; None if none is kept."""
+        kept, present = self.kept(), self.deployed
+        earlier = kept[: kept.index(present)] if present in kept else kept
+        return earlier[-1] if earlier else None
+
+    def put(self, data: bytes, files: Mapping[str, bytes]) -> str:
+        """Store the files of a bundle, in place of those that were changed by hand; return its id.
+
+        Raises:
+            Finding: they are in force.
+        """
+        bundle = archive.identity(data)
+        if self.place(bundle).exists():
+            if bundle != self.deployed and self.content_id(bundle) != bundle:
+                shutil.rmtree(self.place(bundle))
+            else:
+                self.verify(bundle)
+                return bundle
+        new = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._bundles))
+        new.chmod(0o755)
+        for name, content in files.items():
+            path = new / name
+            path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            durable.write(path, content, 0o644)
+        for folder, _, _ in os.walk(new):
+            os.chmod(folder, 0o755)
+            durable.force(folder)
+        new.rename(self.place(bundle))
+        durable.force(self._bundles)
+        return bundle
+
+    def content_id(self, bundle: str) -> str:
+        """Return the id that the present files of a bundle have; another one if they were changed."""
+        return archive.identity(archive.pack(contents.of_folder(self.place(bundle))))
+
+    def verify(self, bundle: str) -> None:
+        """Refuse a bundle whose files were changed.
+
+        Raises:
+            Finding: they were.
+        """
+        if self.content_id(bundle) != bundle:
+            place = self.place(bundle)
+            raise Finding(f"{place}: its files were changed by hand; put another bundle in force, then deploy it again")
+
+    def switch(self, bundle: str) -> None:
+        """Put a bundle in force: one rename. Its files are complete."""
+        kept, present = self.kept(), self.deployed
+        if bundle not in kept or present not in kept or kept.index(bundle) > kept.index(present):
+            earlier = kept[: kept.index(present) + 1] if present in kept else kept
+            self._write_history([*(name for name in earlier if name != bundle), bundle])
+        durable.link(self._current, f"bundles/{bundle}")
+        target = f"{self.folder.name}/current/{config.FILE_NAME}"
+        if not self.toml.is_symlink() or os.readlink(self.toml) != target:
+            durable.link(self.toml, target)
+
+    def record(self, bundle: str) -> None:
+        """Note that a bundle has what is in force, without one."""
+        self._write_history([*(name for name in self.kept() if name != bundle), bundle])
+
+    def _write_history(self, bundles: list[str]) -> None:
+        durable.write(self._history, json.dumps(bundles).encode() + b"\n", 0o644)
+
+    def withdraw(self) -> None:
+        """Have no bundle in force."""
+        self.toml.unlink()
+
+    def prune(self) -> None:
+        """Remove all bundles but the last ones."""
+        kept = [*self.kept()[-KEPT:], self.deployed]
+        for place in self._bundles.iterdir():
+            if place.name not in kept:
+                shutil.rmtree(place)
+
+    @contextmanager
+    def staged(self, bundle: str) -> Iterator[Path]:
+        """Make a folder that is like the one of slurm.conf, but has the bundle in force; yield its path."""
+        stage = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self.folder))
+        try:
+            stage.chmod(0o755)
+            for entry in self.sysconfdir.iterdir():
+                if not entry.name.startswith("slurmhooks."):
+                    (stage / entry.name).symlink_to(entry)
+            (stage / self.folder.name).mkdir()
+            (stage / self.folder.name).chmod(0o755)
+            (stage / contents.CURRENT).symlink_to(self.place(bundle))
+            (stage / config.FILE_NAME).symlink_to(self.place(bundle) / config.FILE_NAME)
+            yield stage
+        finally:
+            # TemporaryDirectory of older Pythons may change modes of what the links lead to.
+            shutil.rmtree(stage)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Make one archive of hook files, packages and slurmhooks.toml, which other machines deploy."""
+
+import os
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+from slurmhooks import durable
+from slurmhooks.cli import output
+from slurmhooks.cli.bundles import archive, contents, prolog, signature
+from slurmhooks.cli.findings import shown
+from slurmhooks.cli.progress import note
+
+
+class Report(BaseModel):
+    """The output with --json.
+
+    Attributes:
+        bundle: the id.
+        path: of the archive.
+        signature: path of the signature.
+        prolog: path of the prolog.
+        files: the names of the files in it.
+    """
+
+    bundle: str
+    path: Path
+    signature: Path | None = None
+    prolog: Path | None = None
+    files: list[str]
+
+
+@click.command("bundle")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True), default="/etc/slurm")
+@click.option("--output", "path", type=click.Path(path_type=Path), help=f"The archive; by default ID{archive.SUFFIX}.")
+@click.option("--sign", "key", type=click.Path(path_type=Path, exists=True), help="Sign it with this key of OpenSSH.")
+@click.option(
+    "--prolog", "script", type=click.Path(path_type=Path), help="Also write a Prolog by which nodes get the bundle."
+)
+@output.json_option(Report)
+def command(folder: Path, path: Path | None, key: Path | None, script: Path | None, as_json: bool) -> None:
+    """Make one archive of hook files, packages and slurmhooks.toml, which other machines deploy.
+
+    FOLDER has slurmhooks.toml, and plugstack.conf if lines of it name our plugin; by default it is /etc/slurm. The same
+    files always make the same bytes, and the id of the bundle is a hash of them. No hook file runs.
+    """
+    files, notes = contents.collect(folder)
+    data = archive.pack(files)
+    bundle = archive.identity(data)
+    path = path or Path(f"{bundle}{archive.SUFFIX}")
+    durable.write(path, data, 0o644)
+    report = Report(bundle=bundle, path=path, files=sorted(files))
+    if key is not None:
+        report.signature = signature.sign(path, key)
+    if script is not None:
+        durable.write(script, prolog.render(bundle, data, report.signature), 0o755)
+        report.prolog = script
+    for text in notes:
+        note(text)
+    if as_json:
+        output.document(report)
+    else:
+        click.echo(shown(f"{os.fspath(path)}: bundle {bundle}, {len(files)} files"))

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Put a bundle in force on this machine."""
+
+import os
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+from slurmhooks import trusted
+from slurmhooks.cli import output, parameters
+from slurmhooks.cli.bundles import activation, archive, signature
+from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli.findings import Findings
+from slurmhooks.cli.progress import note
+from slurmhooks.errors import LoadError
+
+
+class Report(BaseModel):
+    """The output of `deploy` and `rollback` with --json.
+
+    Attributes:
+        bundle: the id of the bundle that is in force.
+        before: the one that was.
+        signer: who has signed it; None if this machine does not ask for signatures.
+        notes: what may be a mistake.
+    """
+
+    bundle: str
+    before: str | None
+    signer: str | None = None
+    notes: list[str] = []
+
+
+@click.command("deploy")
+@click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@parameters.sysconfdir_option
+@click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
+@output.json_option(Report)
+def command(bundle: Path, sysconfdir: Path, plugin_dir: Path | None, as_json: bool) -> None:
+    """Put a bundle in force on this machine, as root.
+
+    The command checks the bundle as `check` does, puts it in force by one rename, writes the manifest, and waits until
+    slurmctld, if it runs here, has loaded it. If any of this fails, what was in force before stays in force. The last
+    five bundles are kept for `rollback`.
+    """
+    trusted.guard()
+    data, signer = read(bundle, sysconfdir)
+    files = archive.unpack(data, str(bundle))
+    store = Store(sysconfdir)
+    with store.locked():
+        try:
+            before = activation.keep_present(store)
+            report = Report(bundle=store.put(data, files), before=before, signer=signer)
+            report.notes = activation.activate(store, report.bundle, before, plugin_dir)
+        finally:
+            store.prune()
+    show(report, as_json)
+
+
+def read(bundle: Path, sysconfdir: Path) -> tuple[bytes, str | None]:
+    """Return a bundle, and who has signed it.
+
+    Raises:
+        Findings: it has to be signed and is not; or it does not have to be, and another user could have written it.
+    """
+    path = Path(os.path.abspath(bundle))
+    data = path.read_bytes()
+    signer = signature.signer(path, data, sysconfdir)
+    if signer is None:
+        try:
+            data = trusted.read(str(path))
+        except LoadError as error:
+            raise Findings(error.findings) from error
+    return data, signer
+
+
+def show(report: Report, as_json: bool) -> None:
+    """Print the report; notes go to standard error."""
+    if as_json:
+        output.document(report)
+        return
+    for text in report.notes:
+        note(text)
+    signed = f", signed by {report.signer}" if report.signer else ""
+    if report.before == report.bundle:
+        click.echo(f"bundle {report.bundle}{signed}: it was in force already")
+    else:
+        click.echo(f"bundle {report.bundle}{signed}: in force; before: {report.before or 'none'}")

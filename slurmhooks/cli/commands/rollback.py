@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Put the bundle in force again that was deployed before the present one."""
+
+from pathlib import Path
+
+import click
+
+from slurmhooks import trusted
+from slurmhooks.cli import output, parameters
+from slurmhooks.cli.bundles import activation
+from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli.commands import deploy
+from slurmhooks.cli.findings import Finding
+
+
+@click.command("rollback")
+@click.argument("bundle", required=False)
+@parameters.sysconfdir_option
+@click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
+@output.json_option(deploy.Report)
+def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None, as_json: bool) -> None:
+    """Put the bundle in force again that was deployed before the present one, as root.
+
+    BUNDLE is the id of another one of those that are kept; `slurmhooks status` shows them. The command checks it, and
+    leaves everything as it was if the check fails, as `deploy` does.
+    """
+    trusted.guard()
+    store = Store(sysconfdir)
+    if not store.folder.exists():
+        raise Finding(f"{store.folder} does not exist: nothing was deployed on this machine")
+    with store.locked():
+        if store.deployed is None and bundle is None:
+            raise Finding(f"{store.toml} is not a bundle's: name the bundle; kept: {', '.join(store.kept()) or 'none'}")
+        before = activation.keep_present(store)
+        target = bundle or store.before()
+        if target is None or target not in store.kept():
+            kept = ", ".join(store.kept()) or "none"
+            what = "no bundle was deployed before this one" if bundle is None else f"there is no bundle {bundle}"
+            raise Finding(f"{store.folder}: {what}; kept: {kept}")
+        report = deploy.Report(bundle=target, before=before)
+        report.notes = activation.activate(store, target, before, plugin_dir)
+    deploy.show(report, as_json)

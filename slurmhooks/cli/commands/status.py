@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compare the hooks that slurmctld and the nodes have in force, and name those that are behind."""
+
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+from slurmhooks import slurm_conf
+from slurmhooks.cli import output, parameters
+from slurmhooks.cli.bundles import nodes as machines
+from slurmhooks.cli.findings import Findings
+
+CURRENT = "current"
+
+
+class Row(BaseModel):
+    """What one machine, or one plugin of slurmctld, has in force.
+
+    Attributes:
+        where: its name.
+        bundle: the id; None if it is not known.
+        state: in words.
+        at: when it was so.
+    """
+
+    where: str
+    bundle: str | None
+    state: str
+    at: datetime
+
+
+class Report(BaseModel):
+    """The output with --json.
+
+    Attributes:
+        expected: the id that all should have.
+        kept: the bundles that this machine keeps, the last one deployed last.
+        rows: this machine, its slurmctld, and the nodes that were asked.
+        findings: who has something else, or is not known.
+    """
+
+    expected: str | None
+    kept: list[str]
+    rows: list[Row]
+    findings: list[str]
+
+
+@click.command("status")
+@click.option(
+    "--sysconfdir",
+    type=click.Path(path_type=Path),
+    # On a configless node slurmd sets SLURM_CONF for all tasks.
+    default=slurm_conf.directory,
+    show_default="the folder of $SLURM_CONF, or /etc/slurm",
+    callback=parameters.absolute,
+    help="Where slurm.conf and slurmhooks.toml are.",
+)
+@click.option("--srun", is_flag=True, help="Ask nodes, by a step with a task on each.")
+@click.option("--srun-option", "options", multiple=True, help="Another option of srun, such as --partition=debug.")
+@click.option("--nodes", help="The nodes that must answer, such as n[1-9]; by default those that can run a job.")
+@click.option(
+    "--from",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Read the reports of nodes from a file, or from all files of a folder.",
+)
+@click.option("--expect", metavar="ID", help="The bundle that all should have; by default, that of this machine.")
+@click.option("--report", "as_report", is_flag=True, help="Print the report of this machine, for --from.")
+@output.json_option(Report)
+def command(
+    sysconfdir: Path,
+    srun: bool,
+    options: tuple[str, ...],
+    nodes: str | None,
+    files: tuple[Path, ...],
+    expect: str | None,
+    as_report: bool,
+    as_json: bool,
+) -> None:
+    """Compare the hooks that slurmctld and the nodes have in force, and name those that are behind.
+
+    The command ends with 1 if a machine has other files than this one, or does not answer.
+    """
+    here = machines.this(sysconfdir)
+    if as_report:
+        click.echo(machines.MARK + here.model_dump_json())
+        return
+    others = machines.of_files(files)
+    if srun:
+        program = os.path.abspath(sys.argv[0])
+        others += machines.over_srun(options, nodes, program)
+    wanted = machines.hostnames(nodes) if nodes is not None else []
+    report = compare(here, others, wanted, expect or here.deployed or here.bundle)
+    if as_json:
+        output.document(report)
+    else:
+        show(report)
+    if report.findings:
+        raise Findings(report.findings)
+
+
+def compare(here: machines.Machine, others: list[machines.Machine], wanted: list[str], expected: str | None) -> Report:
+    """Compare machines.
+
+    Args:
+        here: this machine.
+        others: those that have reported; of two reports of one machine the later one counts.
+        wanted: the names of machines that must be among them.
+        expected: the id that all should have.
+    """
+    latest = {each.name: each for each in sorted(others, key=lambda each: each.at)}
+    rows = [_row(each, expected, here.kept) for each in (here, *(latest[name] for name in sorted(latest)))]
+    findings = []
+    for each in (here, *latest.values()):
+        findings += [f"{each.name}: {text}" for text in each.findings]
+        for point in each.slurmctld:
+            state = _state(point.bundle, point.bundle, expected, here.kept)
+            where = f"{each.name}: slurmctld, {point.point}"
+            rows.append(Row(where=where, bundle=point.bundle, state=state, at=each.at))
+            findings += [f"{where}: {text}" for text in point.fault]
+    findings += [f"{row.where}: {row.state}" for row in rows if row.state != CURRENT]
+    findings += [f"{name}: no answer" for name in wanted if name not in latest]
+    return Report(expected=expected, kept=here.kept, rows=rows, findings=list(dict.fromkeys(findings)))
+
+
+def _row(machine: machines.Machine, expected: str | None, kept: list[str]) -> Row:
+    state = _state(machine.bundle, machine.deployed, expected, kept)
+    return Row(where=machine.name, bundle=machine.bundle, state=state, at=machine.at)
+
+
+def _state(bundle: str | None, deployed: str | None, expected: str | None, kept: list[str]) -> str:
+    if bundle is None:
+        return "not known"
+    if bundle == expected:
+        return CURRENT
+    if deployed is not None and bundle != deployed:
+        return f"files of {deployed} were changed by hand"
+    if bundle in kept and expected in kept and kept.index(bundle) < kept.index(expected):
+        return f"behind: has {bundle}"
+    return f"has {bundle} instead"
+
+
+def show(report: Report) -> None:
+    """Print a table."""
+    rows = [
+        (row.where, row.bundle or "-", row.state, f"{row.at.astimezone():%Y-%m-%d %H:%M:%S}") for row in report.rows
+    ]
+    output.table(("where", "bundle", "state", "at"), rows)
+    if report.kept:
+        click.echo(f"kept for rollback: {', '.join(report.kept)}")

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Bundles on a real cluster: `deploy` while jobs arrive, `rollback`, `status`, and a node without a configuration."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.conftest import NAME, NODES, running
+from tests.cluster.spank.site import Site
+
+if TYPE_CHECKING:
+    from tests.cluster.conftest import Cluster
+
+PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
+VERSION = re.compile(r"version (\d) in the file, (\d) in the package, (\d) in the other file")
+FIRST = """
+from our_limits import NUMBER
+from slurmhooks import hook
+
+@hook.job_submit
+def first(job):
+    job.comment = f"version {version} in the file, {{NUMBER}} in the package"
+
+@hook.spank.task_init
+def task(spank):
+    spank.env["VERSION"] = "{version}"
+"""
+SECOND = """
+from slurmhooks import Reject, hook
+
+@hook.job_submit
+def second(job, submit_uid):
+    if submit_uid:
+        raise Reject(f"{{job.comment}}, {version} in the other file")
+"""
+NODE = """
+set -e
+mount -t tmpfs -o mode=755 none /etc/slurm
+mount -t tmpfs -o mode=755 none /run/slurm
+cp -p /root/keys/* /etc/slurm
+slurmd -N n2 --conf-server ctl:$1
+"""
+
+
+@pytest.fixture(scope="module", params=("24.11", "26.05"))
+def cluster(request: pytest.FixtureRequest) -> Iterator["Cluster"]:
+    """A fresh cluster of two nodes, of a release whose slurmctld distributes prologs."""
+    with running(request.param, NAME, NODES, "--install") as instance:
+        yield instance
+
+
+@pytest.fixture(scope="module")
+def site(cluster: "Cluster") -> Site:
+    """The cluster, with two versions of a policy as bundles /root/1.tar and /root/2.tar; the first one is in force."""
+    site = Site(cluster)
+    cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\n', "/etc/slurm/slurmhooks.toml")
+    for version in (1, 2):
+        folder = f"/root/site{version}"
+        cluster.put('[hooks]\npaths = ["hooks.d/*.py"]\npackages = ["packages"]\n', f"{folder}/slurmhooks.toml")
+        cluster.put(FIRST.format(version=version), f"{folder}/hooks.d/a.py")
+        cluster.put(SECOND.format(version=version), f"{folder}/hooks.d/b.py")
+        cluster.put(f"NUMBER = {version}\n", f"{folder}/packages/our_limits/__init__.py")
+        site.root(f"cd /root; slurmhooks bundle {folder} --output {version}.tar")
+    site.root("slurmhooks deploy /root/1.tar")
+    return site
+
+
+def refused(site: Site) -> str:
+    """Submit as a user; return the version of the policy that refuses, which must be one of its own in all parts."""
+    said = site.shell("sbatch --wrap=true").stdout
+    match = VERSION.search(said)
+    assert match is not None, said
+    assert len(set(match.groups())) == 1, said
+    return match[1]
+
+
+def status(site: Site, *options: str) -> Any:
+    """Return the report of `slurmhooks status`."""
+    return json.loads(site.cluster.root("slurmhooks", "status", "--json", *options).stdout)
+
+
+def test_jobs_meet_one_version(site: Site) -> None:
+    """While versions are deployed, each job is refused by one or the other as a whole, and the latest is in force."""
+    site.root("rm -f /opt/stop; : > /opt/said; chmod 666 /opt/said")
+    loop = "while [ ! -e /opt/stop ]; do sbatch --wrap=true >> /opt/said 2>&1; done"
+    site.shell(f"for i in 1 2; do setsid sh -c '{loop}' < /dev/null > /dev/null 2>&1 & done", user="alice")
+    try:
+        site.cluster.wait(lambda: "version 1" in site.root("cat /opt/said"), what="submissions")
+        for version in ("2", "1", "2"):
+            site.root(f"slurmhooks deploy /root/{version}.tar")
+            assert refused(site) == version
+    finally:
+        site.root("touch /opt/stop")
+    said = site.root("cat /opt/said")
+    lines = [line for line in said.splitlines() if "Batch job submission failed" not in line]
+    versions = {match.groups() for match in map(VERSION.search, lines) if match is not None}
+    assert versions == {("1", "1", "1"), ("2", "2", "2")}
+    assert [line for line in lines if VERSION.search(line) is None] == []
+
+
+def test_what_check_refuses(site: Site) -> None:
+    """A bundle that the daemons would not load changes nothing."""
+    site.root("slurmhooks deploy /root/1.tar; cp -r /root/site2 /root/bad; echo 'def (' >> /root/bad/hooks.d/b.py")
+    site.root("cd /root; slurmhooks bundle bad --output bad.tar")
+    state = "find /etc/slurm/slurmhooks* -type l -printf '%p %l\\n' -o -type f -exec md5sum {} + | sort"
+    before = site.root(state)
+    assert "slurmhooks.manifest" in before
+    done = site.cluster.root("slurmhooks", "deploy", "/root/bad.tar")
+    assert done.returncode == 1
+    assert "SyntaxError" in done.stderr
+    assert "stays in force" in done.stderr
+    assert site.root(state) == before
+    assert refused(site) == "1"
+
+
+def test_killed(site: Site) -> None:
+    """Wherever `deploy` is killed, jobs meet one version as a whole, and the next `deploy` succeeds."""
+    site.root("slurmhooks deploy /root/1.tar")
+    for seconds in ("0.4", "0.7", "1.0"):
+        site.root(f"timeout -s KILL {seconds} slurmhooks deploy /root/2.tar || true")
+        assert refused(site) in ("1", "2")
+    site.root("slurmhooks deploy /root/2.tar")
+    assert refused(site) == "2"
+
+
+def test_rollback(site: Site) -> None:
+    """The version before is in force again, in slurmctld and in new steps."""
+    site.root("slurmhooks deploy /root/1.tar; slurmhooks deploy /root/2.tar")
+    site.root("slurmhooks rollback")
+    assert refused(site) == "1"
+    assert site.root("srun -w n1 sh -c 'echo $VERSION'").strip() == "1"
+
+
+def test_the_page(site: Site) -> None:
+    """The commands of the page work, one after the other."""
+    site.root("slurmhooks deploy /root/1.tar; rm -rf /root/site; cp -r /root/site2 /root/site")
+    blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    site.cluster.put("set -ex\ncd /root\n" + "".join(blocks), "/root/page.sh")
+    done = site.shell("sh /root/page.sh", user="root")
+    assert done.returncode == 0, done.stdout
+    assert refused(site) == "1"
+
+
+def test_a_node_without_configuration(site: Site) -> None:
+    """slurmctld hands a bundle to a configless node in a prolog; status names the node while it has another one.
+
+    If the bundle cannot be deployed on the node, it is drained, and no step runs there.
+    """
+    site.root("slurmhooks deploy /root/1.tar; rm -rf /root/keys; mkdir /root/keys; cp -p /etc/slurm/*.key /root/keys")
+    site.root("cd /root; slurmhooks bundle site1 --output 1.tar --prolog /etc/slurm/slurmhooks-prolog")
+    site.root("printf 'required spank_python.so\\n' > /etc/slurm/plugstack.conf")
+    site.root("sed -i '/^PlugStackConfig/d; s|^Include /etc/slurm/|Include |' /etc/slurm/slurm.conf")
+    site.root("printf 'SlurmctldParameters=enable_configless\\nProlog=slurmhooks-prolog\\n' >> /etc/slurm/local.conf")
+    site.cluster.restart()
+    port = site.root("sed -n 's/^SlurmctldPort=//p' /etc/slurm/slurm.conf").strip()
+    site.root("pid=$(cat /run/slurmd-n2.pid); kill $pid; while kill -0 $pid 2> /dev/null; do sleep 0.1; done")
+    site.cluster.put(NODE, "/root/node.sh")
+    site.root(f"unshare -m sh /root/node.sh {port}")
+    site.cluster.wait(lambda: "idle" in site.root("sinfo -h -n n2 -o %T"), what="node n2")
+    try:
+        assert version_on_n2(site) == "1"
+        report = status(site, "--srun")
+        assert report["findings"] == []
+        assert [row["where"] for row in report["rows"] if row["state"] == "current"][:3] == ["ctl", "n1", "n2"]
+        site.root("cd /root; slurmhooks bundle site2 --output 2.tar --prolog /etc/slurm/slurmhooks-prolog")
+        site.root("slurmhooks deploy /root/2.tar")
+        report = status(site, "--srun", "--nodes", "n[1-2]")
+        assert [text for text in report["findings"] if "n2" in text] == [f"n2: behind: has {report['kept'][-2]}"]
+        site.root("scontrol reconfigure")
+        site.cluster.wait(lambda: version_on_n2(site) == "2", what="prolog of the second version")
+        assert status(site, "--srun")["findings"] == []
+        lock = "/var/spool/slurm/n2/conf-cache/slurmhooks.d/.lock"
+        site.root(f"rm {lock}; mkdir {lock}")
+        site.root("cd /root; slurmhooks bundle site1 --output 1.tar --prolog /etc/slurm/slurmhooks-prolog")
+        site.root("cd /root; slurmhooks deploy 1.tar; scontrol reconfigure")
+        site.cluster.wait(lambda: not step_on_n2(site), what="prolog that fails")
+        assert "drain" in site.root("sinfo -h -n n2 -o %T")
+    finally:
+        site.root("pid=$(cat /run/slurmd-n2.pid) && kill $pid || true")
+
+
+def step_on_n2(site: Site) -> bool:
+    """Tell whether a step can run on n2; the version before is in force there then."""
+    done = site.shell("srun -w n2 --immediate=20 sh -c 'echo $VERSION'", user="root")
+    assert done.returncode or done.stdout == "2\n", done.stdout
+    return not done.returncode
+
+
+def version_on_n2(site: Site) -> str:
+    """Return which version a step on n2 meets."""
+    return site.root("srun -w n2 sh -c 'echo $VERSION'").strip()

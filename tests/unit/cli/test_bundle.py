@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``slurmhooks bundle``: what is in a bundle, and signatures."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmhooks.cli.bundles import archive, signature
+from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli.findings import Finding
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Call, Site
+
+CONFIG = """
+[hooks]
+paths = ["hooks.d/*.py"]
+packages = ["packages"]
+modules = ["shared.more", "elsewhere"]
+[job_submit]
+lua = "job_submit.site.lua"
+"""
+
+
+@pytest.fixture
+def folder(write: Callable[..., Path], tmp_path: Path) -> Path:
+    """A folder with a configuration, hook files, a package and a script."""
+    write("site/slurmhooks.toml", CONFIG)
+    write("site/hooks.d/b.py", "b")
+    write("site/hooks.d/a.py", "a")
+    write("site/hooks.d/README", "no hook file")
+    write("site/packages/shared/__init__.py", "")
+    write("site/packages/shared/__pycache__/__init__.cpython-311.pyc", "byte code")
+    write("site/packages/.git/config", "hidden")
+    write("site/job_submit.site.lua", "-- Lua")
+    return tmp_path / "site"
+
+
+def test_the_same_files_make_the_same_bytes(folder: Path, run: "Call", tmp_path: Path) -> None:
+    """The id depends on names and contents, and not on times, modes, owners or the order of folders."""
+    first, second = tmp_path / "one.tar", tmp_path / "two.tar"
+    result = run("bundle", folder, "--output", first, "--json")
+    report = json.loads(result.stdout)
+    assert report["files"] == [
+        *("hooks.d/a.py", "hooks.d/b.py", "job_submit.site.lua", "packages/shared/__init__.py", "slurmhooks.toml")
+    ]
+    assert "[hooks] modules: elsewhere is not in the bundle" in result.stderr
+    assert "shared" not in result.stderr
+    os.utime(folder / "hooks.d" / "a.py", (1, 1))
+    (folder / "hooks.d" / "b.py").chmod(0o600)
+    run("bundle", folder, "--output", second)
+    assert first.read_bytes() == second.read_bytes()
+    assert archive.identity(first.read_bytes()) == report["bundle"]
+    (folder / "hooks.d" / "a.py").write_text("A")
+    run("bundle", folder, "--output", second)
+    assert archive.identity(second.read_bytes()) != report["bundle"]
+
+
+def test_what_no_bundle_can_replace(folder: Path, write: Callable[..., Path], run: "Call") -> None:
+    """Files outside of the folder, missing and hidden ones are findings, all at once, and nothing is written."""
+    write(
+        "site/slurmhooks.toml",
+        '[hooks]\npaths = ["/etc/hooks.d/*.py", "../x.py", ".hidden.py"]\npackages = ["gone", "/p"]\n'
+        '[scrun]\nlua = "gone.lua"\n',
+    )
+    write("site/plugstack.conf", "required spank_python.so hooks.d/*.py\noptional spank_python.so config=/x/y.toml\n")
+    result = run("bundle", folder, "--output", folder / "b.tar")
+    assert result.exit_code == 1
+    for words in (
+        "[hooks] paths names /etc/hooks.d/*.py: a bundle replaces only files below the folder of slurmhooks.toml",
+        "[hooks] paths names ../x.py: ",
+        "[hooks] paths names .hidden.py: a bundle has no hidden files",
+        "gone: No such file or directory; [hooks] packages names it",
+        "[hooks] packages names /p: ",
+        "gone.lua: No such file or directory; [scrun] lua names it",
+        "below slurmhooks.d/current: write slurmhooks.d/current/hooks.d/*.py into the line",
+        "no bundle can replace config=/x/y.toml",
+    ):
+        assert words in result.output, result.output
+    assert not (folder / "b.tar").exists()
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", "a//b", "./a", "a/../b"])
+def test_names_outside_of_the_folder(name: str) -> None:
+    """An archive with such a name is refused."""
+    with pytest.raises(Finding, match="it is no file of a bundle"):
+        archive.unpack(archive.pack({"slurmhooks.toml": b"", name: b""}), "x.tar")
+
+
+def test_archives_of_others(folder: Path, tmp_path: Path) -> None:
+    """Links, other files, damage and a file in the place of a folder are refused."""
+    (folder / "link").symlink_to("/etc/shadow")
+    subprocess.run(["tar", "-C", folder, "-cf", tmp_path / "link.tar", "link", "slurmhooks.toml"], check=True)
+    subprocess.run(["tar", "-C", folder, "-cf", tmp_path / "plain.tar", "slurmhooks.toml"], check=True)
+    good = archive.pack({"slurmhooks.toml": b"", "a": b"x" * 1000})
+    archives = {
+        "no file of a bundle": (tmp_path / "link.tar").read_bytes(),
+        "not a bundle": b"",
+        "as 'slurmhooks bundle' makes it": (tmp_path / "plain.tar").read_bytes(),
+        "or damaged": good + b"more",
+        "a": good[:700],
+        "not a bundle as": archive.pack({"slurmhooks.toml": b"", "a": b"", "a/b": b""}),
+        "bundle as": archive.pack({"a": b""}),
+    }
+    for words, data in archives.items():
+        with pytest.raises(Finding, match=words):
+            archive.unpack(data, "x.tar")
+
+
+@pytest.fixture
+def keys(open_folder: Path) -> Path:
+    """A folder with two keys."""
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("NO SIGNATURE WAS TESTED: install openssh-client")
+    for name in ("alice", "mallory"):
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", open_folder / name]
+        subprocess.run(command, check=True)
+    return open_folder
+
+
+def test_signatures(site: "Site", run: "Call", keys: Path) -> None:
+    """With a list of signers, only a bundle that one of them has signed is deployed, whoever could have written it."""
+    allowed = site.etc / signature.ALLOWED
+    public = (keys / "alice.pub").read_text().split()
+    allowed.write_text(f'alice@site namespaces="slurmhooks" {public[0]} {public[1]}\n')
+    bundle = keys / "b.tar"
+
+    def deployed() -> str:
+        result = run("deploy", bundle, "--sysconfdir", site.etc)
+        assert (result.exit_code == 0) == (Store(site.etc).deployed is not None)
+        return result.output
+
+    run("bundle", site.etc, "--output", bundle)
+    assert f"refused: {allowed} exists, so it must be signed" in deployed()
+    run("bundle", site.etc, "--output", bundle, "--sign", keys / "mallory")
+    assert "does not have the key that has signed it" in deployed()
+    subprocess.run(["ssh-keygen", "-q", "-Y", "sign", "-n", "file", "-f", keys / "alice", f"{bundle}"],
+                   input=b"y\n", check=True, capture_output=True)  # fmt: skip
+    assert "refused" in deployed()
+    run("bundle", site.etc, "--output", bundle, "--sign", keys / "alice")
+    good = bundle.read_bytes()
+    bundle.write_bytes(good[:-1] + b"x")
+    assert "its signature is not valid" in deployed()
+    bundle.write_bytes(good)
+    allowed.chmod(0o666)
+    assert "is writable by everybody" in deployed()
+    allowed.chmod(0o644)
+    bundle.chmod(0o666)
+    assert "signed by alice@site: it was in force already" in deployed()
+
+
+def test_a_list_that_cannot_be_read(site: "Site", run: "Call", keys: Path) -> None:
+    """A list of signers that leads nowhere does not count as none."""
+    (site.etc / signature.ALLOWED).symlink_to("gone")
+    run("bundle", site.etc, "--output", keys / "b.tar")
+    result = run("deploy", keys / "b.tar", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert "without it no bundle is accepted" in result.output
+
+
+def test_the_prolog_carries_a_bundle(folder: Path, run: "Call", machine: object, open_folder: Path) -> None:
+    """The script hands the bundle and its signature to deploy unless the bundle is in force."""
+    bundle, script = open_folder / "b.tar", open_folder / "prolog"
+    result = run("bundle", folder, "--output", bundle, "--prolog", script, "--json")
+    identity = json.loads(result.stdout)["bundle"]
+    conf = open_folder / "conf"
+    conf.mkdir()
+    machine.program("slurmhooks", f'cp "$4" {open_folder}/got; echo "$@" >{open_folder}/called')  # type: ignore[attr-defined]
+    environment = {"PATH": os.environ["PATH"], "SLURM_CONF": str(conf / "slurm.conf")}
+    subprocess.run([script], env=environment, check=True)
+    assert (open_folder / "got").read_bytes() == bundle.read_bytes()
+    assert (open_folder / "called").read_text().startswith(f"deploy --sysconfdir {conf} {conf}/.slurmhooks-deploy.")
+    assert list(conf.iterdir()) == []
+    (open_folder / "called").unlink()
+    (conf / "slurmhooks.d").mkdir()
+    (conf / "slurmhooks.d" / "current").symlink_to(f"bundles/{identity}")
+    subprocess.run([script], env=environment, check=True)
+    assert not (open_folder / "called").exists()
+    machine.program("slurmhooks", "exit 1")  # type: ignore[attr-defined]
+    (conf / "slurmhooks.d" / "current").unlink()
+    assert subprocess.run([script], env=environment, check=False).returncode == 1

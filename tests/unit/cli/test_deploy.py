@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``slurmhooks bundle``, ``deploy`` and ``rollback`` on one machine."""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurmhooks.cli.bundles import store
+from slurmhooks.cli.bundles.store import Store
+from slurmhooks.cli.commands import reload
+from slurmhooks.worker import requests
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Call, Site
+
+HANDLER = "@hook.job_submit\ndef version_{}(job): pass\n"
+INIT = "@hook.spank.init\ndef init(spank): pass\n"
+PROLOG = "@hook.spank.job_prolog\ndef prolog(spank): pass\n"
+
+
+@pytest.fixture
+def make(site: "Site", run: "Call", open_folder: Path) -> Callable[..., Path]:
+    """Give a function that makes a bundle of a folder with one hook file; returns its path."""
+
+    def make(name: str, text: str, config: str = '[hooks]\npaths = ["hooks.d/*.py"]\n', **files: str) -> Path:
+        folder = open_folder / "sources" / name
+        (folder / "hooks.d").mkdir(parents=True)
+        (folder / "slurmhooks.toml").write_text(config)
+        (folder / "hooks.d" / "a.py").write_text("from slurmhooks import hook\n" + text)
+        for path, content in files.items():
+            (folder / path).write_text(content)
+        bundle = open_folder / f"{name}.tar"
+        result = run("bundle", folder, "--output", bundle)
+        assert result.exit_code == 0, result.output
+        return bundle
+
+    return make
+
+
+@pytest.fixture
+def deploy(site: "Site", run: "Call") -> Callable[..., Any]:
+    """Give a function that deploys a bundle and returns the report."""
+
+    def deploy(bundle: Path) -> Any:
+        result = run("deploy", bundle, "--sysconfdir", site.etc, "--json")
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    return deploy
+
+
+def rollback(site: "Site", run: "Call", *arguments: str) -> Any:
+    """Go back; return the report."""
+    result = run("rollback", *arguments, "--sysconfdir", site.etc, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def handlers(site: "Site") -> list[str]:
+    """Return the labels of the handlers that the daemons would load."""
+    result = site.check("--json")
+    return [row["handler"] for row in json.loads(result.stdout)["handlers"]]
+
+
+def test_there_and_back(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:
+    """The first deployment keeps the present files, and rollback returns to them, and to others by their ids."""
+    site.file(HANDLER.format(0))
+    first, second = make("one", HANDLER.format(1)), make("two", HANDLER.format(2))
+    one = deploy(first)
+    assert handlers(site) == ["a:version_1"]
+    assert "up to date" in site.check().output
+    two = deploy(second)
+    assert two["before"] == one["bundle"]
+    assert handlers(site) == ["a:version_2"]
+    assert rollback(site, run)["bundle"] == one["bundle"]
+    assert handlers(site) == ["a:version_1"]
+    assert rollback(site, run)["before"] == one["bundle"]
+    assert handlers(site) == ["a:version_0"]
+    result = run("rollback", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert f"no bundle was deployed before this one; kept: {Store(site.etc).deployed}" in result.output
+    rollback(site, run, two["bundle"])
+    assert handlers(site) == ["a:version_2"]
+    assert deploy(second)["before"] == two["bundle"]
+
+
+def test_what_check_refuses_changes_nothing(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]
+) -> None:
+    """A bundle that does not load, or that Slurm would not call, leaves files, links and the manifest as they were."""
+    deploy(make("good", HANDLER.format(1)))
+    before = snapshot(site.etc)
+    refused = {
+        "syntax": ("def (", "SyntaxError"),
+        "spank": ("@hook.cli_filter.setup_defaults\ndef f(options): pass\n", "CliFilterPlugins"),
+        "exit": ("import os\nos._exit(0)\n", "a hook file ended the process that loaded it"),
+    }
+    for name, (text, words) in refused.items():
+        result = run("deploy", make(name, text), "--sysconfdir", site.etc)
+        assert result.exit_code == 1, result.output
+        assert words in result.output, result.output
+        assert ".new-" not in result.output
+        assert snapshot(site.etc) == before
+
+
+def snapshot(folder: Path) -> dict[str, object]:
+    """Return links and contents below a folder."""
+    return {
+        str(path): os.readlink(path) if path.is_symlink() else path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_symlink() or path.is_file()
+    }
+
+
+def test_lines_of_plugstack(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:
+    """A bundle that was made for other lines is refused; a line may name files of the deployed bundle."""
+    line = "required spank_python.so slurmhooks.d/current/hooks.d/*.py fast=1"
+    bundle = make("lines", INIT, config="", **{"plugstack.conf": f"{line}  # ours\nrequired other.so\n"})
+    result = run("deploy", bundle, "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert (
+        f"has the lines of spank_python.so: required spank_python.so; the bundle was made for: {line}" in result.output
+    )
+    site.plugstack(line)
+    deploy(bundle)
+    assert handlers(site) == ["a:init"]
+
+
+def test_the_plugin_offers_what_both_need(
+    site: "Site", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the switch and after it, the SPANK plugin exports the callbacks of the handlers in force."""
+    deploy(make("none", INIT))
+    plugin = site.plugins / "spank_python.so"
+    assert os.readlink(plugin).endswith("-minimal.so")
+    seen = []
+    switch = Store.switch
+
+    def observe(self: Store, bundle: str) -> None:
+        seen.append(os.readlink(plugin))
+        switch(self, bundle)
+        seen.append(os.readlink(plugin))
+
+    monkeypatch.setattr(Store, "switch", observe)
+    deploy(make("prolog", PROLOG))
+    deploy(make("none-again", INIT + "# again\n"))
+    assert [name.rpartition("-")[2] for name in seen] == ["job.so"] * 4
+    assert os.readlink(plugin).endswith("-minimal.so")
+
+
+def test_slurmctld_refuses(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If slurmctld does not load a bundle that passed the check, the one before is put in force again."""
+    before = deploy(make("good", HANDLER.format(1)))["bundle"]
+    asked: list[str | None] = []
+
+    def refuse(sysconfdir: Path) -> list[str]:
+        asked.append(Store(sysconfdir).deployed)
+        return ["the workers refuse"] if len(asked) == 1 else []
+
+    monkeypatch.setattr(requests, "names", lambda folder: ["a socket"])
+    monkeypatch.setattr(reload, "of_site", refuse)
+    result = run("deploy", make("bad", HANDLER.format(2)), "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert "the workers refuse" in result.output
+    assert asked[0] not in (None, before)
+    assert asked[1:] == [before]
+    assert handlers(site) == ["a:version_1"]
+
+
+def test_five_are_kept(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:
+    """Of seven bundles, the last five can be returned to."""
+    ids = [deploy(make(str(number), HANDLER.format(number)))["bundle"] for number in range(store.KEPT + 2)]
+    assert Store(site.etc).kept() == ids[-store.KEPT :]
+    assert sorted(path.name for path in (site.etc / "slurmhooks.d" / "bundles").iterdir()) == sorted(ids[-store.KEPT :])
+    rollback(site, run, ids[2])
+    assert handlers(site) == ["a:version_2"]
+    result = run("rollback", ids[0], "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert f"there is no bundle {ids[0]}" in result.output
+
+
+def test_whose_bundles_are_deployed(site: "Site", run: "Call", make: Callable[..., Path]) -> None:
+    """Without a list of signers, a bundle that another user could have written is refused, as a hook file is."""
+    bundle = make("good", HANDLER.format(1))
+    bundle.chmod(0o666)
+    result = run("deploy", bundle, "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert f"{bundle}: it is writable by everybody" in result.output
+    assert not (site.etc / "slurmhooks.d").exists()
+
+
+def test_files_that_were_changed(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any], open_folder: Path
+) -> None:
+    """rollback does not return to a bundle whose files somebody has edited; deploying it again repairs them."""
+    first = deploy(make("one", HANDLER.format(1)))["bundle"]
+    deploy(make("two", HANDLER.format(2)))
+    (site.etc / "slurmhooks.d" / "bundles" / first / "hooks.d" / "a.py").write_text("")
+    result = run("rollback", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert f"bundles/{first}: its files were changed by hand" in result.output
+    assert handlers(site) == ["a:version_2"]
+    deploy(open_folder / "one.tar")
+    assert handlers(site) == ["a:version_1"]
+    (site.etc / "slurmhooks.d" / "bundles" / first / "hooks.d" / "a.py").write_text("")
+    assert "put another bundle in force" in run("deploy", open_folder / "one.tar", "--sysconfdir", site.etc).output
+
+
+def test_what_rollback_refuses(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]
+) -> None:
+    """Without a deployment, and with a slurmhooks.toml that a person has put there, nothing changes."""
+    result = run("rollback", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert "nothing was deployed on this machine" in result.output
+    bundle = deploy(make("one", HANDLER.format(1)))["bundle"]
+    (site.etc / "slurmhooks.toml").unlink()
+    (site.etc / "slurmhooks.toml").write_text("# by hand\n")
+    result = run("rollback", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert "slurmhooks.toml is not a bundle's: name the bundle" in result.output
+    rollback(site, run, bundle)
+    assert handlers(site) == ["a:version_1"]
+    rollback(site, run)
+    assert (site.etc / "slurmhooks.toml").read_text() == "# by hand\n"
+
+
+def test_a_history_that_is_damaged(
+    site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]
+) -> None:
+    """Without a readable history the bundle in force stays, and the error says what to do."""
+    deploy(make("one", HANDLER.format(1)))
+    history = site.etc / "slurmhooks.d" / "history"
+    history.write_text("[")
+    result = run("rollback", "--sysconfdir", site.etc)
+    assert result.exit_code == 1
+    assert f"{history}: damaged: " in result.output
+    assert handlers(site) == ["a:version_1"]
+    history.unlink()
+    deploy(make("two", HANDLER.format(2)))
+    assert handlers(site) == ["a:version_2"]
+
+
+STEPS = ("rename", "replace", "symlink", "fsync", "rmdir", "unlink", "mkdir", "chmod")
+
+
+def killed_at(step: int, run: "Call", *arguments: object) -> bool:
+    """Run a command in a process that kills itself before it changes files for the ``step``th time; tell if it did."""
+    pid = os.fork()
+    if not pid:
+        left, me = step, os.getpid()
+
+        def counted(change: Callable[..., Any]) -> Callable[..., Any]:
+            def changed(*arguments: Any, **keywords: Any) -> Any:
+                nonlocal left
+                left -= 1
+                if not left and os.getpid() == me:
+                    os.kill(me, signal.SIGKILL)
+                return change(*arguments, **keywords)
+
+            return changed
+
+        try:
+            for name in STEPS:
+                setattr(os, name, counted(getattr(os, name)))
+            os._exit(run(*arguments).exit_code)
+        finally:
+            os._exit(99)
+    _, status = os.waitpid(pid, 0)
+    assert status in (0, signal.SIGKILL)
+    return bool(status)
+
+
+def test_killed_at_any_step(site: "Site", run: "Call", make: Callable[..., Path], deploy: Callable[..., Any]) -> None:
+    """Whenever the command is killed, the old or the new bundle is in force as a whole, and the next deploy works."""
+    old, new = deploy(make("old", HANDLER.format(1)))["bundle"], make("new", HANDLER.format(2))
+    seen = set()
+    step = 0
+    while killed_at(step := step + 1, run, "deploy", new, "--sysconfdir", site.etc):
+        deployed = Store(site.etc).deployed
+        assert deployed is not None
+        Store(site.etc).verify(deployed)
+        seen.add(deployed)
+        if deployed != old:
+            rollback(site, run)
+    assert old in seen
+    assert Store(site.etc).deployed in seen - {old}
+    assert not list((site.etc / "slurmhooks.d").glob("**/.new-*"))

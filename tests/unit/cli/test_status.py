@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``slurmhooks status``: who has which bundle in force."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurmhooks.cli.bundles import nodes
+from slurmhooks.cli.bundles.store import Store
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Call, Machine, Site
+
+
+def status(site: "Site", run: "Call", *options: object) -> tuple[Any, int]:
+    """Return the report and the exit code."""
+    result = run("status", "--sysconfdir", site.etc, "--json", *options)
+    return json.loads(result.stdout), result.exit_code
+
+
+@pytest.fixture
+def bundles(site: "Site", run: "Call", open_folder: Path) -> list[str]:
+    """The ids of three bundles that were deployed to the site, the last one being in force."""
+    ids = []
+    for number in range(3):
+        site.file(f"@hook.job_submit\ndef version_{number}(job): pass\n")
+        (open_folder / "site.copy").mkdir(exist_ok=True)
+        for name in ("slurmhooks.toml", "hooks.d/a.py"):
+            copy = open_folder / "site.copy" / name
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes((site.etc / name).read_bytes())
+        run("bundle", open_folder / "site.copy", "--output", open_folder / "b.tar")
+        ids.append(
+            json.loads(run("deploy", open_folder / "b.tar", "--sysconfdir", site.etc, "--json").stdout)["bundle"]
+        )
+    return ids
+
+
+def report_of(name: str, bundle: str, **values: object) -> str:
+    """Return what another machine would report."""
+    plain = {"name": name, "at": "2026-01-02T03:04:05Z", "bundle": bundle, "deployed": bundle, **values}
+    return f"{nodes.MARK}{json.dumps(plain)}\n"
+
+
+def test_who_is_behind(site: "Site", run: "Call", bundles: list[str], open_folder: Path) -> None:
+    """Nodes with another bundle or with edited files are findings; of two reports of a node the later one counts."""
+    folder = open_folder / "reports"
+    folder.mkdir()
+    (folder / "n1").write_text("hello\n" + report_of("n1", bundles[2]))
+    (folder / "n2").write_text(report_of("n2", bundles[1]))
+    (folder / "others").write_text(
+        report_of("n3", "0123456789abcdef")
+        + report_of("n4", bundles[0], at="2025-01-01T00:00:00Z")
+        + report_of("n4", bundles[2])
+        + report_of("n5", "0123456789abcdef", deployed=bundles[2])
+    )
+    report, code = status(site, run, "--from", folder)
+    states = {row["where"]: row["state"] for row in report["rows"]}
+    assert next(iter(states.values())) == "current"
+    assert [states[name] for name in ("n1", "n2", "n3", "n4", "n5")] == [
+        "current",
+        f"behind: has {bundles[1]}",
+        "has 0123456789abcdef instead",
+        "current",
+        f"files of {bundles[2]} were changed by hand",
+    ]
+    assert code == 1
+    assert report["findings"][0] == f"n2: behind: has {bundles[1]}"
+    assert (report["expected"], report["kept"][-1]) == (bundles[2], bundles[2])
+
+
+def test_files_that_were_never_deployed(site: "Site", run: "Call") -> None:
+    """Without a deployment the id is that of the bundle that the files would make."""
+    site.file("@hook.job_submit\ndef f(job): pass\n")
+    run("bundle", site.etc, "--output", site.etc / "b.tar")
+    report, code = status(site, run)
+    assert code == 0, report
+    deployed = json.loads(run("deploy", site.etc / "b.tar", "--sysconfdir", site.etc, "--json").stdout)
+    assert deployed["bundle"] == report["expected"]
+
+
+def test_files_that_were_edited(site: "Site", run: "Call", bundles: list[str]) -> None:
+    """Files of a bundle that somebody has edited are a finding on the machine itself, too."""
+    (Store(site.etc).place(bundles[2]) / "hooks.d" / "a.py").write_text("# edited\n")
+    report, code = status(site, run)
+    assert code == 1
+    assert f"files of {bundles[2]} were changed by hand" in report["findings"][0]
+
+
+def test_nodes_are_asked_by_a_step(site: "Site", run: "Call", machine: "Machine", bundles: list[str]) -> None:
+    """srun runs one task on each node that can run a job, and a node that must answer and does not is a finding."""
+    machine.program("sinfo", "echo n1; echo n2; echo n1")
+    machine.program("scontrol", "echo n1; echo n3")
+    answer = report_of("n1", bundles[2]) + report_of("n2", bundles[2])
+    machine.program("srun", f"echo \"$@\" >{machine.root}/srun; cat <<'END'\na prolog says hello\n{answer}END")
+    report, code = status(site, run, "--srun", "--srun-option=--partition=debug")
+    assert (code, [row["where"] for row in report["rows"]][1:]) == (0, ["n1", "n2"])
+    words = (machine.root / "srun").read_text()
+    assert "--nodes=2 --ntasks=2 --ntasks-per-node=1 --nodelist=n1,n2" in words
+    assert "--partition=debug" in words
+    assert words.endswith(" status --report\n")
+    report, code = status(site, run, "--srun", "--nodes", "n[1,3]")
+    assert (code, report["findings"]) == (1, ["n3: no answer"])
+    machine.program("srun", "echo no permission >&2; exit 1")
+    result = run("status", "--sysconfdir", site.etc, "--srun")
+    assert result.exit_code == 1
+    assert "no node has answered: srun: no permission" in result.output
+
+
+def test_reports_that_cannot_be_read(site: "Site", run: "Call", open_folder: Path) -> None:
+    """A file without a report, and a damaged report, are findings that name the file."""
+    file = open_folder / "report"
+    for text, words in (("", "no report of"), (f"{nodes.MARK}{{}}\n", "damaged report")):
+        file.write_text(text)
+        result = run("status", "--sysconfdir", site.etc, "--from", file)
+        assert result.exit_code == 1
+        assert f"{file}: {words}" in result.output

@@ -229,7 +229,7 @@ def getters(kind: str, release: Release) -> dict[bytes, Callable[[Any], Any]]:
     functions: dict[bytes, Callable[[Any], Any]] = {}
     for name, row in names(kind, release).items():
         functions[name.encode()] = _special(kind, name) or _getter(row)
-    if kind == "part" and release >= (25, 11):
+    if kind == "part" and release >= (26, 5):
         functions[b"max_nodes_orig"] = functions[b"max_nodes"]
         functions[b"min_nodes_orig"] = functions[b"min_nodes"]
     return functions

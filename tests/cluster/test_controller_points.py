@@ -133,7 +133,8 @@ def test_a_prolog_that_fails(site: Site, name: str, text: str) -> None:
     batch = site.submit(name)
     done = site.cluster.user("alice", "srun", f"--job-name={name}", "hostname")
     assert done.returncode != 0
-    assert "PrologSlurmctld failed, job killed" in done.stderr
+    # On a busy machine srun of 26.05 hears of the end of its job first, and prints only that, besides the text.
+    assert "PrologSlurmctld failed, job killed" in done.stderr or "has been revoked" in done.stderr
     site.cluster.wait(lambda: site.shown(batch, "Restarts") == "1", what="requeue")
     if site.private:
         assert text in done.stderr

@@ -47,8 +47,8 @@ RECORD = """
 PARTITION = """
     allow_accounts allow_alloc_nodes allow_groups allow_qos alternate billing_weights_str default_time
     def_mem_per_cpu def_mem_per_node deny_accounts deny_qos flag_default flags max_cpus_per_node
-    max_mem_per_cpu max_mem_per_node max_nodes max_nodes_orig max_oversubscribe max_share max_time min_nodes
-    min_nodes_orig name nodes priority_job_factor priority_tier qos state_up total_cpus total_nodes
+    max_mem_per_cpu max_mem_per_node max_nodes max_oversubscribe max_share max_time min_nodes
+    name nodes priority_job_factor priority_tier qos state_up total_cpus total_nodes
 """.split()  # noqa: SIM905 - a table of words
 RESERVATION = """
     accounts assoc_list duration end_time features flags flags_set_node full_nodes licenses node_cnt node_list
@@ -226,6 +226,8 @@ def module_views(large_cluster: Cluster) -> Views:
     if not large_cluster.has_sources:
         pytest.skip(NO_SOURCES)
     fields = [LATER[since] for since in LATER if since <= site.release]
+    if site.release < (26, 5):
+        fields.append(([], ["max_nodes_orig", "min_nodes_orig"]))
     names = {
         "@RECORD@": " ".join(RECORD + [name for record, _ in fields for name in record]),
         "@PARTITION@": " ".join(PARTITION + [name for _, partition in fields for name in partition]),

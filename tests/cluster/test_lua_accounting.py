@@ -71,7 +71,12 @@ def _under(site: Site, plugin: str) -> list[Seen]:
         ids = re.findall(r"Submitted batch job (\d+)", said)
         first = first or "".join(ids[:1])
         jobs = site.run("scontrol", "show", "job", "-o", *(ids or [first]), user="root").stdout
-        log = [line.partition("] ")[2] for line in site.logged().splitlines() if "slurmhooks:" not in line]
+        # 26.05's pcall line has the address of its state.
+        log = [
+            re.sub(r"lua_pcall\(0x\w+", "", line.partition("] ")[2])
+            for line in site.logged().splitlines()
+            if "slurmhooks:" not in line
+        ]
         results.append(
             Seen(
                 f"{user}: {command}",

@@ -214,8 +214,8 @@ class Side:
 
 
 def _timeless(line: str) -> str:
-    # 26.05's pcall line has the address of its state.
-    return re.sub(r"lua_pcall\(0x\w+", "lua_pcall(", EPOCH.sub("TIME", line))
+    # 26.05's pcall line has the address of its state, and its SLUIDs contain the time.
+    return re.sub(r"lua_pcall\(0x\w+|(?<=sluid = string:)s\w+", "ANY", EPOCH.sub("TIME", line))
 
 
 def everything() -> str:

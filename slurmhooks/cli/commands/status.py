@@ -10,7 +10,7 @@ import click
 from pydantic import BaseModel
 
 from slurmhooks import slurm_conf
-from slurmhooks.cli import output, parameters
+from slurmhooks.cli import output, parameters, progress
 from slurmhooks.cli.bundles import nodes as machines
 from slurmhooks.cli.findings import Findings
 
@@ -93,7 +93,8 @@ def command(
     others = machines.of_files(files)
     if srun:
         program = os.path.abspath(sys.argv[0])
-        others += machines.over_srun(options, nodes, program)
+        with progress.waiting("asking the nodes"):
+            others += machines.over_srun(options, nodes, program)
     wanted = machines.hostnames(nodes) if nodes is not None else []
     report = compare(here, others, wanted, expect or here.deployed or here.bundle)
     if as_json:

@@ -102,5 +102,5 @@ HOOKS = {
         HookSpec("scrun.stage_out", "slurm_scrun_stage_out()", ("container",), _FAIL),
     )
 }
-"""All hooks, by their names below ``hook``. A new hook is a row here, an attribute in slurmhooks.hook, and what
-docs/architecture.md says for its plugin point."""
+"""All hooks, by their names below ``hook``. A new hook is a row here, and what docs/architecture.md says for its plugin
+point."""

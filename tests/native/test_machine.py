@@ -192,8 +192,9 @@ def test_a_collector_that_cannot_be_started(start: Start, tmp_path: Path) -> Non
     log = tmp_path / "decisions" / "tests.jsonl"
     decisions = {"file": str(log), "max_size": 1 << 20, "keep": 1, "sample": 1.0}
     host = start(SUPERVISOR, settings={"collect": {"decisions": decisions}})
+    collector = only(host, COLLECTOR)
     (tmp_path / "state.json.short").touch()
-    os.kill(only(host, COLLECTOR), signal.SIGKILL)
+    os.kill(collector, signal.SIGKILL)
     line = f"the process that writes decision log and metrics cannot be started: {NO_PROCESS}"
     wait_for(lambda: line in host.log, "the error")
     report = {"hook": "job_submit", "time": 0, "verdict": "refused", "handlers": []}

@@ -353,6 +353,7 @@ def test_status(start: Start, tmp_path: Path) -> None:
         "workers": sorted(each.pid for each in below(host.pid, WORKER)),
         "handlers": [["job_submit", "tests:v1", str(tmp_path / "state.json"), ""]],
         "fault": None,
+        "configuration": None,
     }
     long = "x" * 1_000_000
     faults = []

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmhooks import loader
+from slurmhooks.errors import LoadError
 from slurmhooks.job_submit import model
 from slurmhooks.job_submit.observing import Observing
 from slurmhooks.job_submit.request import HOOKS, Request, close_records
@@ -76,8 +78,9 @@ class Service(PointService):
         self._without_user("job_submit.init")
 
     def stop(self) -> None:
-        """Run the ``job_submit.fini`` handlers."""
-        self._without_user("job_submit.fini")
+        """Run the ``job_submit.fini`` handlers; their failures are only logged, since this worker has served."""
+        with suppress(LoadError):
+            self._without_user("job_submit.fini")
 
     def handle(self, request: bytes, query: Query) -> bytes:
         """Run the handlers of a request and return the answer.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -133,3 +134,20 @@ def test_what_no_message_can_hold_is_refused() -> None:
     asking = Asking(tables, lambda question: Message(Type.RESULT, TOO_LONG).encode(tables))
     with pytest.raises(Reject, match=r"^script is longer than 64 MiB"):
         asking.ask(What.MEMBER, 0, tables.tables[0].places["script"])
+
+
+FINI = """
+from slurmhooks import Reject, hook
+
+@hook.job_submit.fini
+def fini():
+    raise Reject("not yet")
+"""
+
+
+def test_a_failure_of_fini_is_only_logged(tmp_path: Path, said: SimpleNamespace) -> None:
+    """A worker that has served ends in peace: with another exit code it would be replaced while slurmctld ends."""
+    file = tmp_path / "limits.py"
+    file.write_text(FINI)
+    Service(tables_of("24.11"), loader.load([loader.Source(path=str(file))]), Settings()).stop()
+    assert [text for _, text in said.lines] == ["slurmhooks: job_submit.fini: not yet"]

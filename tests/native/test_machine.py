@@ -8,6 +8,7 @@ import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -215,7 +216,8 @@ def test_memory_that_runs_out(start: Start, name: str) -> None:
         result, detail = host.exchange("answer = len(b'x' * 50_000_000)", deadline_ms=1000)
         assert result == "OK" or detail, host.log
     for process in below(host.pid):
-        resource.prlimit(process.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        with suppress(ProcessLookupError):
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     wait_for(lambda: host.exchange("answer = version", deadline_ms=1000) == ("OK", "2"), "the changed file")
     host.stop()
 

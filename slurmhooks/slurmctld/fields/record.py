@@ -53,6 +53,7 @@ class RecordFields:
     pack_job_id = Plain(32, "Older name of het_job_id.", member="het_job_id", writable=False)
     pack_job_id_set = Text("Older name of het_job_id_set.", member="het_job_id_set", writable=False)
     pack_job_offset = Plain(32, "Older name of het_job_offset.", member="het_job_offset", writable=False)
+    runtime = Text("Runtime plugin that it runs with, such as runtime/oci.", writable=False, since="26.11")
     script = Computed(str, "The batch script, from slurmctld's state folder; None for srun and salloc.")
     sluid = Sluid("Unique id (SLUID) of this start.", member="db_index", since="24.11")
     spank_job_env = Strings("Variables of SPANK plugins, as NAME=value.", member="spank_job_env",

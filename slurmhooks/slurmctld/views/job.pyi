@@ -134,10 +134,10 @@ class JobFields:
         """Name for the container. Since Slurm 23.02."""
     @property
     def container_type(self) -> str | None:
-        """Container plugin to run it with. Since Slurm 26.05."""
+        """Container plugin to run it with. Since Slurm 26.05. Until Slurm 26.05."""
     @container_type.setter
     def container_type(self, value: str | None) -> None:
-        """Container plugin to run it with. Since Slurm 26.05."""
+        """Container plugin to run it with. Since Slurm 26.05. Until Slurm 26.05."""
     @property
     def env_size(self) -> int | None:
         """Number of variables in the environment."""
@@ -147,6 +147,12 @@ class JobFields:
     @name.setter
     def name(self, value: str | None) -> None:
         """Name of the job."""
+    @property
+    def runtime(self) -> str | None:
+        """Runtime plugin to run it with, such as runtime/oci. Since Slurm 26.11."""
+    @runtime.setter
+    def runtime(self, value: str | None) -> None:
+        """Runtime plugin to run it with, such as runtime/oci. Since Slurm 26.11."""
     @property
     def script(self) -> str | None:
         """The batch script; None for srun and salloc."""

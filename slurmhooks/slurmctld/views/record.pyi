@@ -102,6 +102,9 @@ class RecordFields:
     def pack_job_offset(self) -> int | None:
         """Older name of het_job_offset."""
     @property
+    def runtime(self) -> str | None:
+        """Runtime plugin that it runs with, such as runtime/oci. Since Slurm 26.11."""
+    @property
     def script(self) -> str | None:
         """The batch script, from slurmctld's state folder; None for srun and salloc."""
     @property

@@ -9,7 +9,7 @@ from slurmhooks.job_submit.model import VIEWS, Job, Partition, Record, Reservati
 from slurmhooks.slurmctld import fields
 from slurmhooks.slurmctld.rows import Computed, Field, rows
 
-RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
+RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05", "26.11")
 
 
 def words(text: str) -> list[str]:

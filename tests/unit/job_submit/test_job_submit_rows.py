@@ -9,13 +9,14 @@ from slurmhooks.job_submit.constants import JobFlag, MailType, Shared, TaskDist,
 from slurmhooks.job_submit.model import Job
 from slurmhooks.slurmctld.flag_rows import Flag, OneOf
 from slurmhooks.slurmctld.number_rows import AUTH_NOBODY, NICE_OFFSET, Number, Offset, Plain, Tagged, Time
-from slurmhooks.slurmctld.rows import Field, Gres, Text, rows
+from slurmhooks.slurmctld.rows import Field, Gres, Text, release_of, rows
 from slurmhooks.testing import FakeJob, FakeRecord, fake_partitions, fake_reservations
+from slurmhooks.testing.job_submit import RELEASE
 from slurmhooks.values import INFINITE, NO_VAL, UNLIMITED, ExitStatus
 from tests.unit.job_submit.views import raw, struct_of, view_of
 
 MEM_PER_CPU = 1 << 63
-FIELDS = {name: row for name, row in rows(Job).items() if row.until is None}
+FIELDS = {name: row for name, row in rows(Job).items() if row.member(release_of(RELEASE), row.members)}
 WRITABLE = {name: row for name, row in FIELDS.items() if row.writable}
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
 

@@ -221,7 +221,7 @@ class Truth:
         return self.version.split(".")[1]
 
     def _slurm_version_micro(self) -> object:
-        return self.version.split(".")[2]
+        return self.version.split(".")[2].partition("-")[0]  # 26.11.0-0rc1
 
     def _step_cpus_per_task(self) -> object:
         return self.step.cpus_per_task

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Group:
-    """What is below one name: a decorator for each row of hook_specs.HOOKS that continues the name by one word.
+    """The decorators below one name: one for each row of hook_specs.HOOKS that continues the name by one word.
 
     Attributes:
         _path: the name as a hook file spells it.

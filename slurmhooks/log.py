@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER = range(7)
 DEBUG4 = 7
-"""Slurm's next level below debug3, for Lua scripts only."""
+"""Slurm's level below debug3, for Lua scripts only."""
 LEVELS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
 """Slurm's names of the levels. Their indices are the numbers of native/log.h."""
 NAMES = (*LEVELS, "debug4")
-"""The same with the level of Lua scripts."""
+"""The names of all levels, including the one for Lua scripts only."""
 
 PREFIX = "slurmhooks: "
 LIMIT = 4096
@@ -125,14 +125,15 @@ class Log:
         return before
 
     def divert(self, user: Show | None) -> Show | None:
-        """Have messages to the user go elsewhere; return where they went before."""
+        """Redirect messages to the user; return the function that showed them before."""
         before, self._user = self._user, user
         return before
 
     def record(self, text: str, start: str = "") -> None:
         """Log a text of several lines for administrators, such as a traceback, with one record for each line.
 
-        Where errors reach the user's terminal, the plugin writes it at another level or to another log.
+        In a process whose errors reach the user's terminal, the plugin writes the text at another level or to another
+        log.
 
         Args:
             text: its middle is omitted if it exceeds :data:`WHOLE` times the limit of a record.
@@ -248,7 +249,7 @@ def _format(text: str, args: tuple[object, ...], fields: dict[str, object]) -> s
 
 
 def _shown(how: Callable[[object], str], value: object) -> str:
-    """Return a value as text; its type if that raises."""
+    """Return a value as text; if that raises, return its type."""
     text = _attempt(how, value)
     return f"<{type(value).__name__}>" if text is None else text
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         """Base class that makes Option generic for type checkers."""
 
 else:
-    Value, _Of = None, {None: object}  # for the process, without importing typing
+    Value, _Of = None, {None: object}  # at run time, without importing typing
 
 
 class Option(_Of[Value]):

@@ -32,7 +32,7 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
         view: the class with the rows.
         table: of the structs.
         release: of Slurm, such as "24.11.5".
-        computed: the functions from a view to the value of a row that is no member.
+        computed: functions that compute, from a view, the value of a row that is no member.
     """
     computed = computed or {}
     running = release_of(release)
@@ -74,7 +74,7 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
 
 
 def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict[str, Condition]:
-    """Return what the members of a struct have to be where a bound view's fields have these values.
+    """Return the conditions on the members of a struct under which the fields of a bound view have these values.
 
     Raises:
         AttributeError: there is no such field, or not in this release.
@@ -91,7 +91,7 @@ def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict
         condition = row.condition(value)
         other = found.get(member)
         if isinstance(condition, tuple) and isinstance(other, tuple) and not condition[1] & other[1]:
-            condition = (condition[0] | other[0], condition[1] | other[1])  # another part of the member
+            condition = (condition[0] | other[0], condition[1] | other[1])  # a condition on another part of the member
         elif other is not None:
             raise ValueError(f"{name} is of the same bits of {member} as another condition")
         found[member] = condition
@@ -101,7 +101,7 @@ def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict
 
 
 class _Missing:
-    """Makes an attribute look as if it did not exist, so that ``_explain`` explains it."""
+    """Makes an attribute appear not to exist, so that ``_explain`` explains it."""
 
     __slots__ = ()
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Describes a call for decision log and metrics, after its answer has gone out.
+"""Describes a call for decision log and metrics, after its answer has been sent.
 
-A decision is a dictionary that JSON can hold; docs/decision-log.md lists its keys. The collector adds what takes time:
-names of users, and the time as text.
+A decision is a dictionary that JSON can represent; docs/decision-log.md lists its keys. The collector adds what takes
+time to determine: names of users, and the time as text.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from slurmhooks.worker.reporting import Reporter
 
 LONGEST_TEXT = 1024
-"""Bytes of a text in a decision: users choose some of them."""
+"""Maximum bytes of a text in a decision: users choose some of the texts."""
 MOST_CHANGES = 100
-"""Changes of one handler that a decision names."""
+"""Maximum number of changes of one handler that a decision lists."""
 
 ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR, UNAVAILABLE = (
     "accepted",
@@ -37,7 +37,7 @@ ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR, UNAVAILABLE = (
 """Verdicts, and outcomes of handlers. UNAVAILABLE: no worker could serve the request."""
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 PASSED, WOULD_REFUSE, WOULD_FAIL = "passed", "would refuse", "would fail"
-"""More outcomes of handlers; the latter two of those that warn or observe."""
+"""More outcomes of handlers; the last two are for handlers that warn or observe."""
 
 
 class Decisions:
@@ -48,7 +48,7 @@ class Decisions:
 
         Args:
             reporter: takes the decisions.
-            included: secrets that are reported all the same; see slurmhooks.slurmctld.changes.
+            included: secrets that are reported nevertheless; see slurmhooks.slurmctld.changes.
             hooks: hash of the hook files.
         """
         self._reporter = reporter
@@ -91,7 +91,7 @@ def decision(call: Call, included: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def _about(call: Call) -> dict[str, Any]:
-    """Return what tells the job from others."""
+    """Return what distinguishes the job from others."""
     about = {} if call.about is None else call.about()
     if call.fresh is not None:
         job = call.fresh(_state(call))
@@ -104,13 +104,13 @@ def _about(call: Call) -> dict[str, Any]:
 
 
 def _job_id(text: str | None) -> int | None:
-    """Return the job id of what a user has named, such as ``17`` or ``17_4``: recent releases send only that."""
+    """Return the job id in a text that a user has given, such as ``17`` or ``17_4``: newer releases send no number."""
     digits = "" if text is None else text.partition("_")[0].partition("+")[0]
     return int(digits) if digits.isdecimal() and len(digits) < 11 else None
 
 
 def _state(call: Call) -> object:
-    """Return a savepoint of the request with what the handlers in force wrote."""
+    """Return a savepoint of the request with the writes of the handlers in force."""
     if not call.steps:
         return NOTHING
     last = call.steps[-1]
@@ -152,7 +152,7 @@ def _step(call: Call, step: Step, included: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _verdict_of(step: Step) -> tuple[str | int | None, str | None, str | None]:
-    """Return code, text and error id of what a handler decided, or would have decided."""
+    """Return code, text and error id of a handler's decision, or of what it would have decided."""
     if step.outcome is not None:
         return step.outcome.code, step.outcome.text, step.outcome.error_id
     if isinstance(step.wrong, Reject):
@@ -180,7 +180,7 @@ def _where(step: Step, wrong: BaseException) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: numbers and truth values as they are, everything else as text."""
+    """Return a value as JSON can represent it: numbers and truth values unchanged, everything else as text."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):

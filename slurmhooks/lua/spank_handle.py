@@ -56,7 +56,7 @@ class View:
 
     @property
     def spank(self) -> Spank:
-        """The handle for Python handlers. To import it takes as long as most scripts run, and few need it."""
+        """The handle for Python handlers. It is imported on use, because that takes as long as most scripts run."""
         if self._spank is None:
             from slurmhooks.spank.model import Spank
 

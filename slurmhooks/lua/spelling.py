@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Translates what a Lua script uses to the Python of hook files, for people who port a script."""
+"""Translates what a Lua script uses to its equivalents in hook files, for people who port a script."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SLURM = {
     "remote_command": "container.remote_command(...), with .status and .output",
 }
 OPTIONS = {field.option: f"options.{name}" for name, field in reversed(OPTION_FIELDS.items())}
-"""The properties of ``options`` by the option; of two for one option the first."""
+"""The properties of ``options`` by option; if an option has two, the first one."""
 FIELDS = {
     "nice": "job.nice, without NICE_OFFSET: 0 is neither higher nor lower",
     "argv": "job.argv, a list",

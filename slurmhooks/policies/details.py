@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ReservedNames(Rule):
-    """Some names of jobs are reserved: those that tools of the site look for, for example."""
+    """Some job names are reserved, for example those that tools of the site look for."""
 
     rule: Literal["reserved_names"] = "reserved_names"
     names: Words = Field(min_length=1, description="the names; shell patterns")
@@ -72,13 +72,13 @@ class Reservation(Rule):
 class WorkDirectory(Rule):
     """Jobs must start in some folders (--chdir), or not in some, such as home directories.
 
-    The path counts as the user gives it: symbolic links are not resolved, because slurmctld does not see the users'
-    file systems. Jobs of old clients may name none; they pass.
+    The path is compared as the user gives it: symbolic links are not resolved, because slurmctld does not see the
+    users' file systems. Jobs of old clients may have no path; they pass.
     """
 
     rule: Literal["work_directory"] = "work_directory"
-    inside: AbsolutePaths = Field(default=(), description="the folders that it must be in, or one of them itself")
-    outside: AbsolutePaths = Field(default=(), description="the folders that it must not be in")
+    inside: AbsolutePaths = Field(default=(), description="the folders in or below which it must be")
+    outside: AbsolutePaths = Field(default=(), description="the folders in or below which it must not be")
 
     own_fields: ClassVar[tuple[str, ...]] = ("work_dir",)
     text: ClassVar[str] = "jobs may not start in {asked}: go to another folder, or use --chdir"
@@ -115,7 +115,7 @@ class MailAddress(Rule):
     domains: Words = Field(default=(), description="the domains; shell patterns, as in *.example.org; empty: all")
     value: Word | None = Field(
         default=None,
-        description="the address of jobs that want mail and name none; {user} stands for the user's name",
+        description="the address for jobs that want mail and name none; {user} is replaced by the user's name",
     )
 
     own_fields: ClassVar[tuple[str, ...]] = ("mail_user",)

@@ -19,7 +19,7 @@ __all__ = ["SbatchError", "apply", "components", "script_options", "submission"]
 
 MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
 LONGEST_LINE = 16 << 10
-"""The longest line with options, in characters."""
+"""Maximum length of a line with options, in characters."""
 HETEROGENEOUS = ("hetjob", "packjob")
 """Words that end the options of a component of a heterogeneous job."""
 
@@ -44,12 +44,12 @@ def script_options(text: str) -> list[list[str]]:
 
 
 def components(text: str) -> int:
-    """Return how many components the job of a script has; more than one make it heterogeneous."""
+    """Return how many components the job of a script has; with more than one it is heterogeneous."""
     return len(script_options(text))
 
 
 def apply(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
-    """Set the fields that options of sbatch set.
+    """Apply options of sbatch to fields.
 
     Args:
         words: the options, as on the command line.

@@ -47,7 +47,7 @@ def value_of(field: str, read: Callable[[str], Any]) -> Setter:
 
 
 def always(field: str, value: Any) -> Setter:
-    """Return a setter that stores a value, whatever the argument is."""
+    """Return a setter that stores a value, regardless of the argument."""
     return value_of(field, lambda _: value)
 
 

@@ -38,7 +38,7 @@ _MEMORY = {"none": "NONE", "no": "NONE", "rank": "RANK", "local": "LOCAL", "sort
 
 
 def flag(name: str, *others: str) -> Callable[[Fields, str], None]:
-    """Return a setter that sets a flag of the request, and clears those that it excludes."""
+    """Return a setter that sets a flag of the request, and clears the flags that it excludes."""
 
     def set_field(fields: Fields, text: str) -> None:
         flags = int(fields.get("bitflags", 0))

@@ -24,7 +24,7 @@ ENVIRONMENTAL = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOTDIR),
     *(errno.EIO, errno.ESTALE, errno.ENOTCONN, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE),
 }
-"""Errors that the machine causes, such as a full disk; any other OSError is a bug of ours."""
+"""Errors that the machine causes, such as a full disk; any other OSError is a bug in slurmhooks."""
 
 
 class Commands(click.Group):

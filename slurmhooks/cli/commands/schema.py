@@ -17,7 +17,7 @@ def command(context: click.Context, words: tuple[str, ...]) -> None:
     """Print the JSON schema of what a command prints with --json, such as 'slurmhooks schema try job_submit'.
 
     A command that fails before it has a result prints an object whose only key is findings, a list of texts, and exits
-    with 1; 'slurmhooks schema failure' prints the schema of that.
+    with 1; 'slurmhooks schema failure' prints the schema of this object.
     """
     found: click.Command | None = context.find_root().command
     for word in words:
@@ -29,7 +29,7 @@ def command(context: click.Context, words: tuple[str, ...]) -> None:
 
 
 FAILURE = {
-    "description": "What a command prints that fails before it has a result.",
+    "description": "The output of a command that fails before it has a result.",
     "type": "object",
     "properties": {"findings": {"type": "array", "items": {"type": "string"}, "description": "errors"}},
     "required": ["findings"],
@@ -50,7 +50,7 @@ def schema_of(found: click.Command | None) -> dict[str, Any] | None:
 
 
 def _describe(part: dict[str, Any]) -> None:
-    """Make descriptions of properties from the section Attributes of a docstring."""
+    """Create the descriptions of properties from the section Attributes of a docstring."""
     text, _, attributes = part.get("description", "").partition("\n\nAttributes:\n")
     if attributes:
         part["description"] = text

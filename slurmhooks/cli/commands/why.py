@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Say what happened to a request: which rules ran, what they changed, and who refused it with which words."""
+"""Show what happened to a request: which rules ran, what they changed, and which one refused it and why."""
 
 import os
 import re
@@ -24,15 +24,15 @@ PATIENCE = 20.0
 @click.command("why")
 @click.argument("what", metavar="[ID]", required=False)
 @click.option("--user", help="Requests of this user.")
-@click.option("--last", type=click.IntRange(1), help="At most so many requests, the newest ones.")
+@click.option("--last", type=click.IntRange(1), help="Show at most this many requests, the newest ones.")
 @output.json_option(list[Decision])
 @parameters.sysconfdir_option
 def command(what: str | None, user: str | None, last: int | None, as_json: bool, sysconfdir: Path) -> None:
-    """Say what happened to a request: which rules ran, what they changed, and who refused it with which words.
+    """Show what happened to a request: which rules ran, what they changed, and which one refused it and why.
 
-    ID is that of a job, of an error, as users are told it after a bug, or of a request. Run the command as root or
-    SlurmUser on the machine of slurmctld: it reads the decision log. slurmctld gives a job its id only after the hooks
-    have run; its submission is found by time, user and name, and if several fit, all are shown.
+    ID is the id of a job, of a request, or of an error, which users are told after a bug. Run this command as root or
+    SlurmUser on the machine of slurmctld: it reads the decision log. slurmctld assigns the job id only after the hooks
+    have run, so the submission is found by time, user and name; if several fit, all are shown.
 
     Exit codes: 0 found, 1 not found, 2 wrong use.
     """
@@ -50,7 +50,7 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
         else:
             found = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
             found = found[-last:] if last else found
-    # What handlers observed comes in any order with the decision about the same request.
+    # Observations may be logged before or after the decision about the same request.
     found = sorted(found, key=lambda each: (each.time, each.id or "", each.event == "observed"))
     if as_json:
         output.document([each.model_dump(mode="json", exclude_defaults=True) for each in found])
@@ -65,10 +65,10 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
 
 
 def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
-    """Return the decisions about a job, an error or a request; add to the notes what is not certain.
+    """Return the decisions about a job, an error or a request; add a note if something is uncertain.
 
     Raises:
-        Finding: it is none of these.
+        Finding: the id has none of these forms.
     """
     found = log.find(lambda each: what in _ids(each), what) if ID.fullmatch(what) else []
     job = JOB.fullmatch(what)
@@ -98,7 +98,7 @@ def _ids(decision: Decision) -> set[str | None]:
 
 
 def _ask_slurm(job: str) -> Job | None:
-    """Return what slurmctld, or else accounting, knows about a job."""
+    """Return what slurmctld knows about a job, or else accounting."""
     text = _run("scontrol", "--oneliner", "show", "job", job)
     facts = None if text is None else described(text)
     if facts is None:

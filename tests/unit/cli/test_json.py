@@ -40,7 +40,7 @@ def test_descriptions() -> None:
     found = schema.schema_of(COMMANDS["try job_submit"])
     assert found is not None
     tried = found["$defs"]["Tried"]
-    assert tried["description"] == "What came of a request."
+    assert tried["description"] == "The result of a request."
     assert tried["properties"]["log"]["description"] == 'lines of Slurm\'s log, each as "level: text".'
 
 

@@ -145,7 +145,7 @@ class _Loading:
         return Registry(self._handlers, self._options, self._contents, self._notes, self._modules)
 
     def add(self, source: Source) -> None:
-        """Load a source; note what is wrong with it."""
+        """Load a source; add findings about it."""
         if source.packages is not None:
             self._findings += _add_packages(source.packages)
             return

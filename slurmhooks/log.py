@@ -28,9 +28,9 @@ NAMES = (*LEVELS, "debug4")
 
 PREFIX = "slurmhooks: "
 LIMIT = 4096
-"""Maximal size of a record in bytes, unless ``[log] limit`` of the configuration sets another one."""
+"""Maximum size of a record in bytes, unless ``[log] limit`` of the configuration sets another one."""
 WHOLE = 16
-"""Maximal size of all records of one traceback together, as a multiple of the limit of one record."""
+"""Maximum total size of the records of one traceback, as a multiple of the limit of one record."""
 
 _LAYOUT = "\n\t"
 """Control characters that a message to the user may contain."""
@@ -50,7 +50,7 @@ def visible(text: str, kept: str = "", limit: int = 0) -> str:
     Args:
         text: any text; undecodable bytes are represented as by ``surrogateescape``.
         kept: characters that are not escaped.
-        limit: maximal size of the result in bytes of UTF-8; 0 for none. A note replaces what is cut off at the end.
+        limit: maximum size of the result in bytes of UTF-8; 0 for no limit. A note replaces what is cut off at the end.
     """
     if text.isprintable() and (not limit or len(text) * 4 <= limit):
         return text
@@ -104,7 +104,7 @@ class Log:
 
         Args:
             level: one of :data:`LEVELS`.
-            size: maximal size in bytes of a record, and of a message to the user.
+            size: maximum size in bytes of a record, and of a message to the user.
         """
         self._most = LEVELS.index(level)
         self._limit = size

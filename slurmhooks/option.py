@@ -132,6 +132,6 @@ class Option(_Of[Value]):
         self._given = True
 
     def reset(self) -> None:
-        """Return to the state of an option that was not given. For the SPANK plugin and for tests."""
+        """Reset the option, as if it had not been given. For the SPANK plugin and for tests."""
         self._value = None
         self._given = False

@@ -77,7 +77,7 @@ def _attach_logging() -> None:
     if logging.root.handlers:
         return
     logging.root.addHandler(_handler())
-    # Slurm's own level decides what is logged.
+    # Slurm's own level decides which records are logged.
     logging.root.setLevel(1)
 
 

@@ -19,7 +19,7 @@ TICK = 20_000_000
 
 
 class LoadedHandler(NamedTuple):
-    """A handler that some process has loaded: what is needed to notice later that it is gone.
+    """A handler that some process has loaded: the data that is needed to notice its loss.
 
     Attributes:
         hook: name of its hook.

@@ -51,7 +51,7 @@ class Commands(click.Group):
             raise
         except OSError as error:
             if error.errno == errno.ENOENT and error.filename is None:  # from os.getcwd()
-                text = "the current folder does not exist any more: cd to another one"
+                text = "the current folder no longer exists: cd to another one"
             elif error.errno in ENVIRONMENTAL:
                 text = f"{error.filename or 'a file'}: {error.strerror}"
             else:

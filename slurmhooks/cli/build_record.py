@@ -117,7 +117,7 @@ def misfits(record: BuildRecord) -> list[str]:
     other = other_version(record)
     findings += [] if other is None else [other]
     if not Path(record.python.libpython).exists():
-        findings.append(f"{record.python.libpython} is not there any more: slurmhooks build again")
+        findings.append(f"{record.python.libpython} no longer exists: slurmhooks build again")
     return findings
 
 

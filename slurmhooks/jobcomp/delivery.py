@@ -73,7 +73,7 @@ class Delivery:
         return (record for record in self._spool.records() if record.frame.job_id % lanes == lane)
 
     def _settle(self, records: list[Record], failure: str | None) -> None:
-        """Count a handler that ended together with its worker as failed, unless slurmctld's end ended the worker."""
+        """Count handlers that ended with their worker as failed, unless the worker ended because slurmctld did."""
         for record in records:
             label, record.begun = record.begun, None
             handler = next((each for each in self._handlers(record) if each.label == label), None)

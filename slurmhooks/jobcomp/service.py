@@ -32,7 +32,7 @@ class Service(PointService):
     """Handlers that were loaded from one set of files, and the spool with their records."""
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings, section: JobEnd) -> None:
-        """Keep the handlers."""
+        """Store the handlers."""
         super().__init__(tables, registry, settings)
         self._section = section
         self._deliveries: dict[str, Delivery] = {}

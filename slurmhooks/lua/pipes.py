@@ -64,7 +64,7 @@ def spawn(command: bytes, writes: bool) -> tuple[Any, ...]:
 
 
 def started(number: int) -> None:
-    """Close both ends after Lua has opened its own, which later commands must not inherit, as with popen(3)."""
+    """Close both ends after Lua has opened its own: as with popen(3), later commands must not inherit them."""
     pipe = _running[int(number)]
     inode = os.fstat(pipe.ends[0]).st_ino
     for end in pipe.ends:

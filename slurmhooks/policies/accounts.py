@@ -43,7 +43,7 @@ class RequireAccount(Rule):
 
 
 class DefaultAccount(Rule):
-    """Jobs without an account get one: that of the first Unix group in the list that the user is in, or one for all."""
+    """Jobs without an account get one: that of the user's first Unix group in the list, or a common one."""
 
     rule: Literal["default_account"] = "default_account"
     by_group: dict[str, Word] = Field(default={}, description="accounts by Unix group; the first match decides")

@@ -106,7 +106,7 @@ class Rule(BaseModel):
                 raise ValueError(f"takes {', '.join(f'{{{known_name}}}' for known_name in known)}")
         return value
 
-    # What it is
+    # Properties
 
     @property
     def kind(self) -> str:
@@ -157,7 +157,7 @@ class Rule(BaseModel):
         """Whether the rule must know in which partitions a job may run."""
         return bool(self.partitions or self.except_partitions)
 
-    # What it does
+    # Decisions
 
     def apply(self, request: Request) -> None:
         """Decide about a request.
@@ -217,7 +217,7 @@ class Rule(BaseModel):
                 code="ESLURM_ACCESS_DENIED",
             )
 
-    # What it says
+    # Texts
 
     def say(self, request: Request, **values: object) -> str:
         """Return the message with its placeholders filled in."""

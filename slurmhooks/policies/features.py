@@ -44,7 +44,7 @@ class RequireFeatures(Rule):
 
 
 class DefaultFeatures(Rule):
-    """Jobs that ask for no features of nodes (--constraint) get some."""
+    """Jobs that ask for no features of nodes (--constraint) get default features."""
 
     rule: Literal["default_features"] = "default_features"
     value: Word = Field(description="the features, in the notation of --constraint")
@@ -90,7 +90,7 @@ class ForbidNodelist(Rule):
 
 
 class Licenses(Rule):
-    """Jobs must ask for a license, or may ask only for some, or for a number of each (--licenses)."""
+    """Jobs must ask for a license, may ask only for certain licenses, or for a limited number of each (--licenses)."""
 
     rule: Literal["licenses"] = "licenses"
     required: Words = Field(default=(), description="the licenses, one of which a job must ask for; shell patterns")
@@ -112,7 +112,7 @@ class Licenses(Rule):
         return self
 
     def check(self, request: Request) -> None:
-        """Refuse a job without the license, with another one, or with too many."""
+        """Refuse a job without the license, with one that is not allowed, or with too many."""
         asked = _asked(request)
         if self.required and not any(matches(name, self.required) for name in asked):
             self.refuse(request, allowed=f"one of {listed(self.required)}")

@@ -137,7 +137,7 @@ class MemoryPerGpu(Rule):
     """Jobs with GPUs may not ask for more than an amount of memory per GPU of a node."""
 
     rule: Literal["memory_per_gpu"] = "memory_per_gpu"
-    most: Mebibytes = Field(description="the most memory for each GPU: MiB, or as --mem takes it")
+    most: Mebibytes = Field(description="the maximum memory per GPU: MiB, or in the notation of --mem")
 
     own_fields: ClassVar[tuple[str, ...]] = (
         *GPU_FIELDS, *resources.MEMORY_FIELDS, *resources.CPU_FIELDS,)  # fmt: skip

@@ -98,7 +98,7 @@ class Forbid(Rule):
 
 
 class RequireQos(Rule):
-    """Jobs must name a QOS (--qos), or may only have some."""
+    """Jobs must name a QOS (--qos), or one of certain QOS."""
 
     rule: Literal["require_qos"] = "require_qos"
     allowed: Words = Field(default=(), description="the QOS that jobs may have; shell patterns; empty: any")
@@ -113,7 +113,7 @@ class RequireQos(Rule):
     example: ClassVar[str] = 'partitions = ["long"]\nallowed = ["long", "long-*"]'
 
     def check(self, request: Request) -> None:
-        """Refuse a job without a QOS, or with another one."""
+        """Refuse a job without a QOS, or with one that is not allowed."""
         qos = request.qos if self.default_counts else request.get("qos")
         if qos is None or (self.allowed and not matches_any_case(qos, self.allowed)):
             self.refuse(request, allowed=listed(self.allowed) if self.allowed else "one that you may use")

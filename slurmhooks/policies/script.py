@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ScriptContent(Rule):
-    """Batch scripts may not match some regular expressions, or must match others.
+    """Batch scripts must not match certain regular expressions, or must match others.
 
     The expressions are those of Python; ^ and $ match at the start and the end of each line. Jobs of srun and salloc
     have no script, and pass.

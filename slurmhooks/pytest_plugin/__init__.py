@@ -203,7 +203,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take what another process has covered."""
+    """Add what another process has covered."""
     node.config.stash.setdefault(_OTHERS, []).extend(getattr(node, "workeroutput", {}).get("slurmhooks", ()))
 
 

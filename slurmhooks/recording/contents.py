@@ -102,9 +102,11 @@ class Contents:
         """Notes for the user of the recording."""
         found = []
         if self.unread:
-            found.append(f"the last {self.unread} bytes are no whole frame: the file is being written, or was cut off")
+            found.append(
+                f"the last {self.unread} bytes are not a complete frame: the file is being written, or was cut off"
+            )
         if self.end is None:
-            found.append("the recording has no end: it goes on, or slurmctld or the machine stopped while it did")
+            found.append("the recording has no end: it is still running, or slurmctld or the machine stopped during it")
         elif self.end.get("lost"):
             found.append(f"{self.end['lost']} requests are not in the recording: it could not keep up")
         return found

@@ -78,9 +78,9 @@ class Frame:
         try:
             found = json.loads(self.content)
         except (ValueError, RecursionError) as error:
-            raise RecordingError(f"the frame at byte {self.offset} is no JSON: {error}") from None
+            raise RecordingError(f"the frame at byte {self.offset} is not JSON: {error}") from None
         if not isinstance(found, dict):
-            raise RecordingError(f"the frame at byte {self.offset} is no JSON object")
+            raise RecordingError(f"the frame at byte {self.offset} is not a JSON object")
         return found
 
     def items(self) -> list[bytes]:
@@ -169,7 +169,7 @@ class Reader:
         self._fd = fd
         self.unread: int | None = None
         if os.pread(fd, len(FIRST_LINE), 0) != FIRST_LINE:
-            raise RecordingError("this is no recording of this release of slurmhooks")
+            raise RecordingError("this is not a recording of this release of slurmhooks")
 
     def frames(self) -> Iterator[Frame]:
         """Yield the complete frames.
@@ -196,7 +196,7 @@ class Reader:
         """
         found = self._at(offset, os.fstat(self._fd).st_size)
         if found is None:
-            raise RecordingError(f"there is no whole frame at byte {offset}")
+            raise RecordingError(f"there is no complete frame at byte {offset}")
         return found
 
     def _at(self, offset: int, end: int) -> Frame | None:

@@ -59,7 +59,7 @@ class Recorder:
     def __init__(
         self, fd: int, tables: Tables, limits: Limits, what: dict[str, Any], clock: Callable[[], float] = time.time
     ) -> None:
-        """Begin.
+        """Start the recording.
 
         Args:
             fd: of the file, which is empty and has no other writer; taken over.

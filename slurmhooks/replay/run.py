@@ -195,7 +195,7 @@ class _Side:
             raise ReplayError([str(finding) for finding in answer["findings"]])
         if not answer["handlers"]:
             return f"{self._hooks}: has no handler of job_submit or job_modify: every request is accepted unchanged"
-        return None if answer["isolated"] else "the kernel lets handlers use the network all the same"
+        return None if answer["isolated"] else "the kernel does not let the replay disable the network for handlers"
 
     def decisions(self, reader: Reader, count: int) -> list[Decision]:
         """Return the decisions on the requests of the next frame.

@@ -292,7 +292,7 @@ def parse(raw: bytes, path: str) -> Config:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _validated(content: object, path: str) -> Config:

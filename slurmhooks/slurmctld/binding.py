@@ -23,7 +23,7 @@ MOST_CONDITIONS = 8
 
 
 def bind(view: type[View], table: Table, release: str, computed: Computations | None = None) -> type[View]:
-    """Return the class whose fields read packed structs and stage what is assigned.
+    """Return the class whose fields read packed structs, and stage assignments.
 
     Its instances hold the struct in ``_struct`` and staged raw values, by member, in ``_writes``. Rows without a member
     in this release are left out; ``view._explain`` explains them.
@@ -78,8 +78,8 @@ def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict
 
     Raises:
         AttributeError: there is no such field, or not in this release.
-        TypeError: see :meth:`Field.condition`; likewise ValueError.
-        ValueError: two fields ask for the same bits of one member.
+        TypeError: see :meth:`Field.condition`.
+        ValueError: see :meth:`Field.condition`; or two fields ask for the same bits of one member.
     """
     known = rows(view)
     found: dict[str, Condition] = {}

@@ -26,7 +26,7 @@ SECRET = {
 NOT_SENT = "(not sent)"
 """Replaces a value that slurmctld did not send and that no handler read."""
 NOTHING: tuple[dict[str, Any], None, dict[str, Any]] = ({}, None, {})
-"""The savepoint of a request that nobody has changed."""
+"""The savepoint of a request that no handler has changed."""
 
 _known: dict[type, dict[str, list[str]]] = {}
 

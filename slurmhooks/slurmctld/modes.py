@@ -58,7 +58,7 @@ class Trial:
             before: a savepoint of the view.
 
         Returns:
-            the texts that it told the user.
+            the messages of the handler to the user.
         """
         log.divert(self._user)
         after, error_id = view.savepoint(), None

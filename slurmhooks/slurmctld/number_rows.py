@@ -111,7 +111,7 @@ class Time(Field[int]):
         writable: bool = True,
         since: str | None = None,
     ) -> None:
-        """Keep the description; the unit is always the same."""
+        """Store the description; the unit is always the same."""
         super().__init__(doc, unit="seconds since the epoch", member=member, writable=writable, since=since)
 
     def decoder(self) -> Callable[[int], int]:
@@ -140,7 +140,7 @@ class Real(Sized[float | Unlimited]):
     __slots__ = ()
 
     def __init__(self, doc: str, *, unit: str = "", member: str | tuple[str, ...] | None = None) -> None:
-        """Keep the description; the width is always the same."""
+        """Store the description; the width is always the same."""
         super().__init__(64, doc, unit=unit, member=member, writable=False)
 
     def decoder(self) -> Callable[[int], float | Unlimited | None]:

@@ -101,7 +101,8 @@ class Field(Generic[Value]):
         """Return the condition on the raw value under which a handler sees this value; for :meth:`Table.where`.
 
         Raises:
-            TypeError: records cannot be chosen by this field, or not by this value; likewise ValueError.
+            TypeError: records cannot be selected by this field, or the value has the wrong type.
+            ValueError: records cannot be selected by this value.
         """
         raise TypeError(f"records cannot be chosen by {self.name}")
 
@@ -156,7 +157,7 @@ class Names(Field[list[str]]):
     __slots__ = ()
 
     def __init__(self, doc: str, *, member: str | tuple[str, ...] | None = None) -> None:
-        """Keep the description."""
+        """Store the description."""
         super().__init__(doc, member=member, writable=False)
 
     def decoder(self) -> Callable[[bytes], list[str]]:
@@ -213,7 +214,7 @@ class Sluid(Field[str]):
     __slots__ = ()
 
     def __init__(self, doc: str, *, member: str, since: str) -> None:
-        """Keep the description."""
+        """Store the description."""
         super().__init__(doc, member=member, writable=False, since=since)
 
     def decoder(self) -> Callable[[int], str | None]:

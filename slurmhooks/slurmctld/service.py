@@ -50,7 +50,7 @@ class PointService:
     """
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
-        """Keep the handlers."""
+        """Store the handlers."""
         self.settings = settings
         self._tables = tables
         self._registry = registry

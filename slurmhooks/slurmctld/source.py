@@ -110,7 +110,7 @@ class Asking:
 
         Args:
             tag: the number of its table.
-            value: what was packed.
+            value: the packed struct.
             fetch: returns long members when they are read; by default slurmctld is asked for them.
         """
 
@@ -141,7 +141,7 @@ class Struct(Packed):
     def __init__(
         self, table: StructTable, data: bytes, asking: Asking | None, fetch: Callable[[int], bytes] | None = None
     ) -> None:
-        """Take what was packed; see Packed."""
+        """Store the packed struct; see Packed."""
         super().__init__(table, data, fetch)
         self.asking = asking
         self.written: dict[str, Raw] = {}

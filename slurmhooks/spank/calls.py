@@ -32,7 +32,7 @@ class Calls:
     __slots__ = ("callback", "context", "ffi", "handle", "lib")
 
     def __init__(self, native: Any, handle: Any, context: str, callback: str) -> None:
-        """Keep the arguments; ``native`` is the compiled module."""
+        """Store the arguments; ``native`` is the compiled module."""
         self.ffi = native.ffi
         self.lib = native.lib
         self.handle = handle

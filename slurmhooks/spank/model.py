@@ -185,7 +185,7 @@ class Spank(Items):
         calls = self._calls
         result = calls.ffi.new(f"{item.ctype} *")
         if item.argument == "local_id" and self.context == "remote" and value >= self.job_local_task_count:
-            # Slurm would read behind the end of its array of tasks.
+            # Slurm would read past the end of its array of tasks.
             code = calls.lib.ESPANK_NOEXIST
         else:
             code = calls.lib.slurmhooks_convert(calls.handle, getattr(calls.lib, item.item), value, result)

@@ -121,7 +121,7 @@ class FakeAnchor:
         if function == "set_root_path":
             self.root_path = text_from_c(argument)
             return 0, os.fsencode(self._orig_root_path)
-        log.info("remote_command runs on this machine, as there is no job")
+        log.info("remote_command runs on this machine, because there is no job")
         environment = {os.fsencode(name): os.fsencode(value) for name, value in self.job_env.items()}
         return commands.run(argument, environment, lambda: False)
 

@@ -52,7 +52,7 @@ def compare(
         the differences; ``report.same`` tells whether there are none.
 
     Raises:
-        RecordingError: the file is no recording, or is damaged.
+        RecordingError: the file is not a recording, or is damaged.
         ReplayError: the hooks do not load.
     """
     tables = None if release is None else tables_of(release)
@@ -72,7 +72,7 @@ def replay(recording: Path, *, release: str | None = None) -> Iterator[Request]:
         release: see :func:`compare`.
 
     Raises:
-        RecordingError: the file is no recording, or is damaged.
+        RecordingError: the file is not a recording, or is damaged.
     """
     fd = os.open(recording, os.O_RDONLY | os.O_CLOEXEC)
     try:

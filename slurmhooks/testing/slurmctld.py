@@ -38,10 +38,10 @@ class Unwatched:
         self.dropped = 0
 
     def begin(self, place: int, label: str, timeout: float) -> None:
-        """Take note of nothing."""
+        """Do nothing."""
 
     def end(self) -> None:
-        """Take note of nothing."""
+        """Do nothing."""
 
 
 class FakeSlurmctld:

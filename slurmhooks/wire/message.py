@@ -121,7 +121,7 @@ def read_text(value: bytes) -> bytes | None:
     if not value:
         return None
     if value.find(b"\0") != len(value) - 1:
-        raise MessageError("an item is no text")
+        raise MessageError("an item is not a text")
     return value[:-1]
 
 
@@ -152,7 +152,7 @@ class Packed:
     __slots__ = ("_fetch", "data", "slots", "table")
 
     def __init__(self, table: Table, data: bytes, fetch: Callable[[int], bytes] | None = None) -> None:
-        """Take what was packed.
+        """Store the packed struct.
 
         Args:
             table: the table that the struct was packed by.
@@ -208,7 +208,7 @@ class Packed:
         # Left out, or damaged.
         value = self.value(place)
         if not value or value.find(b"\0") != len(value) - 1:
-            raise MessageError(f"{self.table.members[place].name} is no text")
+            raise MessageError(f"{self.table.members[place].name} is not a text")
         return value[:-1]
 
     def texts(self, place: int) -> list[bytes]:
@@ -217,7 +217,7 @@ class Packed:
         return [] if value is None else read_texts(value)
 
     def raw(self, member: str) -> Raw:
-        """Return a member of any kind; None also if the pointer to its struct is NULL."""
+        """Return a member of any kind; None if it, or the pointer to its struct, is NULL."""
         place, via, kind = self.table.index[member]
         if via is not None and not self.slots[via]:
             return None

@@ -118,7 +118,7 @@ class DecisionLog:
 
 
 def _unremarkable(content: dict[str, Any]) -> bool:
-    """Tell whether a request passed, nobody was told anything, and nobody would have refused it."""
+    """Tell whether a request passed without a message to the user, and no handler would have refused it."""
     passed = content.get("observed") or (content["verdict"] == "accepted" and "text" not in content)
     return passed and not any(each["outcome"] in WOULD for each in content["handlers"])
 

@@ -57,16 +57,20 @@ class Counts:
         self.seconds = seconds("request_seconds", "Time that all handlers of a request took.", of_hook)
         self.handler_seconds = seconds("handler_seconds", "Time that a handler took.", of_handler)
         self.outcomes = counter("handler_outcomes", "Calls of a handler, by outcome.", (*of_handler, "outcome"))
-        self.bugs = counter("handler_bugs", "Bugs of a handler, also those that let the request pass.", of_handler)
-        self.timeouts = counter("handler_timeouts", "Deadlines that a handler missed; ends its worker.", of_handler)
+        self.bugs = counter("handler_bugs", "Bugs in a handler, including those that let the request pass.", of_handler)
+        self.timeouts = counter(
+            "handler_timeouts", "Deadlines that a handler missed; each ends its worker.", of_handler
+        )
         self.worker_ends = counter("worker_ends", "Ends of workers, by reason.", ("point", "reason"))
-        self.unobserved = counter("requests_unobserved", "Requests that handlers missed that observe.", of_hook)
-        self.dropped = counter("reports_dropped", "Reports of workers that were lost.", ("point",))
-        self.generation = gauge("generation", "Number of the generation in force; 0: none is.", ("point",))
-        self.since = gauge("generation_since_timestamp_seconds", "When it went into service.", ("point",))
+        self.unobserved = counter("requests_unobserved", "Requests that observing handlers missed.", of_hook)
+        self.dropped = counter("reports_dropped", "Lost reports of workers.", ("point",))
+        self.generation = gauge("generation", "Number of the generation in force; 0: none.", ("point",))
+        self.since = gauge(
+            "generation_since_timestamp_seconds", "When the generation in force went into service.", ("point",)
+        )
         self.hooks = gauge("hooks_info", "Hash of the hook files in force.", ("point", "hooks"))
         self.refused = gauge("hooks_refused", "1: the newest hook files are not in force.", ("point",))
-        self.starts = gauge("collector_starts", "Starts of the process that counts this.", ("point",))
+        self.starts = gauge("collector_starts", "Starts of the collector, which exports these metrics.", ("point",))
 
 
 class Metrics:
@@ -83,7 +87,7 @@ class Metrics:
         self.order(orders)
 
     def order(self, orders: dict[str, Any]) -> None:
-        """Note what is in force, and export the counts where the configuration says."""
+        """Note which generation is in force, and export the counts as the configuration says."""
         counts, point = self._counts, orders["point"]
         self._point = point
         counts.generation.labels(point).set(orders.get("generation") or 0)

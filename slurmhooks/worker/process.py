@@ -88,7 +88,7 @@ def adopt_orphans() -> None:
 
 
 def name(text: str) -> None:
-    """Set what ``ps`` and ``top`` call this process; the kernel takes 15 bytes."""
+    """Set the name of this process in ``ps`` and ``top``; the kernel accepts 15 bytes."""
     _libc.prctl(_PR_SET_NAME, text.encode()[:15], 0, 0, 0)
 
 

@@ -94,7 +94,7 @@ class Service(Protocol):
     observes: bool
 
     def start(self) -> None:
-        """Prepare a worker, in the worker, before its first request; an exception ends the worker."""
+        """Prepare this worker before its first request; an exception ends the worker."""
 
     def handle(self, request: bytes, query: Query) -> bytes:
         """Return the answer to a request, which covers exceptions of handlers; an exception of this method is a bug."""

@@ -31,8 +31,8 @@ PAUSE = 10.0
 REPEAT = 60.0
 """Seconds before unchanged files that failed to load are loaded again, and the error is logged again."""
 ACCIDENTS = 3
-"""After so many unexpected ends of a generation or its worker before it goes into service, requests are refused at
-once, without waiting for the next attempt."""
+"""Number of unexpected ends of a generation, or its worker, before it goes into service, after which requests are
+refused at once, without waiting for the next attempt."""
 DROPPED = "what the process that loads the hooks has sent is lost: the supervisor has no descriptor for it"
 GRACE = 2.0
 """Seconds that workers have to clean up when slurmctld ends, and that a replaced generation has in addition to the time
@@ -357,7 +357,7 @@ class Supervisor:
             self._requests.answer(asked, self._collector.request(asked.text, self._entry))
 
     def _status(self) -> dict[str, Any]:
-        """Return what is in force, for slurmhooks/cli/controllers.py."""
+        """Return which hooks are in force, for slurmhooks/cli/controllers.py."""
         serving = self._children.get(self._serving) if self._serving is not None else None
         watch = serving.watch if serving is not None and serving.watch is not None else Watch()
         # The first name may be a link; the last one is its target.

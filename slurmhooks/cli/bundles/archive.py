@@ -41,7 +41,7 @@ def unpack(data: bytes, source: str) -> dict[str, bytes]:
             for member in tar:
                 content = tar.extractfile(member) if member.type == tarfile.REGTYPE and not member.issparse() else None
                 if content is None or not _is_plain(member.name):
-                    raise Finding(f"{source}: {member.name!r} in it is no file of a bundle; it is not deployed")
+                    raise Finding(f"{source}: {member.name!r} in it is not a file of a bundle; it is not deployed")
                 files[member.name] = content.read()
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise Finding(f"{source}: not a bundle: {error}") from error

@@ -72,7 +72,7 @@ def seconds(context: click.Context, option: click.Parameter, value: str) -> floa
     """Return a duration such as 1d, 12h or 90m in seconds."""
     match = re.fullmatch(r"(\d+)([smhd])", value)
     if match is None or not int(match[1]):
-        raise click.BadParameter(f"{value!r} is no duration such as 1d, 12h or 90m")
+        raise click.BadParameter(f"{value!r} is not a duration such as 1d, 12h or 90m")
     return float(int(match[1]) * UNITS[match[2]])
 
 
@@ -80,7 +80,7 @@ def size(context: click.Context, option: click.Parameter, value: str) -> int:
     """Return a size such as 2GiB in bytes."""
     match = re.fullmatch(r"(\d+)(KiB|MiB|GiB|)", value)
     if match is None or int(match[1]) * SIZES[match[2]] < 1 << 20:
-        raise click.BadParameter(f"{value!r} is no size such as 2GiB, of at least 1MiB")
+        raise click.BadParameter(f"{value!r} is not a size such as 2GiB, of at least 1MiB")
     return int(match[1]) * SIZES[match[2]]
 
 

@@ -49,7 +49,7 @@ class BadInput(Findings):
     help="Replay for another release of Slurm, such as 26.05, or for the build in this folder of plugins.",
 )
 @click.option(
-    "--enforce-all", is_flag=True, help="Treat every handler as enforced for all, whatever its mode and share."
+    "--enforce-all", is_flag=True, help="Treat every handler as enforced for all, regardless of mode and share."
 )
 @click.option("--network", is_flag=True, help="Let handlers use the network.")
 @click.option(

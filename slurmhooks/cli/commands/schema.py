@@ -24,7 +24,7 @@ def command(context: click.Context, words: tuple[str, ...]) -> None:
         found = found.get_command(context, word) if isinstance(found, click.Group) else None
     schema = FAILURE if words == ("failure",) else schema_of(found)
     if schema is None:
-        raise click.UsageError(f"{' '.join(words)} is no command with --json")
+        raise click.UsageError(f"{' '.join(words)} is not a command with --json")
     click.echo(json.dumps(schema, indent=2))
 
 

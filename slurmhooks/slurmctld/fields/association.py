@@ -22,7 +22,7 @@ class AssociationFields:
 
     __slots__ = ()
 
-    # What it is
+    # Properties
     account = _Text("The account.", member="acct")
     cluster = _Text("The cluster.")
     comment = _Text("Comment.", since="23.02")

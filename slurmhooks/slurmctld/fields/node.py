@@ -24,7 +24,7 @@ class NodeFields:
 
     __slots__ = ()
 
-    # What it is
+    # Properties
     arch = _Text("Architecture of its CPUs.")
     boards = _Plain(16, "Boards.", member="config_ptr.boards")
     comm_name = _Text("Its address (NodeAddr).")
@@ -58,7 +58,7 @@ class NodeFields:
     version = _Text("Release of Slurm on it.")
     weight = _Plain(32, "Nodes with lower weights are used first.", member="config_ptr.weight")
 
-    # What goes on
+    # State
     boot_time = _Time("When it booted; 0: unknown.")
     comp_job_cnt = _Plain(16, "Jobs that are completing.")
     cpu_load = _Number(32, "Load.", unit="hundredths of a CPU")

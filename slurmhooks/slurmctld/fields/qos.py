@@ -24,7 +24,7 @@ class QosFields:
 
     __slots__ = ()
 
-    # What it is
+    # Properties
     description = _Text("Its description.")
     flags = Flag(32, QosFlag, "Its properties.", optional=False, writable=False)
     grace_time = _Number(32, "Time that preempted jobs have to end.", unit="seconds")

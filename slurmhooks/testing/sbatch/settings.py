@@ -97,7 +97,7 @@ def _is_governor(word: str) -> bool:
 def _governor(word: str) -> int:
     names = [name for name in _GOVERNORS if name.startswith(word.upper())]
     if not names:
-        raise SbatchError(f"{word!r} is no governor, such as performance")
+        raise SbatchError(f"{word!r} is not a governor such as performance")
     return int(CpuFreq[f"CPU_FREQ_{names[0]}"])
 
 

@@ -49,7 +49,7 @@ def test_commands_without_documents(run: Call, words: str) -> None:
     """What has no document is wrong use."""
     result = run("schema", *words.split())
     assert result.exit_code == 2
-    assert "is no command with --json" in result.stderr
+    assert "is not a command with --json" in result.stderr
 
 
 @pytest.mark.parametrize(

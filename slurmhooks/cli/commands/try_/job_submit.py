@@ -71,7 +71,7 @@ def release_of(context: click.Context, option: click.Parameter, value: str | Non
     del context, option
     match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
     if value is not None and match is None:
-        raise click.BadParameter(f"{value} is no release such as 24.11 or 24.11.5")
+        raise click.BadParameter(f"{value} is not a release such as 24.11 or 24.11.5")
     return match and match[1]
 
 
@@ -262,7 +262,7 @@ def read_json(name: str, text: str) -> dict[str, Any]:
     """Return a JSON object; the text "UNLIMITED" becomes that value.
 
     Raises:
-        click.UsageError: the text is no JSON object.
+        click.UsageError: the text is not a JSON object.
     """
     try:
         value = json.loads(text)

@@ -222,12 +222,12 @@ def _remember(collection: Collection) -> None:
 
 def _of_imported() -> Collection:
     """Return what those installed modules have defined that are still imported."""
-    found = Collection()
+    everything = Collection()
     for name, (module, collection) in _imported.items():
         if sys.modules.get(name) is module:
-            found.marks += collection.marks
-            found.options += collection.options
-    return found
+            everything.marks += collection.marks
+            everything.options += collection.options
+    return everything
 
 
 def read(path: str) -> bytes:

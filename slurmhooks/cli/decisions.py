@@ -92,7 +92,7 @@ class Log:
             needle: a text that the lines of selected decisions contain; other lines are not parsed.
             most: maximum number of decisions, of which the newest are returned; None: no maximum.
         """
-        found: list[Decision] = []
+        decisions: list[Decision] = []
         for current in self._folder.glob("*.jsonl"):
             newest: list[Decision] = []
             for line in _backwards(current):
@@ -102,9 +102,9 @@ class Log:
                         newest.append(decision)
                         if len(newest) == most:
                             break
-            found += newest
-        found.sort(key=lambda decision: decision.time)
-        return found if most is None else found[-most:]
+            decisions += newest
+        decisions.sort(key=lambda decision: decision.time)
+        return decisions if most is None else decisions[-most:]
 
     def submissions(self, job: Job) -> list[Decision]:
         """Return the accepted submissions that may be a job's; several if they cannot be distinguished."""
@@ -118,10 +118,10 @@ class Log:
                 and _same(decision.name, job.name)
             )
 
-        found = self.find(fits, "job_submit")
+        candidates = self.find(fits, "job_submit")
         # slurmctld notes the time of submission right after the hooks, unless it has to wait.
-        exact = [each for each in found if int(_end(each)) == job.submit_time]
-        return exact or found
+        exact = [each for each in candidates if int(_end(each)) == job.submit_time]
+        return exact or candidates
 
     def observed(self, decisions: list[Decision]) -> list[Decision]:
         """Return what handlers with mode "observe" did after the answers to these requests."""
@@ -165,9 +165,9 @@ def _parse(line: str) -> Decision | None:
 
 def described(text: str) -> Job | None:
     """Parse the output of ``scontrol --oneliner show job``; return None if it is empty or ambiguous."""
-    found = re.findall(r"(?:^|\s)(JobName|UserId|SubmitTime)=(.*?)(?=\s\w[\w/:]*=|$)", text.partition("\n")[0])
-    values = dict(found)
-    if len(values) < len(found):
+    pairs = re.findall(r"(?:^|\s)(JobName|UserId|SubmitTime)=(.*?)(?=\s\w[\w/:]*=|$)", text.partition("\n")[0])
+    values = dict(pairs)
+    if len(values) < len(pairs):
         return None  # a name or a comment of the user looks like another key
     try:
         submit_time = int(datetime.fromisoformat(values["SubmitTime"]).timestamp())

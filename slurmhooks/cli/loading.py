@@ -198,9 +198,9 @@ class Loaded:
         """
         from slurmhooks.lua import spank as lua
 
-        found = self._lua(scripts[0].path)
-        extended = lua.extend(registry, scripts, plugstack.fails_on_error(args), found, self.disabled.append)
-        return found.words, extended
+        library = self._lua(scripts[0].path)
+        extended = lua.extend(registry, scripts, plugstack.fails_on_error(args), library, self.disabled.append)
+        return library.words, extended
 
     def _lua(self, script: str | None) -> "Lua":
         """Return the Lua that a script runs on, and watch what it depends on.

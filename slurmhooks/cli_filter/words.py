@@ -36,9 +36,9 @@ def split(joined: str | None, command_line: Sequence[str]) -> tuple[str, ...]:
     parts = zip([0, *separators], [*separators, len(command_line)], strict=True)
     # The arguments of a batch script may have a separator, too.
     for begin, end in [(0, len(command_line)), *reversed(list(parts))]:
-        found = _within(joined, command_line, begin, end)
-        if found:
-            return found
+        words = _within(joined, command_line, begin, end)
+        if words:
+            return words
     return tuple(joined.split(" "))
 
 
@@ -47,16 +47,16 @@ def _within(joined: str, command_line: Sequence[str], begin: int, end: int) -> t
 
     The run time is linear in the lengths, because users have command lines of many thousand words.
     """
-    found: tuple[int, int] | None = None
+    longest: tuple[int, int] | None = None
     size = len(joined)  # of the text that has not been matched yet
     for start in range(end - 1, begin, -1):
         word = command_line[start]
         if _is_first(joined, size, word):
-            found = start, size
+            longest = start, size
         if not joined.endswith(f" {word}", 0, size):
             break
         size -= len(word) + 1
-    return () if found is None else (joined[: found[1]], *command_line[found[0] + 1 : end])
+    return () if longest is None else (joined[: longest[1]], *command_line[longest[0] + 1 : end])
 
 
 def _is_first(joined: str, size: int, word: str) -> bool:

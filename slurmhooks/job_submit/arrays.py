@@ -57,8 +57,8 @@ class Environment(StagedMapping):
             start = name.encode(ENCODING, ERRORS) + b"="
         except UnicodeEncodeError:  # half of a surrogate pair, which represents no byte
             return None
-        found = self._struct.find(self._member, start)
-        return None if found is None else text_from_c(found)
+        rest = self._struct.find(self._member, start)
+        return None if rest is None else text_from_c(rest)
 
     def _names(self) -> Iterable[str]:
         base = self._base

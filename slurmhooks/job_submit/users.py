@@ -64,14 +64,14 @@ class Facts(Users):
     def user_name(self, job: Any) -> str | None:
         """Return the user's name, which newer releases of Slurm send with the request."""
         user_id = owner_of(job)
-        found: str | None = None if user_id is None else job._struct.asking.text(Fact.USER_NAME, user_id)
-        return found
+        name: str | None = None if user_id is None else job._struct.asking.text(Fact.USER_NAME, user_id)
+        return name
 
     def default_account(self, job: Any) -> str | None:
         """Return the account that is charged if the request names none."""
         user_id = owner_of(job)
-        found: str | None = None if user_id is None else job._struct.asking.text(Fact.DEFAULT_ACCOUNT, user_id)
-        return found
+        name: str | None = None if user_id is None else job._struct.asking.text(Fact.DEFAULT_ACCOUNT, user_id)
+        return name
 
     def default_qos(self, job: Any) -> str | None:
         """Return the default QOS of the association of user, account and partition."""

@@ -52,10 +52,10 @@ def view(message: bytes, tables: Tables) -> Record | None:
 
 
 def _views(tables: Tables) -> Views:
-    found = _bound.get(tables.identity)
-    if found is None:
-        found = _bound[tables.identity] = Views(tables, of_record={"script": _script, "user_name": _user_name})
-    return found
+    views = _bound.get(tables.identity)
+    if views is None:
+        views = _bound[tables.identity] = Views(tables, of_record={"script": _script, "user_name": _user_name})
+    return views
 
 
 def _user_name(record: Any) -> str | None:

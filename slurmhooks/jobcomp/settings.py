@@ -48,10 +48,10 @@ def main(arguments: list[str]) -> int:
     try:
         section = site.read_config(site.config_path()).job_end
     except (ConfigError, LoadError) as error:
-        found, code = error.findings, 1
+        output, code = error.findings, 1
     else:
-        found, code = lines(section, arguments[0]), 0
-    print("\n".join(found))  # noqa: T201 - C reads it
+        output, code = lines(section, arguments[0]), 0
+    print("\n".join(output))  # noqa: T201 - C reads it
     return code
 
 

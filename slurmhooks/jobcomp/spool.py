@@ -270,12 +270,12 @@ class Spool:
         names = set(os.listdir(self.folder))
         there = {name for name in names if name.endswith(SEGMENT)}
         if there != self._segments.keys():
-            found = {}
+            segments = {}
             for name in sorted(there):
                 # Another worker may have removed it meanwhile.
                 with suppress(FileNotFoundError):
-                    found[name] = self._segments.get(name) or Segment(self.folder / name)
-            self._segments = found
+                    segments[name] = self._segments.get(name) or Segment(self.folder / name)
+            self._segments = segments
             self._remove_orphans(names)
         for name, segment in list(self._segments.items()):
             segment.refresh()
@@ -302,11 +302,11 @@ class Spool:
             OSError: the tables cannot be read.
             TableError: the tables are damaged.
         """
-        found = self._tables.get(identity)
-        if found is None:
+        tables = self._tables.get(identity)
+        if tables is None:
             text = (self.folder / f"{identity:016x}.table").read_text()
-            found = self._tables[identity] = parse(text)
-        return found
+            tables = self._tables[identity] = parse(text)
+        return tables
 
     # Dead letters
 
@@ -339,15 +339,15 @@ class Spool:
 
     def letters(self) -> list[dict[str, Any]]:
         """Return the dead letters, oldest first, each with id, hook, job_id, time, tries, reasons and passed."""
-        found = []
+        letters = []
         for path in self._dead.glob(f"*{SEGMENT}") if self._dead.is_dir() else ():
             name = path.name.removesuffix(SEGMENT)
             try:
                 about = json.loads((self._dead / f"{name}.json").read_bytes())
             except (OSError, ValueError):
                 about = {"id": name, "reasons": {}}
-            found.append(about)
-        return sorted(found, key=lambda about: str(about["id"]).rpartition(".")[2])
+            letters.append(about)
+        return sorted(letters, key=lambda about: str(about["id"]).rpartition(".")[2])
 
     def redeliver(self, letter: str) -> None:
         """Queue a dead letter for delivery to the handlers that do not have it.
@@ -379,8 +379,8 @@ class Spool:
             lines = (self.folder / LOST).read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
-        found = []
+        jobs = []
         for line in lines:
             with suppress(ValueError):
-                found.append(json.loads(line))
-        return found
+                jobs.append(json.loads(line))
+        return jobs

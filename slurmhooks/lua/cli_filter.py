@@ -104,11 +104,11 @@ class View:
         if raw == b"argv":
             return self._state.value(self._script.argv_of(self._options))
         if raw == b"spank":
-            found = self._options.raw_spank()
+            plugins = self._options.raw_spank()
             return self._state.value(
                 {
                     plugin: {name: value or "set" for name, value in values.items() if value is not None}
-                    for plugin, values in found.items()
+                    for plugin, values in plugins.items()
                 }
             )
         if raw == b"type":
@@ -240,13 +240,13 @@ class Script:
         if self._options is None or not arguments or self.state.type_of(arguments[-1]) != "table":
             log.plain(ERROR, "json_cli_options requires one argument - options structure")
             return ()
-        found: dict[str, object] = dict(self._options.given)
+        options: dict[str, object] = dict(self._options.given)
         for values in self._options.raw_spank().values():
-            found.update(
+            options.update(
                 {f"spank:{name}": value or "set" for name, value in values.items() if value not in (None, "unset")}
             )
-        found["argv"] = self.argv_of(self._options)
-        return _json(found)
+        options["argv"] = self.argv_of(self._options)
+        return _json(options)
 
     def _json_env(self, *_: object) -> object:
         from os import environ

@@ -115,12 +115,12 @@ def _parser(state: State, mime: str) -> Callable[..., object]:
         text = to_text(raw)
         try:
             try:
-                found = json.loads(text)
+                value = json.loads(text)
             except ValueError:
                 if mime.endswith("json"):
                     raise
-                found = _from_yaml(text, mime)
-            return _Exact(len(text)).value(found)
+                value = _from_yaml(text, mime)
+            return _Exact(len(text)).value(value)
         except (ValueError, OverflowError) as error:
             raise LuaRaise(f"Conversion from {mime} failed: {error}") from None
         except RecursionError:

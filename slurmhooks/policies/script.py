@@ -87,10 +87,10 @@ class ScriptContent(Rule):
 
     def _problem(self, text: str) -> str | None:
         for pattern in self.forbidden:
-            found = re.search(pattern, text, re.MULTILINE)
-            if found is not None:
-                line = text.count("\n", 0, found.start()) + 1
-                return f"line {line} has {found.group()[:80]!r}"
+            match = re.search(pattern, text, re.MULTILINE)
+            if match is not None:
+                line = text.count("\n", 0, match.start()) + 1
+                return f"line {line} has {match.group()[:80]!r}"
         for pattern in self.required:
             if re.search(pattern, text, re.MULTILINE) is None:
                 return f"nothing in it matches {pattern}"

@@ -70,15 +70,15 @@ def _environment(items: dict[int, bytes]) -> Mapping[str, str]:
 
 def _about(environment: Mapping[str, str]) -> dict[str, object]:
     """Return what the decision log says about a job."""
-    found: dict[str, object] = {
+    about: dict[str, object] = {
         name: environment[f"SLURM_JOB_{variable}"]
         for name, variable in (("user", "USER"), ("account", "ACCOUNT"), ("partition", "PARTITION"), ("name", "NAME"))
         if f"SLURM_JOB_{variable}" in environment
     }
     for name, variable in (("job_id", "ID"), ("user_id", "UID")):
         if environment.get(f"SLURM_JOB_{variable}", "").isdecimal():
-            found[name] = int(environment[f"SLURM_JOB_{variable}"])
-    return found
+            about[name] = int(environment[f"SLURM_JOB_{variable}"])
+    return about
 
 
 def load(watch: Watch) -> Service:

@@ -95,10 +95,10 @@ class Service(PointService):
         """Return the views of jobs of which only some members were sent."""
         places = array("I", sent)
         self._used.update(places)
-        found = self._selections.get(tuple(places))
-        if found is None:
-            found = self._selections[tuple(places)] = self._select(places)
-        table, view = found
+        selection = self._selections.get(tuple(places))
+        if selection is None:
+            selection = self._selections[tuple(places)] = self._select(places)
+        table, view = selection
         return [view(Struct(table, data, asking)) for data in structs]
 
     def _select(self, places: Iterable[int]) -> tuple[Table, type[Record]]:

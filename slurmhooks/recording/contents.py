@@ -80,10 +80,10 @@ class Contents:
             MessageError: the data is not a message.
             RecordingError: the recording does not have the tables.
         """
-        found = self.tables.get(identity_of(message))
-        if found is None:
+        tables = self.tables.get(identity_of(message))
+        if tables is None:
             raise RecordingError("a message was made with tables that the recording does not have")
-        return found
+        return tables
 
     def newest(self) -> Tables:
         """Return the last tables in the recording."""
@@ -100,13 +100,15 @@ class Contents:
     @property
     def remarks(self) -> list[str]:
         """Notes for the user of the recording."""
-        found = []
+        remarks = []
         if self.unread:
-            found.append(
+            remarks.append(
                 f"the last {self.unread} bytes are not a complete frame: the file is being written, or was cut off"
             )
         if self.end is None:
-            found.append("the recording has no end: it is still running, or slurmctld or the machine stopped during it")
+            remarks.append(
+                "the recording has no end: it is still running, or slurmctld or the machine stopped during it"
+            )
         elif self.end.get("lost"):
-            found.append(f"{self.end['lost']} requests are not in the recording: it could not keep up")
-        return found
+            remarks.append(f"{self.end['lost']} requests are not in the recording: it could not keep up")
+        return remarks

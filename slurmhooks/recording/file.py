@@ -76,12 +76,12 @@ class Frame:
             RecordingError: the content is not a JSON object.
         """
         try:
-            found = json.loads(self.content)
+            value = json.loads(self.content)
         except (ValueError, RecursionError) as error:
             raise RecordingError(f"the frame at byte {self.offset} is not JSON: {error}") from None
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             raise RecordingError(f"the frame at byte {self.offset} is not a JSON object")
-        return found
+        return value
 
     def items(self) -> list[bytes]:
         """Decompress the content, and return its items.
@@ -180,12 +180,12 @@ class Reader:
         size = os.fstat(self._fd).st_size
         offset = len(FIRST_LINE)
         while offset < size:
-            found = self._at(offset, size)
-            if found is None:
+            frame = self._at(offset, size)
+            if frame is None:
                 self.unread = size - offset
                 return
-            yield found
-            offset += _HEADER.size + len(found.content)
+            yield frame
+            offset += _HEADER.size + len(frame.content)
         self.unread = 0
 
     def frame(self, offset: int) -> Frame:
@@ -194,10 +194,10 @@ class Reader:
         Raises:
             RecordingError: the frame no longer exists.
         """
-        found = self._at(offset, os.fstat(self._fd).st_size)
-        if found is None:
+        frame = self._at(offset, os.fstat(self._fd).st_size)
+        if frame is None:
             raise RecordingError(f"there is no complete frame at byte {offset}")
-        return found
+        return frame
 
     def _at(self, offset: int, end: int) -> Frame | None:
         """Return the frame at an offset; None if it is the last one and incomplete.

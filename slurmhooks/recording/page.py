@@ -87,10 +87,10 @@ class Page:
         (size,) = _LENGTH.unpack_from(self._memory, place)
         start = place + _LENGTH.size
         try:
-            found = json.loads(self._memory[start : start + min(size, MOST)])
+            value = json.loads(self._memory[start : start + min(size, MOST)])
         except ValueError:  # nothing yet, or only partly written
             return {}
-        return found if isinstance(found, dict) else {}
+        return value if isinstance(value, dict) else {}
 
 
 page: Page | None = None

@@ -166,18 +166,18 @@ class Redaction:
         """Return a request, or a result of rows, without the secrets."""
         if not self._members:
             return message
-        found = decode(message, self._tables)
+        decoded = decode(message, self._tables)
         items = tuple(
-            (tag, self._struct(tag, value)) if tag < len(self._places) else (tag, value) for tag, value in found.items
+            (tag, self._struct(tag, value)) if tag < len(self._places) else (tag, value) for tag, value in decoded.items
         )
-        return Message(found.type, found.first, found.second, found.third, items).encode(self._tables)
+        return Message(decoded.type, decoded.first, decoded.second, decoded.third, items).encode(self._tables)
 
     def answer(self, message: bytes) -> bytes:
         """Return the answer to a request of job_submit without the secrets."""
         secret = self._places[0]
-        found = decode(message, self._tables)
-        items = tuple((tag, value) for tag, value in found.items if tag not in secret)
-        return Message(found.type, found.first, found.second, found.third, items).encode(self._tables)
+        decoded = decode(message, self._tables)
+        items = tuple((tag, value) for tag, value in decoded.items if tag not in secret)
+        return Message(decoded.type, decoded.first, decoded.second, decoded.third, items).encode(self._tables)
 
     def questions(self, questions: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
         """Return questions and results without the secrets."""

@@ -69,11 +69,11 @@ class Snapshots:
 Value = TypeVar("Value")
 
 
-def _at(found: list[tuple[float, Value]] | None, time: float) -> Value | None:
+def _at(values: list[tuple[float, Value]] | None, time: float) -> Value | None:
     """Return the last value before a time, otherwise the first one; None if there is none."""
-    if not found:
+    if not values:
         return None
-    return next((value for taken, value in reversed(found) if taken <= time), found[0][1])
+    return next((value for taken, value in reversed(values) if taken <= time), values[0][1])
 
 
 class Answers:
@@ -151,10 +151,10 @@ class Answers:
         Raises:
             NotRecordedError: the name service was not asked about the user.
         """
-        found = self._users.get(number)
-        if found is None:
+        facts = self._users.get(number)
+        if facts is None:
             raise self.missing(USERS)
-        return found
+        return facts
 
     def _rows(self, asked: Message) -> list[tuple[int, bytes]] | None:
         table = self._tables.tables[asked.second]
@@ -213,5 +213,5 @@ def computations(answers: Answers, *, private: bool) -> Computations:
         return {} if number is None else dict(answers.user(number)["groups"])
 
     users = Facts() if private else Users()
-    found = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
-    return found | {"group_name": group_name, "groups": groups} | ({} if private else {"user_name": user_name})
+    functions = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
+    return functions | {"group_name": group_name, "groups": groups} | ({} if private else {"user_name": user_name})

@@ -159,7 +159,7 @@ class Comparison:
         """Return the fields whose values differ, for requests that both accept."""
         if old.code or new.code:
             return {}
-        found: dict[str, tuple[str, str]] = {}
+        changed: dict[str, tuple[str, str]] = {}
         views = [self._view(job.struct) for _ in range(2)]
         for view, writes in zip(views, (old.writes, new.writes), strict=True):
             view._writes.update({name: raw for name, raw in writes.items() if name not in COUNTERS})
@@ -167,13 +167,13 @@ class Comparison:
             if old.writes.get(member) == new.writes.get(member) and (member in old.writes) == (member in new.writes):
                 continue
             if member in COUNTERS:
-                found |= self._array(job, member, old, new)
+                changed |= self._array(job, member, old, new)
                 continue
             for name in self._fields_by_member.get(member, ()):
                 pair = _value(views[0], name), _value(views[1], name)
                 if pair[0] != pair[1]:
-                    found[name] = pair
-        return found
+                    changed[name] = pair
+        return changed
 
     def _array(self, job: _Job, member: str, old: Decision, new: Decision) -> dict[str, tuple[str, str]]:
         """Return the variables or words that differ."""

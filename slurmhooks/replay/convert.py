@@ -94,8 +94,8 @@ class Conversion:
         names = []
         for tables in (self.old, self.new):
             release, places = release_of(tables.release), tables["job"].places
-            found = rows(VIEWS["job"]).items()
-            names.append({name for name, row in found if row.member(release, places) is not None})
+            fields = rows(VIEWS["job"]).items()
+            names.append({name for name, row in fields if row.member(release, places) is not None})
         return Difference(tuple(sorted(names[0] - names[1])), tuple(sorted(names[1] - names[0])))
 
     def recorded(self, request: Recorded) -> Recorded:

@@ -82,22 +82,22 @@ def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict
         ValueError: see :meth:`Field.condition`; or two fields ask for the same bits of one member.
     """
     known = rows(view)
-    found: dict[str, Condition] = {}
+    conditions: dict[str, Condition] = {}
     for name, value in fields.items():
         row = known.get(name)
         member = None if row is None or name in view._missing else row.member(release_of(view._release), table.places)
         if row is None or member is None or isinstance(row, Computed):
             raise AttributeError(f"{view.__name__.lower()} has no {name!r} to be chosen by{nearest(name, known)}")
         condition = row.condition(value)
-        other = found.get(member)
+        other = conditions.get(member)
         if isinstance(condition, tuple) and isinstance(other, tuple) and not condition[1] & other[1]:
             condition = (condition[0] | other[0], condition[1] | other[1])  # a condition on another part of the member
         elif other is not None:
             raise ValueError(f"{name} is of the same bits of {member} as another condition")
-        found[member] = condition
-    if len(found) > MOST_CONDITIONS:
-        raise ValueError(f"at most {MOST_CONDITIONS} fields can be asked for, not {len(found)}")
-    return found
+        conditions[member] = condition
+    if len(conditions) > MOST_CONDITIONS:
+        raise ValueError(f"at most {MOST_CONDITIONS} fields can be asked for, not {len(conditions)}")
+    return conditions
 
 
 class _Missing:

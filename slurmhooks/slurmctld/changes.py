@@ -52,7 +52,7 @@ def changes(
     if before == after:
         return {}, []
     old, new = fresh(before), fresh(after)
-    found: Changes = {}
+    result: Changes = {}
     hidden = []
     for field, variable in _written(before, after, new):
         name = field if variable is None else f"{field}.{variable}"
@@ -61,8 +61,8 @@ def changes(
             continue
         values = _value(old, field, variable), _value(new, field, variable)
         if values[0] != values[1]:
-            found[name] = values
-    return found, hidden
+            result[name] = values
+    return result, hidden
 
 
 def _written(before: Any, after: Any, view: Any) -> Iterator[tuple[str, str | None]]:
@@ -101,13 +101,15 @@ def _fields(view: Any) -> dict[str, list[str]]:
             member = row.member(release_of(view._release), view._struct.table.places)
             if row.writable and member is not None and name not in view._missing:
                 members.setdefault(member, []).append(row)
-        known = _known[kind] = {member: _plainest(member, found) for member, found in members.items()}
+        known = _known[kind] = {member: _plainest(member, rows_of_member) for member, rows_of_member in members.items()}
     return known
 
 
-def _plainest(member: str, found: list[Field[Any]]) -> list[str]:
-    parts = [row.name for row in found if isinstance(row, Tagged) or (isinstance(row, Enumerated) and row.mask)]
+def _plainest(member: str, rows_of_member: list[Field[Any]]) -> list[str]:
+    parts = [
+        row.name for row in rows_of_member if isinstance(row, Tagged) or (isinstance(row, Enumerated) and row.mask)
+    ]
     if parts:
         return parts
-    names = [row.name for row in found]
+    names = [row.name for row in rows_of_member]
     return [member] if member in names else names[:1]

@@ -68,26 +68,26 @@ def decision(call: Call, included: tuple[str, ...] = ()) -> dict[str, Any]:
         call: the call, which has ended.
         included: see Decisions.
     """
-    found: dict[str, Any] = {"id": call.id, "time": call.time, "hook": call.hook}
-    found |= _about(call)
+    result: dict[str, Any] = {"id": call.id, "time": call.time, "hook": call.hook}
+    result |= _about(call)
     if call.number is not None:
-        found["by"] = call.number
+        result["by"] = call.number
     outcome = call.outcome
     if call.observed:
-        found["observed"] = True
+        result["observed"] = True
         if call.dropped:
-            found["unobserved"] = call.dropped
+            result["unobserved"] = call.dropped
     else:
-        found["verdict"] = _verdict(call)
+        result["verdict"] = _verdict(call)
     if outcome.code is not None:
-        found["code"] = outcome.code
+        result["code"] = outcome.code
     if call.texts:
-        found["text"] = _plain("\n".join(call.texts))
+        result["text"] = _plain("\n".join(call.texts))
     if outcome.error_id is not None:
-        found["error"] = outcome.error_id
-    found["handlers"] = [_step(call, step, included) for step in call.steps]
-    found["microseconds"] = call.nanoseconds // 1000
-    return found
+        result["error"] = outcome.error_id
+    result["handlers"] = [_step(call, step, included) for step in call.steps]
+    result["microseconds"] = call.nanoseconds // 1000
+    return result
 
 
 def _about(call: Call) -> dict[str, Any]:
@@ -128,27 +128,27 @@ def _verdict(call: Call) -> str:
 
 def _step(call: Call, step: Step, included: tuple[str, ...]) -> dict[str, Any]:
     """Return what a handler did, or would have done."""
-    found: dict[str, Any] = {"handler": step.handler.label, "outcome": _outcome(step)}
+    result: dict[str, Any] = {"handler": step.handler.label, "outcome": _outcome(step)}
     if step.mode != ENFORCE:
-        found["mode"] = step.mode
+        result["mode"] = step.mode
     code, text, error_id = _verdict_of(step)
     if code is not None:
-        found["code"] = code
+        result["code"] = code
     if text:
-        found["text"] = _plain(text)
+        result["text"] = _plain(text)
     if error_id is not None:
-        found["error"] = error_id
+        result["error"] = error_id
         if step.wrong is not None:
-            found |= {"exception": type(step.wrong).__name__, "where": _where(step, step.wrong)}
+            result |= {"exception": type(step.wrong).__name__, "where": _where(step, step.wrong)}
     if call.fresh is not None:
         changed, hidden = changes(call.fresh, step.before, step.savepoint, included)
         if changed:
             values = list(changed.items())[:MOST_CHANGES]
-            found["changes"] = {_plain(name): [_plain(old), _plain(new)] for name, (old, new) in values}
+            result["changes"] = {_plain(name): [_plain(old), _plain(new)] for name, (old, new) in values}
         if hidden:
-            found["hidden"] = [_plain(name) for name in hidden[:MOST_CHANGES]]
-    found["microseconds"] = step.nanoseconds // 1000
-    return found
+            result["hidden"] = [_plain(name) for name in hidden[:MOST_CHANGES]]
+    result["microseconds"] = step.nanoseconds // 1000
+    return result
 
 
 def _verdict_of(step: Step) -> tuple[str | int | None, str | None, str | None]:

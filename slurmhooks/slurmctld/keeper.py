@@ -93,8 +93,8 @@ class Recording:
             self._number = 0  # the orders are only partly written: read them again at the next request
 
     def _record_rows(self, keeper: Keeper) -> None:
-        found, left = keeper.rows(self._rows)
-        for rows in found:
+        recorded, left = keeper.rows(self._rows)
+        for rows in recorded:
             self._report(ROWS, rows.encode())
         for table in left:
             log.error("recording: all rows of %s take more than %g s, so they are not recorded", table, PATIENCE)
@@ -213,14 +213,14 @@ class Keeper:
         assert self._query is not None
         asking = Asking(self._tables, self._query)
         until = clock() + PATIENCE
-        found, left = [], []
+        recorded, left = [], []
         for table in tables:
             structs = self._structs(asking, table, lambda: clock() < until)
             if structs is None:
                 left.append(table)
             else:
-                found.append(Rows(time.time(), table, self._tables.identity, structs))
-        return found, left
+                recorded.append(Rows(time.time(), table, self._tables.identity, structs))
+        return recorded, left
 
     def _structs(self, asking: Asking, table: str, goes_on: Callable[[], bool]) -> tuple[bytes, ...] | None:
         structs: list[bytes] = []

@@ -115,8 +115,8 @@ class Asking:
         """
 
         def ask(place: int) -> bytes:
-            for _, found in self.ask(What.MEMBER, tag, place).items:
-                return found
+            for _, value in self.ask(What.MEMBER, tag, place).items:
+                return value
             raise MessageError("a member was not answered")
 
         if not tag < len(self.tables.tables):
@@ -163,14 +163,14 @@ class Struct(Packed):
 
 
 def _script(record: Any) -> str | None:
-    found: str | None = record._struct.asking.text(Fact.JOB_SCRIPT, record.job_id)
-    return found
+    text: str | None = record._struct.asking.text(Fact.JOB_SCRIPT, record.job_id)
+    return text
 
 
 def _user_name(record: Any) -> str | None:
     raw: bytes | None = record._struct.raw("user_name")
-    found: str | None = record._struct.asking.text(Fact.USER_NAME, record.user_id) if raw is None else text_from_c(raw)
-    return found
+    name: str | None = record._struct.asking.text(Fact.USER_NAME, record.user_id) if raw is None else text_from_c(raw)
+    return name
 
 
 class Views:

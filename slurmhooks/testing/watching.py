@@ -119,11 +119,11 @@ def watching() -> Iterator[list[str]]:
 
 def bugs_in(lines: Iterable[str]) -> list[Bug]:
     """Return the bugs that a log reports, with their tracebacks."""
-    found: dict[str, list[str]] = {}
+    bugs: dict[str, list[str]] = {}
     for line in lines:
         begin = _BUG.match(line)
         if begin is not None:
-            found[begin["id"]] = [line.partition(": ")[2].partition(": ")[2]]
-        elif line.startswith("error: error ") and line[13:21] in found:
-            found[line[13:21]].append(line[23:])
-    return [Bug(error_id, "\n".join(text)) for error_id, text in found.items()]
+            bugs[begin["id"]] = [line.partition(": ")[2].partition(": ")[2]]
+        elif line.startswith("error: error ") and line[13:21] in bugs:
+            bugs[line[13:21]].append(line[23:])
+    return [Bug(error_id, "\n".join(text)) for error_id, text in bugs.items()]

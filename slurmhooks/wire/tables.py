@@ -158,7 +158,7 @@ def parse(text: str) -> Tables:
                 current.append(Member(name, word, bool(rest)))
             else:
                 raise ValueError(line)
-        tables = Tables(release, tier, tuple(Table(name, tuple(found)) for name, found in members.items()), constants)
+        tables = Tables(release, tier, tuple(Table(name, tuple(rows)) for name, rows in members.items()), constants)
     except ValueError as error:
         raise TableError(f"not a table of slurmhooks: {error}") from None
     if tables.text != text:

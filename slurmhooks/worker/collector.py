@@ -45,22 +45,22 @@ def wanted(config: Config, point: str) -> dict[str, Any]:
         point: the section of the plugin, such as job_submit.
     """
     decisions, metrics = config.decisions, config.metrics
-    found: dict[str, Any] = {}
+    orders: dict[str, Any] = {}
     if decisions.enabled:
-        found["decisions"] = {
+        orders["decisions"] = {
             "file": f"{decisions_folder(config)}/{point}.jsonl",
             "max_size": decisions.max_size,
             "keep": decisions.keep,
             "sample": decisions.sample,
         }
     if metrics.sockets or metrics.textfiles:
-        found["metrics"] = {
+        orders["metrics"] = {
             "socket": metrics.sockets and f"{metrics.sockets}/{point}.sock",
             "textfile": metrics.textfiles and f"{metrics.textfiles}/slurmhooks_{point}.prom",
             "interval": metrics.interval,
             "readers": metrics.readers,
         }
-    return found and found | {"point": point, "include": list(decisions.include)}
+    return orders and orders | {"point": point, "include": list(decisions.include)}
 
 
 def decisions_folder(config: Config) -> str:

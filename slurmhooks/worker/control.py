@@ -113,5 +113,5 @@ def content(fd: int) -> dict[str, Any]:
     """Return the dictionary that :func:`document` wrote, and close the descriptor."""
     with open(fd, encoding="utf-8", errors="surrogateescape") as file:
         file.seek(0)
-        found: dict[str, Any] = json.load(file)
-    return found
+        dictionary: dict[str, Any] = json.load(file)
+    return dictionary

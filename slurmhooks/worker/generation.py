@@ -207,9 +207,9 @@ class Generation:
 
 def _status(pid: int) -> int:
     """Return the wait status of a zombie without reaping it."""
-    found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    assert found is not None
-    return found.si_status << 8 if found.si_code == os.CLD_EXITED else found.si_status
+    state = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    assert state is not None
+    return state.si_status << 8 if state.si_code == os.CLD_EXITED else state.si_status
 
 
 def main(number: int, supervisor: socket.socket, name: str, parent: int, before: Watch | None) -> NoReturn:

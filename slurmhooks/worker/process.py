@@ -115,7 +115,7 @@ def end_after(body: Callable[[], object]) -> NoReturn:
 def children() -> list[int]:
     """Return the process ids of all children, zombies included."""
     me = str(os.getpid())
-    found = []
+    pids = []
     for entry in os.listdir("/proc"):
         if entry.isdecimal():
             try:
@@ -124,8 +124,8 @@ def children() -> list[int]:
             except (OSError, IndexError):
                 continue
             if parent == me.encode():
-                found.append(int(entry))
-    return found
+                pids.append(int(entry))
+    return pids
 
 
 def fork(kind: int = socket.SOCK_SEQPACKET) -> tuple[int, socket.socket, socket.socket]:

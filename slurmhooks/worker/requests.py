@@ -72,7 +72,7 @@ class Requests:
         Args:
             fds: the descriptors that have something to read.
         """
-        found = []
+        requests = []
         for asked in list(self._asked):
             if asked.connection.fileno() in fds:
                 data = _receive(asked.connection)
@@ -80,18 +80,18 @@ class Requests:
                     self._close(asked)
                 else:
                     asked.text = data.decode("utf-8", "replace")
-                    found.append(asked)
+                    requests.append(asked)
         if self._listening.fileno() in fds:
             try:
                 connection, _ = self._listening.accept()
             except OSError:
-                return found
+                return requests
             if peer(connection) in (0, os.getuid()) and len(self._asked) < MOST:
                 connection.setblocking(False)
                 self._asked.append(Asked(connection))
             else:
                 connection.close()
-        return found
+        return requests
 
     def loading(self, generation: int) -> None:
         """Note which generation the waiting commands wait for."""
@@ -162,11 +162,11 @@ def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[st
     Returns:
         their answers; an empty list if no supervisor runs.
     """
-    found = names(folder)
-    if found and os.getuid() not in (0, slurm_user):
+    candidates = names(folder)
+    if candidates and os.getuid() not in (0, slurm_user):
         return [{"findings": ["only root and SlurmUser may do this"]}]
     answers = []
-    for connection in _connect(found, slurm_user):
+    for connection in _connect(candidates, slurm_user):
         with connection:
             connection.settimeout(seconds)
             try:
@@ -183,7 +183,7 @@ def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[st
 
 def _connect(candidates: list[str], slurm_user: int) -> list[socket.socket]:
     """Connect to those candidates whose sockets belong to root or SlurmUser; return the connections."""
-    found = []
+    connections = []
     until = time.monotonic() + CONNECT
     while candidates:
         busy = []
@@ -198,14 +198,14 @@ def _connect(candidates: list[str], slurm_user: int) -> list[socket.socket]:
                 pass  # it has just ended
             else:
                 if peer(connection) in (0, slurm_user):
-                    found.append(connection)
+                    connections.append(connection)
                     continue
             connection.close()
         if not busy or time.monotonic() > until:
             break
         candidates = busy
         time.sleep(0.01)
-    return found
+    return connections
 
 
 def names(folder: str) -> list[str]:

@@ -367,7 +367,7 @@ class Supervisor:
             "supervisor": os.getpid(),
             "generation": self._serving,
             "workers": sorted(serving.workers) if serving is not None else [],
-            "handlers": [handler for found in watch.handlers.values() for handler in found],
+            "handlers": [handler for handlers in watch.handlers.values() for handler in handlers],
             "configuration": files[-1] if files else None,
             "fault": self._fault,
         }
@@ -389,8 +389,8 @@ class Supervisor:
                     connections.remove(connection)
             self._reap()
         # When a process is killed, the supervisor adopts its children.
-        while found := set(process.children()) - {self._collector.pid}:
-            for pid in found:
+        while remaining := set(process.children()) - {self._collector.pid}:
+            for pid in remaining:
                 process.kill(pid, group=True)
             time.sleep(0.005)
             self._reap()

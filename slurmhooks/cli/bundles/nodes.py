@@ -127,10 +127,10 @@ def of_files(paths: Iterable[Path]) -> list[Machine]:
     for path in paths:
         files = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
         for file in files:
-            found = of_text(file.read_text(errors="replace"), str(file))
-            if not found:
+            reports = of_text(file.read_text(errors="replace"), str(file))
+            if not reports:
                 raise Finding(f"{file}: no report of 'slurmhooks status --report' in it")
-            machines += found
+            machines += reports
     return machines
 
 

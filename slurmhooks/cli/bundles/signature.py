@@ -65,9 +65,9 @@ def signer(bundle: Path, data: bytes, sysconfdir: Path) -> str | None:
         list_copy.write_bytes(signers)
         signature_copy.write_bytes(signature)
         files = ["-s", str(signature_copy), "-f", str(list_copy)]
-        found = _run(["-Y", "find-principals", *files], b"")
-        name = found.stdout.partition("\n")[0].strip()
-        if found.returncode or not name:
+        principals = _run(["-Y", "find-principals", *files], b"")
+        name = principals.stdout.partition("\n")[0].strip()
+        if principals.returncode or not name:
             raise Finding(f"{bundle}: refused: {allowed} does not have the key that has signed it")
         checked = _run(["-Y", "verify", "-n", NAMESPACE, "-I", name, *files], data)
         if checked.returncode:

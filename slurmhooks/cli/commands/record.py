@@ -61,11 +61,11 @@ class Words(click.ParamType[list[str]]):
         """Split the value; refuse unknown words."""
         if not isinstance(value, str):
             return list(value)
-        found = [word for word in value.split(",") if word]
-        wrong = [word for word in found if word not in self._known]
+        words = [word for word in value.split(",") if word]
+        wrong = [word for word in words if word not in self._known]
         if wrong:
             self.fail(f"{wrong[0]!r} is none of {', '.join(self._known)}", param, ctx)
-        return found
+        return words
 
 
 def seconds(context: click.Context, option: click.Parameter, value: str) -> float:

@@ -19,10 +19,10 @@ def command(context: click.Context, words: tuple[str, ...]) -> None:
     A command that fails before it has a result prints an object whose only key is findings, a list of texts, and exits
     with 1; 'slurmhooks schema failure' prints the schema of this object.
     """
-    found: click.Command | None = context.find_root().command
+    target: click.Command | None = context.find_root().command
     for word in words:
-        found = found.get_command(context, word) if isinstance(found, click.Group) else None
-    schema = FAILURE if words == ("failure",) else schema_of(found)
+        target = target.get_command(context, word) if isinstance(target, click.Group) else None
+    schema = FAILURE if words == ("failure",) else schema_of(target)
     if schema is None:
         raise click.UsageError(f"{' '.join(words)} is not a command with --json")
     click.echo(json.dumps(schema, indent=2))
@@ -36,11 +36,11 @@ FAILURE = {
 }
 
 
-def schema_of(found: click.Command | None) -> dict[str, Any] | None:
+def schema_of(target: click.Command | None) -> dict[str, Any] | None:
     """Return the schema of a command's document; None if it has none."""
     from pydantic import TypeAdapter
 
-    for option in found.params if found is not None else ():
+    for option in target.params if target is not None else ():
         if isinstance(option, output.JsonOption):
             schema = TypeAdapter(option.model).json_schema(mode="serialization")
             for part in (schema, *schema.get("$defs", {}).values()):

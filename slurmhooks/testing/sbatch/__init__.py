@@ -26,7 +26,7 @@ HETEROGENEOUS = ("hetjob", "packjob")
 
 def script_options(text: str) -> list[list[str]]:
     """Return the words of the ``#SBATCH`` lines before the first command of a script, for each component of the job."""
-    found: list[list[str]] = [[]]
+    parts_of_job: list[list[str]] = [[]]
     for line in text.split("\n"):
         match = MAGIC.match(line)
         if match is None:
@@ -37,10 +37,10 @@ def script_options(text: str) -> list[list[str]]:
             raise SbatchError(f"a line of {len(line)} characters; at most {LONGEST_LINE} are read")
         parts = words_of(match.group(1))
         if parts and parts[0].lower() in HETEROGENEOUS:
-            found.append([])
+            parts_of_job.append([])
             continue
-        found[-1] += parts
-    return found
+        parts_of_job[-1] += parts
+    return parts_of_job
 
 
 def components(text: str) -> int:

@@ -72,10 +72,10 @@ def read_words(words: tuple[str, ...]) -> tuple[dict[str, str], tuple[str, ...]]
     for at, word in enumerate(words):
         if not word.startswith("-"):
             return given, words[at:]
-        name, found, value = word.removeprefix("--").partition("=")
-        if not word.startswith("--") or (not found and name not in FLAGS):
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or (not equals and name not in FLAGS):
             raise click.UsageError(f"write {word} as --name=VALUE, by its long name")
-        given[name] = value if found else "set"
+        given[name] = value if equals else "set"
     return given, ()
 
 

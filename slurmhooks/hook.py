@@ -38,7 +38,7 @@ class JobSubmitHook(Group, Decorator):
     """``hook.job_submit``; ``init`` and ``fini`` are called at the start and the end of a worker process."""
 
     def __init__(self, hook: str) -> None:
-        """Be a decorator, and a group."""
+        """Initialize both base classes."""
         Decorator.__init__(self, hook)
         Group.__init__(self, repr(self))
 

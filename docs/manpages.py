@@ -38,7 +38,7 @@ OUTPUT = """
 
 Results go to standard output, findings and progress to standard error.
 With `--json`, standard output has one JSON document, with exit code 1 and with findings, too; what wrong use prints is
-no JSON. `slurmhooks schema COMMAND` prints its schema.
+not JSON. `slurmhooks schema COMMAND` prints its schema.
 """
 COMPLETION = """
 # COMPLETION

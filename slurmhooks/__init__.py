@@ -38,9 +38,9 @@ __all__ = [
 
 
 def replaying() -> bool:
-    """Tell whether a handler runs over a recorded request (``slurmhooks replay``), so that nobody waits for it.
+    """Tell whether handlers run over recorded requests (``slurmhooks replay``) instead of real ones.
 
-    A handler with effects of its own, such as one that books hours, asks before it causes them.
+    A handler with side effects, such as one that books hours, should check this first.
     """
     import os
 

@@ -143,7 +143,7 @@ def stand_ins() -> dict[str, int]:
 
 
 _LONGEST = 64
-"""Characters of an unknown name that are compared with the known ones, so that a long one does not take long."""
+"""Characters of an unknown name that are compared with known names; comparing a long name would be slow."""
 
 
 def fault(code: object) -> str | None:
@@ -164,7 +164,7 @@ def unknown(name: str) -> str | None:
     if name in NAMES:
         return None
     if name.startswith(("ESLURM", "ESPANK")):
-        # Only modules that are already loaded are asked: a launch must not import any for this.
+        # Use only modules that are already loaded: a launch must not import any for this purpose.
         spank, tables = (sys.modules.get(module) for module in ("_slurmhooks_spank", "slurmhooks.wire.tables"))
         if hasattr(getattr(spank, "lib", None), name):
             return None

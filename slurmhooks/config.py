@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The model of slurmhooks.toml, and how it is read; its tables are in slurmhooks.config_sections.
 
-It needs pydantic, which takes long to import, so that launches avoid this module where they can.
+Launches avoid this module where they can, because it imports pydantic, which is slow.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Config(Section):
     """The whole file.
 
     Attributes:
-        policies: the ready-made rules as they stand in the file; slurmhooks.policies.rules validates them where they
-            count, so that a launch need not import them.
+        policies: the ready-made rules as written in the file; slurmhooks.policies.rules validates them in the processes
+            that apply them, so that launches need not import the rules.
     """
 
     hooks: Hooks = Hooks()
@@ -68,7 +68,7 @@ class Config(Section):
 
 
 def sections() -> dict[str, type[Section]]:
-    """Return the tables of the file by their names, for the reference; those of ready-made rules have a page."""
+    """Return the models of the tables by name, for the reference; the ready-made rules have a page of their own."""
     tables: dict[str, Any] = {name: field.annotation for name, field in Config.model_fields.items()}
     del tables["policy"], tables["policies"]
     return {**tables, 'policy."LABEL"': Policy}

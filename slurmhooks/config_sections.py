@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tables of slurmhooks.toml; slurmhooks.config reads them.
 
-It needs pydantic, which takes long to import, so that launches avoid this module where they can.
+Launches avoid this module where they can, because it imports pydantic, which is slow.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _bytes(value: Any) -> Any:
 
 
 class Workers(Section):
-    """What all sections of slurmctld's plugins have: each has worker processes of its own."""
+    """The keys that the sections of all slurmctld plugins share: each plugin has its own worker processes."""
 
     reload: bool = Field(default=True, description="load changed hook files without a restart of slurmctld")
     workers: int = Field(
@@ -70,7 +70,7 @@ class Workers(Section):
         default=2.0,
         ge=0.01,
         le=60.0,
-        description="seconds that a request may take, including the wait for a free worker; then the worker is killed",
+        description="seconds for a request, including the wait for a free worker; then the worker is killed",
     )
     memory_limit: Annotated[int | None, BeforeValidator(_bytes)] = Field(
         default=1 << 30,
@@ -80,19 +80,19 @@ class Workers(Section):
     process_limit: int = Field(
         default=4096,
         ge=1,
-        description="processes and threads that the user of the workers may have in all; root may have more",
+        description="limit on all processes and threads of the user who runs the workers; not enforced for root",
     )
     open_file_limit: int = Field(
         default=1024, ge=64, description="open files of a worker, and of each program that it starts"
     )
     no_new_privs: bool = Field(
         default=True,
-        description="programs that handlers start get no rights from setuid bits or file capabilities, as sudo needs",
+        description="programs that handlers start gain no privileges from setuid bits or file capabilities; sudo fails",
     )
 
 
 class OfAnyUser(Workers):
-    """What sections have whose workers use no files of SlurmUser."""
+    """The keys that sections have in common if their workers use no files of SlurmUser."""
 
     user: Name | None = Field(
         default=None,
@@ -111,7 +111,7 @@ class JobSubmit(OfAnyUser):
     )
     lua_on_error: Literal["accept", "reject"] | None = Field(
         default=None,
-        description="effect of an error in its functions on the request; by default as in Slurm: accept before 26.05",
+        description="what an error in its functions does to the request; by default as in Slurm: accept before 26.05",
     )
     lua_order: int = Field(
         default=50,
@@ -140,33 +140,38 @@ class JobEnd(Workers):
         default=1, ge=1, le=8, description="how many records are delivered at the same time, each by its own process"
     )
     timeout: float = Field(
-        default=30.0, ge=0.01, le=3600.0, description="seconds that a handler may take; then its worker is killed"
+        default=30.0, ge=0.01, le=3600.0, description="time limit of a handler in seconds; then its worker is killed"
     )
     tries: int = Field(
         default=20, ge=1, le=1000, description="failed attempts after which a record becomes a dead letter"
     )
     backoff: float = Field(
-        default=5.0, ge=0.01, le=3600.0, description="seconds before the second attempt; twice as many before each next"
+        default=5.0,
+        ge=0.01,
+        le=3600.0,
+        description="seconds before the second attempt; doubled before each further attempt",
     )
-    backoff_limit: float = Field(default=3600.0, ge=0.01, le=86400.0, description="most seconds between two attempts")
+    backoff_limit: float = Field(
+        default=3600.0, ge=0.01, le=86400.0, description="maximum number of seconds between two attempts"
+    )
     next: Annotated[str | None, AfterValidator(_plugin_name)] = Field(
         default=None,
-        description='another jobcomp plugin that gets every call, too, as in "filetxt"; read when slurmctld starts',
+        description='another jobcomp plugin that also gets every call, such as "filetxt"; read when slurmctld starts',
     )
     spool: Annotated[str | None, AfterValidator(_absolute)] = Field(
         default=None,
-        description="folder for records that wait; by default slurmhooks in StateSaveLocation;"
+        description="folder for waiting records; by default slurmhooks in StateSaveLocation;"
         " read when slurmctld starts",
     )
     spool_size: Annotated[int, BeforeValidator(_bytes)] = Field(
         default=256 << 20,
         ge=1 << 20,
-        description='room for records that wait, and dead letters: bytes or "512MiB"; read when slurmctld starts',
+        description='disk space for waiting records and dead letters: bytes or "512MiB"; read when slurmctld starts',
     )
     fsync: Literal["always", "interval", "never"] = Field(
         default="interval",
-        description="when records are forced onto the disk: before slurmctld goes on, once a second, or when the kernel"
-        " likes; matters only when the machine itself fails; read when slurmctld starts",
+        description="when records are synced to the disk: before slurmctld continues, once a second, or when the kernel"
+        " decides; matters only if the machine itself fails; read when slurmctld starts",
     )
 
 
@@ -183,7 +188,7 @@ class Priority(OfAnyUser):
         default=1.0,
         ge=0.01,
         le=60.0,
-        description="seconds that the handlers may take for a new job, or for a batch of 500 waiting jobs",
+        description="time limit of the handlers in seconds, for a new job or for a batch of 500 waiting jobs",
     )
 
 
@@ -194,10 +199,10 @@ class Prep(OfAnyUser):
         default=60.0,
         ge=0.01,
         le=3600.0,
-        description="seconds that the handlers may take for a job, waiting for a free worker included",
+        description="time limit of the handlers for a job in seconds, including the wait for a free worker",
     )
     on_unavailable: Literal["reject", "accept"] = Field(
-        default="reject", description="whether a job starts, or is requeued, when no worker can serve it"
+        default="reject", description="whether a job starts or is requeued if no worker can serve it"
     )
 
 
@@ -219,7 +224,7 @@ class CliFilter(Section):
     """``[cli_filter]``: for sbatch, salloc, srun and scrontab."""
 
     lua: str | None = Field(
-        default=None, min_length=1, description="a cli_filter.lua to run beside the hook files; relative to this file"
+        default=None, min_length=1, description="a cli_filter.lua to run besides the hook files; relative to this file"
     )
 
 
@@ -235,7 +240,7 @@ class Log(Section):
     """``[log]``: what is written to Slurm's log."""
 
     level: Literal["error", "info", "verbose", "debug", "debug2", "debug3"] = Field(
-        default="debug3", description="the lowest level of handlers' lines that are passed on to Slurm"
+        default="debug3", description="the lowest level at which lines of handlers are passed on to Slurm"
     )
     limit: int = Field(
         default=LIMIT,
@@ -249,7 +254,7 @@ Mode = Literal["enforce", "warn", "observe", "off"]
 
 
 class Policy(Section):
-    """``[policy."LABEL"]``: which effect a handler of job_submit or job_modify has on which requests.
+    """``[policy."LABEL"]``: the mode of a job_submit or job_modify handler, and the requests that the mode is for.
 
     The label is that of ``slurmhooks check``, as in ``[policy."limits:require_account"]``. The table replaces what the
     decorator of the handler says.
@@ -259,7 +264,11 @@ class Policy(Section):
         default="enforce", description='"enforce"; "warn" and "observe", which change nothing; "off": it does not run'
     )
     percent: float | None = Field(
-        default=None, ge=0, le=100, strict=False, description="of the users; each stays in when the number grows"
+        default=None,
+        ge=0,
+        le=100,
+        strict=False,
+        description="percentage of the users; users who are included stay included when the number grows",
     )
     users: tuple[Name | int, ...] | None = Field(
         default=None, strict=False, min_length=1, description="names or user ids of the owners of jobs"
@@ -271,37 +280,39 @@ class Policy(Section):
         default=None, strict=False, min_length=1, description="partitions, of which the request names at least one"
     )
     otherwise: Mode = Field(
-        default="observe", description="mode for requests that do not meet all that the four keys above ask for"
+        default="observe", description="mode for requests that do not meet all conditions of the four keys above"
     )
     note: str | None = Field(
-        default=None, description="text that follows each warning to a user, as in a date and an address for help"
+        default=None, description="text that follows each warning to a user, such as a date and an address for help"
     )
 
     def rollout(self) -> Rollout:
-        """Return the table as handlers have it."""
+        """Convert the table to the form that handlers have."""
         return Rollout(**{key: getattr(self, key) for key in KEYS})
 
 
 class PolicyDefaults(Section):
-    """``[policy_defaults]``: what holds for all ready-made rules, which stand in ``[[policies]]``."""
+    """``[policy_defaults]``: defaults for all ready-made rules, which ``[[policies]]`` lists."""
 
-    help_url: str | None = Field(default=None, description="a page that is named below the messages of rules")
+    help_url: str | None = Field(default=None, description="address of a page, shown below the messages of rules")
     updates: Literal["check", "refuse", "ignore"] = Field(
-        default="check", description="what rules do with scontrol update, unless they say otherwise"
+        default="check", description="what rules do about scontrol update, unless they say otherwise"
     )
     except_users: tuple[Name, ...] = Field(
-        default=(), strict=False, description="users for whom no rule counts; rules may name more"
+        default=(), strict=False, description="users who are exempt from all rules; a rule may exempt more"
     )
     except_groups: tuple[Name, ...] = Field(
-        default=(), strict=False, description="Unix groups for whose members no rule counts; rules may name more"
+        default=(),
+        strict=False,
+        description="Unix groups whose members are exempt from all rules; a rule may exempt more",
     )
     except_accounts: tuple[Name, ...] = Field(
-        default=(), strict=False, description="accounts for which no rule counts; rules may name more"
+        default=(), strict=False, description="accounts that are exempt from all rules; a rule may exempt more"
     )
     default_partition: str | None = Field(
         default=None,
         min_length=1,
-        description="the partition of jobs that name none; by default rules ask slurmctld for it, which needs a build"
+        description="the partition of jobs that name none; by default rules ask slurmctld, which needs a build"
         " with Slurm's sources",
     )
 
@@ -343,8 +354,8 @@ class Metrics(Section):
         default=None,
         description="folder for a file of each plugin, such as slurmhooks_job_submit.prom, for node_exporter",
     )
-    interval: float = Field(default=15.0, ge=0.1, le=3600.0, description="seconds between two versions of these files")
+    interval: float = Field(default=15.0, ge=0.1, le=3600.0, description="seconds between two updates of these files")
     readers: Literal["owner", "group", "everyone"] = Field(
         default="everyone",
-        description="who may read sockets and files: SlurmUser, also its group, or everyone",
+        description="who may read sockets and files: SlurmUser only, its group as well, or everyone",
     )

@@ -2,10 +2,11 @@
 """Limits what handlers do to the processes of a launch: srun, slurmstepd, prolog, epilog, scrun, slurmd.
 
 When the time is over, :class:`~slurmhooks.DeadlineExceeded` is raised in the handler, wherever it is: in Python code,
-in a system call, waiting for a program. It is raised again five seconds later, in case the handler caught it. What
-cannot be interrupted, such as a loop in C, ends with its process after five more seconds; only slurmd goes on.
+in a system call, waiting for a program. It is raised again five seconds later, in case the handler caught it. If the
+handler cannot be interrupted, for example in a loop in C, its process is ended after five more seconds; only slurmd
+continues.
 
-native/embed/guard.c says what handlers may not end, and what is put back after them.
+native/embed/guard.c undoes changes to the process that handlers must not leave behind.
 """
 
 from __future__ import annotations
@@ -32,18 +33,19 @@ except ImportError:  # the testing kit, where the test runner can be interrupted
 AGAIN = 5.0
 """Seconds between two attempts to end a handler: the time that it has to clean up."""
 NOTHING, PROCESS, STEP, TASK = range(4)
-"""What ends with a handler that cannot be interrupted. With STEP, scancel first gets the step of slurmstepd or the job
-of scrun: nobody notices the end of these processes. In a TASK nothing is put back: it becomes the user's program."""
+"""What is ended to stop a handler that cannot be interrupted. With STEP, scancel first cancels the step of slurmstepd
+or the job of scrun, because Slurm does not notice the end of these processes. In a TASK no changes to the process are
+undone, because it becomes the user's program."""
 SWITCH = sys.getswitchinterval()
-"""Seconds that a thread may keep Python for itself."""
+"""Seconds that a thread may hold the GIL while others wait for it."""
 LOAD = 60.0
 """Seconds that loading hook files may take."""
 
-_running: str | None = None  # what may be interrupted, with its limit
+_running: str | None = None  # describes the handler that may be interrupted, and its limit
 
 
 def of_step(name: str) -> None:
-    """Tell the step of this slurmstepd, or the job of this scrun: scancel gets it if the process has to end."""
+    """Set the step of this slurmstepd, or the job of this scrun, that scancel cancels if the process is ended."""
     if native is not None:
         native.step(name)
 
@@ -58,7 +60,7 @@ class limit:  # noqa: N801 - used as a function
 
         Args:
             what: describes what runs, for messages.
-            seconds: that it may take.
+            seconds: the time limit.
             ends: what ends if nothing else helps: NOTHING, PROCESS, STEP or TASK.
         """
         self._what = what
@@ -87,19 +89,19 @@ class limit:  # noqa: N801 - used as a function
         put_back = native.end()
         if put_back is not None:
             log.record(f"{self._what} has changed the process, and this was put back: {put_back}")
-        if sys.getswitchinterval() != SWITCH:  # a thread that it has left could keep Python for itself
+        if sys.getswitchinterval() != SWITCH:  # a thread of the handler could otherwise hold the GIL for long
             sys.setswitchinterval(SWITCH)
 
 
 def _interrupt(number: int, frame: object) -> None:
-    """Raise the exception in the handler; Python calls this between two steps of its code."""
+    """Raise the exception in the handler; Python calls this between two instructions of its byte code."""
     del number, frame
     if _running is not None:
         raise DeadlineExceeded(_running)
 
 
 def of(handler: Handler, ends: int = PROCESS) -> limit:
-    """Return the limit of a handler: its own, or that of its hook."""
+    """Return the time limit of a handler: its own, or the default of its hook."""
     seconds = handler.timeout or handler.spec.timeout
     assert seconds is not None
     return limit(f"{handler.spec.name} handler {handler.label}", seconds, ends)
@@ -108,7 +110,7 @@ def of(handler: Handler, ends: int = PROCESS) -> limit:
 def run(
     handlers: Iterable[Handler], arguments: dict[str, object], view: View | None = None, ends: int = PROCESS
 ) -> Outcome:
-    """Run handlers as :func:`slurmhooks.dispatch.run` does, each within its time.
+    """Run handlers as :func:`slurmhooks.dispatch.run` does, each with its time limit.
 
     Args:
         handlers: see dispatch.run.

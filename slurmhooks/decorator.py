@@ -33,8 +33,8 @@ class Mark:
         order: handlers with a lower order run first.
         on_error: None for the hook's default.
         contexts: None for all contexts of the hook.
-        timeout: in seconds; None for no limit of its own.
-        rollout: mode and share; None: it is enforced for all.
+        timeout: in seconds; None if the handler has no limit of its own.
+        rollout: mode and share; None: the handler is enforced for all requests.
         sequence: number in the order of definition.
         owner: name of the module whose top level ran, see :func:`running_module`.
     """
@@ -80,7 +80,7 @@ class Collection:
         _collections.append(self)
 
     def __exit__(self, *exception: object) -> None:
-        """Stop doing so."""
+        """Stop adding new marks and options to this collection."""
         _collections.pop()
 
 
@@ -153,9 +153,9 @@ class Decorator:
                 job_submit, it is killed with its worker process, and ``timeout`` of the configuration limits all
                 handlers of a request together. Elsewhere DeadlineExceeded is raised in it; see slurmhooks.deadline.
             rollout: job_submit and job_modify only, see docs/policy.md. ``mode``: "enforce" (default), "warn",
-                "observe" or "off". ``percent``, ``users``, ``accounts``, ``partitions``: the requests that this mode
-                is for, if not all: those that meet all that is given. ``otherwise``: the mode of the others, "observe"
-                by default. ``note``: what users read after a warning.
+                "observe" or "off". ``percent``, ``users``, ``accounts``, ``partitions``: conditions; the mode
+                is for requests that meet all of those given. ``otherwise``: the mode for all other requests,
+                "observe" by default. ``note``: what users read after a warning.
 
         Raises:
             TypeError: an argument has the wrong type. (Invalid values are reported when the file is loaded, all at

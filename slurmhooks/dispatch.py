@@ -71,11 +71,12 @@ def run(
         handlers: the handlers, in order.
         arguments: the arguments of the hook by name.
         view: the argument that handlers can write to, if there is one.
-        take: takes what each handler returns, and returns what is wrong with it; by default handlers return nothing.
-        done: takes each handler after it has run, what was wrong with it (None: nothing), and what that means for the
-            event; must not raise.
-        tried: takes each handler after it has run, what was wrong with it, and the savepoint of the view from before;
-            returns whether it was only tried out: then it has no effect, and ``tried`` has rolled back its writes.
+        take: called with what each handler returned; returns an error, or None. By default, handlers must return None.
+        done: called after each handler, with the handler, its error (None: no error), and the outcome of the event if
+            the error decides it; must not raise.
+        tried: called after each handler, with the handler, its error, and the savepoint of the view from before it ran.
+            Returns whether the handler was only tried out: then it has no effect, and ``tried`` has rolled back its
+            writes.
 
     Returns:
         the outcome, whatever a handler raises.
@@ -99,7 +100,7 @@ def run(
             outcome = None if wrong is None else judge(handler, wrong, view, savepoint)
             if done is not None:
                 done(handler, wrong, outcome)
-            wrong = None  # its traceback refers to this frame: what it holds is freed now, not at some collection
+            wrong = None  # the traceback refers to this frame: break the cycle, so that it is freed now
             if outcome is not None and not outcome.passed:
                 return outcome
         if view is not None:
@@ -135,7 +136,7 @@ def judge(handler: Handler, error: BaseException, view: View | None = None, save
 
 
 def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | int | None:
-    """Return the code of a refusal; None, the hook's general failure code, if the code is invalid.
+    """Return the code of a refusal; None if the code is invalid: Slurm then gets the hook's general failure code.
 
     An invalid code is a bug, but ``on_error="accept"`` does not apply to it: the handler wanted to refuse.
 
@@ -148,7 +149,7 @@ def code_of(error: Reject, what: str, handler: Handler | None = None) -> str | i
         return None
     try:
         from slurmhooks.codes import fault
-    except ImportError:  # a task whose root file system has no slurmhooks; the entry point checks the name
+    except ImportError:  # in a task whose root file system has no slurmhooks; the entry point checks the code
         return error.code
     reason = fault(error.code)
     if reason is None:
@@ -195,7 +196,7 @@ def guarded(
 
 
 def answer(what: str, function: Callable[[], tuple[int, bytes | None, int]], failed: int) -> tuple[int, None, int]:
-    """Run the body of an entry point as :func:`guarded` does, and show its text to the user: Slurm itself does not."""
+    """Run the body of an entry point as :func:`guarded` does, and show its text to the user: Slurm does not."""
     code, text, _ = guarded(what, function, failed)
     if text is not None:
         log.user(text.decode())

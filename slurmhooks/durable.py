@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files that are replaced whole or not at all, also by a power cut."""
+"""Files that are replaced completely or not at all, even if the power fails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def write(path: Path | str, data: bytes, mode: int = 0o600) -> None:
-    """Write a file whole or not at all; it is on the disk when this returns.
+    """Write a file completely or not at all; it is on the disk when this function returns.
 
     Processes that have the old file open or mapped keep it, and several processes may write at the same time.
 
@@ -22,7 +22,7 @@ def write(path: Path | str, data: bytes, mode: int = 0o600) -> None:
         mode: its new permissions, whatever the umask is.
 
     Raises:
-        OSError: it cannot be written, and the old file stays; names the path.
+        OSError: the file cannot be written; the old file stays. The error names the path.
     """
     folder, name = os.path.split(path)
     new = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}")
@@ -36,7 +36,7 @@ def write(path: Path | str, data: bytes, mode: int = 0o600) -> None:
         os.replace(new, path)
     except BaseException as error:
         if isinstance(error, OSError):
-            error.filename = str(path)  # a full disk has no name
+            error.filename = str(path)  # the error of a full disk names no file
             error.filename2 = None
         with suppress(FileNotFoundError):
             os.unlink(new)
@@ -45,10 +45,10 @@ def write(path: Path | str, data: bytes, mode: int = 0o600) -> None:
 
 
 def link(path: Path, target: str) -> None:
-    """Make a name a symbolic link, or set the link to another target, by one rename.
+    """Create a symbolic link, or change its target, by one rename.
 
     Raises:
-        OSError: it cannot be made, and what was there stays.
+        OSError: the link cannot be created; what had its name stays.
     """
     new = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     new.symlink_to(target)
@@ -61,7 +61,7 @@ def link(path: Path, target: str) -> None:
 
 
 def force(folder: Path | str) -> None:
-    """Force the names in a folder onto the disk."""
+    """Sync the names in a folder to the disk."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

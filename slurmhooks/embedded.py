@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the entry modules of scrun and cli_filter have in common: the log of a user's command, and what it loads."""
+"""Code that the entry modules of scrun and cli_filter share: the log of a user's command, and loading its handlers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Answer = tuple[int, bytes | None, int]
 
     class Native(Protocol):
-        """Slurm's log, in a module of C."""
+        """The functions of a C module that write to logs."""
 
         def log(self, level: int, line: bytes, /) -> None:
             """Write a line to Slurm's log."""
@@ -54,12 +54,13 @@ def attach(native: Native, user: int) -> None:
 
 
 def load(point: str, known: bool, read: Callable[[str, Sequence[str]], list[Handler]] | None = None) -> Registry | None:
-    """Load the handlers of a plugin point that has no line of plugstack.conf; None if that fails, with all in the log.
+    """Load the handlers of a plugin point that has no line in plugstack.conf; if that fails, log why and return None.
 
     Args:
         point: its name, in the manifest and in the configuration.
         known: the manifest says what to load.
-        read: returns the handlers of the site's Lua script, given its path and the words of the Lua in the manifest.
+        read: returns the handlers of the site's Lua script; called with its path and the manifest's words for its Lua
+            library.
     """
     if posix.getuid() == 0:
         trusted.guard()
@@ -77,7 +78,7 @@ def load(point: str, known: bool, read: Callable[[str, Sequence[str]], list[Hand
 
 
 def _sources(point: str, known: bool, with_script: bool) -> tuple[Sequence[Source], Sequence[str], Sequence[str]]:
-    """Return what to load, the handlers that are required, and the words of the Lua in the manifest."""
+    """Return what to load, the required handlers, and the manifest's words for the Lua library."""
     if known:
         from slurmhooks import manifest
 
@@ -85,7 +86,7 @@ def _sources(point: str, known: bool, with_script: bool) -> tuple[Sequence[Sourc
         if rows is not None:
             # 'slurmhooks compile' writes no manifest that lacks a required handler.
             return manifest.sources(rows), (), manifest.of_scripts(rows)[0]
-    # Once for both, so that they belong together.
+    # Resolve the link once for both calls, so that their results belong together.
     path = site.located(f"{slurm_conf.directory()}/{site.FILE_NAME}")
     sources, require = site.sources(path)
     script = site.script_of(point, path) if with_script else None

@@ -38,7 +38,7 @@ class StaleHandleError(SlurmhooksError):
 
 
 class DeadlineExceeded(BaseException):
-    """Raised in a handler that has used up its time: a bug of it.
+    """Raised in a handler that has exceeded its time limit, which counts as a bug in the handler.
 
     It is not an Exception, so that ``except Exception`` in a loop does not keep the handler from ending.
     """

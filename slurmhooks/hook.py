@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Group:
-    """What is below one name: a decorator for each row of hook_specs.HOOKS that continues the name by one word.
+    """The decorators below one name: one for each row of hook_specs.HOOKS that continues the name by one word.
 
     Attributes:
         _path: the name as a hook file spells it.
@@ -38,7 +38,7 @@ class JobSubmitHook(Group, Decorator):
     """``hook.job_submit``; ``init`` and ``fini`` are called at the start and the end of a worker process."""
 
     def __init__(self, hook: str) -> None:
-        """Be a decorator, and a group."""
+        """Initialize both base classes."""
         Decorator.__init__(self, hook)
         Group.__init__(self, repr(self))
 

@@ -73,7 +73,7 @@ def expand(patterns: Iterable[str], base: str) -> list[Source]:
     Raises:
         LoadError: folders exist but cannot be listed, or patterns are invalid.
     """
-    # Launches with a manifest need no names of files, and do not import this.
+    # Imported only here: launches with a manifest expand no patterns.
     from slurmhooks.paths import below, matches, real
 
     files: dict[str, str] = {}
@@ -145,7 +145,7 @@ class _Loading:
         return Registry(self._handlers, self._options, self._contents, self._notes, self._modules)
 
     def add(self, source: Source) -> None:
-        """Load a source; note what is wrong with it."""
+        """Load a source; add findings about it."""
         if source.packages is not None:
             self._findings += _add_packages(source.packages)
             return
@@ -205,11 +205,11 @@ class _Loading:
 
 
 _imported: dict[str, tuple[ModuleType, Collection]] = {}
-"""What installed modules have defined, by their names: Python runs a module once, and it may be loaded again."""
+"""What installed modules have defined, by module name: Python runs a module once, but loads may need it again."""
 
 
 def _remember(collection: Collection) -> None:
-    """Remember what installed modules have defined that were imported meanwhile."""
+    """Remember what the installed modules have defined that this load has imported."""
     for kind in ("marks", "options"):
         for item in getattr(collection, kind):
             module = sys.modules.get(item.owner)
@@ -221,13 +221,13 @@ def _remember(collection: Collection) -> None:
 
 
 def _of_imported() -> Collection:
-    """Return what all installed modules have defined that are still imported."""
-    found = Collection()
+    """Return what those installed modules have defined that are still imported."""
+    everything = Collection()
     for name, (module, collection) in _imported.items():
         if sys.modules.get(name) is module:
-            found.marks += collection.marks
-            found.options += collection.options
-    return found
+            everything.marks += collection.marks
+            everything.options += collection.options
+    return everything
 
 
 def read(path: str) -> bytes:
@@ -258,7 +258,7 @@ def _run_file(path: str, content: bytes) -> ModuleType:
     The file is compiled each time, in less than a millisecond: another user could have written the byte code in
     __pycache__.
     """
-    # These are in importlib.machinery, too, which imports the whole package importlib.
+    # importlib.machinery has these, too, but imports the whole package importlib.
     from _frozen_importlib import ModuleSpec
     from _frozen_importlib_external import SourceFileLoader
 
@@ -281,12 +281,12 @@ def _run_file(path: str, content: bytes) -> ModuleType:
 
 
 def _add_packages(folder: str) -> list[str]:
-    """Let hook files import the packages of a folder, before installed ones; return what is wrong with it."""
+    """Let hook files import the packages of a folder, which precede installed ones; return findings."""
     import posix
 
     try:
         trusted.check(folder)
-        # They must not take the place of modules that others need.
+        # These packages must not shadow modules that other code needs.
         names = {name.partition(".")[0] for name in posix.listdir(folder)}
     except LoadError as error:
         return error.findings
@@ -321,10 +321,10 @@ def _import(name: str) -> ModuleType:
 def _marks(defined: Collection, module: ModuleType) -> list[tuple[Mark, Callable[..., object]]]:
     """Return the marks of a module in the order of definition, each with the function to call.
 
-    These are the marks that the module has defined, all of them: of two functions with one name, both run. The
-    namespace of the module adds handlers that it has imported, and replaces a marked function by the wrapper that has
-    its name. Handlers that an imported module defines do not count by themselves: Python runs such a module once, so
-    they would be missing in the next load.
+    All marks that the module has defined count: if two functions have the same name, both run. The namespace of the
+    module adds handlers that it has imported, and replaces a marked function by the wrapper that has its name. Handlers
+    that an imported module defines do not count by themselves: Python runs such a module once, so they would be missing
+    in the next load.
 
     Args:
         defined: everything that was defined in this load.
@@ -356,7 +356,7 @@ def _replaced(mark: Mark, function: Callable[..., object], module: ModuleType) -
     bound = vars(sys.modules.get(mark.owner, module)).get(name, function)
     marks = getattr(bound, MARKS, None)
     marked = isinstance(marks, list) and any(other.function is bound for other in marks)
-    # Two marked functions may have one name: both run.
+    # Two marked functions may have the same name; both run.
     if bound is function or (marked and getattr(bound, "__qualname__", None) == name):
         return []
     return [
@@ -373,7 +373,7 @@ def _belongs(owner: str, module: ModuleType) -> bool:
 
 
 def _options(defined: Collection, module: ModuleType, known: list[Option]) -> list[Option]:
-    """Return the new options of a module: those that it has defined or imported, in the order of definition."""
+    """Return the options that a module has defined or imported, except known ones, in the order of definition."""
     options = {option.sequence: option for option in defined.options if _belongs(option.owner, module)}
     for value in list(vars(module).values()):
         if isinstance(value, Option):

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 ERROR, INFO, VERBOSE, DEBUG, DEBUG2, DEBUG3, USER = range(7)
 DEBUG4 = 7
-"""Slurm's next level below debug3, for Lua scripts only."""
+"""Slurm's level below debug3, for Lua scripts only."""
 LEVELS = ("error", "info", "verbose", "debug", "debug2", "debug3", "user")
 """Slurm's names of the levels. Their indices are the numbers of native/log.h."""
 NAMES = (*LEVELS, "debug4")
-"""The same with the level of Lua scripts."""
+"""The names of all levels, including the one for Lua scripts only."""
 
 PREFIX = "slurmhooks: "
 LIMIT = 4096
-"""Maximal size of a record in bytes, unless ``[log] limit`` of the configuration sets another one."""
+"""Maximum size of a record in bytes, unless ``[log] limit`` of the configuration sets another one."""
 WHOLE = 16
-"""Maximal size of all records of one traceback together, as a multiple of the limit of one record."""
+"""Maximum total size of the records of one traceback, as a multiple of the limit of one record."""
 
 _LAYOUT = "\n\t"
 """Control characters that a message to the user may contain."""
@@ -50,7 +50,7 @@ def visible(text: str, kept: str = "", limit: int = 0) -> str:
     Args:
         text: any text; undecodable bytes are represented as by ``surrogateescape``.
         kept: characters that are not escaped.
-        limit: maximal size of the result in bytes of UTF-8; 0 for none. A note replaces what is cut off at the end.
+        limit: maximum size of the result in bytes of UTF-8; 0 for no limit. A note replaces what is cut off at the end.
     """
     if text.isprintable() and (not limit or len(text) * 4 <= limit):
         return text
@@ -104,7 +104,7 @@ class Log:
 
         Args:
             level: one of :data:`LEVELS`.
-            size: maximal size in bytes of a record, and of a message to the user.
+            size: maximum size in bytes of a record, and of a message to the user.
         """
         self._most = LEVELS.index(level)
         self._limit = size
@@ -125,14 +125,15 @@ class Log:
         return before
 
     def divert(self, user: Show | None) -> Show | None:
-        """Have messages to the user go elsewhere; return where they went before."""
+        """Redirect messages to the user; return the function that showed them before."""
         before, self._user = self._user, user
         return before
 
     def record(self, text: str, start: str = "") -> None:
         """Log a text of several lines for administrators, such as a traceback, with one record for each line.
 
-        Where errors reach the user's terminal, the plugin writes it at another level or to another log.
+        In a process whose errors reach the user's terminal, the plugin writes the text at another level or to another
+        log.
 
         Args:
             text: its middle is omitted if it exceeds :data:`WHOLE` times the limit of a record.
@@ -248,7 +249,7 @@ def _format(text: str, args: tuple[object, ...], fields: dict[str, object]) -> s
 
 
 def _shown(how: Callable[[object], str], value: object) -> str:
-    """Return a value as text; its type if that raises."""
+    """Return a value as text; if that raises, return its type."""
     text = _attempt(how, value)
     return f"<{type(value).__name__}>" if text is None else text
 

@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 FILE_NAME = "slurmhooks.manifest"
 FORMAT = 2
 MOST_ARGUMENTS = 63
-"""Arguments of a line; one less than MOST_WORDS of native/manifest/record.h."""
+"""Maximum number of arguments of a line; one less than MOST_WORDS of native/manifest/record.h."""
 JOB_CALLBACKS = ("job_prolog", "job_epilog")
-"""For each of these that a plugin exports at the start of slurmd, slurmd starts a process for each job."""
+"""For each job, slurmd starts one process for each of these that a plugin exported when slurmd started."""
 TASK_CALLBACKS = ("user_init", "task_post_fork", "task_exit")
-"""For each of these that a plugin exports, slurmstepd clones itself, if contain_spank is set."""
+"""If contain_spank is set, slurmstepd clones itself for each of these that a plugin exports."""
 VARIANTS: dict[str, tuple[str, ...]] = {
     "minimal": (),
     "job": JOB_CALLBACKS,
@@ -147,7 +147,7 @@ def render(
         watched: the files and folders whose change makes the manifest invalid.
         slurm_version: SLURM_VERSION_NUMBER of the installed plugin.
         patterns: absolute names and globs of hook files; the manifest is invalid once they match other files.
-        points: a plugin point that is not among them reads the configuration.
+        points: the plugin points with records; any other plugin point reads the configuration itself.
     """
     rows = [f"slurmhooks-manifest {FORMAT} {slurm_version:#x}", "# made by 'slurmhooks compile'; safe to delete"]
     rows += list(dict.fromkeys([*map(_watch, sorted(set(watched))), *map(_pattern, sorted(set(patterns)))]))
@@ -300,7 +300,7 @@ def _watch(path: str) -> str:
 
 
 def _pattern(pattern: str) -> str:
-    """Return the record by which C notices that a pattern matches other files. The files themselves are watched, too.
+    """Return the record by which C notices that a pattern matches other files. The files have records of their own.
 
     A folder changes for many reasons, such as byte code or the temporary files of editors. If its time has changed, C
     counts the names that match. If symbolic links are among them, the number is not enough, and the folder is watched.
@@ -308,7 +308,7 @@ def _pattern(pattern: str) -> str:
     from slurmhooks.paths import has_magic, identity, matches, plain_glob
 
     if not has_magic(pattern):
-        # Under this name: it may be a link, which can be set to another file.
+        # Watch the name, not what it resolves to: it may be a link, whose target can change.
         return _watch(pattern)
     import os
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         """Base class that makes Option generic for type checkers."""
 
 else:
-    Value, _Of = None, {None: object}  # for the process, without importing typing
+    Value, _Of = None, {None: object}  # at run time, without importing typing
 
 
 class Option(_Of[Value]):
@@ -132,6 +132,6 @@ class Option(_Of[Value]):
         self._given = True
 
     def reset(self) -> None:
-        """Return to the state of an option that was not given. For the SPANK plugin and for tests."""
+        """Reset the option, as if it had not been given. For the SPANK plugin and for tests."""
         self._value = None
         self._given = False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The arguments of a line of plugstack.conf.
 
-These are ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``. In the place of the GLOB, ``--``
-gives ARGS to the handlers that the configuration names.
+These are ``[config=FILE] [failonerror] [init_failure_mode=MODE] [GLOB ARGS...]``. With ``--`` in place of the GLOB, the
+handlers that the configuration names get ARGS.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 END = "--"
-"""What is in the place of the GLOB where a line has arguments and no GLOB."""
+"""Replaces the GLOB on a line that has arguments but no GLOB."""
 MODE = "init_failure_mode="
 MODES = ("node", "job")
-"""What a failure in slurmstepd is blamed on. Only native/spank/lines.c uses the value."""
+"""What Slurm blames for a failure in slurmstepd. Only native/spank/lines.c uses the value."""
 
 
 def split(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
@@ -42,5 +42,5 @@ def split(args: Sequence[str]) -> tuple[str | None, str | None, list[str]]:
 
 def fails_on_error(args: Sequence[str]) -> bool:
     """Tell whether an error in a Lua script fails the callback: the line has ``failonerror`` before the GLOB."""
-    own = len(args) - len(split(args)[2])  # those before the GLOB, and it
+    own = len(args) - len(split(args)[2])  # up to the GLOB, and including it
     return "failonerror" in args[:own]

@@ -31,15 +31,15 @@ class Handler:
         names: the arguments that it takes, in order; they are passed by position.
         spec: its hook.
         order: handlers with a lower order run first.
-        lenient: a bug in it lets the request pass.
+        lenient: a bug in the handler lets the request pass.
         timeout: seconds that it may take; None for the default of its hook, see HookSpec.timeout.
         contexts: the SPANK contexts in which it runs; empty for other plugins.
         label: ``module:qualname``, for messages.
         path: the file that defines it.
         line: the line that defines it.
         logged_code: the log already has a message on its invalid refusal code.
-        rollout: mode and share; None: it is enforced for all requests.
-        scripted: it represents a function of a Lua script, see slurmhooks.lua; dispatch does not run it.
+        rollout: mode and share; None: the handler is enforced for all requests.
+        scripted: the handler represents a function of a Lua script, which dispatch does not run; see slurmhooks.lua.
     """
 
     scripted = False
@@ -95,7 +95,7 @@ class Handler:
     def call(self, arguments: dict[str, object]) -> object:
         """Call the function with the arguments that it takes."""
         names = self.names
-        if len(names) == 1:  # the usual case; for the list below, CPython 3.11 creates a function
+        if len(names) == 1:  # the usual case: CPython 3.11 would create a function for the list below
             return self.function(arguments[names[0]])
         return self.function(*[arguments[name] for name in names])
 

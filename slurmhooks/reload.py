@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Loads a set of handlers that takes the place of another one.
+"""Loads a set of handlers that replaces another one.
 
 Each set is loaded by a process of its own (slurmhooks/worker/generation.py), and goes into service as a whole. A set
-that does not load, or that would take handlers away by accident, is refused, so that the one before stays in service;
+that does not load, or that would remove handlers by accident, is refused, and the previous set stays in service;
 docs/operating.md states the rule.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     """The handlers of each source, by its name."""
 
 SETTLED = 2.0
-"""Seconds without a change before handlers are taken away: a file that is half written may seem complete."""
+"""Seconds without a change before handlers are removed: a file that is half written may seem complete."""
 
 STAYS = "the hooks that were loaded before stay in force"
 
@@ -46,20 +46,21 @@ def load(
 ) -> tuple[Config, Registry]:
     """Load what a configuration names.
 
-    May wait: handlers are taken away only by files that have not changed for SETTLED seconds.
+    May block: handlers are removed only if the files have not changed for SETTLED seconds.
 
     Args:
         path: the configuration file.
-        watch: notes the files and the handlers; its ``before`` is the set to replace. Without one, whatever does not
-            exist means that there are no hooks.
-        check: returns what else is wrong with a set of handlers in this process.
-        scripts: returns what the configuration names in other languages; it comes before the hook files.
-        hooks: the hooks that this process calls; only their handlers are noted.
+        watch: records the files and the handlers; its ``before`` is the set to replace. If ``before`` is None, a
+            missing file means that there are no hooks.
+        check: returns further findings about a set of handlers in this process.
+        scripts: returns the sources in other languages that the configuration names; they precede the hook files.
+        hooks: the hooks that this process calls; only their handlers are recorded.
         prepare: called before any code of the site runs; may be called again.
 
     Raises:
-        ConfigError: the configuration is wrong, or cannot be read.
-        LoadError: a hook file is, a handler that the configuration requires is missing, or handlers would get lost.
+        ConfigError: the configuration is invalid, or cannot be read.
+        LoadError: a hook file is invalid, a handler that the configuration requires is missing, or handlers would be
+            lost.
     """
     before = watch.before if watch.before is not None else Watch()
     waited = False
@@ -70,7 +71,7 @@ def load(
             watch.handlers = _loaded(registry, hooks)
             _refuse(findings + check(registry) + _accidents(before, watch, str(path)))
         except BaseException:
-            # Files that are missing now may come back.
+            # Watch the old files, too: those that are missing now may come back.
             for file in before.files:
                 watch.file(file)
             raise
@@ -120,7 +121,7 @@ def _load(
     for source in sources:
         if source.path is not None:
             watch.file(source.name)
-    # After the supervisor's files have been noted, as the user who looks at them: another user may see less of them.
+    # After the supervisor's files have been recorded, because the user that prepare() switches to may see less of them.
     if prepare is not None:
         prepare(config)
     try:
@@ -128,14 +129,14 @@ def _load(
     except OSError as error:
         raise LoadError([str(error)]) from error
     finally:
-        # Only now is it known of which files a package consists.
+        # The files of a package are known only after its import.
         for file in site.module_files(path, config):
             watch.file(file)
     return path, config, registry
 
 
 def _assign(config: Config, registry: Registry, hooks: Container[str]) -> list[str]:
-    """Give handlers the modes of the configuration; return what is wrong with these.
+    """Give handlers the modes of the configuration; return findings about these modes.
 
     A process that calls no hook with modes may not have loaded what the configuration names, such as a Lua script.
     """
@@ -145,7 +146,7 @@ def _assign(config: Config, registry: Registry, hooks: Container[str]) -> list[s
 
 
 def _loaded(registry: Registry, hooks: Container[str]) -> dict[str, list[LoadedHandler]]:
-    """Return the handlers of some hooks by their source, and sources that have none."""
+    """Return the handlers of some hooks by their source, including sources without any."""
     return {
         name: [
             LoadedHandler(
@@ -167,12 +168,12 @@ def _refuse(findings: list[str]) -> None:
 
 
 def _fewer(before: Handlers, after: Handlers) -> Handlers:
-    """Return the lost handlers of sources that have fewer than before."""
+    """Return the lost handlers of sources that have fewer handlers than before."""
     return {name: lost for name, lost in _lost(before, after).items() if len(after.get(name, ())) < len(before[name])}
 
 
 def _may_change(fewer: Handlers, watch: Watch, config: str) -> bool:
-    """Tell whether files that have lost handlers may still be changing: one was written less than SETTLED ago."""
+    """Tell whether files that have lost handlers may still be changing: written less than SETTLED seconds ago."""
     files = {config}.union(*(_files(name, handlers) for name, handlers in fewer.items()))
     return any(map(_is_fresh, files)) or watch.changed()
 
@@ -183,7 +184,7 @@ def _is_fresh(file: str) -> bool:
 
 
 def report_change(before: Handlers, after: Handlers) -> None:
-    """Log that other handlers are in service, and which ones are gone."""
+    """Log that new handlers are in service, and which old ones are gone."""
     log.info("loaded changed hooks: %d handlers", sum(map(len, after.values())))
     for name, handlers in _lost(before, after).items():
         log.info("%s: no longer in force: %s", name, _named(handlers))
@@ -197,7 +198,7 @@ def _lost(before: Handlers, after: Handlers) -> dict[str, list[LoadedHandler]]:
         left = Counter(map(_key, after.get(name, ())))
         lost[name] = _without(before.get(name, ()), left)
         spare += left
-    # Existing files are matched first, so that in doubt the handlers of a missing file count as lost.
+    # Match existing files first: if it is unclear which handlers are lost, those of a missing file count as lost.
     for name in sorted(lost, key=lambda name: name not in after):
         lost[name] = _without(lost[name], spare)
     return {name: handlers for name, handlers in lost.items() if handlers}
@@ -229,7 +230,7 @@ def _files(source: str, handlers: Iterable[LoadedHandler]) -> set[str]:
 
 
 def _accidents(before: Watch, watch: Watch, config: str) -> list[str]:
-    """Return a finding for each source that has lost handlers, and is gone or empty or was not edited.
+    """Return a finding for each source that has lost handlers although it was not edited, or that is missing or empty.
 
     If the configuration was edited, all changes are intended.
 
@@ -250,7 +251,7 @@ def _accidents(before: Watch, watch: Watch, config: str) -> list[str]:
             what = "is empty, and with it"
             remedy = f"leave a comment in the file, or {remedy}"
         elif all(map(before.unedited, files)):
-            what = "has not changed, but lacks now"
+            what = "has not changed, but now lacks"
         else:
             continue
         findings.append(f"{name}: {what} {_named(handlers)}; to remove this on purpose: {remedy}")
@@ -261,7 +262,7 @@ def _refuse_blank(config: str) -> None:
     """Refuse a configuration that is missing or empty while handlers are in service.
 
     Raises:
-        ConfigError: it is.
+        ConfigError: the configuration is missing or empty.
     """
     absent = isinstance(paths.state(config), int) and paths.is_absent(config)
     if absent or _is_blank(config):

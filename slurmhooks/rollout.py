@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which effect a handler has on which requests: mode and share, from its decorator or ``[policy]`` of slurmhooks.toml.
+"""The mode of a handler and the requests that it is for, from its decorator or ``[policy]`` of slurmhooks.toml.
 
-Only handlers of slurmctld's requests can have one, see ``HookSpec.has_modes``.
+Only handlers of hooks that decide about requests can have a mode, see ``HookSpec.has_modes``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slurmhooks.registry import Handler
 
     class Subject(Protocol):
-        """Whose request it is, as far as that is known when a handler's turn comes."""
+        """Whose request it is, as far as known when a handler is about to run."""
 
         @property
         def user_id(self) -> int | None:
@@ -52,12 +52,12 @@ class Rollout:
     """A mode, the share of the requests that it is for, and the mode of the others.
 
     Attributes:
-        mode: one of MODES, for requests inside of the share; all are, if it has no condition.
-        percent: of the users, 0 to 100; None: no condition, as everywhere below.
+        mode: one of MODES, for requests inside the share; without conditions, the share is all requests.
+        percent: of the users, 0 to 100; here and below, None means no condition.
         users: names, or user ids, of the owners of jobs.
-        accounts: that are charged.
-        partitions: of which the request names at least one.
-        otherwise: the mode for requests outside of the share.
+        accounts: the accounts that are charged.
+        partitions: partitions of which the request names at least one.
+        otherwise: the mode for requests outside the share.
         note: what follows each warning, such as the day from which on the handler is to be enforced.
     """
 
@@ -90,7 +90,7 @@ class Rollout:
         return {key: value for key, value in given.items() if value is not None}
 
     def faults(self) -> list[str]:
-        """Return what is wrong with the values."""
+        """Return descriptions of invalid values."""
         faults = [
             f"{key} takes {', '.join(map(repr, MODES))}, not {value!r}"
             for key, value in (("mode", self.mode), ("otherwise", self.otherwise))
@@ -116,15 +116,15 @@ class Rollout:
         return faults
 
     def may_be(self, mode: str) -> bool:
-        """Tell whether some requests may meet a mode."""
+        """Tell whether a mode is in use for some requests."""
         return mode == self.mode or (mode == self.otherwise and bool(self.conditions))
 
     def mode_for(self, label: str, subject: Subject) -> str:
         """Return the mode for a request.
 
         Args:
-            label: of the handler; another handler has another percentage of the users.
-            subject: whose request it is. What it does not know meets no condition.
+            label: of the handler; ``percent`` selects other users for another handler.
+            subject: whose request it is; an unknown property meets no condition.
         """
         return self.mode if self._meets(label, subject) else self.otherwise
 
@@ -150,7 +150,7 @@ class Rollout:
 
 
 def _names(users: tuple[str | int, ...], subject: Subject) -> bool:
-    """Tell whether a user is among some; the name is looked up only if there are names."""
+    """Tell whether a list has a user; the user's name is looked up only if the list has names."""
     return subject.user_id in users or (
         any(isinstance(user, str) for user in users) and subject.user_name is not None and subject.user_name in users
     )
@@ -164,7 +164,7 @@ def _several(value: object) -> tuple[str, ...] | None:
 
 
 def share_of(label: str, user_id: int | None) -> float:
-    """Return where a user is between 0 and 100: always the same for the same handler. 100 if nobody knows the user."""
+    """Return the position of a user between 0 and 100, which is constant for a handler; 100 if the user is unknown."""
     if user_id is None:
         return 100.0
     digest = hashlib.sha256(f"{label} {user_id}".encode("utf-8", "surrogateescape")).digest()
@@ -179,7 +179,7 @@ def assign(rollouts: Mapping[str, Rollout], handlers: Iterable[Handler]) -> list
         handlers: all that were loaded.
 
     Returns:
-        a finding for each rollout that is wrong, or is for no handler that can have one.
+        a finding for each rollout that is invalid, or whose label is that of no handler that can have modes.
     """
     handlers = tuple(handlers)
     able = [handler for handler in handlers if handler.spec.has_modes]

@@ -43,15 +43,15 @@ def config_path() -> Path:
 def located(path: str) -> str:
     """Return the path of the file that a configuration is a link to; the path itself if it is no link.
 
-    What it names is relative to this path. Whoever resolves the link once gets files that belong together, although
-    ``slurmhooks deploy`` may set the link to other files meanwhile.
+    Names in the configuration are relative to this path. A caller that resolves the link only once gets files that
+    belong together, even if ``slurmhooks deploy`` changes the link meanwhile.
     """
     try:
         posix.readlink(path)
     except OSError:
         return path
     real = paths.real(path)
-    # A link that leads nowhere is an error of its own.
+    # A dangling link is reported later, with an error of its own.
     return path if isinstance(paths.state(real), int) else real
 
 
@@ -124,7 +124,7 @@ def problems(path: Path | None = None) -> list[str]:
 def sources(path: str | None = None) -> tuple[list[Source], Sequence[str]]:
     """Return the sources and the required handlers of the configuration, and apply its ``[log]``.
 
-    For launches without a hook manifest. To import the model of the configuration takes three times as long as the rest
+    For launches without a hook manifest. Importing the model of the configuration takes three times as long as the rest
     of a launch, so a simple and valid file is read without the model. Any other file is left to the model.
 
     Args:
@@ -186,7 +186,7 @@ def _plain(path: str) -> dict[str, Any] | None:
         tables = tomllib.loads(raw.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         return None
-    # What is for slurmctld alone.
+    # These tables are for slurmctld only.
     for name in ("policy", "policies", "policy_defaults"):
         tables.pop(name, None)
     for name, entries in tables.items():
@@ -208,7 +208,7 @@ def _expand(patterns: Sequence[str], base: str) -> list[Source]:
     """Return the hook files that patterns match, see slurmhooks.loader.expand.
 
     Raises:
-        LoadError: also if another user could have added files to a folder, or removed some.
+        LoadError: as slurmhooks.loader.expand; or another user could have added files to a folder, or removed some.
     """
     if trusted.guarded():
         for pattern in patterns:
@@ -222,7 +222,7 @@ def _refuse_hidden(path: str) -> None:
     """Refuse a configuration that may exist although stat does not find it, and one that is not a regular file.
 
     Raises:
-        ConfigError: it is one of these.
+        ConfigError: it may be hidden, or is not a regular file.
     """
     try:
         mode = posix.stat(path).st_mode
@@ -231,7 +231,7 @@ def _refuse_hidden(path: str) -> None:
             raise ConfigError([f"{path}: {paths.unreachable(error)}"]) from error
         return
     if not S_ISREG(mode):
-        # To read a FIFO would wait for a writer.
+        # Reading a FIFO would wait for a writer.
         raise ConfigError([f"{path}: not a file"])
 
 
@@ -247,7 +247,8 @@ def of_plugstack(args: Sequence[str]) -> tuple[list[Source], list[str], Sequence
     """
     config, pattern, rest = plugstack.split(args)
     if pattern is not None:
-        # Once for all files, so that they belong together although a link on the way may be set to another folder.
+        # Resolve the folder once for all files, so that they belong together even if a link on the way changes
+        # meanwhile.
         folder, _, last = paths.below(slurm_conf.directory(), pattern).rpartition("/")
         folder = folder if paths.has_magic(folder) else paths.real(folder)
         return _expand([f"{folder}/{last}"], "/"), rest, ()
@@ -292,7 +293,7 @@ def module_files(path: Path, config: Config) -> list[str]:
 
 
 def modules_of(path: Path, config: Config) -> list[str]:
-    """Return the names of these modules, as far as they are imported."""
+    """Return the names of the imported modules that a configuration names or that come from its packages."""
     folders = tuple(f"{path.parent / name}/" for name in config.hooks.packages)
     inside = [
         name
@@ -332,7 +333,7 @@ def patterns_of(path: Path, config: Config) -> list[str]:
 
 
 def modules_below(packages: Iterable[str]) -> list[str]:
-    """Return the names of packages, and of the modules inside them, as far as they are imported."""
+    """Return the names of those packages, and of the modules inside them, that are imported."""
     packages = tuple(packages)
     return [
         name

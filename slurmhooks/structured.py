@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Directs structlog and logging to Slurm's log.
 
-By default structlog prints to standard output and logging prints warnings to standard error. In srun both are the
-job's, in a daemon nobody reads them. This module is imported only if code of the site has imported one of the two.
+By default structlog prints to standard output and logging prints warnings to standard error. In srun both belong to the
+job; in a daemon nobody reads them. This module is imported only if code of the site has imported one of the two.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ WARNING = "warning: "
 def attach() -> None:
     """Direct structlog and logging to Slurm's log, each if it has been imported and is not configured yet.
 
-    The loader calls it after hook files have been loaded. Code that imports one of them later, for example in a
-    handler, has to call it itself.
+    The loader calls it after hook files have been loaded. Code that imports structlog or logging later, for example in
+    a handler, has to call this function itself.
     """
     if "structlog" in sys.modules:
         _attach_structlog()
@@ -77,7 +77,7 @@ def _attach_logging() -> None:
     if logging.root.handlers:
         return
     logging.root.addHandler(_handler())
-    # Slurm's own level decides what is logged.
+    # Slurm's own level decides which records are logged.
     logging.root.setLevel(1)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from os import stat_result
 
 CHUNK = 1 << 16
-"""Bytes to read at once; malloc() maps memory for larger blocks, which takes longer than to read a usual hook file."""
+"""Bytes to read at once. For larger blocks malloc() maps memory, which takes longer than reading a usual hook file."""
 MOST_LINKS = 40
 """Symbolic links on one path, as in the kernel."""
 BY_PATH = posix.O_PATH | posix.O_NOFOLLOW | posix.O_CLOEXEC
@@ -83,7 +83,7 @@ def open_file(path: str) -> int:
         posix.close(here)
         posix.close(folder)
     try:
-        # The name may denote another file by now; the one that is open counts.
+        # The name may denote another file by now; check the open one.
         status = posix.fstat(descriptor)
         _refuse_special(path, status)
         _refuse_exposed(path, _join(names), descriptor, status)
@@ -117,7 +117,7 @@ def _walk(path: str) -> tuple[int, int, list[str]]:
     """Check every component of a path.
 
     Returns:
-        O_PATH descriptors of the folder of the file and of the file itself, which the caller closes; and the components
+        two O_PATH descriptors, for the folder of the file and for the file, which the caller closes; and the components
         of the resolved path.
 
     Raises:

@@ -34,17 +34,17 @@ class ExitStatus(int):
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code, 0 to 255; None if a signal ended it."""
+        """The exit code, 0 to 255; None if a signal ended the process."""
         return None if self & 0x7F else self >> 8 & 0xFF
 
     @property
     def signal(self) -> int | None:
-        """The number of the signal that ended it; None if it exited."""
+        """The number of the signal that ended the process; None if it exited."""
         return self & 0x7F or None
 
     @property
     def core_dumped(self) -> bool:
-        """Whether it left a core file."""
+        """Whether the process dumped core."""
         return bool(self & 0x80 and self & 0x7F)
 
     def __repr__(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What all views have in common: writes are staged, and a view ends with the call that it was made for."""
+"""The common part of all views: writes are staged, and a view is valid only during the call that it was made for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def stale(view: object) -> StaleHandleError:
-    """Return the error for the use of a view after its call."""
+    """Return the error for using a view after its call."""
     return StaleHandleError(
         f"this {type(view).__name__} was used after the call that it was made for; keep the values, not the view"
     )
@@ -119,7 +119,7 @@ class StagedMapping(MutableMapping[str, str]):
 
     def replace(self, values: Mapping[str, str]) -> None:
         """Replace the whole content by that of another mapping; if that is invalid, change nothing."""
-        if values is self:  # the end of an assignment with |=
+        if values is self:  # an assignment with |= ends with this call
             return
         wanted = dict(values)
         for name, value in wanted.items():
@@ -130,17 +130,17 @@ class StagedMapping(MutableMapping[str, str]):
         self._staged.update(wanted)
 
     def copy(self) -> dict[str, str]:
-        """Return the content as a dictionary, which the call does not end."""
+        """Return the content as a dictionary, which stays valid after the call."""
         return dict(self)
 
     def __or__(self, other: Mapping[str, str]) -> dict[str, str]:
-        """Return a dictionary with the content of both, where the other one counts."""
+        """Return a dictionary with the content of both; where they differ, the other one wins."""
         if not isinstance(other, Mapping):
             return NotImplemented
         return {**self, **other}
 
     def __ror__(self, other: Mapping[str, str]) -> dict[str, str]:
-        """Return a dictionary with the content of both, where this one counts."""
+        """Return a dictionary with the content of both; where they differ, this one wins."""
         if not isinstance(other, Mapping):
             return NotImplemented
         return {**other, **self}
@@ -182,5 +182,5 @@ class StagedMapping(MutableMapping[str, str]):
         self._staged = {}
 
     def close(self) -> None:
-        """Refuse every later use."""
+        """Make every later use raise StaleHandleError."""
         self._alive = False

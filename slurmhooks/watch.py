@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Notes of which files handlers were loaded from, and tells whether these files have changed since."""
+"""Records which files handlers were loaded from, and tells whether these files have changed since."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from slurmhooks.paths import State
 
 TICK = 20_000_000
-"""Nanoseconds within which two changes of a file may bear the same time: the kernel's clock for files is coarse."""
+"""Nanoseconds within which two changes of a file may get the same timestamp: the kernel's file clock is coarse."""
 
 
 class LoadedHandler(NamedTuple):
-    """A handler that some process has loaded: enough to see that it is gone.
+    """A handler that some process has loaded: the data that is needed to notice its loss.
 
     Attributes:
         hook: name of its hook.
         label: ``module:qualname``.
         path: the file that defines it.
-        mode: in words; empty: it is enforced for all requests.
+        mode: in words; empty: the handler is enforced for all requests.
     """
 
     hook: str
@@ -36,7 +36,7 @@ class LoadedHandler(NamedTuple):
 
 @dataclass
 class Watch:
-    """The files that a set of handlers depends on; a change of any means that another set has to be loaded.
+    """The files that a set of handlers depends on; if any changes, a new set has to be loaded.
 
     The kernel's notifications would be cheaper, but they miss mounts and what other machines write.
 
@@ -44,7 +44,7 @@ class Watch:
         files: the state of each file, as it was before it was read.
         globs: the files that each glob matched; None: they could not be listed.
         handlers: the handlers of each source.
-        before: the set that is in service, if any is.
+        before: the watch of the set that is in service, if any.
     """
 
     files: dict[str, State] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Watch:
         )
 
     def fingerprint(self) -> str:
-        """Return a short hash of the names and contents of the files: which set this is, on all machines that have it.
+        """Return a short hash of the names and contents of the files, which identifies the set on all machines.
 
         A file that cannot be read counts by its name.
         """
@@ -84,12 +84,12 @@ class Watch:
         return digest.hexdigest()[:12]
 
     def unedited(self, path: str) -> bool:
-        """Tell whether a file has the content that it had; a change of its mode or owner is no edit."""
+        """Tell whether a file still has its content; a change of its mode or owner is no edit."""
         seen, now = self.files.get(path), paths.state(path)
         return isinstance(seen, tuple) and isinstance(now, tuple) and seen[:4] == now[:4]
 
     def plain(self) -> dict[str, Any]:
-        """Return everything but ``before`` as values that JSON can hold."""
+        """Return everything except ``before`` as values that JSON can represent."""
         return {"files": self.files, "globs": self.globs, "handlers": self.handlers}
 
     @classmethod
@@ -109,7 +109,7 @@ def _matches(pattern: str) -> list[str] | None:
 
 
 def _steady(path: str) -> State:
-    """Return the state of a file; if it has just changed, wait until the next change would make another state."""
+    """Return the state of a file; if it has just changed, wait until a further change would be visible in the state."""
     state = paths.state(path)
     for _ in range(3):
         if isinstance(state, int) or not 0 <= time.time_ns() - state[4] < TICK:

@@ -24,7 +24,7 @@ ENVIRONMENTAL = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOTDIR),
     *(errno.EIO, errno.ESTALE, errno.ENOTCONN, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE),
 }
-"""Errors that the machine causes, such as a full disk; any other OSError is a bug of ours."""
+"""Errors that the machine causes, such as a full disk; any other OSError is a bug in slurmhooks."""
 
 
 class Commands(click.Group):
@@ -51,7 +51,7 @@ class Commands(click.Group):
             raise
         except OSError as error:
             if error.errno == errno.ENOENT and error.filename is None:  # from os.getcwd()
-                text = "the current folder does not exist any more: cd to another one"
+                text = "the current folder no longer exists: cd to another one"
             elif error.errno in ENVIRONMENTAL:
                 text = f"{error.filename or 'a file'}: {error.strerror}"
             else:

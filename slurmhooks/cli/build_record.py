@@ -47,7 +47,7 @@ class BuildRecord(BaseModel):
         slurmhooks: version of slurmhooks.
         slurm: release of Slurm.
         python: the Python to embed.
-        lua: version of the Lua that scrun is linked to; None: without the plugin for scrun.
+        lua: version of the Lua that scrun is linked to; None if the build has no plugin for scrun.
         tiers: what the build supports.
         files: all files, relative to the output folder.
     """
@@ -89,7 +89,7 @@ class BuildRecord(BaseModel):
 
 
 def other_version(record: BuildRecord) -> str | None:
-    """Return a finding if a build is of another version of slurmhooks than this command; else None."""
+    """Return a finding if a build is from another version of slurmhooks than this command; otherwise None."""
     if record.slurmhooks == __version__:
         return None
     return (
@@ -99,7 +99,7 @@ def other_version(record: BuildRecord) -> str | None:
 
 
 def files_of(folder: Path) -> set[str]:
-    """Return the files of the build in a folder; none if its record is damaged, as the next build replaces it."""
+    """Return the files of the build in a folder; none if its record is damaged: the next build replaces it."""
     try:
         record = BuildRecord.load(folder)
     except Finding:
@@ -117,7 +117,7 @@ def misfits(record: BuildRecord) -> list[str]:
     other = other_version(record)
     findings += [] if other is None else [other]
     if not Path(record.python.libpython).exists():
-        findings.append(f"{record.python.libpython} is not there any more: slurmhooks build again")
+        findings.append(f"{record.python.libpython} no longer exists: slurmhooks build again")
     return findings
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `slurmhooks compile` makes: the manifest, and the choice of a variant of the SPANK plugin."""
+"""The results of `slurmhooks compile`: the manifest, and the choice of a variant of the SPANK plugin."""
 
 import os
 from pathlib import Path

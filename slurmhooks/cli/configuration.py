@@ -15,7 +15,7 @@ from slurmhooks.errors import LoadError
 SPANK_LINE = re.compile(r"^\s*(?:required|optional)\s+(?:\S*/)?spank_python(?:\.so)?(?:\s|$)", re.IGNORECASE)
 
 UNKNOWN = "SLURM'S_OWN_PLUGIN_FOLDER"
-"""Placeholder in a proposed PluginDir: with our folder alone Slurm would find no other plugin."""
+"""Placeholder in a proposed PluginDir: with only our folder Slurm would find no other plugin."""
 
 
 class Setting(BaseModel):
@@ -25,7 +25,7 @@ class Setting(BaseModel):
         file: the configuration file, as the daemons see it.
         line: the line, as it is or as it should be.
         present: the file has it.
-        why: what it is for.
+        why: its purpose.
     """
 
     file: Path
@@ -40,13 +40,13 @@ def settings(sysconfdir: Path, plugin_dir: Path, root: Path = Path("/")) -> list
     Args:
         sysconfdir: where slurm.conf is, as the daemons see it.
         plugin_dir: where the plugins are, as the daemons see it.
-        root: the root of the package that is being made; else /.
+        root: the root of the package that is being built; otherwise /.
     """
     conf = below(root, sysconfdir / "slurm.conf")
     needed = []
 
     value = slurm_conf.value(str(conf), "PluginDir")
-    # Without PluginDir Slurm uses the folder that it was built with, which we can only guess.
+    # Without PluginDir Slurm uses the folder that it was built with, which must be guessed here.
     own = slurm.usual_plugin_dirs(root)
     folders = value.split(":") if value else [str(own[0]) if own else UNKNOWN]
     if value or plugin_dir not in own:
@@ -93,7 +93,7 @@ def _spank_lines(plugstack: Path, root: Path) -> list[str]:
 
 
 def below(root: Path, path: Path) -> Path:
-    """Return the place of an absolute path in the package that is being made in ``root``."""
+    """Return the location of an absolute path in the package that is being built in ``root``."""
     return root / path.relative_to("/") if path.is_absolute() else path
 
 
@@ -123,7 +123,8 @@ def installed_in(sysconfdir: Path) -> Path | None:
 def find_plugin_dir(sysconfdir: Path, root: Path = Path("/")) -> Path | None:
     """Return the first folder of slurm.conf's PluginDir that exists; None if none does.
 
-    Without PluginDir Slurm uses the folder that it was built with: the usual one, if there is only one with plugins.
+    Without PluginDir Slurm uses the folder that it was built with; this is assumed to be the usual folder that has
+    plugins, if there is only one.
     """
     value = slurm_conf.value(str(below(root, sysconfdir / "slurm.conf")), "PluginDir") or ""
     usual = slurm.usual_plugin_dirs(root)
@@ -134,9 +135,9 @@ def find_plugin_dir(sysconfdir: Path, root: Path = Path("/")) -> Path | None:
 
 
 def writable_by_others(paths: list[str]) -> list[str]:
-    """Return which of some folders and archives users other than root may change, each with the remedy.
+    """Return a finding for each folder or archive that users other than root may change, with the remedy.
 
-    A folder above that others may write to counts, too.
+    Parent folders that others may write to count, too.
     """
     trusted.guard()
     findings = []

@@ -25,17 +25,17 @@ class Fault(BaseModel):
 
 
 class Running(BaseModel):
-    """What the worker processes of one plugin of a slurmctld have in force.
+    """The hooks in force in the worker processes of one plugin of a slurmctld.
 
     Attributes:
         point: the plugin point, such as job_submit.
         supervisor: process id.
-        generation: number of the generation in force; None: no hooks are in force.
+        generation: number of the generation in force; None if no hooks are in force.
         workers: process ids.
-        handlers: hook, label, file and mode of each handler in force. An empty mode is "enforce" for all requests, and
-            a slurmctld that was started before an upgrade may name none.
+        handlers: hook, label, file and mode of each handler in force. An empty mode means "enforce" for all requests; a
+            slurmctld that was started before an upgrade may omit modes.
         configuration: the slurmhooks.toml that was loaded, after links were resolved; None if it is not known.
-        fault: why the present files are not in force; None: they are.
+        fault: why the present files are not in force; None if they are.
     """
 
     point: str

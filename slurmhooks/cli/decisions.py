@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 BEFORE = 10.0
-"""Seconds by which hooks may have run before slurmctld noted the time of submission, which is in whole seconds."""
+"""Maximum seconds between the hooks and the time of submission, which slurmctld notes later, in whole seconds."""
 
 
 class Step(BaseModel):
@@ -58,7 +58,7 @@ class Decision(BaseModel):
 
 
 class Job(NamedTuple):
-    """What tells a job's submission from others; None: not known.
+    """What distinguishes a job's submission from others; None: unknown.
 
     Attributes:
         submit_time: in seconds since the epoch.
@@ -73,7 +73,7 @@ class Log:
     """The files of a folder, rotated ones included."""
 
     def __init__(self, folder: Path) -> None:
-        """Read nothing yet."""
+        """Store the folder; nothing is read yet."""
         self._folder = folder
 
     def exists(self) -> bool:
@@ -88,11 +88,11 @@ class Log:
         """Return decisions, oldest first.
 
         Args:
-            accept: tells which.
-            needle: what their lines have at least; a line without it is not parsed.
-            most: how many, the newest ones; None: all.
+            accept: selects decisions.
+            needle: a text that the lines of selected decisions contain; other lines are not parsed.
+            most: maximum number of decisions, of which the newest are returned; None: no maximum.
         """
-        found: list[Decision] = []
+        decisions: list[Decision] = []
         for current in self._folder.glob("*.jsonl"):
             newest: list[Decision] = []
             for line in _backwards(current):
@@ -102,12 +102,12 @@ class Log:
                         newest.append(decision)
                         if len(newest) == most:
                             break
-            found += newest
-        found.sort(key=lambda decision: decision.time)
-        return found if most is None else found[-most:]
+            decisions += newest
+        decisions.sort(key=lambda decision: decision.time)
+        return decisions if most is None else decisions[-most:]
 
     def submissions(self, job: Job) -> list[Decision]:
-        """Return the accepted submissions that may be a job's: none, the only one, or all that cannot be told apart."""
+        """Return the accepted submissions that may be a job's; several if they cannot be distinguished."""
 
         def fits(decision: Decision) -> bool:
             return (
@@ -118,18 +118,18 @@ class Log:
                 and _same(decision.name, job.name)
             )
 
-        found = self.find(fits, "job_submit")
-        # slurmctld notes the time right after the hooks, unless it has to wait.
-        exact = [each for each in found if int(_end(each)) == job.submit_time]
-        return exact or found
+        candidates = self.find(fits, "job_submit")
+        # slurmctld notes the time of submission right after the hooks, unless it has to wait.
+        exact = [each for each in candidates if int(_end(each)) == job.submit_time]
+        return exact or candidates
 
     def observed(self, decisions: list[Decision]) -> list[Decision]:
-        """Return what handlers observed of requests, after the answers."""
+        """Return what handlers with mode "observe" did after the answers to these requests."""
         ids = {decision.id for decision in decisions}
         return self.find(lambda each: each.event == "observed" and each.id in ids, '"observed"') if ids else []
 
     def job(self, job_id: int) -> Job | None:
-        """Return what decisions about a job, made when it had its id, tell about its submission."""
+        """Return data about a job's submission from later decisions about the job, which have its id."""
         for decision in self.find(lambda each: each.job_id == job_id, f'"job_id": {job_id}'):
             if decision.submit_time:
                 return Job(decision.submit_time, decision.user_id, decision.name)
@@ -151,12 +151,12 @@ def _backwards(current: Path) -> Iterator[str]:
         try:
             text = path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
-            continue  # rotated meanwhile
+            continue  # the file has been rotated meanwhile
         yield from reversed(text.split("\n")[:-1])
 
 
 def _parse(line: str) -> Decision | None:
-    """Return a line; None if it is none, as after a full disk."""
+    """Parse a line; return None if it is invalid, as after a full disk."""
     try:
         return Decision.model_validate(json.loads(line))
     except (ValueError, RecursionError):
@@ -164,11 +164,11 @@ def _parse(line: str) -> Decision | None:
 
 
 def described(text: str) -> Job | None:
-    """Return what ``scontrol --oneliner show job`` says; None if that is nothing, or ambiguous."""
-    found = re.findall(r"(?:^|\s)(JobName|UserId|SubmitTime)=(.*?)(?=\s\w[\w/:]*=|$)", text.partition("\n")[0])
-    values = dict(found)
-    if len(values) < len(found):
-        return None  # a name or a comment of the user looks like another value
+    """Parse the output of ``scontrol --oneliner show job``; return None if it is empty or ambiguous."""
+    pairs = re.findall(r"(?:^|\s)(JobName|UserId|SubmitTime)=(.*?)(?=\s\w[\w/:]*=|$)", text.partition("\n")[0])
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        return None  # a name or a comment of the user looks like another key
     try:
         submit_time = int(datetime.fromisoformat(values["SubmitTime"]).timestamp())
     except (KeyError, ValueError):
@@ -178,7 +178,7 @@ def described(text: str) -> Job | None:
 
 
 def accounted(text: str) -> Job | None:
-    """Return what ``sacct --parsable2 --noheader --format=UID,Submit,JobName`` says; None if that is nothing."""
+    """Parse the output of ``sacct --parsable2 --noheader --format=UID,Submit,JobName``; return None if it is empty."""
     uid, _, rest = text.partition("\n")[0].partition("|")
     submit, _, name = rest.partition("|")
     try:

@@ -23,8 +23,8 @@ class Python(BaseModel):
         has_headers: the headers are installed.
         paths: ``sys.path`` of an isolated start.
         cffi: version; None if it cannot be imported.
-        cffi_backend: version of its compiled part; likewise.
-        slurmhooks: version; likewise.
+        cffi_backend: version of its compiled part; None if it cannot be imported.
+        slurmhooks: version; None if it cannot be imported.
         free_threaded: a build without the GIL.
     """
 
@@ -46,7 +46,7 @@ class Python(BaseModel):
 
 
 def inspect(executable: str) -> Python | str:
-    """Return the facts about a Python, or a line that says why it does not answer."""
+    """Return the facts about a Python, or one line that explains why it does not answer."""
     try:
         process = subprocess.run([executable, "-I", FACTS], capture_output=True, text=True, check=False)
     except OSError as error:

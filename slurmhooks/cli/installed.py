@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether the installed plugins fit this machine's Slurm, Python and slurmhooks."""
+"""Checks whether the installed plugins fit this machine's Slurm, Python and slurmhooks."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ def misfits(build: build_record.BuildRecord, folder: Path) -> list[str]:
 
     Args:
         build: their record.
-        folder: where they are.
+        folder: their folder.
     """
     return build_record.misfits(build) + _unfit_files(build, folder) + _unfit_python(build)
 

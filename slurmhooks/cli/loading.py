@@ -28,7 +28,7 @@ class Loaded:
     """Everything that the daemons of a site would load.
 
     Attributes:
-        registry: the handlers of the files that slurmhooks.toml names, for all points but SPANK.
+        registry: the handlers of the files that slurmhooks.toml names, for all plugin points except SPANK.
         lines: the lines of plugstack.conf with their handlers, for SPANK.
         points: the parts of the configuration that scrun and cli_filter need; none if the configuration is invalid.
         config_files: paths that must be readable for the handlers of slurmhooks.toml, each with the access: r for a
@@ -38,9 +38,8 @@ class Loaded:
         notes: what may be a mistake.
         watched: the files that the handlers depend on.
         patterns: the names and globs of hook files.
-        users: by sections of the configuration, the users of their workers, where they are named.
-        disabled: what is not loaded, with the reason: Lua scripts that fail to load here, and files that root must
-            not run.
+        users: the users of workers, by section of the configuration, if the section names one.
+        disabled: what is not loaded, and why: Lua scripts that fail to load here, and files that root must not run.
     """
 
     def __init__(self) -> None:
@@ -146,13 +145,13 @@ class Loaded:
         """Return the configuration, its sources, and the path that names in it are relative to."""
         if not path.exists():
             self.notes.append(f"{path}: does not exist, so it names no hook files")
-        # Under this name, too: it may be a link, which can be set to another file.
+        # Watch this name, too: it may be a link, whose target can change.
         self.watched.append(str(path))
         path = site.located_path(path)
         return path, *site.of_config(path)
 
     def _watch_config(self, path: Path, read: config.Config, sources: list[loader.Source]) -> None:
-        """Watch what a configuration names, globs as patterns; call it when packages have been imported."""
+        """Watch what a configuration names, globs as patterns; call this after packages have been imported."""
         patterns = site.patterns_of(path, read)
         self._watch(str(path), patterns)
         self.watched += site.watched(path, read, sources)
@@ -171,7 +170,7 @@ class Loaded:
             files = [(os.path.dirname(full), "rx")] if has_magic(pattern) else []
             self._watch(f"plugstack.conf: {' '.join(args)}", [os.path.join(slurm_conf.directory(), pattern)])
             self.watched += [source.path for source in sources if source.path is not None]
-            # slurmhooks.toml does not matter to a line that names its files.
+            # A line that names its files does not depend on slurmhooks.toml.
         else:
             path = path if name is None else Path(slurm_conf.directory(), name)
             path, read, sources = self._read_config(path)
@@ -199,15 +198,15 @@ class Loaded:
         """
         from slurmhooks.lua import spank as lua
 
-        found = self._lua(scripts[0].path)
-        extended = lua.extend(registry, scripts, plugstack.fails_on_error(args), found, self.disabled.append)
-        return found.words, extended
+        library = self._lua(scripts[0].path)
+        extended = lua.extend(registry, scripts, plugstack.fails_on_error(args), library, self.disabled.append)
+        return library.words, extended
 
     def _lua(self, script: str | None) -> "Lua":
         """Return the Lua that a script runs on, and watch what it depends on.
 
         Raises:
-            LoadError: there is none.
+            LoadError: no Lua is installed.
         """
         from slurmhooks.lua import finding, library
 
@@ -230,7 +229,7 @@ def _log_words(read: config.Config) -> tuple[str, str]:
 
 
 def not_roots(names: list[str]) -> list[str]:
-    """Return a finding for each file that slurmctld may load and root must not: SlurmUser could have written it.
+    """Return a finding for each file that slurmctld may load but root must not: SlurmUser could have written it.
 
     Afterwards this process loads only files of root.
     """

@@ -13,9 +13,9 @@ from slurmhooks.log import visible
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WANTED, PRINTED = "slurmhooks.json.wanted", "slurmhooks.json.printed"
-"""Keys of what the contexts of a command line share."""
+"""Keys in the dictionary that the contexts of a command line share."""
 WIDTH = 200
-"""Columns of a table that does not go to a terminal."""
+"""Columns of a table that is not printed to a terminal."""
 
 
 def show(title: str, lines: Sequence[str]) -> None:
@@ -42,7 +42,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 class JsonOption(click.Option):
-    """``--json``: standard output has one JSON document, and nothing else."""
+    """``--json``: print one JSON document to standard output, and nothing else."""
 
     def __init__(self, *args: Any, model: Any, **settings: Any) -> None:
         """Add the option; ``model`` is the type of the document, for pydantic."""
@@ -75,7 +75,7 @@ def document(value: Any) -> None:
 
 
 def failure(context: click.Context, findings: Iterable[str]) -> None:
-    """Print the document of a command that fails before it has one: its only key is ``findings``."""
+    """Print the document of a command that fails before it has a result; its only key is ``findings``."""
     if context.meta.get(WANTED) and not context.meta.get(PRINTED):
         click.echo(json.dumps({"findings": list(findings)}, indent=2))
 

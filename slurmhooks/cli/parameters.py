@@ -8,7 +8,7 @@ import click
 
 
 def absolute(context: click.Context, option: click.Parameter, value: Path) -> Path:
-    """Return an absolute path: what we write and build is read by processes with other working directories."""
+    """Return an absolute path, because processes with other working directories read the results."""
     return Path(os.path.abspath(value))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Progress messages on standard error: a spinner on a terminal; elsewhere only `build` says what it does."""
+"""Progress messages on standard error: a spinner on a terminal; otherwise only `build` prints what it does."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PATIENCE = 2.0
-"""Seconds after which a user wants to know what is going on."""
+"""Seconds after which a user is told what is going on."""
 TAIL = 30
 """Lines of output that are shown when a program fails."""
 
 
 @cache
 def console() -> Console:
-    """Return standard error; rich is imported for this only, as most commands have nothing to show."""
+    """Return standard error as a console; rich is imported only here, because most commands do not need it."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, soft_wrap=True)
@@ -37,7 +37,7 @@ def step(title: str, hint: str = "") -> Iterator[None]:
     """Show that a step is running, and its duration at the end.
 
     Args:
-        title: what is done.
+        title: describes the step.
         hint: how long it may take.
     """
     start = time.monotonic()
@@ -55,7 +55,7 @@ def step(title: str, hint: str = "") -> Iterator[None]:
 
 @contextmanager
 def bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show on a terminal how much of a long step is done; yields what takes the done part and the whole."""
+    """Show on a terminal how much of a long step is done; yield a function to call with the done part and the whole."""
     from rich.progress import Progress
 
     with Progress(console=console(), transient=True, disable=not console().is_terminal) as shown_bar:
@@ -69,7 +69,7 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def waiting(title: str) -> Iterator[None]:
-    """Show on a terminal what takes longer than PATIENCE; say nothing about what is quick, or elsewhere."""
+    """Show on a terminal what is going on if the block takes longer than PATIENCE; otherwise print nothing."""
     if not sys.stderr.isatty():
         yield
         return
@@ -105,7 +105,7 @@ def run_logged(
     Args:
         command: the program and its arguments.
         log: the log file.
-        failure: first words of the finding if the program fails.
+        failure: start of the finding if the program fails.
         verbose: also copy the output to standard error.
         cwd: the working directory.
         env: the environment.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Print facts about the Python that runs this file, as JSON.
 
-It runs as a script (``python -I``) in the Python to embed, which may be old and may lack slurmhooks.
+This file runs as a script (``python -I``) in the Python to embed, which may be old and may lack slurmhooks.
 """
 
 import importlib

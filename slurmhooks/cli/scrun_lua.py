@@ -7,7 +7,7 @@ from slurmhooks import durable
 from slurmhooks.cli import configuration
 
 MARK = "Made by 'slurmhooks install'"
-"""A scrun.lua with this text may be replaced; another one was written by a person."""
+"""Only a scrun.lua with this text may be replaced; any other was written by a person."""
 OWN_SCRIPT = "scrun.site.lua"
 """The name proposed for the site's own script."""
 
@@ -19,7 +19,7 @@ def render(template: Path, plugin_dir: Path, sysconfdir: Path, destdir: Path) ->
         template: scrun.lua.in of the build.
         plugin_dir: the PluginDir, as the daemons see it.
         sysconfdir: where slurm.conf is, as the daemons see it.
-        destdir: root of the package that is being made; else /.
+        destdir: root of the package that is being built; otherwise /.
 
     Returns:
         what was done, for the user.
@@ -44,7 +44,7 @@ def render(template: Path, plugin_dir: Path, sysconfdir: Path, destdir: Path) ->
 
 
 def remove(sysconfdir: Path) -> Path | None:
-    """Remove the scrun.lua that loads the plugin; return its path, or None if there is no scrun.lua of this command."""
+    """Remove the scrun.lua that `install` wrote; return its path, or None if there is no such file."""
     target = sysconfdir / "scrun.lua"
     if not target.exists() or MARK not in target.read_text(errors="replace"):
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 PROGRAM_PATH = os.pathsep.join(("/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/opt/slurm/sbin"))
-"""Where to look besides PATH, which often lacks the folders of the daemons."""
+"""Folders to search in addition to PATH, which often lacks the folders of the daemons."""
 PUBLIC_HEADERS = ("slurm.h", "spank.h", "slurm_version.h")
 DEFAULT_PLUGIN_DIRS = (
     "/usr/lib/*-linux-gnu/slurm-wlm",
@@ -97,7 +97,7 @@ def scrun_lua(scrun: Path) -> str | None:
 
 
 def usual_plugin_dirs(root: Path = Path("/")) -> list[Path]:
-    """Return the folders in which distributions put Slurm's plugins, those that contain any."""
+    """Return those of the usual folders of Slurm's plugins that contain plugins."""
     folders = []
     for pattern in DEFAULT_PLUGIN_DIRS:
         for folder in sorted(root.glob(pattern.lstrip("/"))):

@@ -40,7 +40,7 @@ def tool_path() -> str:
 
 
 def missing_tools() -> list[str]:
-    """Return which of compiler and build tools are missing, one line each with the remedy."""
+    """Return a finding for the compiler and each build tool that is missing, with the remedy."""
     findings = []
     compiler = os.environ.get("CC", "").split() or ["cc"]
     if not shutil.which(compiler[0]):

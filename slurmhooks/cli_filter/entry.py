@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All that native/cli_filter may call, in sbatch, salloc, srun and scrontab, as the user.
+"""The functions that native/cli_filter calls, in sbatch, salloc, srun and scrontab, as the user.
 
-It answers (return code for Slurm, None, 0).
+They return (return code for Slurm, None, 0).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAILED = -1
 """SLURM_ERROR: the command ends."""
 
 TELLS_ARGV = (23, 2)
-"""The release since which the option ``argv`` may be read in every command: in 22.05, others than sbatch crash."""
+"""The first release in which every command can read the option ``argv``: in 22.05, only sbatch can; others crash."""
 
 _registry: Registry | None = None
 
@@ -38,13 +38,13 @@ def call(
     """Run the handlers of one of Slurm's calls.
 
     Args:
-        which: of :data:`slurmhooks.cli_filter.CALLS`.
-        command: of :data:`slurmhooks.hook_specs.COMMANDS`.
+        which: index into :data:`slurmhooks.cli_filter.CALLS`.
+        command: index into :data:`slurmhooks.hook_specs.COMMANDS`.
         address: of the ``slurm_opt_t``; 0 after the submission.
-        early: the early call of setup_defaults.
-        offset: which component of a heterogeneous job.
-        job_id: after the submission.
-        step_id: the same.
+        early: this is the early call of setup_defaults.
+        offset: index of the component of a heterogeneous job.
+        job_id: set only after the submission.
+        step_id: set only after the submission.
         known: the manifest says what to load.
     """
     name, program = CALLS[which], COMMANDS[command]
@@ -80,7 +80,7 @@ def call(
 
 
 def _argv(name: str, address: int, command: str, offset: int) -> tuple[str, ...]:
-    """Return the words behind the options; a release that does not tell them has none before they are read."""
+    """Return the words after the options; empty before the command line is read, where Slurm does not give them."""
     from slurmhooks.cli_filter import words
 
     command_line = words.of_process()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One row an option that handlers see as a value of Python too; a new one is a row here.
+"""The options that handlers also see as Python values: one row for each option.
 
-Names are those of job_submit's ``job``, so that one function can be a handler of both. ``None`` is not given.
+Names are those of job_submit's ``job``, so that one function can be a handler of both. ``None`` means not given.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         """Makes a class generic."""
 
 else:
-    Value, _Of = None, {None: object}  # the same without importing typing
+    Value, _Of = None, {None: object}  # at run time, without importing typing
 
 MIB = {"K": 1 / 1024, "M": 1, "G": 1 << 10, "T": 1 << 20, "P": 1 << 30}
 
@@ -41,7 +41,7 @@ class Field(_Of[Value]):
         option: the long option.
         name: of the property.
         unit: of the value, for the documentation.
-        text: what it is, for the documentation.
+        text: description, for the documentation.
     """
 
     __slots__ = ("name", "option", "text")
@@ -52,16 +52,16 @@ class Field(_Of[Value]):
     if not TYPE_CHECKING:
 
         def __class_getitem__(cls, value):
-            """Stand for a field of any type; typing is not imported."""
+            """Return the class itself: the parameter is only for type checkers, and typing is not imported."""
             return cls
 
     def __init__(self, option: str, text: str) -> None:
-        """Keep the description; see the class."""
+        """Store the description; see the class."""
         self.option = option
         self.text = text
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Keep the name."""
+        """Store the name."""
         self.name = name
 
     if TYPE_CHECKING:
@@ -89,11 +89,11 @@ class Field(_Of[Value]):
         view[self.option] = None if value is None else self.write(value, view[self.option])
 
     def read(self, text: str) -> Any:
-        """Return the value of a text that Slurm prints."""
+        """Convert a text that Slurm prints to the value."""
         return text
 
     def write(self, value: Any, before: str | None) -> str:
-        """Return the text of a value for Slurm; what it was before matters to half of an option."""
+        """Convert a value to the text for Slurm; a field that is half of an option also needs the old text."""
         del before
         if not isinstance(value, str):
             raise TypeError(f"{self.name} takes a str or None, not {value!r}")
@@ -114,12 +114,12 @@ class Number(Field[int]):
     kind = "int"
 
     def __init__(self, option: str, text: str, lowest: int = 0) -> None:
-        """Keep the description; see Field.
+        """Store the description; see Field.
 
         Args:
             option: the long option.
-            text: what it is.
-            lowest: the least that it can be.
+            text: description.
+            lowest: the smallest valid number.
         """
         super().__init__(option, text)
         self.lowest = lowest
@@ -137,8 +137,8 @@ class Number(Field[int]):
         """Return a number that the option can have.
 
         Raises:
-            TypeError: it is not an int.
-            ValueError: it is out of range.
+            TypeError: the value is not an int.
+            ValueError: the value is out of range.
         """
         if not isinstance(value, int):
             raise TypeError(f"{self.name} takes an int or None, not {value!r}")
@@ -153,16 +153,16 @@ class NodeCount(Number):
     __slots__ = ("end",)
 
     def __init__(self, option: str, text: str, end: int) -> None:
-        """Keep the description; ``end`` is 0 for the least and 1 for the most."""
+        """Store the description; ``end`` is 0 for the minimum and 1 for the maximum."""
         super().__init__(option, text, 1)
         self.end = end
 
     def read(self, text: str) -> int:
-        """Return this end; both are one if Slurm prints one number."""
+        """Return this end; if Slurm prints one number, that is both ends."""
         return int(text.split("-")[self.end if "-" in text else 0])
 
     def write(self, value: Any, before: str | None) -> str:
-        """Return both ends; the other one follows where it must."""
+        """Return both ends; the other end is adjusted if minimum would exceed maximum."""
         number = self.checked(value)
         ends = [number, number] if before is None else [int((before.split("-") * 2)[0]), int(before.split("-")[-1])]
         ends[self.end] = number
@@ -195,7 +195,7 @@ class Minutes(Field["int | Unlimited"]):
     kind = "int | Unlimited"
 
     def read(self, text: str) -> int | Unlimited:
-        """Return the minutes of what mins2time_str() prints: ``[DAYS-]HOURS:MINUTES:SECONDS``."""
+        """Return the minutes in a text of mins2time_str(): ``[DAYS-]HOURS:MINUTES:SECONDS``."""
         if text == "UNLIMITED":
             return UNLIMITED
         days, _, time = text.rpartition("-")
@@ -224,40 +224,40 @@ class OptionFields:
     clusters = Text("clusters", "Clusters that the job may go to, separated by commas.")
     comment = Text("comment", "Comment of the user.")
     container = Text("container", "OCI bundle to run in.")
-    cores_per_socket = Number("cores-per-socket", "Fewest cores in each socket.")
+    cores_per_socket = Number("cores-per-socket", "Minimum number of cores per socket.")
     cpus_per_task = Number("cpus-per-task", "CPUs for each task.")
     dependency = Text("dependency", "Jobs to wait for.")
     exc_nodes = Text("exclude", "Nodes not to use, as a node list.")
-    extra = Text("extra", "Text that Slurm keeps.")
+    extra = Text("extra", "Text that Slurm stores.")
     features = Text("constraint", "Features that nodes must have.")
     licenses = Text("licenses", "Licenses that the job needs.")
-    mail_user = Text("mail-user", "Whom to mail.")
-    max_nodes = NodeCount("nodes", "Most nodes that the job may get.", 1)
+    mail_user = Text("mail-user", "Recipient of mail.")
+    max_nodes = NodeCount("nodes", "Maximum number of nodes.", 1)
     mcs_label = Text("mcs-label", "Label for sharing nodes.")
     min_mem_per_cpu = Memory("mem-per-cpu", "Memory for each CPU.")
     min_mem_per_node = Memory("mem", "Memory on each node; 0 for all of it.")
-    min_nodes = NodeCount("nodes", "Fewest nodes that the job needs.", 0)
+    min_nodes = NodeCount("nodes", "Minimum number of nodes.", 0)
     name = Text("job-name", "Name of the job.")
-    network = Text("network", "Demands on the interconnect.")
-    nice = Number("nice", "How much lower the job's priority is to be.", -((1 << 31) - 1))
-    ntasks_per_core = Number("ntasks-per-core", "Most tasks on each core.")
+    network = Text("network", "Requirements on the interconnect.")
+    nice = Number("nice", "Adjustment of the priority; positive numbers lower it.", -((1 << 31) - 1))
+    ntasks_per_core = Number("ntasks-per-core", "Maximum number of tasks per core.")
     ntasks_per_node = Number("ntasks-per-node", "Tasks on each node.")
-    ntasks_per_socket = Number("ntasks-per-socket", "Most tasks on each socket.")
+    ntasks_per_socket = Number("ntasks-per-socket", "Maximum number of tasks per socket.")
     num_tasks = Number("ntasks", "Tasks to start.")
     partition = Text("partition", "Partitions, separated by commas.")
-    pn_min_cpus = Number("mincpus", "Fewest CPUs on each node.")
-    pn_min_tmp_disk = Memory("tmp", "Fewest temporary disk space on each node.")
+    pn_min_cpus = Number("mincpus", "Minimum number of CPUs per node.")
+    pn_min_tmp_disk = Memory("tmp", "Minimum temporary disk space per node.")
     prefer = Text("prefer", "Features that nodes should have.")
     qos = Text("qos", "Quality of service.")
     req_nodes = Text("nodelist", "Nodes that the job must get, as a node list.")
     reservation = Text("reservation", "Reservations to use, separated by commas.")
-    sockets_per_node = Number("sockets-per-node", "Fewest sockets on each node.")
+    sockets_per_node = Number("sockets-per-node", "Minimum number of sockets per node.")
     std_err = Text("error", "File for errors.")
     std_in = Text("input", "File for input.")
     std_out = Text("output", "File for output.")
-    threads_per_core = Number("threads-per-core", "Threads to use of each core.")
-    time_limit = Minutes("time", "Longest run time.")
-    time_min = Minutes("time-min", "Shortest run time that the user accepts.")
+    threads_per_core = Number("threads-per-core", "Threads to use per core.")
+    time_limit = Minutes("time", "Time limit.")
+    time_min = Minutes("time-min", "Minimum time limit that the user accepts.")
     wckey = Text("wckey", "Workload characterization key.")
     work_dir = Text("chdir", "Working directory.")
 
@@ -270,4 +270,4 @@ NUMBERS = frozenset(
     | {"core-spec", "cpus-per-gpu", "kill-on-bad-exit", "msg-timeout", "ntasks-per-gpu", "relative", "resv-ports"}
     | {"thread-spec", "threads", "wait-all-nodes"}
 )
-"""Options for whose wrong values Slurm's parser (parse_int) ends the command, instead of refusing them."""
+"""Options for which Slurm's parser (parse_int) ends the command on an invalid value, instead of refusing the value."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a cli_filter handler sees."""
+"""The view ``options``, the argument of cli_filter handlers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
             """Tell whether an option was given or set."""
 
         def assign(self, options: int, name: bytes, value: bytes, early: bool, /) -> bool:
-            """Set an option; tell whether Slurm took the text."""
+            """Set an option; tell whether Slurm accepted the text."""
 
         def reset(self, options: int, name: bytes, /) -> bool:
-            """Put an option back to its default; tell whether Slurm knows it."""
+            """Reset an option to its default; tell whether Slurm knows the option."""
 
         def names(self, options: int, /) -> list[str]:
-            """Return the long options of the command, those of SPANK plugins included."""
+            """Return the long options of the command, including those of SPANK plugins."""
 
         def given(self, options: int, /) -> list[tuple[str, str | None]]:
             """Return names and texts of the options that are set."""
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
             """Return a variable of the environment, or None."""
 
         def set_variable(self, name: bytes, value: bytes | None, /) -> None:
-            """Set a variable of the environment, or with None delete it."""
+            """Set a variable of the environment; None deletes it."""
 
         def variables(self) -> list[str]:
             """Return the entries of the environment."""
@@ -49,11 +49,11 @@ else:
     from _collections_abc import Mapping  # collections.abc, without the imports of the package collections
 
 EARLY = {"sbatch": ("quiet", "verbose", "wrap"), "srun": ("het-group", "pack-group")}
-"""Options that a command takes only in the early call of setup_defaults; later Slurm drops them, and says nothing."""
+"""Options that a command accepts only in the early call of setup_defaults; later Slurm silently ignores them."""
 ENDING = ("autocomplete", "help", "usage", "version")
 """Options with which the command prints something and ends."""
 NAMELESS = ("argv",)
-"""What Slurm's table of options has that no option is."""
+"""Entries of Slurm's table of options that are not options."""
 
 
 class Environment(StagedMapping):
@@ -78,15 +78,15 @@ class Environment(StagedMapping):
 
 
 class Options(OptionFields, Mapping[str, str | None]):
-    """The options of one command or, of a heterogeneous job, of one component: by their long names, as text.
+    """The options of one command, or of one component of a heterogeneous job: by their long names, as text.
 
-    What the user, the environment and the batch script have given, and handlers have set. None is not given; to set
-    None, or to delete, puts the option back to its default. Writes go through Slurm's own parser at once, and are
-    undone if the handler that made them fails and its bugs are to be ignored.
+    They come from the user, the environment, the batch script, and handlers. None means not given; setting an option to
+    None, or deleting it, resets it to its default. Writes go through Slurm's own parser at once, and are undone if the
+    handler fails and its bugs are to be ignored.
 
     Attributes:
         command: ``salloc``, ``sbatch``, ``srun`` or ``scrontab``.
-        environment: of the command, a mutable mapping: what sbatch, salloc and srun read and hand on.
+        environment: of the command, a mutable mapping, which sbatch, salloc and srun read and pass on.
     """
 
     __slots__ = ("_address", "_alive", "_argv", "_early", "_journal", "_known", "_native", "command", "environment")
@@ -94,14 +94,14 @@ class Options(OptionFields, Mapping[str, str | None]):
     def __init__(
         self, native: Native, address: int, command: str, early: bool, argv: Callable[[], tuple[str, ...]]
     ) -> None:
-        """Take Slurm's functions.
+        """Store Slurm's functions.
 
         Args:
-            native: what calls them.
+            native: the module that calls them.
             address: of the ``slurm_opt_t``.
             command: see the class.
             early: this is the early call of setup_defaults.
-            argv: returns the words behind the options.
+            argv: returns the words after the options.
         """
         self._native = native
         self._address = address
@@ -116,31 +116,31 @@ class Options(OptionFields, Mapping[str, str | None]):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            """Explain a field that does not exist."""
+            """Raise an error that explains why a field does not exist."""
             known = [*FIELDS, "argv", "command", "environment", "given", "script", "spank"]
             hint = nearest(name, known)
             raise AttributeError(f'options has no {name!r}{hint}; any long option is options["name"]')
 
     def __getitem__(self, name: str) -> str | None:
-        """Return what an option has, in Slurm's spelling: times as ``01:00:00``, flags as ``set``.
+        """Return the text of an option, in Slurm's spelling: times as ``01:00:00``, flags as ``set``.
 
         Raises:
             KeyError: the command has no such option.
         """
         raw = self._name(name)
         if not self._native.is_set(self._address, raw):
-            if name not in FIELD_OPTIONS:  # those may be of another command: not given
+            if name not in FIELD_OPTIONS:  # an option of another command counts as not given
                 self._must_know(name)
             return None
         return self._native.get(self._address, raw) or ""
 
     def __setitem__(self, name: str, value: str | None) -> None:
-        """Set an option through Slurm's parser; None puts it back to its default.
+        """Set an option through Slurm's parser; None resets it to its default.
 
         Raises:
             KeyError: the command has no such option.
             TypeError: the value is neither text nor None.
-            ValueError: Slurm refuses the value; the user's terminal has Slurm's own words.
+            ValueError: Slurm refuses the value; Slurm's own message is on the user's terminal.
         """
         raw = self._name(name)
         self._must_know(name)
@@ -160,7 +160,7 @@ class Options(OptionFields, Mapping[str, str | None]):
         self._journal.append((name, before))
 
     def __delitem__(self, name: str) -> None:
-        """Put an option back to its default."""
+        """Reset an option to its default."""
         self[name] = None
 
     def __contains__(self, name: object) -> bool:
@@ -189,7 +189,7 @@ class Options(OptionFields, Mapping[str, str | None]):
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """The words behind the options: the program or batch script, which may have its full path, and its arguments.
+        """The words after the options: the program or batch script, perhaps with its full path, and its arguments.
 
         Empty before the command line is read, and for a script on standard input.
         """
@@ -198,7 +198,7 @@ class Options(OptionFields, Mapping[str, str | None]):
 
     @property
     def script(self) -> str | None:
-        """The text of sbatch's batch script; None from standard input, and for the other commands."""
+        """The text of sbatch's batch script; None if it comes from standard input, and in other commands."""
         self._living()
         if self.command != "sbatch":
             return None
@@ -211,26 +211,26 @@ class Options(OptionFields, Mapping[str, str | None]):
         try:
             with open(words[0], encoding="utf-8", errors="surrogateescape") as file:
                 return file.read()
-        except OSError:  # of a release that does not tell its path; sbatch has read it
+        except OSError:  # this release does not give its path; sbatch has read the script already
             return None
 
     @property
     def spank(self) -> Mapping[str, Mapping[str, str | None]]:
-        """The options of SPANK plugins: by the plugin, then by the option; None is not given, a flag is ``set``."""
+        """The options of SPANK plugins, by plugin, then by option; None means not given, ``set`` a given flag."""
         self._living()
         return {
             plugin: {name: None if value == "unset" else value for name, value in values.items()}
             for plugin, values in self._native.spank().items()
         }
 
-    # For Lua scripts, which may keep their options: the struct is the command's own, and stays.
+    # For Lua scripts, which may keep their options after a call: the struct belongs to the command, and remains valid.
 
     def raw_get(self, name: str) -> str | None:
-        """Return what Slurm's function says, also of an option that is not given."""
+        """Return what Slurm's function returns, even for an option that is not given."""
         return self._native.get(self._address, text_to_c("the name of an option", name))
 
     def raw_set(self, name: str, value: str) -> bool:
-        """Set an option, and tell whether Slurm says that it did."""
+        """Set an option; tell whether Slurm reports success."""
         raw = text_to_c("the name of an option", name)
         before = self._native.get(self._address, raw) or "" if self._native.is_set(self._address, raw) else None
         done = self._native.assign(self._address, raw, text_to_c(name, value), self._early)
@@ -239,11 +239,11 @@ class Options(OptionFields, Mapping[str, str | None]):
         return done
 
     def raw_spank(self) -> dict[str, dict[str, str | None]]:
-        """Return the options of SPANK plugins as Slurm tells them."""
+        """Return the options of SPANK plugins as Slurm gives them."""
         return self._native.spank()
 
     def raw_argv(self) -> tuple[str, ...]:
-        """Return the words behind the options."""
+        """Return the words after the options."""
         return self._argv()
 
     def savepoint(self) -> object:
@@ -264,11 +264,11 @@ class Options(OptionFields, Mapping[str, str | None]):
         self.environment.rollback(environment)
 
     def commit(self) -> None:
-        """Apply what is not applied yet; for dispatch."""
+        """Apply the writes that are still staged; for dispatch."""
         self.environment.commit()
 
     def close(self) -> None:
-        """Refuse every later use; for dispatch."""
+        """Make every later use raise StaleHandleError; for dispatch."""
         self._alive = False
         self.environment.close()
 

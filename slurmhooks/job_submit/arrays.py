@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 OF_AN_UPDATE = "an update of a job carries no environment, so none can be set"
 OF_NO_BATCH_JOB = "only batch jobs carry their environment in the request; that of srun and salloc cannot be set"
-"""Why an environment cannot be changed: Slurm would ignore what is put there."""
+"""Why an environment cannot be changed: Slurm would ignore the change."""
 
 
 class Environment(StagedMapping):
-    """An environment of the request as a mapping; read on use, written into the answer once all handlers have passed.
+    """An environment of the request as a mapping; read on use, and written into the answer after all handlers passed.
 
     Attributes:
-        _base: all that the request has, once somebody asked for all.
+        _base: all variables of the request, after something has asked for all.
         _frozen: why it cannot be changed, or None.
     """
 
@@ -35,9 +35,9 @@ class Environment(StagedMapping):
         """View one member.
 
         Args:
-            struct: that it is a member of.
-            member: its name.
-            frozen: why it cannot be changed.
+            struct: the struct that contains the member.
+            member: name of the member.
+            frozen: why it cannot be changed, or None.
         """
         super().__init__()
         self._base: dict[str, str] | None = None
@@ -55,10 +55,10 @@ class Environment(StagedMapping):
             return self._base.get(name)
         try:
             start = name.encode(ENCODING, ERRORS) + b"="
-        except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
+        except UnicodeEncodeError:  # half of a surrogate pair, which represents no byte
             return None
-        found = self._struct.find(self._member, start)
-        return None if found is None else text_from_c(found)
+        rest = self._struct.find(self._member, start)
+        return None if rest is None else text_from_c(rest)
 
     def _names(self) -> Iterable[str]:
         base = self._base
@@ -67,12 +67,12 @@ class Environment(StagedMapping):
             for item in self._struct.array(self._member):
                 name, equals, value = text_from_c(item).partition("=")
                 if equals:
-                    base.setdefault(name, value)  # the first of two counts, as for getenv()
+                    base.setdefault(name, value)  # of two variables with one name the first counts, as for getenv()
             self._base = base
         return base
 
     def commit(self) -> None:
-        """Replace the array if anything was written; what was not keeps its place, also if it is no NAME=value."""
+        """Replace the array if anything was written; other entries keep their places, even invalid ones."""
         if not self._staged:
             return
         changes = {name.encode(ENCODING, ERRORS): value for name, value in self._staged.items()}
@@ -90,7 +90,7 @@ class Environment(StagedMapping):
 
 
 class Words(MutableSequence[str]):
-    """``job.argv``: a list; what is changed in it waits until all handlers have passed."""
+    """``job.argv``: a list, whose changes are staged until all handlers have passed."""
 
     __slots__ = ("_job",)
 
@@ -118,13 +118,13 @@ class Words(MutableSequence[str]):
         self._job.argv = words
 
     def insert(self, index: int, value: str) -> None:
-        """Put a word before another."""
+        """Insert a word before another."""
         words = self._list()
         words.insert(index, value)
         self._job.argv = words
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over a copy, which is made once."""
+        """Iterate over a copy, which is made when the loop begins."""
         return iter(self._list())
 
     def __reversed__(self) -> Iterator[str]:
@@ -132,11 +132,11 @@ class Words(MutableSequence[str]):
         return reversed(self._list())
 
     def index(self, value: Any, *bounds: int) -> int:
-        """Return the place of the first word that is equal; ValueError if there is none."""
+        """Return the index of the first word that is equal; ValueError if there is none."""
         return self._list().index(value, *bounds)
 
     def copy(self) -> list[str]:
-        """Return the words as a list, which the call does not end."""
+        """Return the words as a list, which stays valid after the call."""
         return self._list()
 
     def __add__(self, other: list[str] | Words) -> list[str]:

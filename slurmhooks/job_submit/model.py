@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The views that handlers of job_submit and job_modify get."""
+"""The views for handlers of job_submit and job_modify."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Job(JobFields, View):
         self._set(_argv=None, _mappings={}, _modify=modify, _owner=owner)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        """Iterate as the class above; environments and words are copied, too."""
+        """Iterate as the base class does; environments and words are copied, too."""
         for name, value in super().__iter__():
             yield name, value.copy() if isinstance(value, Environment | Words) else value
 
@@ -111,7 +111,7 @@ class Job(JobFields, View):
         return mapping
 
     def _frozen(self, member: str) -> str | None:
-        """Return why an environment is read-only; None: it is not."""
+        """Return why an environment is read-only; None if it is writable."""
         if self._modify:
             return OF_AN_UPDATE
         if member == "environment" and not self._is_set("script"):
@@ -156,7 +156,7 @@ class Job(JobFields, View):
         return dict(self._writes), self._argv, mappings
 
     def rollback(self, savepoint: object) -> None:
-        """Drop the writes since a savepoint; for dispatch."""
+        """Discard the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
         writes, argv, mappings = savepoint
         self._set(_writes=dict(writes), _argv=argv)  # a copy: the savepoint may be needed again
@@ -164,7 +164,7 @@ class Job(JobFields, View):
             self._mapping(name).rollback(mappings.get(name, {}))
 
     def _differs(self, before: object, after: object) -> bool:
-        """Return whether the request differs between two savepoints; a write of the value that it has is no change."""
+        """Return whether the request differs between two savepoints; writing the present value is no change."""
         assert isinstance(before, tuple)
         assert isinstance(after, tuple)
         (old, old_argv, old_mappings), (new, new_argv, new_mappings) = before, after
@@ -201,12 +201,12 @@ class Job(JobFields, View):
 
 
 def chained(before: Any, after: Any, now: Any) -> object:
-    """Return a savepoint with what one handler changed, unless another has changed it since.
+    """Add the changes of one handler to a later savepoint, except those that another handler has overwritten since.
 
     Args:
-        before: the savepoint that the handler began with.
-        after: the one that it ended with.
-        now: a later one, without what it changed.
+        before: the savepoint from before the handler.
+        after: the savepoint from after the handler.
+        now: a later savepoint, without the handler's changes.
     """
     argv = after[1] if after[1] != before[1] and now[1] == before[1] else now[1]
     mappings = {
@@ -243,7 +243,7 @@ class RequestMembers(Members):
         self._view._writes[member] = value
 
     def array(self, member: str) -> list[bytes]:
-        """Return an array of texts; of ``argv`` the staged words, if there are any."""
+        """Return an array of texts; for ``argv`` the staged words, if there are any."""
         return self._view._words() if member == "argv" else self._view._struct.array(member)
 
     def is_set(self, member: str) -> bool:
@@ -252,4 +252,4 @@ class RequestMembers(Members):
 
 
 VIEWS: dict[str, type[View]] = {"job": Job, **records.VIEWS}
-"""What handlers see, by the names of the tables."""
+"""The views, by the names of the tables."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Observing:
     """The handlers of one request.
 
-    Each sees the request as it was at its place, and what handlers have changed that observed before it.
+    Each sees the request as it was when its turn came, plus the changes of handlers that have observed before it.
     """
 
     def __init__(
@@ -38,15 +38,15 @@ class Observing:
         running: Running,
         timeout: float,
     ) -> None:
-        """Take what they run on.
+        """Store what the handlers run on.
 
         Args:
             hook: name of the hook.
-            observation: what the worker has sent.
+            observation: the request, as the worker has sent it.
             fresh: makes a view of the request from a savepoint.
             arguments: makes the arguments of a handler, which are closed after it.
-            running: is told which handler runs.
-            timeout: seconds for a handler that has no limit of its own.
+            running: called before and after each handler.
+            timeout: time limit in seconds of a handler that has none of its own.
         """
         self.call = Call(hook, None)
         self.call.id, self.call.time, self.call.request = observation.id, observation.time, observation.request
@@ -62,7 +62,7 @@ class Observing:
 
         Args:
             handlers: of the hook.
-            observers: the places of those that observe, each with a savepoint of the request as it was.
+            observers: the indices of those that observe, each with a savepoint of the request for it.
         """
         then: object = None
         after: object = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One request of slurmctld, and what handlers get of it."""
+"""One request of slurmctld, and the arguments that handlers get."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Request:
     """
 
     def __init__(self, message: Message, views: Views, asking: Asking, structs: list[Struct]) -> None:
-        """Take the decoded message, and what views need."""
+        """Store the decoded message, and what views need."""
         self.message = message
         self.structs = structs
         self.hook = HOOKS[message.first]
@@ -44,13 +44,13 @@ class Request:
         return job
 
     def fresh(self, savepoint: object) -> Job:
-        """Return a new view of the request as a savepoint has it."""
+        """Return a new view of the request in the state of a savepoint."""
         job = self.job()
         job.rollback(savepoint)
         return job
 
     def subject(self, job: Job) -> Subject:
-        """Return whose request it is, with what handlers have written to a view."""
+        """Return whose request it is, including what handlers have written to a view."""
         return Subject(job, self._views, self._asking, self._record)
 
     def arguments(self, job: Job, names: Iterable[str]) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Request:
             names: of the arguments that handlers take.
 
         Raises:
-            MessageError: a handler takes the record of an update without one.
+            MessageError: a handler takes the record, and the update has none.
         """
         sender = f"{self.hook.removeprefix('job_')}_uid"
         others = self._views.arguments(names, self._asking, self._record)
@@ -69,7 +69,7 @@ class Request:
 
 
 def close_records(arguments: Mapping[str, Any]) -> None:
-    """Make every later use of the arguments raise StaleHandleError, except that of the request."""
+    """Make every later use of the arguments raise StaleHandleError, except for the request itself."""
     for name, view in arguments.items():
         if name != "job" and not isinstance(view, int):
             view.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What workers serve for job_submit: one request of slurmctld at a time, as SlurmUser (slurmhooks.worker.service)."""
+"""The service of job_submit's workers: handles one request of slurmctld at a time (slurmhooks.worker.service)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Query, Running, Settings
 
 MEMBERS = 16 << 20
-"""Bytes of a request's long members, such as its script, that handlers can read that observe."""
+"""Maximum bytes of a request's long members, such as its script, that observing handlers can read."""
 
 
 class Views(source.Views):
@@ -53,8 +53,9 @@ class Views(source.Views):
 
         Args:
             tables: of the build.
-            of_job: the functions of a request's fields that are no members; by default slurmctld's and the system's.
-            of_record: likewise, of a record's.
+            of_job: functions that compute those fields of a request that are no members; by default they ask slurmctld
+                and the system.
+            of_record: the same for a record.
         """
         super().__init__(tables, of_record)
         if of_job is None:
@@ -67,7 +68,7 @@ class Service(PointService):
     """Handlers of job_submit and job_modify."""
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
-        """Keep the handlers; tests have views of their own."""
+        """Store the handlers; tests pass views of their own."""
         super().__init__(tables, registry, settings)
         self._views = Views(tables) if views is None else views
         self._recording = Recording(tables, settings.hooks, self.followers)
@@ -78,7 +79,7 @@ class Service(PointService):
         self._without_user("job_submit.init")
 
     def stop(self) -> None:
-        """Run the ``job_submit.fini`` handlers; their failures are only logged, since this worker has served."""
+        """Run the ``job_submit.fini`` handlers; their failures are only logged, because this worker is done."""
         with suppress(LoadError):
             self._without_user("job_submit.fini")
 
@@ -98,11 +99,11 @@ class Service(PointService):
         if self.call is not None:
             self.call.request = request
             if self.call.observers:
-                self.call.members = left_out(structs, MEMBERS)  # slurmctld does not have them after the answer
+                self.call.members = left_out(structs, MEMBERS)  # slurmctld no longer has these members after the answer
         return done
 
     def observe(self, data: bytes, query: Query, running: Running) -> None:
-        """Run the handlers that observe, each on the request as it was at its place; see slurmhooks.worker.service."""
+        """Run the observing handlers, each on the request as it was at its turn; see slurmhooks.worker.service."""
         observation = Observation.of(data)
         message, items, _ = self._open(observation.request, len(HOOKS))
         query = late(query, message.second, message.third, modify=message.first == HOOKS.index("job_modify"))
@@ -133,14 +134,14 @@ class Service(PointService):
         return self._answer(outcome, request.structs[0].written)
 
     def _describe(self, call: Call, request: Request) -> None:
-        """Say of a call which request it is about."""
+        """Note in a call which request it is about."""
         call.number = request.message.second
         call.fresh = request.fresh
         if len(request.structs) > 1:
             call.about = partial(self._about, request.structs[1])
 
     def _about(self, record: Struct) -> dict[str, object]:
-        """Return what the record of an update tells of its job."""
+        """Return what the record of an update says about its job."""
         return about_record(self._views.record(record))
 
     def _answer(self, outcome: Outcome, written: dict[str, Raw]) -> Message:
@@ -154,8 +155,8 @@ def load(watch: Watch) -> Service:
     """Load what the configuration names; the function that slurmctld's plugin names to the supervisor.
 
     Raises:
-        ConfigError: the configuration is wrong.
-        LoadError: a hook file is, or needs what this build does not have.
+        ConfigError: the configuration is invalid.
+        LoadError: a hook file is invalid, or needs what this build lacks.
     """
     former = watch.before.handlers if watch.before is not None else ()
     scripts = partial(named_in, former=former)
@@ -163,12 +164,12 @@ def load(watch: Watch) -> Service:
 
 
 def named_in(read: Config, path: Path, former: Container[str] = ()) -> list[loader.Source]:
-    """Return what a configuration names for job_submit besides hook files: its Lua script and its ready-made rules.
+    """Return the Lua script and the ready-made rules that a configuration names for job_submit.
 
     Args:
         read: the configuration.
         path: its path.
-        former: names of the sources in service, which stay there if the script cannot be loaded.
+        former: names of the sources in service, which stay in service if the script cannot be loaded.
     """
     sources = []
     if read.job_submit.lua is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whose request it is, for the shares of requests that modes are for (slurmhooks/rollout.py)."""
+"""Whose request it is: decides which mode of a handler applies to the request (slurmhooks/rollout.py)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 class Subject:
-    """User, account and partitions of a request as they are now, with what handlers wrote.
+    """User, account and partitions of a request, including what handlers have written so far.
 
-    What a request does not say is that of the job to be changed, or slurmctld's default. Both need a build with Slurm's
-    sources; without one they are unknown, and no condition is met.
+    If a request lacks a value, that of the job to be changed counts, or slurmctld's default. Both need a build with
+    Slurm's sources; without one the value is unknown, and meets no condition.
     """
 
     def __init__(self, job: Job, views: Views, asking: Asking, record: Struct | None) -> None:
-        """Look at a request.
+        """Store the request.
 
         Args:
-            job: the view of it.
+            job: the view of the request.
             views: classes of records.
             asking: asks slurmctld.
             record: the job that an update changes; None for submissions.
@@ -40,7 +40,7 @@ class Subject:
 
     @property
     def user_name(self) -> str | None:
-        """The owner's name; may be looked up in the name service."""
+        """The owner's name; may ask the name service."""
         name: str | None = self._job.user_name
         return name
 
@@ -52,7 +52,7 @@ class Subject:
 
     @property
     def partitions(self) -> list[str]:
-        """The partitions in which the job may run; the default partition may take a question to slurmctld."""
+        """The partitions in which the job may run; may ask slurmctld for the default partition."""
         names: str | None = self._job.partition or self._recorded("partition")
         if names is None and self._record is None and self._views.private:
             table: Any = self._views.table("partitions", self._asking)

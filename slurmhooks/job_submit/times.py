@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 
 TOO_LONG = re.compile(r"\d{19}")
-"""A number with more digits than 64 bits hold; the conversion of long numbers takes quadratic time."""
+"""A number with more digits than 64 bits can hold; converting a long number takes quadratic time."""
 
 
 def seconds(text: str) -> int | None:
-    """Return a time in seconds; None if the text is no time for Slurm, or a number has more than 18 digits.
+    """Return a time in seconds; None if Slurm does not accept the text, or a number has more than 18 digits.
 
-    Slurm counts groups of digits, and hardly checks their positions. So do we: Lua scripts rely on it.
+    Slurm counts groups of digits, and hardly checks their positions. This function does the same, because Lua scripts
+    rely on it.
     """
     if not _is_timespec(text) or TOO_LONG.search(text):
         return None

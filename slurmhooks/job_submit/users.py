@@ -16,7 +16,7 @@ from slurmhooks.wire.message import Fact
 class Users:
     """Computed fields of ``job`` that come from the name service.
 
-    Each is looked up when a handler reads it. A look-up may ask a server, and slurmctld holds its locks meanwhile.
+    A field is looked up when a handler reads it. A look-up may ask a server, and slurmctld holds its locks meanwhile.
     """
 
     def user_name(self, job: Any) -> str | None:
@@ -51,7 +51,7 @@ class Users:
 
 
 class Facts(Users):
-    """What slurmctld knows of users, as job_submit/lua asks for it; only in a build with Slurm's sources."""
+    """Facts about users that slurmctld knows, as in job_submit/lua; only in a build with Slurm's sources."""
 
     def _association(self, fact: Fact, job: Any) -> str | None:
         user_id = owner_of(job)
@@ -62,16 +62,16 @@ class Facts(Users):
         return found
 
     def user_name(self, job: Any) -> str | None:
-        """Return the user's name, which recent releases of Slurm send along."""
+        """Return the user's name, which newer releases of Slurm send with the request."""
         user_id = owner_of(job)
-        found: str | None = None if user_id is None else job._struct.asking.text(Fact.USER_NAME, user_id)
-        return found
+        name: str | None = None if user_id is None else job._struct.asking.text(Fact.USER_NAME, user_id)
+        return name
 
     def default_account(self, job: Any) -> str | None:
-        """Return the account that the user is charged to when none is named."""
+        """Return the account that is charged if the request names none."""
         user_id = owner_of(job)
-        found: str | None = None if user_id is None else job._struct.asking.text(Fact.DEFAULT_ACCOUNT, user_id)
-        return found
+        name: str | None = None if user_id is None else job._struct.asking.text(Fact.DEFAULT_ACCOUNT, user_id)
+        return name
 
     def default_qos(self, job: Any) -> str | None:
         """Return the default QOS of the association of user, account and partition."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Decides what is delivered when: in order for each job, again after a failure, and at last as a dead letter."""
+"""Decides when each record is delivered: in order for each job, and again after failures, until it is a dead letter."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
     from slurmhooks.slurmctld.model import Record as View
 
 IDLE = 10.0
-"""Seconds until a worker looks at the spool again without being asked to: for what commands have put there."""
+"""Seconds until an idle worker looks at the spool again, to find what commands have put there."""
 
 
 class Delivery:
     """Delivers the records of a spool, one at a time.
 
     Attributes:
-        call: what the last turn delivered; None: nothing.
+        call: the delivery of the last turn; None if it delivered nothing.
     """
 
     def __init__(self, spool: Spool, registry: Registry, section: JobEnd) -> None:
-        """Take the spool, the handlers and the configuration."""
+        """Store the spool, the handlers and the configuration."""
         self._spool = spool
         self._registry = registry
         self._section = section
         self.call: Call | None = None
-        self._settled: set[int] = set()  # lanes in which no handler of a former process counts as running
+        self._settled: set[int] = set()  # lanes in which handlers that a former process was running have been settled
 
     def turn(self, lane: int, lanes: int, failure: str | None) -> float:
         """Deliver one record, if one is due.
 
         Args:
-            lane: takes the jobs whose id has this remainder; nobody else delivers them meanwhile.
-            lanes: how many there are.
-            failure: what ended the worker that had the lane before; None: nothing, or slurmctld's end.
+            lane: selects the jobs whose id has this remainder; no other worker delivers them meanwhile.
+            lanes: the number of lanes.
+            failure: what ended the worker that had the lane before; None if nothing did, or slurmctld's end.
 
         Returns:
             seconds until the next turn.
@@ -73,7 +73,7 @@ class Delivery:
         return (record for record in self._spool.records() if record.frame.job_id % lanes == lane)
 
     def _settle(self, records: list[Record], failure: str | None) -> None:
-        """Count what ended with its worker as a failure, unless it ended for slurmctld's sake."""
+        """Count handlers that ended with their worker as failed, unless the worker ended because slurmctld did."""
         for record in records:
             label, record.begun = record.begun, None
             handler = next((each for each in self._handlers(record) if each.label == label), None)
@@ -84,7 +84,7 @@ class Delivery:
                     self._end(record)
 
     def _handlers(self, record: Record) -> list[Handler]:
-        """Return the handlers that do not have a record; at last those that have failed, perhaps with their worker."""
+        """Return the handlers that do not have a record yet; last those that have failed, or whose worker has."""
         handlers = [each for each in self._registry.handlers(record.frame.hook) if each.label not in record.passed]
         return sorted(handlers, key=lambda handler: handler.label in record.reasons)
 
@@ -109,7 +109,7 @@ class Delivery:
         self._end(record, refused)
 
     def _view(self, record: Record) -> View | str | None:
-        """Return what handlers see of a record, or why it can never be read."""
+        """Return the view of a record, or why the record can never be read."""
         message = record.segment.message(record.frame)
         try:
             return view(message, self._spool.tables(identity_of(message)))
@@ -119,14 +119,14 @@ class Delivery:
     def _run(
         self, record: Record, handler: Handler, arguments: dict[str, object], refused: set[str], call: Call
     ) -> None:
-        """Run one handler, and note what comes of it.
+        """Run one handler, and note the result.
 
         Args:
-            record: what it gets.
+            record: the record to deliver.
             handler: the handler.
-            arguments: of it.
-            refused: is added to: handlers for which no later attempt would change anything.
-            call: notes it.
+            arguments: its arguments.
+            refused: the handler is added to it if further attempts would be useless.
+            call: records the step.
         """
         timeout = min(handler.timeout or self._section.timeout, self._section.timeout)
         record.segment.note(record, "begun", handler.label)
@@ -146,12 +146,12 @@ class Delivery:
         self._fail(record, handler, outcome.text or "it failed")
 
     def _fail(self, record: Record, handler: Handler, reason: str) -> None:
-        """Note that a handler has failed; what a lenient one does not take counts as taken."""
+        """Note that a handler has failed; for a lenient handler, the record counts as delivered."""
         what = ("passed",) if handler.lenient else ("failed", reason)
         record.segment.note(record, what[0], handler.label, *what[1:])
 
     def _end(self, record: Record, refused: Container[str] = ()) -> None:
-        """End an attempt: all handlers have the record, or some get it again, or never."""
+        """End an attempt: all handlers have the record, or some get it again later, or it becomes a dead letter."""
         left = self._handlers(record)
         record.tries += bool(left)
         if not left:
@@ -174,17 +174,17 @@ def _what(record: Record) -> str:
 
 
 def _next(records: Iterable[Record], now: float, longest: float) -> tuple[Record | None, float]:
-    """Return the first record that is due and not behind another one of its job; and else, how long there is none."""
+    """Return the first record that is due and waits for no other one of its job; or None, and how long to wait."""
     waiting: set[int] = set()
     wait = IDLE
     for record in records:
         job_id = record.frame.job_id
         if job_id in waiting:
             continue
-        # No pause is longer: then the clock was set back.
+        # No pause is longer than this, so the clock was set back.
         if record.due <= now or record.due > now + longest:
             return record, 0.0
         wait = min(wait, record.due - now)
-        if job_id:  # a build that cannot read it does not know what belongs together
+        if job_id:  # 0: the build cannot read job ids, so records do not wait for others
             waiting.add(job_id)
     return None, max(wait, 0.001)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What handlers of job start and end get besides the record."""
+"""The argument ``event`` of handlers of job start and end."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ class Event:
 
     Attributes:
         name: ``job_start`` or ``job_end``.
-        id: of the record, a text; the same each time it is delivered, so that a service can tell what it has already.
-        time: when slurmctld told it, in seconds since the epoch.
+        id: of the record, a text; the same for each delivery, so that a service can recognize a record that it has
+            already.
+        time: when slurmctld reported it, in seconds since the epoch.
         attempt: counts deliveries of the record, from 1.
     """
 

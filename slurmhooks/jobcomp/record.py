@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes ``record`` of what the spool has: plain values, which stay when slurmctld has forgotten the job."""
+"""Makes ``record`` from the data in the spool: plain values, which remain after slurmctld has forgotten the job."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
 
 _bound: dict[int, Views] = {}
-"""By identity of the tables."""
+"""The classes of views, by identity of the tables."""
 HASHES = 10
-"""slurmctld keeps scripts in so many folders, by the last digit of the job id."""
+"""Number of folders in which slurmctld keeps scripts, by the last digit of the job id."""
 
 
 def view(message: bytes, tables: Tables) -> Record | None:
@@ -27,10 +27,10 @@ def view(message: bytes, tables: Tables) -> Record | None:
 
     Args:
         message: from the spool.
-        tables: that it was written with.
+        tables: the tables that it was written with.
 
     Raises:
-        MessageError: it is damaged.
+        MessageError: the message is damaged.
     """
     content = decode(message, tables)
     if content.type != Type.REQUEST:
@@ -52,10 +52,10 @@ def view(message: bytes, tables: Tables) -> Record | None:
 
 
 def _views(tables: Tables) -> Views:
-    found = _bound.get(tables.identity)
-    if found is None:
-        found = _bound[tables.identity] = Views(tables, of_record={"script": _script, "user_name": _user_name})
-    return found
+    views = _bound.get(tables.identity)
+    if views is None:
+        views = _bound[tables.identity] = Views(tables, of_record={"script": _script, "user_name": _user_name})
+    return views
 
 
 def _user_name(record: Any) -> str | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What workers serve for jobcomp: a request asks for one delivery from the spool (native/jobcomp/delivery.c)."""
+"""The service of jobcomp's workers: each request asks for one delivery from the spool (native/jobcomp/delivery.c)."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 FOLDER, DETAIL, HANDLER = range(3)
 """Items of a request, as in native/jobcomp/delivery.c."""
 START_SINCE = (25, 5)
-"""The first release that tells of the start of jobs."""
+"""The first release that reports the start of jobs."""
 
 
 class Service(PointService):
-    """Handlers that were loaded from one set of files, and the spool that they get records from."""
+    """Handlers that were loaded from one set of files, and the spool with their records."""
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings, section: JobEnd) -> None:
-        """Keep the handlers."""
+        """Store the handlers."""
         super().__init__(tables, registry, settings)
         self._section = section
         self._deliveries: dict[str, Delivery] = {}
 
     def handle(self, request: bytes, query: Query) -> bytes:
-        """Deliver a record, and answer in how many milliseconds there may be another one.
+        """Deliver a record; the answer says after how many milliseconds to ask for the next one.
 
         Raises:
             MessageError: the request is damaged, or comes from another build.
@@ -59,7 +59,7 @@ class Service(PointService):
             )
         except OSError as error:
             log.error("the spool cannot be used, nothing is delivered: %s", error)
-            del self._deliveries[name]  # what it knows may differ from what is written
+            del self._deliveries[name]  # its state in memory may differ from the files
             wait = IDLE
         else:
             self.call = delivery.call if self.followers else None
@@ -70,8 +70,8 @@ def load(watch: Watch) -> Service:
     """Load what the configuration names; the function that slurmctld's plugin names to the supervisor.
 
     Raises:
-        ConfigError: the configuration is wrong.
-        LoadError: a hook file is, or needs what this build does not have.
+        ConfigError: the configuration is invalid.
+        LoadError: a hook file is invalid, or needs what this build lacks.
     """
     tables, registry, settings = load_point(watch, "job_end", HOOKS)
     running = tuple(map(int, tables.release.split(".")[:2]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tells C what ``[job_end]`` says; native/jobcomp/settings.c runs this in slurmctld's start, and in ``sacct -c``."""
+"""Prints ``[job_end]`` for C; native/jobcomp/settings.c runs this when slurmctld starts, and in ``sacct -c``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def spool_folder(section: JobEnd, state_save_location: str | None = None) -> str
 
 
 def lines(section: JobEnd, state_save_location: str) -> list[str]:
-    """Return what C reads."""
+    """Return the settings as lines for C."""
     return [
         f"next={section.next or ''}",
         f"spool={spool_folder(section, state_save_location)}",
@@ -40,7 +40,7 @@ def lines(section: JobEnd, state_save_location: str) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the settings, or what is wrong with the configuration.
+    """Print the settings, or the errors in the configuration.
 
     Args:
         arguments: StateSaveLocation, as slurmctld has it.
@@ -48,10 +48,10 @@ def main(arguments: list[str]) -> int:
     try:
         section = site.read_config(site.config_path()).job_end
     except (ConfigError, LoadError) as error:
-        found, code = error.findings, 1
+        output, code = error.findings, 1
     else:
-        found, code = lines(section, arguments[0]), 0
-    print("\n".join(found))  # noqa: T201 - C reads it
+        output, code = lines(section, arguments[0]), 0
+    print("\n".join(output))  # noqa: T201 - C reads it
     return code
 
 

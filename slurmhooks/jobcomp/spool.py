@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads the spool: records on disk that wait for their delivery. What is in it: native/jobcomp/spool.h.
+"""Reads the spool: records on disk that wait for their delivery. native/jobcomp/spool.h describes the format.
 
-Beside each segment NUMBER.spool lies NUMBER.state, lines of JSON that say what became of its records. A record without
-such a line is still to be delivered, so nothing has to be written, or repaired, before a process may be killed.
+Beside each segment NUMBER.spool is NUMBER.state, with lines of JSON that say what became of its records. A record
+without such a line is still to be delivered, so a process may be killed at any time without a loss or a repair.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LOST = "lost.jsonl"
 MAGIC = b"SHF1"
 _FRAME = Struct("=4sIIIQII")
 _CHECKED = 12
-"""Where the checksum begins to count: behind itself."""
+"""Offset of the bytes that the checksum covers: they begin after the checksum itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +58,21 @@ class Frame:
 
     @property
     def id(self) -> str:
-        """What names the record, also after another process has taken over."""
+        """The id of the record, which is the same in every process."""
         return f"{self.job_id}.{self.time}"
 
     @property
     def end(self) -> int:
-        """Where the next frame begins."""
+        """The position of the next frame."""
         return self.position + _FRAME.size + (self.size + 7 & ~7)
 
 
 def frames(data: bytes, start: int = 0) -> Iterator[Frame]:
-    """Return the whole and undamaged frames of a segment, or of its end.
+    """Yield the complete and undamaged frames of a segment, or of its end.
 
     Args:
-        data: what was read.
-        start: where that begins in the segment, a multiple of 8.
+        data: bytes of the segment.
+        start: position of these bytes in the segment, a multiple of 8.
     """
     at = 0
     while (at := data.find(MAGIC, at)) >= 0:
@@ -85,7 +85,7 @@ def frames(data: bytes, start: int = 0) -> Iterator[Frame]:
 
 
 def _frame(data: bytes, at: int, start: int) -> Frame | None:
-    """Return the frame at a place, or None: it is damaged, or not all of it is there."""
+    """Return the frame at a position; None if it is damaged or incomplete."""
     if at % 8 or len(data) < at + _FRAME.size:
         return None
     _, size, checksum, hook, time, job_id, _ = _FRAME.unpack_from(data, at)
@@ -100,11 +100,11 @@ class Record:
     """A record that is not delivered yet.
 
     Attributes:
-        segment: that it is in.
-        frame: where.
+        segment: the segment that contains it.
+        frame: its frame.
         passed: labels of the handlers that have it.
-        begun: label of the handler that runs, or ran when its process ended.
-        tries: attempts that have failed.
+        begun: label of the handler that is running, or was running when its process ended.
+        tries: number of failed attempts.
         due: when the next attempt begins, in seconds since 1970.
         reasons: why the last attempt failed, by handler.
     """
@@ -118,7 +118,7 @@ class Record:
     reasons: dict[str, str] = field(default_factory=dict)
 
     def apply(self, change: list[Any]) -> bool:
-        """Take a line of the state file; tell whether the record is still to be delivered."""
+        """Apply a line of the state file; tell whether the record is still to be delivered."""
         what, *rest = change
         if what == "begun":
             self.begun = rest[0]
@@ -138,22 +138,22 @@ class Segment:
 
     Attributes:
         path: of the file.
-        records: those that are not delivered yet, by position.
+        records: the records that are not delivered yet, by position.
     """
 
     def __init__(self, path: Path) -> None:
         """Open the file.
 
         Raises:
-            OSError: it cannot be opened.
+            OSError: the file cannot be opened.
         """
         self._file = self._state = -1
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self.path = path
         self.records: dict[int, Record] = {}
-        self._end = 0  # of the last frame that was read
+        self._end = 0  # position after the last frame that was read
         self._closed = False
-        self._noted = 0  # bytes of the state file that were read
+        self._noted = 0  # number of bytes of the state file that were read
 
     def __del__(self) -> None:
         """Close the files."""
@@ -163,7 +163,7 @@ class Segment:
 
     @property
     def over(self) -> bool:
-        """Whether all records are delivered, and no others follow."""
+        """Whether all records are delivered, and no more will be added."""
         return self._closed and not self.records
 
     def refresh(self) -> None:
@@ -172,7 +172,7 @@ class Segment:
         Raises:
             OSError: a file cannot be read.
         """
-        # Before the segment: a line must not come before its record.
+        # Read these before the segment, so that each line's record is known.
         lines = self._new_lines()
         if not self._closed:
             self._closed = self._is_left()
@@ -184,19 +184,19 @@ class Segment:
             self._apply(line)
 
     def _is_left(self) -> bool:
-        """Tell whether no slurmctld appends to the segment any more: each keeps its own one locked."""
+        """Tell whether no slurmctld appends to the segment any more: each slurmctld holds a lock on its segment."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        # One that has just been made may not be locked yet: its slurmctld sees that it is gone, and makes another.
+        # A new segment may not be locked yet. If it is removed, its slurmctld notices that, and creates another one.
         if not os.fstat(self._file).st_size:
             self.path.unlink(missing_ok=True)
         fcntl.flock(self._file, fcntl.LOCK_UN)
         return True
 
     def _new_lines(self) -> list[bytes]:
-        """Return the whole lines of the state file that were not read yet."""
+        """Return the complete lines of the state file that were not read yet."""
         if self._state < 0:
             try:
                 self._state = os.open(self._state_path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
@@ -208,7 +208,7 @@ class Segment:
         return lines[:-1]
 
     def _apply(self, line: bytes) -> None:
-        """Apply a line of the state file; one that was not written completely says nothing."""
+        """Apply a line of the state file; ignore a line that was not written completely."""
         try:
             position, *change = json.loads(line)
             record = self.records.get(position)
@@ -222,15 +222,15 @@ class Segment:
         return self.path.with_suffix(STATE)
 
     def note(self, record: Record, *change: Any) -> None:
-        """Write what becomes of a record, and apply it.
+        """Write the state of a record to the state file, and apply it.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         if self._state < 0:
             self._state = os.open(self._state_path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         line = json.dumps([record.frame.position, *change], separators=(",", ":")).encode()
-        # The line before may have been cut off with its process, and would take this one with it.
+        # The previous line may be incomplete because its process was killed; it must not join with this line.
         last = os.fstat(self._state).st_size - 1
         start = b"\n" if last >= 0 and os.pread(self._state, 1, last) != b"\n" else b""
         if os.write(self._state, start + line + b"\n") != len(start) + len(line) + 1:
@@ -253,7 +253,7 @@ class Segment:
 
 
 class Spool:
-    """The folder; any number of processes may read it, and each note what it has delivered."""
+    """The folder of the spool; several processes may read it at once, and each notes what it has delivered."""
 
     def __init__(self, folder: Path) -> None:
         """Read nothing yet."""
@@ -262,7 +262,7 @@ class Spool:
         self._tables: dict[int, Tables] = {}
 
     def refresh(self) -> None:
-        """Read what is new, and remove what is over.
+        """Read new data, and remove segments that are finished.
 
         Raises:
             OSError: the folder or a file in it cannot be read.
@@ -270,12 +270,12 @@ class Spool:
         names = set(os.listdir(self.folder))
         there = {name for name in names if name.endswith(SEGMENT)}
         if there != self._segments.keys():
-            found = {}
+            segments = {}
             for name in sorted(there):
                 # Another worker may have removed it meanwhile.
                 with suppress(FileNotFoundError):
-                    found[name] = self._segments.get(name) or Segment(self.folder / name)
-            self._segments = found
+                    segments[name] = self._segments.get(name) or Segment(self.folder / name)
+            self._segments = segments
             self._remove_orphans(names)
         for name, segment in list(self._segments.items()):
             segment.refresh()
@@ -284,7 +284,7 @@ class Spool:
                 del self._segments[name]
 
     def _remove_orphans(self, names: set[str]) -> None:
-        """Remove state files whose segment another process has removed before it ended."""
+        """Remove state files left by a process that ended after it had removed their segments."""
         for name in names:
             stem = name.removesuffix(STATE)
             if stem != name and stem.isdecimal() and stem + SEGMENT not in names:
@@ -299,14 +299,14 @@ class Spool:
         """Return the tables that a message was written with, perhaps by an earlier build.
 
         Raises:
-            OSError: they cannot be read.
-            TableError: they are damaged.
+            OSError: the tables cannot be read.
+            TableError: the tables are damaged.
         """
-        found = self._tables.get(identity)
-        if found is None:
+        tables = self._tables.get(identity)
+        if tables is None:
             text = (self.folder / f"{identity:016x}.table").read_text()
-            found = self._tables[identity] = parse(text)
-        return found
+            tables = self._tables[identity] = parse(text)
+        return tables
 
     # Dead letters
 
@@ -318,7 +318,7 @@ class Spool:
         """Keep a record that cannot be delivered as a dead letter, and end its delivery.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the dead letter cannot be written.
         """
         frame = record.frame
         about = {
@@ -339,18 +339,18 @@ class Spool:
 
     def letters(self) -> list[dict[str, Any]]:
         """Return the dead letters, oldest first, each with id, hook, job_id, time, tries, reasons and passed."""
-        found = []
+        letters = []
         for path in self._dead.glob(f"*{SEGMENT}") if self._dead.is_dir() else ():
             name = path.name.removesuffix(SEGMENT)
             try:
                 about = json.loads((self._dead / f"{name}.json").read_bytes())
             except (OSError, ValueError):
                 about = {"id": name, "reasons": {}}
-            found.append(about)
-        return sorted(found, key=lambda about: str(about["id"]).rpartition(".")[2])
+            letters.append(about)
+        return sorted(letters, key=lambda about: str(about["id"]).rpartition(".")[2])
 
     def redeliver(self, letter: str) -> None:
-        """Have a dead letter delivered again, to the handlers that do not have it.
+        """Queue a dead letter for delivery to the handlers that do not have it.
 
         Raises:
             FileNotFoundError: there is no such letter.
@@ -358,7 +358,7 @@ class Spool:
         about = next((each for each in self.letters() if each["id"] == letter), {})
         passed = "".join(f"{json.dumps([0, 'passed', label])}\n" for label in about.get("passed", ()))
         again = self.folder / f"again-{letter}{SEGMENT}"
-        # Workers take the letter once the segment is there; whatever comes before does not count.
+        # Workers take the letter as soon as the segment exists, so write that last.
         write(again.with_suffix(STATE), passed.encode())
         os.rename(self._dead / f"{letter}{SEGMENT}", again)
         force(self.folder)
@@ -379,8 +379,8 @@ class Spool:
             lines = (self.folder / LOST).read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
-        found = []
+        jobs = []
         for line in lines:
             with suppress(ValueError):
-                found.append(json.loads(line))
-        return found
+                jobs.append(json.loads(line))
+        return jobs

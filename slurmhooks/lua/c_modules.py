@@ -16,7 +16,7 @@ def open_for_modules(lua: library.Lua) -> str | None:
     """Make the functions of a loaded Lua global.
 
     Returns:
-        None; or the reason why that is not possible.
+        None, or the reason why this is not possible.
     """
     name, path, version = lua.module, lua.file, lua.version
     if library.shared.get(name) or _opened.get(name):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A site's cli_filter.lua as handlers, run as Slurm's own cli_filter/lua runs it.
 
-One state for all calls of a command. An error in a function is logged, and the command goes on, as in Slurm.
+One Lua state serves all calls of a command. An error in a function is logged, and the command continues, as in Slurm.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CALLS = {
 }
 """The functions that a script must have, without ``slurm_cli_``, with the arguments that Slurm gives them."""
 NOT_IN_JSON = ("SLURM_", "SPANK_", "_SLURM_SPANK_OPTION_")
-"""Beginnings of the variables that json_env() leaves out."""
+"""Prefixes of the variables that json_env() leaves out."""
 NO_JOB_ENV = "options.spank_job_env: Slurm tells it only to its own plugins"
 
 
@@ -43,7 +43,7 @@ def source(path: str, lua: str | None) -> loader.Source:
 
     Args:
         path: of the script.
-        lua: what ``[lua] version`` says.
+        lua: the value of ``[lua] version``.
     """
     return loader.Source(path=path, read=lambda name: Script(name, lua, (0, 0), None).handlers())
 
@@ -53,7 +53,7 @@ def load(path: str, words: Sequence[str], release: tuple[int, int], plugins: str
 
     Args:
         path: of the script.
-        words: of the Lua in the manifest; empty if it has none.
+        words: the manifest's words for the Lua library; empty if it has none.
         release: of Slurm.
         plugins: the folder with the tables of the build, for error codes.
 
@@ -65,16 +65,16 @@ def load(path: str, words: Sequence[str], release: tuple[int, int], plugins: str
 
 
 class Constants:
-    """The constants of the table ``slurm``, made when a script asks for one: few do."""
+    """The constants of the table ``slurm``, created when a script first uses one, because few scripts do."""
 
     def __init__(self, release: tuple[int, int], plugins: str | None) -> None:
-        """Keep what they depend on."""
+        """Store what the constants depend on."""
         self._release = release
         self._plugins = plugins
         self._found: dict[bytes, object] | None = None
 
     def __getitem__(self, name: object) -> object:
-        """Return one as Lua has it; None if there is none of that name."""
+        """Return a constant as a Lua value; None if it does not exist."""
         if self._found is None:
             if self._plugins is not None:
                 sys._xoptions.setdefault("slurmhooks_plugins", self._plugins)
@@ -88,27 +88,27 @@ class Constants:
 
 
 class View:
-    """``options`` for Lua: what Slurm's own functions say, of any option."""
+    """``options`` for Lua: the texts that Slurm's own functions return, for any option."""
 
     def __init__(self, script: Script, options: Options) -> None:
-        """Take the view of handlers in Python."""
+        """Wrap the view for handlers in Python."""
         self._script = script
         self._state = script.state
         self._options = options
 
     def __getitem__(self, key: object) -> Any:
-        """Return a value as Lua has it; None for nil."""
+        """Return an option as a Lua value; None for nil."""
         raw = as_string(self._state, key)
         if raw is None:
             return None
         if raw == b"argv":
             return self._state.value(self._script.argv_of(self._options))
         if raw == b"spank":
-            found = self._options.raw_spank()
+            plugins = self._options.raw_spank()
             return self._state.value(
                 {
                     plugin: {name: value or "set" for name, value in values.items() if value is not None}
-                    for plugin, values in found.items()
+                    for plugin, values in plugins.items()
                 }
             )
         if raw == b"type":
@@ -142,9 +142,9 @@ class Script:
 
         Args:
             path: the file.
-            lua: that it runs on; see runtime.State.
-            release: of Slurm; (0, 0) where there is none.
-            plugins: see :func:`load`; None where there is no Slurm.
+            lua: the Lua that it runs on; see runtime.State.
+            release: of Slurm; (0, 0) without Slurm.
+            plugins: see :func:`load`; None without Slurm.
 
         Raises:
             LoadError: it cannot be loaded.
@@ -183,7 +183,7 @@ class Script:
         return self.state.globals[f"slurm_cli_{name}".encode()]
 
     def argv_of(self, options: Options) -> list[str]:
-        """Return the words behind the options; in 22.05 Slurm's own plugin has none in salloc."""
+        """Return the words after the options; in 22.05 Slurm's own plugin has none in salloc."""
         return [] if (0, 0) < self._release < (23, 2) and options.command == "salloc" else list(options.raw_argv())
 
     def handlers(self) -> list[Handler]:
@@ -240,13 +240,13 @@ class Script:
         if self._options is None or not arguments or self.state.type_of(arguments[-1]) != "table":
             log.plain(ERROR, "json_cli_options requires one argument - options structure")
             return ()
-        found: dict[str, object] = dict(self._options.given)
+        options: dict[str, object] = dict(self._options.given)
         for values in self._options.raw_spank().values():
-            found.update(
+            options.update(
                 {f"spank:{name}": value or "set" for name, value in values.items() if value not in (None, "unset")}
             )
-        found["argv"] = self.argv_of(self._options)
-        return _json(found)
+        options["argv"] = self.argv_of(self._options)
+        return _json(options)
 
     def _json_env(self, *_: object) -> object:
         from os import environ

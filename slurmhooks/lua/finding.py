@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the Lua for scripts on this machine. Launches with a manifest do not need it: the manifest has the result."""
+"""Finds the Lua for scripts on this machine. Launches with a manifest do not search: the manifest has the result."""
 
 from __future__ import annotations
 

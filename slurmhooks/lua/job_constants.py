@@ -63,7 +63,7 @@ def table_constants(release: Release) -> dict[str, object]:
 
 
 def _codes() -> Mapping[str, int]:
-    """Return the numbers of error codes; without a plugin, numbers that stand for them."""
+    """Return the numbers of error codes; without a plugin, numbers that represent them."""
     numbers: Mapping[str, int] | None = getattr(constants.ESLURM, "__members__", None)
     if numbers is not None:
         return numbers

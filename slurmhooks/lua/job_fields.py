@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The fields of requests and records for Lua scripts, made from the rows of slurmhooks.slurmctld.fields.
 
-A field has the same name as its row. This module has the differences: rows that scripts cannot read or write, releases
-that added them, and fields for which Slurm's C code passes something other than the member.
+A field has the same name as its row. This module describes the differences: rows that scripts cannot read or write,
+releases that added them, and fields for which Slurm's C code passes something other than the member.
 
 Scripts get the values of the struct: NO_VAL is a number, and nice includes NICE_OFFSET.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 NEWEST: Release = (26, 5)
-"""The newest release that is known; scripts are run as it does where no Slurm is installed."""
+"""The newest known release; without Slurm, scripts run as in this release."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -189,8 +189,8 @@ def encoder(row: Field[Any], release: Release) -> Callable[[Any], Any]:
 def to_c(value: float, bits: int) -> int:
     """Convert a double to an unsigned integer as C does on x86-64; the C standard does not define all cases.
 
-    Members of less than 32 bits are converted to an int first, others to a long. If the value does not fit into that,
-    the result is its smallest number.
+    Members of less than 32 bits are converted to an int first, others to a long. A value that does not fit into that
+    type becomes the smallest number of the type.
     """
     if bits == 64 and value >= 1 << 63:
         return int(value) & (1 << 64) - 1 if value < 1 << 64 else 0
@@ -239,7 +239,7 @@ def _special(kind: str, name: str) -> Callable[[Any], Any] | None:
     """Return the function for a field for which Slurm passes something other than the row."""
     if kind == "job_rec":
         return {
-            "user_name": lambda view: view.members().get("user_name"),  # not looked up, as record.user_name is
+            "user_name": lambda view: view.members().get("user_name"),  # record.user_name would look it up
             "job_state": lambda view: float(view.job_state | view.job_state_flags),
             "resizing": lambda view: float(view.resizing),
             "argv": lambda view: _table(view.argv, 1),
@@ -285,7 +285,7 @@ def _getter(row: Field[Any]) -> Callable[[Any], Any]:
     assert not isinstance(row, Strings)
     bits = getattr(row, "bits", 32) or 32
     unset = AUTH_NOBODY if isinstance(row, Identity) else NO_VAL[bits]
-    # The record may lack the struct that has the member: without array_recs, there is no array_task_cnt.
+    # The record may lack the struct that contains the member: without array_recs, array_task_cnt does not exist.
     absent = type(row) in (Plain, Time)
 
     def number(view: Any) -> float | None:

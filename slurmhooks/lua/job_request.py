@@ -45,7 +45,7 @@ class Request:
     """
 
     def __init__(self, state: State, release: Release) -> None:
-        """Serve a state as a release of Slurm does."""
+        """Prepare for a Lua state, with the behaviour of a release of Slurm."""
         self.environment: Any = None
         self._state = state
         self._release = release
@@ -88,7 +88,7 @@ class Request:
         """Return the request of the running call.
 
         Args:
-            what: what the script has used, for the message if no call is running.
+            what: what the script uses, for the message if no call is running.
         """
         if self._job is None:
             raise StaleHandleError(f"{what} was used outside of a call")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs a site's job_submit.lua as Slurm's own job_submit/lua does; its two functions are handlers.
 
-A script has one state. Each worker has a copy of it from after the load, so that globals last from call to call until
-the worker ends. The writes of a script are staged like those of other handlers, and they can read them.
+A script has one Lua state. Each worker has its own copy, made after the script was loaded, so globals persist between
+calls until the worker ends. The writes of a script are staged like those of other handlers, which can read them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def sources(config: Config, path: Path, former: Container[str] = ()) -> list[loa
     Args:
         config: the configuration.
         path: path of the configuration.
-        former: names of the sources in service, which stay there if the script cannot be loaded.
+        former: names of the sources in service, which stay in service if the script cannot be loaded.
     """
     if config.job_submit.lua is None:
         return []
@@ -132,7 +132,7 @@ class Finder:
 
 
 class NotThereError(SlurmhooksError):
-    """A script used something that this build cannot provide: the request is refused, whatever ``on_error`` is."""
+    """A script used something that this build cannot provide: the request is refused, regardless of ``on_error``."""
 
 
 class Nothing:
@@ -148,7 +148,7 @@ class Script:
 
     Attributes:
         path: path of the script.
-        release: the release of Slurm whose job_submit/lua is followed.
+        release: the release of Slurm whose job_submit/lua is imitated.
         state: its Lua state.
     """
 
@@ -156,7 +156,7 @@ class Script:
         """Load a script.
 
         Raises:
-            ScriptError: it cannot be loaded; has the text that Slurm logs.
+            ScriptError: it cannot be loaded; the text is that which Slurm logs.
             NoLuaError: the version of Lua is not installed.
         """
         self.path = path
@@ -196,7 +196,7 @@ class Script:
             self._warn(content)
 
     def _warn(self, content: bytes) -> None:
-        """Log what the script uses and this build cannot provide."""
+        """Log what the script uses but this build cannot provide."""
         uses = source.Script(content.decode("utf-8", "surrogateescape")).uses
         wanted = {
             use.of if use.of in ("part_list", "job_rec") else f"slurm.{use.name}": use.line
@@ -273,7 +273,7 @@ class Script:
         except self._failure as error:
             self._failed(hook, self.state.error(error))
         finally:
-            # In any case: the next call is another user's.
+            # In any case, because the next call may be for another user.
             if self._messages:
                 self._show_messages(hook)
 

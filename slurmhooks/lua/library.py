@@ -95,7 +95,7 @@ shared: dict[str, bool] = {}
 def _lend() -> list[ModuleType]:
     """Put placeholders for two modules, from which lupa imports three names, into sys.modules; return them.
 
-    To import these modules takes as long as to import lupa. A placeholder imports the real module when it is used.
+    Importing these modules would take as long as importing lupa. A placeholder imports the real module when it is used.
     """
     lent = []
     for name, types, functions in _LENT:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _running: dict[int, Pipe] = {}
-"""The running commands by process id. Those that a script does not close are reaped when the next one starts."""
+"""The running commands by process id. Commands that a script does not close are reaped when the next one starts."""
 
 
 class Pipe:
@@ -46,7 +46,7 @@ def spawn(command: bytes, writes: bool) -> tuple[Any, ...]:
         ends = os.pipe()
         theirs, ours = ends if writes else ends[::-1]
         try:
-            # Without env, so that the command gets what C has written to the environment, which os.environ lacks.
+            # Without env=, so that the command also gets variables that C has set, which os.environ lacks.
             process = subprocess.Popen(
                 ["sh", "-c", command.partition(b"\0")[0]],
                 executable="/bin/sh",
@@ -64,7 +64,7 @@ def spawn(command: bytes, writes: bool) -> tuple[Any, ...]:
 
 
 def started(number: int) -> None:
-    """Close both ends after Lua has opened its own, which later commands must not inherit, as with popen(3)."""
+    """Close both ends after Lua has opened its own: as with popen(3), later commands must not inherit them."""
     pipe = _running[int(number)]
     inode = os.fstat(pipe.ends[0]).st_ino
     for end in pipe.ends:

@@ -76,9 +76,9 @@ def to_bytes(text: str) -> bytes:
 class State:
     """One ``lua_State``.
 
-    A plain function of Python may be passed to Lua as it is, if it does not raise and takes and returns Lua's own
-    values; else use :meth:`function`. Pass each object only once: lupa (2.8) may forget at the next garbage collection
-    that Lua still refers to an object that it got twice. For this reason, lupa's as_function() is not used.
+    A Python function may be passed to Lua directly if it does not raise, and takes and returns Lua's own values; wrap
+    any other by :meth:`function`. Pass each object only once: if Lua gets an object twice, lupa (2.8) may free it at
+    the next garbage collection although Lua still refers to it. For this reason, lupa's as_function() is not used.
 
     Attributes:
         version: version of Lua, as in ``[lua] version``.
@@ -202,7 +202,7 @@ class State:
         return self._lua.table_from({to_bytes(name): self.value(value) for name, value in (values or {}).items()})
 
     def compile(self, source: str, name: str) -> Any:
-        """Compile a chunk of slurmhooks itself to a function.
+        """Compile a chunk that belongs to slurmhooks to a function.
 
         Args:
             source: the source code.

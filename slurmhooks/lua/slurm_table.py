@@ -22,9 +22,9 @@ SHORTHANDS = ("info", "verbose", "debug", "debug2", "debug3", "debug4")
 RESULTS = {"SUCCESS": 0, "ERROR": -1, "FAILURE": -1}
 
 MAX_DEPTH = 16
-"""Maximal depth of tables that are converted to JSON or YAML, as in slurm_lua.c."""
+"""Maximum depth of tables that are converted to JSON or YAML, as in slurm_lua.c."""
 MOST_LEVELS = 100
-"""Maximal depth of what is converted from JSON or YAML."""
+"""Maximum depth of values that are converted from JSON or YAML."""
 
 
 def install(state: State, constants: Mapping[str, object], user: Callable[[str], None] | None) -> Any:
@@ -75,7 +75,7 @@ def time_str2mins(raw: bytes | None) -> int:
     text = raw.decode("latin-1")
     if text.upper() in ("-1", "INFINITE", "UNLIMITED"):
         return -1
-    from slurmhooks.job_submit import times  # imports re, which no launch of cli_filter is to pay for
+    from slurmhooks.job_submit import times  # it imports re, which would delay launches
 
     seconds = times.seconds(text)
     return -2 if seconds is None else int((seconds + 59) / 60)
@@ -115,12 +115,12 @@ def _parser(state: State, mime: str) -> Callable[..., object]:
         text = to_text(raw)
         try:
             try:
-                found = json.loads(text)
+                value = json.loads(text)
             except ValueError:
                 if mime.endswith("json"):
                     raise
-                found = _from_yaml(text, mime)
-            return _Exact(len(text)).value(found)
+                value = _from_yaml(text, mime)
+            return _Exact(len(text)).value(value)
         except (ValueError, OverflowError) as error:
             raise LuaRaise(f"Conversion from {mime} failed: {error}") from None
         except RecursionError:
@@ -141,10 +141,10 @@ def _from_yaml(text: str, mime: str) -> object:
 
 
 class _Exact:
-    """Marks integers, so that they stay integers in a Lua that has them."""
+    """Marks integers, so that they stay integers in a Lua that has integers."""
 
     def __init__(self, most: int) -> None:
-        """Convert at most so many values, and one more: no text has more than characters, unless YAML repeats some."""
+        """Limit the number of values: a text has no more values than characters, unless YAML repeats some."""
         self._left = most + 1
 
     def value(self, value: object, depth: int = 0) -> object:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Determines what a Lua script uses of Slurm from its source code, without running it.
+"""Determines from the source code of a Lua script what it uses of Slurm, without running it.
 
 The arguments of the functions that Slurm calls are followed into other functions of the script, whatever their names.
 Names that a script computes at run time (``job[name]``) are not known, and are marked as such.
@@ -128,7 +128,7 @@ class Script:
 
     Attributes:
         functions: the functions that it defines.
-        uses: what it uses, in the order of the source.
+        uses: its uses of Slurm, in the order of the source.
     """
 
     def __init__(self, source: str) -> None:
@@ -153,7 +153,7 @@ class Script:
         return list(dict.fromkeys(word.text for word in self._tokens if word.kind == "string"))
 
     def named_in(self, *openers: str) -> list[str]:
-        """Return the values of ``name = "..."`` in tables that follow one of some names."""
+        """Return the values of ``name = "..."`` in tables that follow one of the given names."""
         values: dict[str, None] = {}
         words = self._tokens
         for index, word in enumerate(words):

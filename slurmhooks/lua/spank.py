@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs scripts for spank-lua as handlers. A script has one Lua state for all callbacks of a process.
 
-A line of plugstack.conf runs its Python handlers first, then its scripts; as in spank-lua, the last of the GLOB first.
+A line of plugstack.conf runs its Python handlers first, then its scripts; as in spank-lua, the last match of the GLOB
+runs first.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Script:
 
     Attributes:
         path: path of the script.
-        names: names of the callbacks that it defines, or may define later: they appear in its source.
+        names: names of the callbacks that it defines, or may define later because they appear in its source.
         options: the options of its table ``spank_options``.
     """
 
@@ -86,7 +87,7 @@ class Script:
         return self._function(name) is not None
 
     def line_of(self, name: str) -> int:
-        """Return the line on which a callback is defined; 0 if it is not."""
+        """Return the line on which a callback is defined; 0 if it is not defined."""
         function = self._function(name)
         if self._state.type_of(function) != "function":
             return 0
@@ -173,7 +174,7 @@ def extend(
 def extend_known(
     registry: Registry, sources: Sequence[Source], fatal: bool, lua: Lua | str | None
 ) -> tuple[Registry, Callable[[], Registry]]:
-    """Do the same, without options, for a line whose options C has registered according to the manifest.
+    """As :func:`extend`, but without options, for a line whose options C has registered from the manifest.
 
     Few launches need the options themselves.
 

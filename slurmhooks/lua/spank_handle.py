@@ -56,7 +56,7 @@ class View:
 
     @property
     def spank(self) -> Spank:
-        """The handle for Python handlers. To import it takes as long as most scripts run, and few need it."""
+        """The handle for Python handlers. It is imported on use, because that takes as long as most scripts run."""
         if self._spank is None:
             from slurmhooks.spank.model import Spank
 
@@ -295,7 +295,7 @@ def install(state: State) -> None:
         level = int(number(arguments[0] if arguments else None))
         text = as_string(state, arguments[1] if len(arguments) > 1 else None)
         if text is None:
-            log.plain(ERROR, "spank/lua: SPANK._log_msg: the message is no string")
+            log.plain(ERROR, "spank/lua: SPANK._log_msg: the message is not a string")
         elif -1 <= level < len(LEVELS) - 1:
             log.plain(LEVELS[level + 1], to_text(text))
         return -1 if level == -1 else ()

@@ -79,7 +79,7 @@ class LuaOption(Option):
             remote: whether this process is slurmstepd.
         """
         if not self._has_arg or (self._has_arg == 2 and text in ("", "(null)")):
-            # In slurmstepd, these represent a missing argument.
+            # In slurmstepd, these texts represent a missing argument.
             text = None
         if self.callback is None:
             return 0

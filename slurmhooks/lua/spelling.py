@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Translates what a Lua script uses to the Python of hook files, for people who port a script."""
+"""Translates what a Lua script uses to its equivalents in hook files, for people who port a script."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ SLURM = {
     "remote_command": "container.remote_command(...), with .status and .output",
 }
 OPTIONS = {field.option: f"options.{name}" for name, field in reversed(OPTION_FIELDS.items())}
-"""The properties of ``options`` by the option; of two for one option the first."""
+"""The properties of ``options`` by option; if an option has two, the first one."""
 FIELDS = {
-    "nice": "job.nice, without NICE_OFFSET: 0 is neither higher nor lower",
+    "nice": "job.nice, without NICE_OFFSET: 0 is no adjustment",
     "argv": "job.argv, a list",
     "environment": "job.environment, a mapping",
     "spank_job_env": "job.spank_job_env, a mapping of names to values",
@@ -130,14 +130,14 @@ def _row(kind: str, name: str, uses: list[Use]) -> Row:
     lines = ", ".join(str(line) for line in dict.fromkeys(use.line for use in uses))
     lines = f"line{'s' if ',' in lines else ''} {lines}"
     written = any(use.writes for use in uses)
-    shown = f"{name or '[made at run time]'}{' (written)' if written else ''}"
+    shown = f"{name or '[computed at run time]'}{' (written)' if written else ''}"
     return shown, lines, _python(kind, name, written)
 
 
 def _python(kind: str, name: str, written: bool) -> str:
     """Return the equivalent in Python."""
     if not name:
-        return "look at the script: the name is put together when it runs"
+        return "look at the script: it computes the name when it runs"
     if kind == "options":
         known = {"type": "options.command", "argv": "options.argv, from 0", "spank": "options.spank"}
         return known.get(name) or OPTIONS.get(name) or f'options["{name}"]'
@@ -156,8 +156,8 @@ def _python(kind: str, name: str, written: bool) -> str:
     if kind == "dofile":
         return "from slurmhooks_site import ..., or a package named in [hooks] modules"
     return {
-        "io.popen": "subprocess.run(..., timeout=...): slurmctld answers nobody meanwhile",
-        "os.execute": "subprocess.run(..., timeout=...): slurmctld answers nobody meanwhile",
+        "io.popen": "subprocess.run(..., timeout=...): slurmctld holds its locks meanwhile",
+        "os.execute": "subprocess.run(..., timeout=...): slurmctld holds its locks meanwhile",
         "io.open": "open(...)",
         "os.getenv": "os.environ.get(...)",
         "os.exit": "never: it ends the daemon",

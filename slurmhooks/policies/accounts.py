@@ -23,7 +23,7 @@ class RequireAccount(Rule):
     """
 
     rule: Literal["require_account"] = "require_account"
-    forbidden: Words = Field(default=(), description="accounts that do not count; shell patterns")
+    forbidden: Words = Field(default=(), description="accounts that are refused; shell patterns")
 
     own_fields: ClassVar[tuple[str, ...]] = ("account",)
     text: ClassVar[str] = "name a project with --account"
@@ -43,11 +43,11 @@ class RequireAccount(Rule):
 
 
 class DefaultAccount(Rule):
-    """Jobs without an account get one: that of the first Unix group in the list that the user is in, or one for all."""
+    """Jobs without an account get one: that of the user's first Unix group in the list, or a common one."""
 
     rule: Literal["default_account"] = "default_account"
-    by_group: dict[str, Word] = Field(default={}, description="accounts by Unix group; the first that fits counts")
-    value: Word | None = Field(default=None, description="the account of all others; unset: they get none")
+    by_group: dict[str, Word] = Field(default={}, description="accounts by Unix group; the first match decides")
+    value: Word | None = Field(default=None, description="the account for all others; unset: none")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     text: ClassVar[str] = "no --account given: charged to {chosen}"

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LARGEST = 64 << 10
-"""Bytes of an answer."""
+"""Maximum bytes of an answer."""
 MOST_WAITING = 4
-"""Threads of a worker that still wait for a service that has missed its deadline."""
+"""Maximum number of threads of a worker that still wait for a service that has missed its deadline."""
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
 class Answer(NamedTuple):
-    """What a service says.
+    """The answer of a service.
 
     Attributes:
-        code: exit status of a program, or status of HTTP.
+        code: exit status of a program, or status code of HTTP.
         text: its output, or the body.
     """
 
@@ -40,20 +40,21 @@ class Answer(NamedTuple):
 
 
 class UnansweredError(SlurmhooksError):
-    """A service gave no answer: it is too slow, or cannot be reached."""
+    """A service has not answered: it is too slow, or cannot be reached."""
 
 
 def program(words: Sequence[str], deadline: float) -> Answer:
-    """Run a program and return what it says; its standard error goes to the log of slurmctld.
+    """Run a program and return its answer; its standard error goes to the log of slurmctld.
 
-    The program is killed at the deadline. What it has started ends with this worker, as its process group does.
+    The program is killed at the deadline. Processes that it has started are killed when this worker ends, because they
+    belong to its process group.
 
     Args:
-        words: an absolute path and arguments; no shell sees them.
+        words: an absolute path and arguments, which no shell interprets.
         deadline: in seconds from now.
 
     Raises:
-        UnansweredError: it cannot be started, was ended by a signal, or is not done by the deadline.
+        UnansweredError: the program cannot be started, was ended by a signal, or has not ended by the deadline.
     """
     end = time.monotonic() + deadline
     try:
@@ -79,8 +80,8 @@ def _read(descriptor: int, end: float) -> str:
     """Read until the end of the output.
 
     Raises:
-        TimeoutError: it has no end by then.
-        UnansweredError: it is longer than an answer may be.
+        TimeoutError: the output has no end by then.
+        UnansweredError: the output is longer than LARGEST.
     """
     parts: list[bytes] = []
     size = 0
@@ -97,7 +98,7 @@ def _read(descriptor: int, end: float) -> str:
 
 
 class _SameAddress(urllib.request.HTTPRedirectHandler):
-    """Follow no redirections: what is asked is what the configuration names."""
+    """Follow no redirections: only the address in the configuration may be asked."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -108,17 +109,17 @@ _waiting = threading.BoundedSemaphore(MOST_WAITING)
 
 
 def web(url: str, deadline: float) -> Answer:
-    """Return what a web service answers to a GET request.
+    """Send a GET request to a web service and return its answer.
 
-    A thread asks, because neither a look-up of the name nor a slow answer can be interrupted. A thread that is late
-    ends by itself.
+    A separate thread sends it, because neither a name look-up nor a slow answer can be interrupted. A thread that
+    misses the deadline ends by itself later.
 
     Args:
         url: of http or https; redirections are not followed, and no proxy is used.
         deadline: in seconds from now.
 
     Raises:
-        UnansweredError: it cannot be reached, or has not answered by the deadline.
+        UnansweredError: the service cannot be reached, or has not answered by the deadline.
     """
     if not _waiting.acquire(blocking=False):
         raise UnansweredError(f"{url}: {MOST_WAITING} earlier requests have no answer yet")
@@ -134,7 +135,7 @@ def web(url: str, deadline: float) -> Answer:
 
 
 def _fetch(url: str, deadline: float, results: queue.SimpleQueue[Answer | str]) -> None:
-    """Ask in a thread of its own."""
+    """Send the request; runs in a thread of its own."""
     try:
         request = urllib.request.Request(url, headers={"Accept": "application/json", "User-Agent": "slurmhooks"})
         try:
@@ -153,7 +154,7 @@ def table(text: str) -> dict[str, Any]:
     """Return an answer that is a JSON object.
 
     Raises:
-        UnansweredError: it is something else.
+        UnansweredError: the answer is not a JSON object.
     """
     try:
         value = json.loads(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What all rules have in common: for whom they count, what they say, and when they look at an update."""
+"""The common base of all rules: which jobs they apply to, what they tell users, and when they check an update."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _NAMES = (
     ("users", "jobs of {}"),
     ("groups", "jobs of members of {}"),
 )
-"""The keys that choose jobs, in words."""
+"""The keys that select jobs, in words."""
 
 
 class Rule(BaseModel):
     """A rule that is switched on.
 
-    A rule's first paragraph of documentation and the descriptions of its keys are its page in the reference.
+    The docstring of a rule and the descriptions of its keys are its page in the reference.
 
     Attributes:
         hooks: the hooks that it has handlers for.
-        own_fields: the fields of a job that it decides on. It looks at an update that sets one of them.
-        text: what it says by default.
-        placeholders: the placeholders of its own in messages, with what they stand for.
+        own_fields: the fields of a job that it decides about. It checks an update that sets one of them.
+        text: its default message.
+        placeholders: the placeholders that only its messages have, with their meanings.
         code: the error code of its refusals.
         example: its keys in an example, as TOML.
         inner: the models of the tables in its keys, by the keys.
@@ -67,14 +67,14 @@ class Rule(BaseModel):
         default=None,
         description="its name, which must be unique, by default that of the rule; its handlers are policies:NAME",
     )
-    order: int = Field(default=50, description="its place among all handlers: low orders run first")
+    order: int = Field(default=50, description="its position among all handlers: lower orders run first")
     mode: Literal["enforce", "warn", "observe", "off"] = Field(
         default="enforce",
         description="whether it decides, only warns, is only observed, or does not run;"
         ' [policy."policies:NAME"] replaces it, for a share of the users, for example',
     )
     message: str | None = Field(default=None, description="what the user reads instead of the rule's own text")
-    help_url: Url | None = Field(default=None, description="a page that is named below the message")
+    help_url: Url | None = Field(default=None, description="address of a page, shown below the message")
 
     partitions: Words = Field(default=(), description="only jobs that may run in one of these; shell patterns")
     qos: Words = Field(default=(), description="only jobs with one of these QOS; shell patterns")
@@ -106,11 +106,11 @@ class Rule(BaseModel):
                 raise ValueError(f"takes {', '.join(f'{{{known_name}}}' for known_name in known)}")
         return value
 
-    # What it is
+    # Properties
 
     @property
     def kind(self) -> str:
-        """The rule that it is one of."""
+        """The name of its kind of rule."""
         return str(type(self).model_fields["rule"].default)
 
     @property
@@ -125,45 +125,45 @@ class Rule(BaseModel):
 
     @classmethod
     def documentation(cls) -> str:
-        """Return what the rule does in general, as Markdown."""
+        """Return a general description of the rule, as Markdown."""
         return inspect.cleandoc(cls.__doc__ or "").replace("``", "`")
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that decide whether and how it counts for a job."""
+        """The fields that decide whether and how the rule applies to a job."""
         chosen = {"partition": self.partitions or self.except_partitions, "qos": self.qos or self.except_qos}
         chosen["account"] = self.accounts or self.except_accounts
         return (*self.own_fields, *(name for name, names in chosen.items() if names and name not in self.own_fields))
 
     def active_hooks(self) -> tuple[str, ...]:
-        """Return the hooks that it has handlers for as it is configured."""
+        """Return the hooks that the rule has handlers for, as configured."""
         return tuple(name for name in self.hooks if name != "job_modify" or self.updates != "ignore")
 
     def tables(self) -> tuple[str, ...]:
-        """Return the tables of slurmctld that it needs, besides the partitions for the default one."""
+        """Return the tables of slurmctld that the rule needs, in addition to the partitions for the default one."""
         return ()
 
     @property
     def longest(self) -> float:
-        """The most seconds that it may take where it waits for something."""
+        """The maximum number of seconds that the rule may wait for something."""
         return 0.0
 
     def programs(self) -> tuple[str, ...]:
-        """Return the paths of programs that it runs."""
+        """Return the paths of programs that the rule runs."""
         return ()
 
     @property
     def needs_partitions(self) -> bool:
-        """Whether it must know in which partitions a job may run."""
+        """Whether the rule must know in which partitions a job may run."""
         return bool(self.partitions or self.except_partitions)
 
-    # What it does
+    # Decisions
 
     def apply(self, request: Request) -> None:
-        """Decide on a request.
+        """Decide about a request.
 
         Raises:
-            Reject: it is refused.
+            Reject: the request is refused.
         """
         if request.is_admin and self.except_admins:
             return
@@ -177,15 +177,15 @@ class Rule(BaseModel):
             self.check(request)
 
     def check(self, request: Request) -> None:
-        """Decide on a request that it concerns.
+        """Decide about a request that the rule applies to.
 
         Raises:
-            Reject: it is refused.
+            Reject: the request is refused.
         """
         raise NotImplementedError
 
     def concerns(self, request: Request) -> bool:
-        """Tell whether the rule counts for a request."""
+        """Tell whether the rule applies to a request."""
         if self.needs_partitions:
             names = request.partitions
             if self.partitions and not any(matches(name, self.partitions) for name in names):
@@ -209,7 +209,7 @@ class Rule(BaseModel):
         return True
 
     def _refuse_update(self, request: Request) -> None:
-        """Refuse an update without a look at the job, which slurmctld need not send then."""
+        """Refuse an update without looking at the job, so that slurmctld need not send it."""
         if self._concerns_user(request):
             changed = [name for name in self.fields if getattr(request.job, name) is not None]
             raise Reject(
@@ -217,7 +217,7 @@ class Rule(BaseModel):
                 code="ESLURM_ACCESS_DENIED",
             )
 
-    # What it says
+    # Texts
 
     def say(self, request: Request, **values: object) -> str:
         """Return the message with its placeholders filled in."""
@@ -225,7 +225,7 @@ class Rule(BaseModel):
         return template.format_map(_Values(request, values))
 
     def refuse(self, request: Request, **values: object) -> NoReturn:
-        """Refuse a request; values are those of the placeholders.
+        """Refuse a request; ``values`` are those of the placeholders.
 
         Raises:
             Reject: always.
@@ -233,7 +233,7 @@ class Rule(BaseModel):
         raise Reject(self._with_help(self.say(request, **values)), code=self.code)
 
     def tell(self, request: Request, **values: object) -> None:
-        """Tell the user what the rule has changed; an empty message tells nothing."""
+        """Tell the user what the rule has changed, unless its message is empty."""
         text = self.say(request, **values)
         if text:
             log.user("%s", self._with_help(text))
@@ -242,14 +242,14 @@ class Rule(BaseModel):
         return text if self.help_url is None else f"{text}\nSee {self.help_url}"
 
     def effect(self) -> str:
-        """Return what it does, with the values of the site, in a sentence or more."""
+        """Describe what the rule does, with the values of the site, in one or more sentences."""
         raise NotImplementedError
 
     def scope(self, known: Mapping[str, Sequence[str]]) -> str:
-        """Return for which jobs it counts, in a sentence; empty for all.
+        """Describe in a sentence which jobs the rule applies to; empty for all.
 
         Args:
-            known: exemptions that the reader knows of already, by the keys that name them.
+            known: exemptions that the reader knows already, by the keys that name them.
         """
         only = [_named(what, names) for key, what in _NAMES if (names := getattr(self, key))]
         never = []
@@ -284,7 +284,7 @@ def matches(name: str | None, patterns: tuple[str, ...]) -> bool:
 
 
 def matches_any_case(name: str | None, patterns: tuple[str, ...]) -> bool:
-    """Tell whether the name of an account or QOS, in which case does not count for Slurm, matches a shell pattern."""
+    """Tell whether the name of an account or QOS matches a shell pattern, ignoring case as Slurm does."""
     return name is not None and matches(name.lower(), tuple(pattern.lower() for pattern in patterns))
 
 

@@ -22,42 +22,43 @@ if TYPE_CHECKING:
     from slurmhooks.policies.request import Request
 
 MOST_KEPT = 4096
-"""Answers that are kept at a time."""
+"""Maximum number of answers that are kept."""
 VALUES = ("user", "account", "partition", "qos", "uid", "time_limit", "nodes", "cpus", "gpus")
-"""What commands and URLs may have in braces."""
+"""The placeholders of commands and URLs."""
 FAILED = "the service that checks budgets does not answer; try again later"
 
 Seconds = Annotated[float, Field(strict=False, ge=0.0, le=86400.0)]
 Verdict = tuple[bool, str]
-"""Whether a job is allowed, and why not."""
+"""Whether a job is allowed, and otherwise why not."""
 
 
 class Budget(Rule):
     """A service of the site decides whether a job is accepted: whether its account has computing time left.
 
-    The service is a program (command), or answers HTTP requests (url). Words in braces stand for values of the job:
-    ``{user}``, ``{account}``, ``{partition}``, ``{qos}``, ``{uid}``, ``{time_limit}`` in minutes, ``{nodes}``,
+    The service is a program (command), or answers HTTP requests (url). Words in braces are replaced by values of the
+    job: ``{user}``, ``{account}``, ``{partition}``, ``{qos}``, ``{uid}``, ``{time_limit}`` in minutes, ``{nodes}``,
     ``{cpus}``, ``{gpus}``; unset ones are empty.
 
-    Values come from users, and may begin with a dash: the program must not take them for options.
+    Values come from users, and may begin with a dash: the program must not interpret them as options.
 
     A program accepts with exit status 0 and refuses with 1; the first line of its output is the reason. A web service
-    answers with status 200 and a JSON object, whose member says whether the job is accepted: by true, or by a number
-    above a threshold. Its member "text" is the reason. Status 403 refuses. Anything else is a failure.
+    answers with status 200 and a JSON object. The job is accepted if the configured member is true, or a number above a
+    threshold; the member "text" is the reason of a refusal. Status 403 refuses. Anything else is a failure.
 
-    The rule never takes longer than its deadline. slurmctld holds locks meanwhile: keep it short.
+    The rule never takes longer than its deadline. Keep the deadline short, because slurmctld holds locks meanwhile.
     """
 
     rule: Literal["budget"] = "budget"
     command: Words = Field(default=(), description="the program, with an absolute path, and its arguments")
     url: Url | None = Field(default=None, description="the URL to ask instead; http or https")
     member: Word = Field(default="allowed", description="the member of the JSON object that decides")
-    above: float = Field(default=0.0, strict=False, description="a number has to be above this")
+    above: float = Field(default=0.0, strict=False, description="the threshold for a number")
     deadline: Annotated[float, Field(strict=False, ge=0.01, le=60.0)] = Field(
-        default=0.5, description="seconds that an answer may take; less than [job_submit] timeout"
+        default=0.5, description="time limit of an answer in seconds; less than [job_submit] timeout"
     )
     cache: Seconds = Field(
-        default=60.0, description="seconds that an answer counts for the same question; each worker has its own answers"
+        default=60.0,
+        description="seconds that an answer is reused for the same question; each worker keeps its own answers",
     )
     retry: Seconds = Field(default=10.0, description="seconds after a failure in which the service is not asked")
     on_failure: Literal["refuse", "accept"] = Field(
@@ -104,7 +105,7 @@ class Budget(Rule):
         return self.command[:1]
 
     def check(self, request: Request) -> None:
-        """Ask the service, unless it has answered the same question a moment ago."""
+        """Ask the service, unless it has recently answered the same question."""
         allowed, reason = self._verdict(self._question(request))
         if not allowed:
             self.refuse(request, reason=reason or "no budget is left")
@@ -147,7 +148,7 @@ class Budget(Rule):
         return verdict
 
     def _failure(self, reason: str, now: float) -> Verdict:
-        """Return the verdict while the service fails; only what is new goes to the log."""
+        """Return the verdict while the service fails; log only new reasons."""
         if reason:
             log.error("%s: %s: jobs are %sed", self.label, reason, self.on_failure.removesuffix("e"))
             self._failed[:] = [now + self.retry]

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 class Case(BaseModel):
-    """What a job gets if it meets all conditions; without conditions, every job does."""
+    """A value that a job gets if it meets all conditions; without conditions, every job gets it."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     to: Word = Field(description="what the job gets")
-    min_gpus: Count | None = Field(default=None, description="it asks for at least as many GPUs")
-    max_gpus: Count | None = Field(default=None, description="it asks for at most as many GPUs")
+    min_gpus: Count | None = Field(default=None, description="it asks for at least this many GPUs")
+    max_gpus: Count | None = Field(default=None, description="it asks for at most this many GPUs")
     gpu_types: Words = Field(default=(), description="it asks for GPUs of one of these types; shell patterns")
-    min_nodes: Count | None = Field(default=None, description="it asks for at least as many nodes")
-    max_nodes: Count | None = Field(default=None, description="it asks for at most as many nodes")
-    min_cpus: Count | None = Field(default=None, description="it asks for at least as many CPUs in all")
-    max_cpus: Count | None = Field(default=None, description="it asks for at most as many CPUs in all")
-    min_memory: Mebibytes | None = Field(default=None, description="it asks for at least as much memory on a node")
-    max_memory: Mebibytes | None = Field(default=None, description="it asks for at most as much memory on a node")
+    min_nodes: Count | None = Field(default=None, description="it asks for at least this many nodes")
+    max_nodes: Count | None = Field(default=None, description="it asks for at most this many nodes")
+    min_cpus: Count | None = Field(default=None, description="it asks for at least this many CPUs in total")
+    max_cpus: Count | None = Field(default=None, description="it asks for at most this many CPUs in total")
+    min_memory: Mebibytes | None = Field(default=None, description="it asks for at least this much memory per node")
+    max_memory: Mebibytes | None = Field(default=None, description="it asks for at most this much memory per node")
     min_time: Minutes | None = Field(default=None, description="it has a time limit of at least this")
     max_time: Minutes | None = Field(default=None, description="it has a time limit of at most this")
     partitions: Words = Field(default=(), description="it may run in one of these; shell patterns")
@@ -41,7 +41,7 @@ class Case(BaseModel):
     interactive: bool | None = Field(default=None, description="it comes from srun or salloc, or it does not")
 
     def fits(self, request: Request) -> bool:
-        """Tell whether a job meets all conditions. One that leaves time or memory open meets none on these."""
+        """Tell whether a job meets all conditions. Without a time limit, or memory, it meets no condition on that."""
         if self.interactive is not None and request.interactive != self.interactive:
             return False
         if self.min_gpus is not None or self.max_gpus is not None or self.gpu_types:
@@ -86,7 +86,7 @@ Cases = Annotated[tuple[Case, ...], Field(strict=False, min_length=1)]
 
 
 def choose(cases: tuple[Case, ...], request: Request) -> str | None:
-    """Return what the first case that fits gives to a job; None if none fits."""
+    """Return the value of the first case whose conditions a job meets; None if there is none."""
     return next((case.to for case in cases if case.fits(request)), None)
 
 

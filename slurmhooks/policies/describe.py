@@ -53,7 +53,7 @@ def _default(value: Any) -> str:
 
 
 def _value(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """Return in words what a key takes."""
+    """Describe the values of a key in words."""
     if "$ref" in schema:
         return "table"
     options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
@@ -69,7 +69,7 @@ def _value(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
         if "$ref" in items:
             return "list of tables"
         return f"list of {_value(items, definitions)}{'' if 'enum' in items else 's'}"
-    if isinstance(kind, list):  # what is a text or a number
+    if isinstance(kind, list):  # a text or a number
         return f'text such as "{schema["examples"][0]}", or number'
     words = {"string": "text", "integer": "number", "number": "number", "boolean": "true or false", "object": "table"}
     if schema.get("format") == "date-time":

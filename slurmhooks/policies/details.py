@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ReservedNames(Rule):
-    """Some names of jobs are reserved: those that tools of the site look for, for example."""
+    """Some job names are reserved, for example those that tools of the site look for."""
 
     rule: Literal["reserved_names"] = "reserved_names"
     names: Words = Field(min_length=1, description="the names; shell patterns")
@@ -37,7 +37,7 @@ class ReservedNames(Rule):
 
 
 class Reservation(Rule):
-    """Jobs must run in a reservation (--reservation), or may use only some."""
+    """Jobs must run in a reservation (--reservation), or may use only certain reservations."""
 
     rule: Literal["reservation"] = "reservation"
     required: bool = Field(default=False, description="jobs must name a reservation")
@@ -56,7 +56,7 @@ class Reservation(Rule):
         return self
 
     def check(self, request: Request) -> None:
-        """Refuse a job without a reservation, or with another one."""
+        """Refuse a job without a reservation, or with one that is not allowed."""
         names = [name for name in (request.get("reservation") or "").split(",") if name]
         if (self.required and not names) or (self.allowed and not all(matches(it, self.allowed) for it in names)):
             self.refuse(request, allowed=listed(self.allowed) if self.allowed else "one that you may use")
@@ -70,15 +70,15 @@ class Reservation(Rule):
 
 
 class WorkDirectory(Rule):
-    """Jobs must start in some folders (--chdir), or not in some, such as home directories.
+    """Jobs must start in certain folders (--chdir), or outside others, such as home directories.
 
-    The path counts as the user gives it: symbolic links are not resolved, because slurmctld does not see the users'
-    file systems. Jobs of old clients may name none; they pass.
+    The path is compared as the user gives it: symbolic links are not resolved, because slurmctld does not see the
+    users' file systems. Jobs of old clients may have no path; they pass.
     """
 
     rule: Literal["work_directory"] = "work_directory"
-    inside: AbsolutePaths = Field(default=(), description="the folders that it must be in, or one of them itself")
-    outside: AbsolutePaths = Field(default=(), description="the folders that it must not be in")
+    inside: AbsolutePaths = Field(default=(), description="the folders in or below which it must be")
+    outside: AbsolutePaths = Field(default=(), description="the folders in or below which it must not be")
 
     own_fields: ClassVar[tuple[str, ...]] = ("work_dir",)
     text: ClassVar[str] = "jobs may not start in {asked}: go to another folder, or use --chdir"
@@ -109,13 +109,13 @@ class WorkDirectory(Rule):
 
 
 class MailAddress(Rule):
-    """Mail of jobs (--mail-user) goes to addresses of some domains only, and to one of the site if none is given."""
+    """Mail of jobs (--mail-user) goes only to addresses of some domains; a default address replaces a missing one."""
 
     rule: Literal["mail_address"] = "mail_address"
     domains: Words = Field(default=(), description="the domains; shell patterns, as in *.example.org; empty: all")
     value: Word | None = Field(
         default=None,
-        description="the address of jobs that want mail and name none; {user} stands for the user's name",
+        description="the address for jobs that want mail and name none; {user} is replaced by the user's name",
     )
 
     own_fields: ClassVar[tuple[str, ...]] = ("mail_user",)
@@ -131,7 +131,7 @@ class MailAddress(Rule):
         return self
 
     def check(self, request: Request) -> None:
-        """Refuse another address; set a missing one."""
+        """Refuse an address of another domain; set a missing address."""
         address = request.job.mail_user
         if address:
             if self.domains and not all(_is_of(each.strip(), self.domains) for each in address.split(",")):

@@ -25,7 +25,7 @@ class RequireFeatures(Rule):
     """Jobs must name a feature of nodes (--constraint)."""
 
     rule: Literal["require_features"] = "require_features"
-    one_of: Words = Field(min_length=1, description="the features, of which a job has to name one; shell patterns")
+    one_of: Words = Field(min_length=1, description="the features, one of which a job must name; shell patterns")
 
     own_fields: ClassVar[tuple[str, ...]] = ("features",)
     text: ClassVar[str] = "name a kind of node with --constraint: {features}"
@@ -44,10 +44,10 @@ class RequireFeatures(Rule):
 
 
 class DefaultFeatures(Rule):
-    """Jobs that ask for no features of nodes (--constraint) get some."""
+    """Jobs that ask for no features of nodes (--constraint) get default features."""
 
     rule: Literal["default_features"] = "default_features"
-    value: Word = Field(description="the features, as --constraint takes them")
+    value: Word = Field(description="the features, in the notation of --constraint")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     text: ClassVar[str] = ""
@@ -68,7 +68,7 @@ class DefaultFeatures(Rule):
 class ForbidNodelist(Rule):
     """Jobs may not name their nodes (--nodelist), or exclude some (--exclude).
 
-    Whoever names nodes waits longer, and often means a feature.
+    Jobs that name nodes wait longer, and their users often mean a feature.
     """
 
     rule: Literal["forbid_nodelist"] = "forbid_nodelist"
@@ -79,7 +79,7 @@ class ForbidNodelist(Rule):
     code: ClassVar[str | None] = "ESLURM_INVALID_NODE_NAME"
 
     def check(self, request: Request) -> None:
-        """Refuse a job that names nodes; an update counts only if it does so itself."""
+        """Refuse a job that names nodes; refuse an update only if the update itself names them."""
         job = request.job
         if job.req_nodes or (self.exclude == "refuse" and job.exc_nodes):
             self.refuse(request)
@@ -90,13 +90,13 @@ class ForbidNodelist(Rule):
 
 
 class Licenses(Rule):
-    """Jobs must ask for a license, or may ask only for some, or for a number of each (--licenses)."""
+    """Jobs must ask for a license, may ask only for certain licenses, or for a limited number of each (--licenses)."""
 
     rule: Literal["licenses"] = "licenses"
-    required: Words = Field(default=(), description="the licenses, of which a job has to ask for one; shell patterns")
+    required: Words = Field(default=(), description="the licenses, one of which a job must ask for; shell patterns")
     allowed: Words = Field(default=(), description="the licenses that a job may ask for; shell patterns; empty: all")
     most: dict[str, Count] = Field(
-        default={}, description="the most of each license, by its name; of a remote one, with its @server"
+        default={}, description="the maximum number of each license, by its name; for a remote one, with its @server"
     )
 
     own_fields: ClassVar[tuple[str, ...]] = ("licenses", "tres_per_task", "num_tasks")
@@ -112,7 +112,7 @@ class Licenses(Rule):
         return self
 
     def check(self, request: Request) -> None:
-        """Refuse a job without the license, with another one, or with too many."""
+        """Refuse a job without the license, with one that is not allowed, or with too many."""
         asked = _asked(request)
         if self.required and not any(matches(name, self.required) for name in asked):
             self.refuse(request, allowed=f"one of {listed(self.required)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules on GPUs, and on what comes with them."""
+"""Rules on GPUs, and on CPUs and memory for them."""
 
 from __future__ import annotations
 
@@ -42,15 +42,18 @@ class RequireGpu(Rule):
 
 
 class GpuCeiling(Rule):
-    """Jobs may not ask for more GPUs than a ceiling, in all or on each node; 0 means none."""
+    """Jobs may not ask for more GPUs than a ceiling, in total or per node; 0 means none."""
 
     rule: Literal["gpu_ceiling"] = "gpu_ceiling"
-    per_job: Count | None = Field(default=None, description="the most GPUs of a job")
-    per_node: Count | None = Field(default=None, description="the most GPUs on a node")
+    per_job: Count | None = Field(default=None, description="the maximum number of GPUs of a job")
+    per_node: Count | None = Field(default=None, description="the maximum number of GPUs on a node")
 
     own_fields: ClassVar[tuple[str, ...]] = GPU_FIELDS
     text: ClassVar[str] = "the most GPUs in {partition} are {limit}, not {asked}"
-    placeholders: ClassVar[dict[str, str]] = {"limit": "the ceiling, as 4 per job", "asked": "what the job asks for"}
+    placeholders: ClassVar[dict[str, str]] = {
+        "limit": "the ceiling, such as 4 per job",
+        "asked": "what the job asks for",
+    }
     code: ClassVar[str | None] = GRES
     example: ClassVar[str] = 'partitions = ["gpu"]\nper_job = 8'
 
@@ -75,10 +78,10 @@ class GpuCeiling(Rule):
 
 
 class RequireGpuType(Rule):
-    """Jobs that ask for GPUs must say of which type, as in --gpus=a100:2."""
+    """Jobs that ask for GPUs must name the type, as in --gpus=a100:2."""
 
     rule: Literal["require_gpu_type"] = "require_gpu_type"
-    types: Words = Field(default=(), description="the types that count; shell patterns; empty: all")
+    types: Words = Field(default=(), description="the types that are accepted; shell patterns; empty: all")
 
     own_fields: ClassVar[tuple[str, ...]] = resources.PER
     text: ClassVar[str] = "name the type of GPU, as in --gpus=TYPE:1; types are {types}"
@@ -87,7 +90,7 @@ class RequireGpuType(Rule):
     example: ClassVar[str] = 'partitions = ["gpu"]\ntypes = ["a100", "h100"]'
 
     def check(self, request: Request) -> None:
-        """Refuse a job that asks for GPUs of no type, or of another one."""
+        """Refuse a job that asks for GPUs without a type, or of another type."""
         gpus = resources.gpus(request)
         wrong = self.types and not all(matches(name, self.types) for name in gpus.types)
         if gpus.untyped or wrong:
@@ -100,7 +103,7 @@ class RequireGpuType(Rule):
 
 
 class CpusPerGpu(Rule):
-    """Jobs with GPUs may not ask for more CPUs than some for each GPU, so that all GPUs of a node can be used."""
+    """Jobs with GPUs may not ask for more than a number of CPUs per GPU, so that all GPUs of a node can be used."""
 
     rule: Literal["cpus_per_gpu"] = "cpus_per_gpu"
     most: Count = Field(description="the most CPUs for each GPU")
@@ -131,10 +134,10 @@ class CpusPerGpu(Rule):
 
 
 class MemoryPerGpu(Rule):
-    """Jobs with GPUs may not ask for more memory than some for each GPU of a node."""
+    """Jobs with GPUs may not ask for more than an amount of memory per GPU of a node."""
 
     rule: Literal["memory_per_gpu"] = "memory_per_gpu"
-    most: Mebibytes = Field(description="the most memory for each GPU: MiB, or as --mem takes it")
+    most: Mebibytes = Field(description="the maximum memory per GPU: MiB, or in the notation of --mem")
 
     own_fields: ClassVar[tuple[str, ...]] = (
         *GPU_FIELDS, *resources.MEMORY_FIELDS, *resources.CPU_FIELDS,)  # fmt: skip

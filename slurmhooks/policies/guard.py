@@ -52,7 +52,7 @@ class GuardUpdates(Rule):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that it guards."""
+        """The fields that the rule guards."""
         return self.changes
 
     def check(self, request: Request) -> None:

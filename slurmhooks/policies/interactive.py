@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 class InteractiveLimit(Rule):
     """Jobs of srun and salloc have ceilings of their own, or are refused.
 
-    One without a time limit gets the ceiling.
+    A job without a time limit gets the ceiling.
     """
 
     rule: Literal["interactive_limit"] = "interactive_limit"
     forbid: bool = Field(default=False, description="refuse all interactive jobs")
-    time: Minutes | None = Field(default=None, description="the longest time limit: minutes, or as --time takes it")
-    nodes: Count | None = Field(default=None, description="the most nodes")
-    cpus: Count | None = Field(default=None, description="the most CPUs in all")
-    gpus: Count | None = Field(default=None, description="the most GPUs in all")
+    time: Minutes | None = Field(
+        default=None, description="the maximum time limit: minutes, or in the notation of --time"
+    )
+    nodes: Count | None = Field(default=None, description="the maximum number of nodes")
+    cpus: Count | None = Field(default=None, description="the maximum number of CPUs in total")
+    gpus: Count | None = Field(default=None, description="the maximum number of GPUs in total")
 
     own_fields: ClassVar[tuple[str, ...]] = (
         "time_limit", *resources.NODE_FIELDS, *resources.CPU_FIELDS, *resources.PER,)  # fmt: skip

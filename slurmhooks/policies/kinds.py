@@ -60,9 +60,9 @@ AbsolutePath = Annotated[str, AfterValidator(_path)]
 AbsolutePaths = Annotated[tuple[AbsolutePath, ...], Field(strict=False)]
 Count = Annotated[int, Field(ge=0, lt=1 << 31)]
 Minutes = Annotated[int, BeforeValidator(_minutes), Field(ge=1, lt=1 << 31), _schema("string", "1:00:00", "2-00:00:00")]
-"""A time limit: minutes, or a text as --time takes it."""
+"""A time limit: minutes, or a text in the notation of --time."""
 Mebibytes = Annotated[int, BeforeValidator(_mebibytes), Field(ge=1, lt=1 << 43), _schema("string", "4G", "500M")]
-"""An amount of memory: MiB, or a text as --mem takes it."""
+"""An amount of memory: MiB, or a text in the notation of --mem."""
 
 
 def shown_time(minutes: int | Unlimited) -> str:

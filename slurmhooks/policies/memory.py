@@ -38,15 +38,15 @@ class RequireMemory(Rule):
 
 
 class DefaultMemory(Rule):
-    """Jobs that ask for no memory get some, for each CPU, node or GPU.
+    """Jobs that ask for no memory get an amount per CPU, node or GPU.
 
-    With per_gpu, only jobs that ask for GPUs.
+    With per_gpu, the rule applies only to jobs that ask for GPUs.
     """
 
     rule: Literal["default_memory"] = "default_memory"
-    per_cpu: Mebibytes | None = Field(default=None, description="memory for each CPU: MiB, or as --mem takes it")
-    per_node: Mebibytes | None = Field(default=None, description="memory on each node")
-    per_gpu: Mebibytes | None = Field(default=None, description="memory for each GPU")
+    per_cpu: Mebibytes | None = Field(default=None, description="memory per CPU: MiB, or in the notation of --mem")
+    per_node: Mebibytes | None = Field(default=None, description="memory per node")
+    per_gpu: Mebibytes | None = Field(default=None, description="memory per GPU")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     text: ClassVar[str] = "no memory requested: the job gets {memory}"
@@ -84,20 +84,25 @@ class DefaultMemory(Rule):
 
 
 class MemoryCeiling(Rule):
-    """Jobs may not ask for more memory than a ceiling, on each node or for each CPU.
+    """Jobs may not ask for more memory than a ceiling, per node or per CPU.
 
     --mem=0 asks for all memory of a node, so it is above every ceiling unless whole_nodes accepts it.
     """
 
     rule: Literal["memory_ceiling"] = "memory_ceiling"
-    per_node: Mebibytes | None = Field(default=None, description="the most memory on a node: MiB, or as --mem takes it")
-    per_cpu: Mebibytes | None = Field(default=None, description="the most memory for each CPU")
+    per_node: Mebibytes | None = Field(
+        default=None, description="the maximum memory per node: MiB, or in the notation of --mem"
+    )
+    per_cpu: Mebibytes | None = Field(default=None, description="the maximum memory per CPU")
     whole_nodes: Literal["refuse", "accept"] = Field(default="refuse", description="what happens to --mem=0")
 
     own_fields: ClassVar[tuple[str, ...]] = (
         *resources.MEMORY_FIELDS, *resources.CPU_FIELDS, "min_nodes",)  # fmt: skip
     text: ClassVar[str] = "the most memory in {partition} is {limit}, not {asked}"
-    placeholders: ClassVar[dict[str, str]] = {"limit": "the ceiling, as 4G per CPU", "asked": "what the job asks for"}
+    placeholders: ClassVar[dict[str, str]] = {
+        "limit": "the ceiling, such as 4G per CPU",
+        "asked": "what the job asks for",
+    }
     code: ClassVar[str | None] = MEMORY
     example: ClassVar[str] = 'partitions = ["standard"]\nper_node = "180G"'
 

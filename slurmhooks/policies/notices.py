@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules that tell users something: notices, and what a maintenance means for a job."""
+"""Rules that inform users: notices, and the effect of a maintenance on a job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Notice(Rule):
-    """Users read a message when they submit a job: that a partition will close, for example."""
+    """Users read a message when they submit a job, for example that a partition will close."""
 
     rule: Literal["notice"] = "notice"
     message: str = Field(min_length=1, description="what the user reads")
@@ -38,20 +38,21 @@ class Notice(Rule):
 
 
 class Maintenance(Rule):
-    """Users read which jobs cannot end before a maintenance; or these jobs are refused.
+    """Users are told if a job cannot end before a maintenance, or such jobs are refused.
 
-    The maintenance has a start and an end in the rule; without them, it is the next reservation with the flag MAINT.
-    A job without a time limit counts as one that cannot end before.
+    The rule names start and end of the maintenance; without them, the next reservation with the flag MAINT counts. A
+    job without a time limit counts as a job that cannot end before the maintenance.
     """
 
     rule: Literal["maintenance"] = "maintenance"
-    start: datetime | None = Field(default=None, description="its start, as in 2027-05-01T08:00:00")
+    start: datetime | None = Field(default=None, description="its start, such as 2027-05-01T08:00:00")
     end: datetime | None = Field(default=None, description="its end; afterwards the rule says nothing")
     ahead: Minutes | None = Field(
-        default=None, description="how long before the start the rule counts; by default always, from the start on"
+        default=None, description="how long before the start the rule applies; by default always"
     )
     jobs: Literal["accept", "refuse"] = Field(
-        default="accept", description="what happens to jobs that cannot end before: Slurm keeps them until afterwards"
+        default="accept",
+        description="what happens to jobs that cannot end before; Slurm starts accepted ones afterwards",
     )
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
@@ -73,7 +74,7 @@ class Maintenance(Rule):
         return self
 
     def tables(self) -> tuple[str, ...]:
-        """Ask slurmctld for its reservations if the rule has no times."""
+        """Return the table of reservations if the rule names no times."""
         return () if self.start is not None else ("reservations",)
 
     def check(self, request: Request) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules that choose partitions and QOS, and close them."""
+"""Rules that choose or close partitions and QOS."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ QOS = "ESLURM_INVALID_QOS"
 
 
 class ChoosePartition(Rule):
-    """Jobs without a partition get one by what they ask for: GPUs, memory, time, account and so on.
+    """Jobs without a partition get one that depends on what they ask for: GPUs, memory, time, account and so on.
 
-    The first case that fits counts; if none does, the job stays as it is.
+    The first case that fits decides; if none fits, the job is not changed.
     """
 
     rule: Literal["choose_partition"] = "choose_partition"
-    cases: Cases = Field(description="the cases, in order; to is a partition, or several with commas")
-    override: bool = Field(default=False, description="also for jobs that name a partition")
+    cases: Cases = Field(description="the cases, in order; to is a partition, or several separated by commas")
+    override: bool = Field(default=False, description="apply also to jobs that name a partition")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     text: ClassVar[str] = "the job goes to partition {chosen}"
@@ -55,7 +55,7 @@ class DefaultPartition(Rule):
     """Jobs without a partition get this one, instead of Slurm's default."""
 
     rule: Literal["default_partition"] = "default_partition"
-    value: Word = Field(description="the partition, or several with commas")
+    value: Word = Field(description="the partition, or several separated by commas")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     text: ClassVar[str] = "no --partition given: the job goes to {chosen}"
@@ -74,7 +74,7 @@ class DefaultPartition(Rule):
 
 
 class Forbid(Rule):
-    """Jobs for which the rule counts are refused: it closes partitions, QOS or accounts to all but some."""
+    """Jobs that the rule applies to are refused: it closes partitions, QOS or accounts, with exceptions."""
 
     rule: Literal["forbid"] = "forbid"
 
@@ -98,12 +98,12 @@ class Forbid(Rule):
 
 
 class RequireQos(Rule):
-    """Jobs must name a QOS (--qos), or may only have some."""
+    """Jobs must name a QOS (--qos), or one of certain QOS."""
 
     rule: Literal["require_qos"] = "require_qos"
     allowed: Words = Field(default=(), description="the QOS that jobs may have; shell patterns; empty: any")
     default_counts: bool = Field(
-        default=False, description="the user's default QOS counts, too; needs a build with Slurm's sources"
+        default=False, description="also accept the user's default QOS; needs a build with Slurm's sources"
     )
 
     own_fields: ClassVar[tuple[str, ...]] = ("qos",)
@@ -113,7 +113,7 @@ class RequireQos(Rule):
     example: ClassVar[str] = 'partitions = ["long"]\nallowed = ["long", "long-*"]'
 
     def check(self, request: Request) -> None:
-        """Refuse a job without a QOS, or with another one."""
+        """Refuse a job without a QOS, or with one that is not allowed."""
         qos = request.qos if self.default_counts else request.get("qos")
         if qos is None or (self.allowed and not matches_any_case(qos, self.allowed)):
             self.refuse(request, allowed=listed(self.allowed) if self.allowed else "one that you may use")
@@ -146,14 +146,14 @@ class DefaultQos(Rule):
 
 
 class ChooseQos(Rule):
-    """Jobs without a QOS get one by what they ask for: GPUs, memory, time, partition and so on.
+    """Jobs without a QOS get one that depends on what they ask for: GPUs, memory, time, partition and so on.
 
-    The first case that fits counts; if none does, the job stays as it is.
+    The first case that fits decides; if none fits, the job is not changed.
     """
 
     rule: Literal["choose_qos"] = "choose_qos"
     cases: Cases = Field(description="the cases, in order; to is a QOS")
-    override: bool = Field(default=False, description="also for jobs that name a QOS")
+    override: bool = Field(default=False, description="apply also to jobs that name a QOS")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     text: ClassVar[str] = ""
@@ -163,7 +163,7 @@ class ChooseQos(Rule):
 
     @property
     def needs_partitions(self) -> bool:
-        """Whether a case asks for the partition."""
+        """Whether a case has a condition on the partition."""
         return super().needs_partitions or any(case.partitions for case in self.cases)
 
     def check(self, request: Request) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What rules see of a submission or an update: the job as it would be, and who asks for it."""
+"""The view of rules of a submission or an update: the job as it would be, and who asks for it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ RECORD_NAMES = {"reservation": "resv_name"}
 NOT_IN_RECORDS = frozenset({"ntasks_per_node", "sockets_per_node"})
 """Fields of requests that slurmctld does not keep under a name of their own."""
 MEMORY = ("min_mem_per_node", "min_mem_per_cpu")
-"""Two readings of one member: a job that sets one of them has no other."""
+"""Two interpretations of one member: a job can set only one of them."""
 
 
 class Site:
-    """What rules know of the cluster.
+    """What rules know about the cluster.
 
     Attributes:
-        admins: user ids that rules leave alone: root and SlurmUser.
+        admins: user ids that are exempt from rules: root and SlurmUser.
         default_partition: the partition of jobs that name none; None: ask slurmctld.
     """
 
@@ -35,7 +35,7 @@ class Site:
         self._facts: dict[str, Any] = {}
 
     def once(self, job: object, name: str, ask: Callable[[], Any]) -> Any:
-        """Return what one rule has asked for about a job, or ask: all rules see the same job, one after the other."""
+        """Return a value that an earlier rule has asked for about this job, or ask for it."""
         if self._job is not job:
             self._job, self._facts = job, {}
         if name not in self._facts:
@@ -47,10 +47,10 @@ class Request:
     """A submission, or an update with the job that it changes.
 
     Attributes:
-        job: what is asked for; rules write to it.
-        record: for an update, the job as it is now; None for a submission, and where slurmctld cannot send it.
+        job: the request; rules write to it.
+        record: for an update, the job as it is now; None for a submission, or if slurmctld cannot send it.
         modify: it is an update.
-        uid: user id of who asks.
+        uid: user id of the sender.
         site: see Site.
         tables: tables of slurmctld that the rule asked for, by name.
     """
@@ -81,7 +81,7 @@ class Request:
         return None if value == "" else value
 
     def _is_replaced(self, name: str) -> bool:
-        """Tell whether the job's present value of a field does not count."""
+        """Tell whether the value of a field in the record must be ignored."""
         return name in NOT_IN_RECORDS or (name in MEMORY and self.sets(MEMORY))
 
     def number(self, name: str) -> int:
@@ -90,17 +90,17 @@ class Request:
         return value if isinstance(value, int) else 0
 
     def sets(self, names: Iterable[str]) -> bool:
-        """Tell whether the request itself sets one of some fields."""
+        """Tell whether the request itself sets at least one of the given fields."""
         return any(getattr(self.job, name) is not None for name in names)
 
     @property
     def is_admin(self) -> bool:
-        """Whether root or SlurmUser asks."""
+        """Whether the sender is root or SlurmUser."""
         return self.uid in self.site.admins
 
     @property
     def interactive(self) -> bool:
-        """Whether it is a job of srun or salloc."""
+        """Whether the job comes from srun or salloc."""
         if self.modify:
             return self.record is not None and self.record.batch_flag == 0
         return not self.job._is_set("script")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How much a request asks for, whichever options it uses: GPUs, CPUs and memory.
+"""How much a request asks for, by any of the options: GPUs, CPUs and memory.
 
-A request may leave open what Slurm decides later, such as the number of nodes. Then the least that it can mean counts.
+A request may leave something to Slurm, such as the number of nodes. Then the minimum counts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MEMORY_FIELDS = ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres")
 CPU_FIELDS = ("min_cpus", "num_tasks", "cpus_per_task", "ntasks_per_node", "pn_min_cpus", "cpus_per_tres")
 NODE_FIELDS = ("min_nodes", "max_nodes")
 ALL_MEMORY = 1 << 60
-"""What ``--mem=0`` asks for, in MiB: all memory of a node."""
+"""The value in MiB that represents ``--mem=0``: all memory of a node."""
 
 
 class Gpus(NamedTuple):
@@ -27,9 +27,9 @@ class Gpus(NamedTuple):
 
     Attributes:
         total: of the whole job.
-        per_node: the most on one node.
+        per_node: the maximum on one node.
         types: the types that are named.
-        untyped: some GPUs are asked for without a type.
+        untyped: the job asks for some GPUs without a type.
     """
 
     total: int
@@ -39,7 +39,7 @@ class Gpus(NamedTuple):
 
 
 def nodes(request: Request) -> int:
-    """Return the least number of nodes."""
+    """Return the minimum number of nodes."""
     return max(request.number("min_nodes"), 1)
 
 
@@ -65,7 +65,7 @@ def gpus(request: Request) -> Gpus:
 
 
 def cpus(request: Request) -> int:
-    """Return the least number of CPUs of the whole job."""
+    """Return the minimum number of CPUs of the whole job."""
     per_gpu = Tres.parse(request.get("cpus_per_tres"))[GPU]
     return max(
         request.number("min_cpus"),
@@ -76,7 +76,7 @@ def cpus(request: Request) -> int:
 
 
 def memory_per_node(request: Request) -> int | None:
-    """Return the memory on each node in MiB; None if the job asks for none, :data:`ALL_MEMORY` for ``--mem=0``."""
+    """Return the memory per node in MiB; None if the job asks for none, :data:`ALL_MEMORY` for ``--mem=0``."""
     per_node, per_cpu = request.get("min_mem_per_node"), request.get("min_mem_per_cpu")
     if per_node == 0 or per_cpu == 0:
         return ALL_MEMORY

@@ -41,7 +41,7 @@ def _kinds() -> Iterator[tuple[str, type[Rule]]]:
     for module in MODULES:
         for item in vars(module).values():
             if isinstance(item, type) and issubclass(item, Rule) and item.__module__ == module.__name__:
-                if "rule" not in item.model_fields:  # a base
+                if "rule" not in item.model_fields:  # a base class
                     continue
                 yield item.model_fields["rule"].default, item
 
@@ -86,7 +86,7 @@ def _unknown(table: Mapping[str, Any]) -> str:
 
 
 def _merged(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a rule with the defaults of the site: who is excepted by default is so in every rule."""
+    """Return the keys of a rule with the defaults of the site; default exceptions are added to those of the rule."""
     merged = {**defaults, **table}
     for name in defaults.keys() & table.keys():
         if isinstance(defaults[name], tuple) and isinstance(table[name], list):

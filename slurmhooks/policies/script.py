@@ -22,22 +22,24 @@ if TYPE_CHECKING:
 
 
 class ScriptContent(Rule):
-    """Batch scripts may not match some regular expressions, or must match others.
+    """Batch scripts must not match certain regular expressions, or must match others.
 
-    The expressions are those of Python; ^ and $ stand for the ends of lines. Jobs of srun and salloc have no script,
-    and pass.
+    The expressions are those of Python; ^ and $ match at the start and the end of each line. Jobs of srun and salloc
+    have no script, and pass.
 
-    A search has a bounded cost: it ends at a deadline, whatever expression and script are, and only a first part of
-    long scripts is searched. A script whose search is not done by then is refused, so that nobody gets past the rule
-    by a script that is hard to search.
+    The cost of a search is limited: it ends at a deadline, for any expression and script, and only the first part of a
+    long script is searched. A script whose search is not finished by then is refused by default, so that no user can
+    evade the rule by a script that is hard to search.
     """
 
     rule: Literal["script_content"] = "script_content"
     forbidden: Words = Field(default=(), description="regular expressions that must not be found")
     required: Words = Field(default=(), description="regular expressions, each of which must be found")
-    first: Annotated[int, Field(ge=1, le=4096)] = Field(default=1024, description="how many KiB of a script count")
+    first: Annotated[int, Field(ge=1, le=4096)] = Field(
+        default=1024, description="how many KiB of a script are searched"
+    )
     deadline: Annotated[float, Field(strict=False, ge=0.001, le=10.0)] = Field(
-        default=0.1, description="seconds that the search may take"
+        default=0.1, description="time limit of the search in seconds"
     )
     on_timeout: Literal["refuse", "accept"] = Field(
         default="refuse", description="what happens to scripts that take longer to search"
@@ -85,10 +87,10 @@ class ScriptContent(Rule):
 
     def _problem(self, text: str) -> str | None:
         for pattern in self.forbidden:
-            found = re.search(pattern, text, re.MULTILINE)
-            if found is not None:
-                line = text.count("\n", 0, found.start()) + 1
-                return f"line {line} has {found.group()[:80]!r}"
+            match = re.search(pattern, text, re.MULTILINE)
+            if match is not None:
+                line = text.count("\n", 0, match.start()) + 1
+                return f"line {line} has {match.group()[:80]!r}"
         for pattern in self.required:
             if re.search(pattern, text, re.MULTILINE) is None:
                 return f"nothing in it matches {pattern}"
@@ -102,16 +104,16 @@ class ScriptContent(Rule):
 
 
 class SearchTimeoutError(SlurmhooksError):
-    """A search is not done by its deadline."""
+    """A search has not finished by its deadline."""
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """End a block by SearchTimeoutError after some seconds.
+    """Raise SearchTimeoutError in the block after some seconds.
 
-    While Python's re searches, it looks every few thousand steps whether a signal has come, so the search itself ends.
-    Handlers run in the main thread of their worker, where signals are handled; elsewhere the block has no limit of its
-    own.
+    During a search, Python's re checks for signals every few thousand steps, so the search itself can be ended.
+    Handlers run in the main thread of their worker, where signals are handled; in other threads the block has no limit
+    of its own.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -127,5 +129,5 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         try:
             signal.setitimer(signal.ITIMER_REAL, 0)
-        finally:  # the signal may have come in between
+        finally:  # the signal may have arrived just before this
             signal.signal(signal.SIGALRM, before)

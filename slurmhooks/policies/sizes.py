@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules on how large jobs are: nodes, tasks, CPUs, arrays."""
+"""Rules on the size of jobs: nodes, tasks, CPUs, arrays."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Range(Rule):
         return self
 
     def _compare(self, request: Request, smallest: int, largest: int) -> None:
-        """Refuse a job whose smallest or largest number is outside of the range."""
+        """Refuse a job whose smallest or largest number is outside the range."""
         if self.least is not None and smallest < self.least:
             self.refuse(request, allowed=self._words(), asked=smallest)
         if self.most is not None and largest > self.most:
@@ -55,7 +55,7 @@ class _Range(Rule):
 
 
 class NodeCount(_Range):
-    """Jobs may ask for a range of nodes only (--nodes)."""
+    """Jobs may only ask for a number of nodes within a range (--nodes)."""
 
     rule: Literal["node_count"] = "node_count"
 
@@ -65,13 +65,13 @@ class NodeCount(_Range):
     example: ClassVar[str] = 'partitions = ["debug"]\nmost = 2'
 
     def check(self, request: Request) -> None:
-        """Compare the nodes; a job that names a range may get all of it."""
+        """Compare the nodes; if a job names a range, all of it must be allowed."""
         least = resources.nodes(request)
         self._compare(request, least, max(least, request.number("max_nodes")))
 
 
 class TaskCount(_Range):
-    """Jobs may ask for a range of tasks only (--ntasks)."""
+    """Jobs may only ask for a number of tasks within a range (--ntasks)."""
 
     rule: Literal["task_count"] = "task_count"
 
@@ -91,7 +91,7 @@ class TaskCount(_Range):
 
 
 class CpuCount(_Range):
-    """Jobs may ask for a range of CPUs only, in all."""
+    """Jobs may only ask for a total number of CPUs within a range."""
 
     rule: Literal["cpu_count"] = "cpu_count"
 
@@ -111,12 +111,13 @@ class CpuCount(_Range):
 
 
 class ArraySize(Rule):
-    """Job arrays may have some tasks only, and of those some run at once."""
+    """Job arrays may have only a limited number of tasks, of which a limited number run at the same time."""
 
     rule: Literal["array_size"] = "array_size"
-    most: Count | None = Field(default=None, description="the most tasks of an array")
+    most: Count | None = Field(default=None, description="the maximum number of tasks of an array")
     at_once: Count | None = Field(
-        default=None, description="the most tasks that run at once, for arrays that name no lower number"
+        default=None,
+        description="the maximum number of tasks that run at the same time, for arrays that name no lower number",
     )
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
@@ -132,7 +133,7 @@ class ArraySize(Rule):
         return self
 
     def check(self, request: Request) -> None:
-        """Refuse a large array, and throttle another."""
+        """Refuse an array that is too large; limit how many tasks of any other run at the same time."""
         if request.job.array_inx is None:
             return
         spec = ArraySpec.parse(request.job.array_inx)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes handlers of the rules that the configuration switches on."""
+"""Makes handlers from the rules that the configuration switches on."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def handlers(read: Config, path: Path) -> list[Handler]:
     """Return the handlers of the rules of a configuration, in its order.
 
     Raises:
-        LoadError: a rule is wrong, or needs what this build does not have.
+        LoadError: a rule is invalid, or needs what this build lacks.
     """
     try:
         switched_on = rules.of_config(path, read)
@@ -69,7 +69,7 @@ def handlers(read: Config, path: Path) -> list[Handler]:
 
 
 def _exposed(program: str) -> list[str]:
-    """Return why a program must not be run: another user could have written it."""
+    """Return findings if a program must not be run, because another user could have written it."""
     try:
         trusted.check(program)
     except LoadError as error:
@@ -116,7 +116,7 @@ def _function(rule: Rule, site: Site, modify: bool, with_record: bool, tables: t
 
 
 def _lacking(handler: Handler) -> str | None:
-    """Return what a handler needs of slurmctld that this build cannot give it, with what to do."""
+    """Return what a handler needs from slurmctld that this build cannot provide, with the remedy; or None."""
     tables = installed()
     missing = PRIVATE_ARGUMENTS.intersection(handler.names)
     if tables is None or "record" in tables or not missing:

@@ -19,7 +19,7 @@ TIME = "ESLURM_INVALID_TIME_LIMIT"
 class RequireTime(Rule):
     """Jobs must have a time limit (--time).
 
-    Slurm starts short jobs earlier if it knows that they are short.
+    Slurm can start short jobs earlier if it knows that they are short.
     """
 
     rule: Literal["require_time"] = "require_time"
@@ -42,7 +42,7 @@ class DefaultTime(Rule):
     """Jobs without a time limit get one, instead of the partition's DefaultTime."""
 
     rule: Literal["default_time"] = "default_time"
-    value: Minutes = Field(description="the time limit: minutes, or as --time takes it")
+    value: Minutes = Field(description="the time limit: minutes, or in the notation of --time")
 
     hooks: ClassVar[tuple[str, ...]] = ("job_submit",)
     text: ClassVar[str] = "no --time given: limited to {limit}"
@@ -68,7 +68,7 @@ class TimeCeiling(Rule):
     """
 
     rule: Literal["time_ceiling"] = "time_ceiling"
-    limit: Minutes = Field(description="the longest time limit: minutes, or as --time takes it")
+    limit: Minutes = Field(description="the maximum time limit: minutes, or in the notation of --time")
     longer: Literal["refuse", "lower"] = Field(
         default="refuse", description="what happens to jobs that ask for more: they are refused, or get the ceiling"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What workers serve for PrEp: a job that starts, or has ended. Nobody holds slurmctld's locks meanwhile."""
+"""The service of PrEp's workers: handles jobs that start or have ended, while slurmctld holds no locks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Service(PointService):
     """Handlers of controller_prolog and controller_epilog."""
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
-        """Keep the handlers; tests have views of their own."""
+        """Store the handlers; tests pass views of their own."""
         super().__init__(tables, registry, settings)
         self._views = Views(tables) if views is None else views
 
@@ -38,7 +38,7 @@ class Service(PointService):
         """Run the handlers of a request and return the answer.
 
         Raises:
-            MessageError: it is damaged, or comes from another build.
+            MessageError: the request is damaged, or comes from another build.
         """
         message, items, left_out = self._open(request, len(HOOKS))
         hook = HOOKS[message.first]
@@ -69,23 +69,23 @@ def _environment(items: dict[int, bytes]) -> Mapping[str, str]:
 
 
 def _about(environment: Mapping[str, str]) -> dict[str, object]:
-    """Return what the decision log says of a job."""
-    found: dict[str, object] = {
+    """Return what the decision log says about a job."""
+    about: dict[str, object] = {
         name: environment[f"SLURM_JOB_{variable}"]
         for name, variable in (("user", "USER"), ("account", "ACCOUNT"), ("partition", "PARTITION"), ("name", "NAME"))
         if f"SLURM_JOB_{variable}" in environment
     }
     for name, variable in (("job_id", "ID"), ("user_id", "UID")):
         if environment.get(f"SLURM_JOB_{variable}", "").isdecimal():
-            found[name] = int(environment[f"SLURM_JOB_{variable}"])
-    return found
+            about[name] = int(environment[f"SLURM_JOB_{variable}"])
+    return about
 
 
 def load(watch: Watch) -> Service:
     """Load what the configuration names; the function that slurmctld's plugin names to the supervisor.
 
     Raises:
-        ConfigError: the configuration is wrong.
-        LoadError: a hook file is, or needs what this build does not have.
+        ConfigError: the configuration is invalid.
+        LoadError: a hook file is invalid, or needs what this build lacks.
     """
     return Service(*load_point(watch, "prep", HOOKS))

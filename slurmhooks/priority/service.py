@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What workers serve for site_factor: the values of one new job, or of a batch of waiting ones.
+"""The service of site_factor's workers: computes the values of one new job, or of a batch of waiting jobs.
 
-Of a batch slurmctld sends only the members that handlers have read before, which keeps its locks short. A field that
-was not sent is asked for, and the answer says that its member is to be sent from then on.
+For a batch, slurmctld sends only the members that handlers have read before, to hold its locks only briefly. If a
+handler reads another field, the worker asks for it, and the answer tells slurmctld to send its member from then on.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ HOOKS = ("priority",)
 VALUES, USED_MEMBERS = 0, 1
 """Tags of an answer, as in native/site_factor/calculation.c: a value for each job, and the members to send of jobs."""
 KEEP = NO_VAL[32]
-"""The value of a job that keeps the one that it has."""
+"""The value that tells slurmctld to keep the present value of a job."""
 MOST_FAILURES = 10
-"""How many jobs of a batch may fail until the others keep their values: a bug that they all meet must not fill the
-log."""
+"""Number of jobs of a batch that may fail before a handler is no longer called: a bug that affects all jobs must not
+fill the log."""
 _encode = rows(RecordFields)["site_factor"].encoder((0, 0))  # the same in all releases
 
 
@@ -50,11 +50,11 @@ class Service(PointService):
     """Handlers of priority.
 
     Attributes:
-        failure: how a handler last failed; None: none has.
+        failure: the last failure of a handler; None if none has failed.
     """
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings, views: Views | None = None) -> None:
-        """Keep the handlers; tests have views of their own."""
+        """Store the handlers; tests pass views of their own."""
         super().__init__(tables, registry, settings)
         self._views = Views(tables) if views is None else views
         self._selections: dict[tuple[int, ...], tuple[Table, type[Record]]] = {}
@@ -66,7 +66,7 @@ class Service(PointService):
         """Return the values of the jobs of a request.
 
         Raises:
-            MessageError: it is damaged, or comes from another build.
+            MessageError: the request is damaged, or comes from another build.
         """
         _, items, left_out = self._open(request, len(HOOKS))
         asking = source.current = Asking(self._tables, query)
@@ -95,26 +95,26 @@ class Service(PointService):
         """Return the views of jobs of which only some members were sent."""
         places = array("I", sent)
         self._used.update(places)
-        found = self._selections.get(tuple(places))
-        if found is None:
-            found = self._selections[tuple(places)] = self._select(places)
-        table, view = found
+        selection = self._selections.get(tuple(places))
+        if selection is None:
+            selection = self._selections[tuple(places)] = self._select(places)
+        table, view = selection
         return [view(Struct(table, data, asking)) for data in structs]
 
     def _select(self, places: Iterable[int]) -> tuple[Table, type[Record]]:
-        """Return the table of some members, and the class of its structs."""
+        """Return a table that has only some members, and the class of its structs."""
         whole = self._tables["record"]
         try:
             table = Table("record", tuple(whole.members[place] for place in places))
         except IndexError:
             raise MessageError("a member that does not exist") from None
         view = bind(_Selected, table, self._tables.release)
-        view.__name__ = Record.__name__  # as messages call it
+        view.__name__ = Record.__name__  # the name in messages
         view._ask = self._ask
         return table, view
 
     def _ask(self, view: Record, name: str) -> Any:
-        """Return a field whose member was not sent, and have it sent from now on.
+        """Ask for a field whose member was not sent, and make slurmctld send it from now on.
 
         Raises:
             AttributeError: there is no such field.
@@ -138,7 +138,7 @@ class Service(PointService):
         return value
 
     def _values(self, views: list[Record], tables: dict[str, Any], left_out: Container[bytes | None]) -> list[int]:
-        """Return the raw value of each job: the sum of what handlers return, where none of them fails."""
+        """Return the raw value of each job: the sum of what handlers return, if none of them fails for the job."""
         sums: list[int | None] = [None] * len(views)
         failed: set[int] = set()
         call = Call("priority", None)
@@ -156,7 +156,7 @@ class Service(PointService):
         sums: list[int | None],
         failed: set[int],
     ) -> Outcome | None:
-        """Add what a handler returns for each job; return what its last failure means, if there was one."""
+        """Add what a handler returns for each job; return the outcome of its last failure, if any."""
         returned: list[int | None] = []
         take = _taker(returned)
         arguments = dict(tables)
@@ -188,7 +188,7 @@ class Service(PointService):
 
 
 def _raw(value: int) -> int:
-    """Return a sum as slurmctld stores it; with one that does not fit, a job keeps what it has."""
+    """Return a sum as slurmctld stores it; KEEP if it does not fit."""
     try:
         raw: int = _encode(value)
     except ValueError as error:
@@ -198,7 +198,7 @@ def _raw(value: int) -> int:
 
 
 class _Selected(Record):
-    """A record of which slurmctld has sent some members."""
+    """A record of which slurmctld has sent only some members."""
 
     __slots__ = ()
     _ask: Callable[[Record, str], Any]
@@ -214,7 +214,7 @@ class _Selected(Record):
 
 
 def _taker(returned: list[int | None]) -> Callable[[object], Exception | None]:
-    """Return what takes a handler's number."""
+    """Return the function that takes what a handler returns; see dispatch.run."""
 
     def take(result: object) -> Exception | None:
         if result is not None:
@@ -234,7 +234,7 @@ def load(watch: Watch) -> Service:
     """Load what the configuration names; the function that slurmctld's plugin names to the supervisor.
 
     Raises:
-        ConfigError: the configuration is wrong.
-        LoadError: a hook file is, or needs what this build does not have.
+        ConfigError: the configuration is invalid.
+        LoadError: a hook file is invalid, or needs what this build lacks.
     """
     return Service(*load_point(watch, "priority", HOOKS))

@@ -48,7 +48,7 @@ def hook_files(request: pytest.FixtureRequest) -> Sequence[Path]:
 
 
 class Runner:
-    """What the fixtures have in common: the handlers of all files, loaded anew for each test."""
+    """The common base of the fixtures: loads the handlers of all files anew for each test."""
 
     def __init__(self, files: Sequence[Path], shown: list[str]) -> None:
         """Load the files.
@@ -98,7 +98,7 @@ class Submit(Runner):
 
         Args:
             options: of sbatch, such as ``--time=60``.
-            script: a batch script, whose ``#SBATCH`` lines count.
+            script: a batch script, whose ``#SBATCH`` lines are read.
             uid: user id of the submitter; by default that of the job.
             tables: tables of slurmctld by name: ``{"partitions": {"debug": {"max_time": 60}}}``.
             record: fields of the job as slurmctld knows it: this is an update.
@@ -196,14 +196,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send what this process has covered to the one that pytest-xdist started it for."""
+    """Send what this process has covered to the pytest-xdist process that started it."""
     if hasattr(session.config, "workeroutput") and _WATCHING in sys.modules:
         session.config.workeroutput["slurmhooks"] = sys.modules[_WATCHING].coverage.rows()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take what another process has covered."""
+    """Add what another process has covered."""
     node.config.stash.setdefault(_OTHERS, []).extend(getattr(node, "workeroutput", {}).get("slurmhooks", ()))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a recording holds, but for its requests, which are read one frame after the other."""
+"""The content of a recording except its requests, which are read frame by frame."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class Contents:
     """A recording, as far as it was written when it was opened.
 
     Attributes:
-        start: what the recorder knew when it began: release of slurmhooks, of Python, what it was told to record.
-        end: why it ended; None: it goes on, or slurmctld has ended.
+        start: data about the start: releases of slurmhooks and Python, and what was to be recorded.
+        end: why it ended; None if it is still running, or slurmctld has ended.
         tables: of its messages, by their identity.
-        users: what the name service said, by user id.
-        rows: tables of slurmctld as they were at some times.
-        facts: what slurmctld knew of users at some times.
+        users: the answers of the name service, by user id.
+        rows: tables of slurmctld, each as it was at some time.
+        facts: facts about users that slurmctld knew at some time.
         offsets: of the frames with requests.
-        unread: bytes at the end that are no whole frame.
+        unread: number of bytes at the end that are not a complete frame.
     """
 
     def __init__(self, fd: int) -> None:
-        """Read all but the requests; the descriptor stays open.
+        """Read everything except the requests; the descriptor stays open.
 
         Raises:
-            RecordingError: it is no recording, or is damaged.
+            RecordingError: the file is not a recording, or is damaged.
         """
         self._reader = Reader(fd)
         self.start: dict[str, Any] = {}
@@ -77,34 +77,38 @@ class Contents:
         """Return the tables of a message.
 
         Raises:
-            MessageError: it is none.
-            RecordingError: the recording does not have them.
+            MessageError: the data is not a message.
+            RecordingError: the recording does not have the tables.
         """
-        found = self.tables.get(identity_of(message))
-        if found is None:
+        tables = self.tables.get(identity_of(message))
+        if tables is None:
             raise RecordingError("a message was made with tables that the recording does not have")
-        return found
+        return tables
 
     def newest(self) -> Tables:
-        """Return the tables that the recording names last."""
+        """Return the last tables in the recording."""
         return list(self.tables.values())[-1]
 
     def requests(self, offset: int) -> Iterator[Recorded]:
         """Yield the requests of a frame.
 
         Raises:
-            RecordingError: it is damaged.
+            RecordingError: the frame is damaged.
         """
         return map(decode_recorded, self._reader.frame(offset).items())
 
     @property
     def remarks(self) -> list[str]:
-        """What the user of the recording should know."""
-        found = []
+        """Notes for the user of the recording."""
+        remarks = []
         if self.unread:
-            found.append(f"the last {self.unread} bytes are no whole frame: the file is being written, or was cut off")
+            remarks.append(
+                f"the last {self.unread} bytes are not a complete frame: the file is being written, or was cut off"
+            )
         if self.end is None:
-            found.append("the recording has no end: it goes on, or slurmctld or the machine stopped while it did")
+            remarks.append(
+                "the recording has no end: it is still running, or slurmctld or the machine stopped during it"
+            )
         elif self.end.get("lost"):
-            found.append(f"{self.end['lost']} requests are not in the recording: it could not keep up")
-        return found
+            remarks.append(f"{self.end['lost']} requests are not in the recording: it could not keep up")
+        return remarks

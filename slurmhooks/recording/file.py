@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The file of a recording: a line, then frames that are only ever appended.
+"""The file of a recording: a line, then frames, which are only appended.
 
-A frame is its size, a checksum of the rest, and its kind; then its content. What cannot be read to the end is a frame
-that is being written, or that was being written when the machine stopped; everything before it can be read.
+A frame is its size, a checksum of the rest, and its kind; then its content. An incomplete frame at the end is being
+written, or was being written when the machine stopped; everything before it can be read.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 FIRST_LINE = b"slurmhooks recording 1\n"
 LARGEST = 256 << 20
-"""Bytes of a frame, and of what it expands to."""
+"""Maximum bytes of a frame, and of its decompressed content."""
 _HEADER = Struct("<IIB")
 _SIZE = Struct("<I")
 _LEVEL = 3
-"""Of zlib: higher levels save 5 % and take three times as long."""
+"""Compression level of zlib: higher levels save 5 % and take three times as long."""
 
 
 class RecordingError(SlurmhooksError):
-    """A file is no recording, is damaged, or may be read by others."""
+    """A file is not a recording, is damaged, or can be read by other users."""
 
 
 class Kind(IntEnum):
-    """What a frame holds.
+    """The content of a frame.
 
-    START: JSON; when, where and what for. The first frame.
+    START: JSON; when and where the recording began, and what it records. The first frame.
     TABLES: the text of slurmhooks.wire.tables, before the first message that was made with these tables.
     REQUESTS: compressed items, each a request with its questions (slurmhooks.recording.request).
     ROWS: compressed items, all rows of a table of slurmctld at some time (slurmhooks.recording.request).
-    USER: JSON; what the name service says of a user.
+    USER: JSON; what the name service says about a user.
     FACTS: compressed items, each some questions that belong to no request (slurmhooks.recording.request).
-    END: JSON; why it ends. The last frame, unless slurmctld has ended.
+    END: JSON; why the recording ended. The last frame, unless slurmctld ended first.
     """
 
     START = 1
@@ -61,7 +61,7 @@ class Frame:
 
     Attributes:
         kind: of its content.
-        content: as it lies in the file.
+        content: as it is in the file.
         offset: of the frame, in bytes.
     """
 
@@ -70,24 +70,24 @@ class Frame:
     offset: int = 0
 
     def json(self) -> dict[str, Any]:
-        """Return the JSON object that it holds.
+        """Return the content as a JSON object.
 
         Raises:
-            RecordingError: it holds none.
+            RecordingError: the content is not a JSON object.
         """
         try:
-            found = json.loads(self.content)
+            value = json.loads(self.content)
         except (ValueError, RecursionError) as error:
-            raise RecordingError(f"the frame at byte {self.offset} is no JSON: {error}") from None
-        if not isinstance(found, dict):
-            raise RecordingError(f"the frame at byte {self.offset} is no JSON object")
-        return found
+            raise RecordingError(f"the frame at byte {self.offset} is not JSON: {error}") from None
+        if not isinstance(value, dict):
+            raise RecordingError(f"the frame at byte {self.offset} is not a JSON object")
+        return value
 
     def items(self) -> list[bytes]:
-        """Return the items that it holds, compressed.
+        """Decompress the content, and return its items.
 
         Raises:
-            RecordingError: it holds none.
+            RecordingError: the content does not consist of compressed items.
         """
         try:
             unpacking = zlib.decompressobj()
@@ -105,15 +105,15 @@ def compressed(items: Iterable[bytes]) -> bytes:
 
 
 def join(items: Iterable[bytes]) -> bytes:
-    """Return items as one; see :func:`split`."""
+    """Join items to one byte string; see :func:`split`."""
     return b"".join(part for item in items for part in (_SIZE.pack(len(item)), item))
 
 
 def split(data: bytes) -> list[bytes]:
-    """Return the items that were joined.
+    """Split what :func:`join` has joined.
 
     Raises:
-        RecordingError: they were not.
+        RecordingError: the data is damaged.
     """
     items = []
     position = 0
@@ -133,7 +133,7 @@ def encoded(kind: Kind, content: bytes) -> bytes:
     """Return the bytes of a frame.
 
     Raises:
-        ValueError: it is too large.
+        ValueError: the content is too large.
     """
     if len(content) > LARGEST:
         raise ValueError(f"a frame of {len(content)} bytes; {LARGEST} is the limit")
@@ -148,7 +148,7 @@ def create(path: str) -> int:
     """Create a file for a recording that only its owner may read, and return its descriptor.
 
     Raises:
-        OSError: it exists, or cannot be created.
+        OSError: the file exists, or cannot be created.
     """
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_APPEND, 0o600)
 
@@ -157,53 +157,53 @@ class Reader:
     """Reads the frames of a file, which may be growing.
 
     Attributes:
-        unread: bytes at the end that are no whole frame; None: the end was not reached yet.
+        unread: number of bytes at the end that are not a complete frame; None before the end is reached.
     """
 
     def __init__(self, fd: int) -> None:
-        """Read from a descriptor, which stays open and may be shared: its position does not matter.
+        """Read from a descriptor, which stays open and may be shared, because its position does not matter.
 
         Raises:
-            RecordingError: it is no recording.
+            RecordingError: the file is not a recording.
         """
         self._fd = fd
         self.unread: int | None = None
         if os.pread(fd, len(FIRST_LINE), 0) != FIRST_LINE:
-            raise RecordingError("this is no recording of this release of slurmhooks")
+            raise RecordingError("this is not a recording of this release of slurmhooks")
 
     def frames(self) -> Iterator[Frame]:
-        """Yield the frames that are there.
+        """Yield the complete frames.
 
         Raises:
-            RecordingError: one before the last is damaged.
+            RecordingError: a frame before the last one is damaged.
         """
         size = os.fstat(self._fd).st_size
         offset = len(FIRST_LINE)
         while offset < size:
-            found = self._at(offset, size)
-            if found is None:
+            frame = self._at(offset, size)
+            if frame is None:
                 self.unread = size - offset
                 return
-            yield found
-            offset += _HEADER.size + len(found.content)
+            yield frame
+            offset += _HEADER.size + len(frame.content)
         self.unread = 0
 
     def frame(self, offset: int) -> Frame:
         """Return the frame at an offset that :meth:`frames` has yielded.
 
         Raises:
-            RecordingError: it is not there any more.
+            RecordingError: the frame no longer exists.
         """
-        found = self._at(offset, os.fstat(self._fd).st_size)
-        if found is None:
-            raise RecordingError(f"there is no whole frame at byte {offset}")
-        return found
+        frame = self._at(offset, os.fstat(self._fd).st_size)
+        if frame is None:
+            raise RecordingError(f"there is no complete frame at byte {offset}")
+        return frame
 
     def _at(self, offset: int, end: int) -> Frame | None:
-        """Return the frame at an offset; None: it is the last one and not whole.
+        """Return the frame at an offset; None if it is the last one and incomplete.
 
         Raises:
-            RecordingError: it is damaged, and not because it is being written.
+            RecordingError: the frame is damaged, not merely incomplete.
         """
         header = os.pread(self._fd, _HEADER.size, offset)
         if len(header) < _HEADER.size:
@@ -219,7 +219,7 @@ class Reader:
             return None
         if _checksum(size, kind, content) != checksum:
             if following == end:
-                return None  # the machine stopped while it was written
+                return None  # the machine stopped while the frame was being written
             raise RecordingError(f"the frame at byte {offset} is damaged: its checksum is wrong")
         try:
             return Frame(Kind(kind), content, offset)
@@ -230,10 +230,10 @@ class Reader:
 
 
 def check_access(fd: int, path: str) -> None:
-    """Refuse a recording that others than its owner may read or write: it shows what users submit.
+    """Refuse a recording that users other than its owner may read or write: it shows what users submit.
 
     Raises:
-        RecordingError: they may.
+        RecordingError: other users may read or write it.
     """
     state = os.fstat(fd)
     if not stat.S_ISREG(state.st_mode):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Memory that supervisor, collector and workers share: whether requests are recorded, what of them, and how it goes.
+"""Memory that supervisor, collector and workers share: orders and status of a recording.
 
-The supervisor writes the orders and begins; the collector writes the status and ends; workers read one byte for each
-request. Each part has one writer, and nothing here is more than a hint: whoever reads a half-written text ignores it.
+The supervisor writes the orders and starts a recording; the collector writes the status and ends it; workers read one
+byte per request. Each part has one writer, and its content is only a hint: a reader ignores a text that is only partly
+written.
 """
 
 from __future__ import annotations
@@ -19,29 +20,29 @@ _ROWS = 8
 _LENGTH = Struct("<I")
 _ORDERS, _STATUS = 16, 4096
 MOST = _STATUS - _ORDERS - _LENGTH.size
-"""Bytes of the orders, and of the status."""
+"""Maximum bytes of the orders, and of the status."""
 
 
 class Page:
-    """The memory; processes that are forked after it was made share it."""
+    """The memory; processes that are forked after its creation share it."""
 
     def __init__(self) -> None:
-        """Share memory that says: nothing is recorded."""
+        """Create the memory, in the state that nothing is recorded."""
         self._memory = mmap(-1, _SIZE)
 
     @property
     def number(self) -> int:
-        """Which recording runs, 1 to 255; 0: none. Costs 0.1 us to read."""
+        """The number of the running recording, 1 to 255; 0 if none is running. Costs 0.1 us to read."""
         return self._memory[_NUMBER]
 
     def begin(self, orders: dict[str, Any]) -> None:
-        """Have requests recorded.
+        """Start to record requests.
 
         Args:
             orders: see :attr:`orders`.
 
         Raises:
-            ValueError: they are too long.
+            ValueError: the orders are too long.
         """
         self._write(_STATUS, {})
         self._write(_ORDERS, orders)
@@ -49,7 +50,7 @@ class Page:
         self._memory[_NUMBER] = int(orders["number"])
 
     def end(self) -> None:
-        """Have no more requests recorded."""
+        """Stop recording requests."""
         self._memory[_NUMBER] = 0
 
     @property
@@ -59,7 +60,7 @@ class Page:
 
     @property
     def status(self) -> dict[str, Any]:
-        """What the recorder says, see Recorder.status; empty: nothing yet."""
+        """The status of the recorder, see Recorder.status; empty if there is none yet."""
         return self._read(_STATUS)
 
     @status.setter
@@ -68,7 +69,7 @@ class Page:
 
     @property
     def rows_at(self) -> float:
-        """When the tables are to be recorded again, in seconds since the epoch; the worker that does it sets it."""
+        """When the tables are to be recorded again, in seconds since the epoch; set by the worker that records them."""
         at: float = _ROWS_AT.unpack_from(self._memory, _ROWS)[0]
         return at
 
@@ -86,11 +87,11 @@ class Page:
         (size,) = _LENGTH.unpack_from(self._memory, place)
         start = place + _LENGTH.size
         try:
-            found = json.loads(self._memory[start : start + min(size, MOST)])
-        except ValueError:  # nothing yet, or half of it
+            value = json.loads(self._memory[start : start + min(size, MOST)])
+        except ValueError:  # nothing yet, or only partly written
             return {}
-        return found if isinstance(found, dict) else {}
+        return value if isinstance(value, dict) else {}
 
 
 page: Page | None = None
-"""That of this process; forked processes inherit it. None: no supervisor is above it."""
+"""The page of this process, which forked processes inherit; None in a process without a supervisor."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes a recording, within bounds of size and time; in the process that takes what workers report."""
+"""Writes a recording, within limits of size and time; runs in the collector."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
 
 BLOCK = 256 << 10
-"""Bytes of requests, at least, that are compressed together."""
+"""Minimum bytes of requests that are compressed together."""
 PAUSE = 1.0
-"""Seconds, at most, that a request waits to be written."""
+"""Maximum seconds that a request waits to be written."""
 MOST_FACTS = 1_000_000
-"""UserFacts that are remembered, so that each is written only when it changes."""
+"""Maximum number of UserFacts that are remembered, so that they are written only when they change."""
 RESERVE = 4096
-"""Bytes of the limit that are kept for the last frame."""
+"""Bytes of the size limit that are reserved for the last frame."""
 REQUEST, ROWS, FACTS = b"q", b"r", b"f"
-"""What workers report: a request, the rows of a table, or facts of a user."""
+"""Kinds of reports: a request, the rows of a table, or facts about a user."""
 _REPORT = Struct("<cI")
 
 
@@ -41,8 +41,8 @@ class Limits:
     """When a recording ends by itself.
 
     Attributes:
-        size: bytes of the file.
-        until: seconds since the epoch.
+        size: of the file, in bytes.
+        until: in seconds since the epoch.
     """
 
     size: int
@@ -53,19 +53,19 @@ class Recorder:
     """One recording.
 
     Attributes:
-        ended: why it has ended; None: it goes on.
+        ended: why it has ended; None while it is running.
     """
 
     def __init__(
         self, fd: int, tables: Tables, limits: Limits, what: dict[str, Any], clock: Callable[[], float] = time.time
     ) -> None:
-        """Begin.
+        """Start the recording.
 
         Args:
-            fd: of the file, which is empty and of which nobody else writes; taken over.
+            fd: of the file, which is empty and has no other writer; taken over.
             tables: of the messages.
             limits: when to end.
-            what: is recorded, for who reads it.
+            what: what is recorded, for readers of the file.
             clock: seconds since the epoch.
         """
         self._fd = fd
@@ -96,7 +96,7 @@ class Recorder:
         self._frame(Kind.TABLES, tables.text.encode())
 
     def take(self, report: bytes) -> None:
-        """Take what a worker reports; after the end it is dropped."""
+        """Take a report of a worker; after the end, drop it."""
         if self.ended is not None:
             return
         kind, lost = _REPORT.unpack_from(report)
@@ -110,7 +110,7 @@ class Recorder:
             self._take_request(data)
 
     def tick(self) -> None:
-        """Write what waits, and end if it is time; to be called about once a second."""
+        """Write pending requests, and end the recording if it is due; to be called about once a second."""
         now = self._clock()
         if self.ended is None and self._pending and now - self._pending_since >= PAUSE:
             self._flush()
@@ -126,7 +126,7 @@ class Recorder:
             self._finish(reason)
 
     def status(self) -> dict[str, Any]:
-        """Return how far it is."""
+        """Return the progress of the recording."""
         return {
             "requests": self._requests,
             "lost": self._lost,
@@ -147,7 +147,7 @@ class Recorder:
     def _take_rows(self, data: bytes) -> None:
         rows = decode_rows(data)
         content = b"".join(rows.structs)
-        # Several workers send the same, and most tables hardly change.
+        # Several workers send the same rows, and most tables hardly change.
         if self._rows.get(rows.table) != content:
             self._rows[rows.table] = content
             self._frame(Kind.ROWS, compressed([data]))
@@ -160,7 +160,7 @@ class Recorder:
             self._frame(Kind.FACTS, compressed([data]))
 
     def _flush(self) -> None:
-        """Write the requests that wait, and what the name service says of their users."""
+        """Write pending requests, and what the name service says about their users."""
         pending, self._pending, self._pending_size = self._pending, [], 0
         if not pending:
             return
@@ -184,7 +184,7 @@ class Recorder:
         return self._write(data)
 
     def _write(self, data: bytes) -> bool:
-        """Append to the file; what cannot be written as a whole is taken back and ends the recording."""
+        """Append to the file; if that fails, remove what was written partly, and end the recording."""
         try:
             done = os.write(self._fd, data)
             why = "the file system is full"
@@ -209,7 +209,7 @@ class Recorder:
                 self._size += len(data)
             os.fsync(self._fd)
         except OSError:
-            pass  # without it, readers see that the end is missing
+            pass  # without this frame, readers notice that the end is missing
         finally:
             os.close(self._fd)
 
@@ -219,7 +219,7 @@ def pack_report(kind: bytes, lost: int, data: bytes) -> bytes:
 
     Args:
         kind: REQUEST, ROWS or FACTS.
-        lost: requests that this worker could not report since its last report.
+        lost: number of requests that this worker could not report since its last report.
         data: the encoded request, rows or facts.
     """
     return _REPORT.pack(kind, lost) + data
@@ -232,7 +232,7 @@ def users_of(data: bytes, tables: Tables) -> set[int]:
 
 
 def name_service(user: int) -> dict[str, Any] | None:
-    """Return what the name service says of a user: name, and group ids by name; None: it does not know them."""
+    """Return what the name service says about a user: name, and group ids by name; None if the user is unknown."""
     try:
         entry = pwd.getpwuid(user)
     except (KeyError, OverflowError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One recorded request: its message, the questions of its handlers, and its answer; and without what is secret."""
+"""One recorded request: its message, the questions of its handlers, and its answer, without secrets."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 _TIME = Struct("<d")
 SECRETS = {"script": ("script",), "environment": ("environment", "spank_job_env")}
-"""What is recorded only on request, with the members that have it."""
+"""Secrets, which are recorded only if the command asks for them, each with its members."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A request as it came, and what was answered.
+    """A request as it was received, and its answer.
 
     Attributes:
-        time: when it came, in seconds since the epoch.
+        time: when it was received, in seconds since the epoch.
         hook: name of the hook.
         id: of the request, as in the decision log.
         hooks: hash of the hook files that were in force.
-        decided: label of the handler that refused or failed; empty: none did.
-        bugs: labels of the handlers that had a bug, lenient ones included.
-        request: the message.
-        answer: likewise.
-        questions: each with slurmctld's result, in their order.
+        decided: label of the handler that refused or failed; empty if none did.
+        bugs: labels of the handlers that had a bug, including lenient ones.
+        request: the message of the request.
+        answer: the message of the answer.
+        questions: the questions, in order, each with slurmctld's result.
     """
 
     time: float
@@ -82,7 +82,7 @@ class Rows:
         time: in seconds since the epoch.
         table: name of the struct.
         identity: of the tables that they were packed by.
-        structs: packed.
+        structs: the packed structs.
     """
 
     time: float
@@ -111,7 +111,7 @@ def decode_rows(data: bytes) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class UserFacts:
-    """What slurmctld knows of a user, whoever asks.
+    """Facts about a user that slurmctld knows, independent of a request.
 
     Attributes:
         time: in seconds since the epoch.
@@ -140,10 +140,10 @@ def decode_facts(data: bytes) -> UserFacts:
 
 
 class Redaction:
-    """Takes out of messages what is not to be recorded.
+    """Removes secrets from messages before they are recorded.
 
-    A text that is taken out looks as one that is too long to be sent: whoever reads it asks for it, and a replay knows
-    that it was not recorded.
+    A removed text looks like a text that was too long to be sent: reading it leads to a question, which the recording
+    cannot answer, so a replay knows that the text was not recorded.
     """
 
     def __init__(self, tables: Tables, kept: Container[str] = ()) -> None:
@@ -151,7 +151,7 @@ class Redaction:
 
         Args:
             tables: of the messages.
-            kept: keys of SECRETS that are recorded.
+            kept: keys of SECRETS that are to be recorded.
         """
         self._tables = tables
         self._members = {name for secret, names in SECRETS.items() if secret not in kept for name in names}
@@ -159,25 +159,25 @@ class Redaction:
         self._kept = _places(tables, {name for names in SECRETS.values() for name in names} - self._members)
 
     def kept_places(self, table: int) -> tuple[int, ...]:
-        """Return the places of the secrets of a table that are recorded."""
+        """Return the indices of those secret members of a table that are to be recorded."""
         return self._kept[table] if table < len(self._kept) else ()
 
     def request(self, message: bytes) -> bytes:
         """Return a request, or a result of rows, without the secrets."""
         if not self._members:
             return message
-        found = decode(message, self._tables)
+        decoded = decode(message, self._tables)
         items = tuple(
-            (tag, self._struct(tag, value)) if tag < len(self._places) else (tag, value) for tag, value in found.items
+            (tag, self._struct(tag, value)) if tag < len(self._places) else (tag, value) for tag, value in decoded.items
         )
-        return Message(found.type, found.first, found.second, found.third, items).encode(self._tables)
+        return Message(decoded.type, decoded.first, decoded.second, decoded.third, items).encode(self._tables)
 
     def answer(self, message: bytes) -> bytes:
         """Return the answer to a request of job_submit without the secrets."""
         secret = self._places[0]
-        found = decode(message, self._tables)
-        items = tuple((tag, value) for tag, value in found.items if tag not in secret)
-        return Message(found.type, found.first, found.second, found.third, items).encode(self._tables)
+        decoded = decode(message, self._tables)
+        items = tuple((tag, value) for tag, value in decoded.items if tag not in secret)
+        return Message(decoded.type, decoded.first, decoded.second, decoded.third, items).encode(self._tables)
 
     def questions(self, questions: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
         """Return questions and results without the secrets."""
@@ -201,14 +201,14 @@ class Redaction:
 
 
 def _places(tables: Tables, members: Container[str]) -> list[tuple[int, ...]]:
-    """Return for each table the places of some members."""
+    """Return for each table the indices of the given members."""
     return [
         tuple(index for index, member in enumerate(table.members) if member.name in members) for table in tables.tables
     ]
 
 
 def blanked(table: Table, data: bytes, places: Iterable[int]) -> bytes:
-    """Return a packed struct whose texts at some places are left out, and overwritten."""
+    """Return a packed struct in which the texts at the given indices are marked as left out, and overwritten."""
     changed = bytearray(data)
     with memoryview(changed)[: 8 * len(table.members)].cast("Q") as slots:
         for place in places:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Answers the questions of handlers from a recording, in the place of slurmctld and of the name service."""
+"""Answers the questions of handlers from a recording, instead of slurmctld and the name service."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _ARGUMENTS = {table: argument for argument, table in TABLES.items()}
 
 
 class NotRecordedError(SlurmhooksError):
-    """A handler reads what the recording does not have."""
+    """A handler reads something that the recording does not have."""
 
 
 class Snapshot:
     """All rows of a table at some time."""
 
     def __init__(self, rows: Rows, table: Table) -> None:
-        """Take the rows; they are indexed when somebody asks for one."""
+        """Store the rows, which are indexed on first use."""
         self._rows = rows
         self._table = table
         self._by_key: dict[object, bytes] | None = None
@@ -47,12 +47,12 @@ class Snapshot:
         return self._by_key.get(key)
 
     def fulfilling(self, conditions: Mapping[str, bytes | tuple[int, int]]) -> list[bytes]:
-        """Return the structs that fulfil conditions, as native/slurmctld/queries.c does."""
+        """Return the structs that meet conditions, as native/slurmctld/queries.c does."""
         return [struct for struct in self._rows.structs if fulfils(Packed(self._table, struct), conditions)]
 
 
 class Snapshots:
-    """The tables that were recorded as a whole, each once in a while."""
+    """The tables that were recorded completely, from time to time."""
 
     def __init__(self, tables: Tables, rows: Iterable[Rows]) -> None:
         """Sort them by time."""
@@ -62,26 +62,26 @@ class Snapshots:
                 self._at.setdefault(each.table, []).append((each.time, Snapshot(each, tables[each.table])))
 
     def at(self, table: str, time: float) -> Snapshot | None:
-        """Return the last one before a time, else the first one; None: the table was not recorded."""
+        """Return the last snapshot before a time, otherwise the first one; None if the table was not recorded."""
         return _at(self._at.get(table), time)
 
 
 Value = TypeVar("Value")
 
 
-def _at(found: list[tuple[float, Value]] | None, time: float) -> Value | None:
-    """Return the last value before a time, else the first one; None if there is none."""
-    if not found:
+def _at(values: list[tuple[float, Value]] | None, time: float) -> Value | None:
+    """Return the last value before a time, otherwise the first one; None if there is none."""
+    if not values:
         return None
-    return next((value for taken, value in reversed(found) if taken <= time), found[0][1])
+    return next((value for taken, value in reversed(values) if taken <= time), values[0][1])
 
 
 class Answers:
-    """What slurmctld answered in one request after the other.
+    """The answers of slurmctld to the questions of the present request.
 
     Attributes:
-        needs: what handlers of the running request wanted to read and was not recorded.
-        withheld: what handlers have got stand-ins for, see slurmhooks.replay.views.
+        needs: what handlers of the running request wanted to read although it was not recorded.
+        withheld: texts for which handlers got a substitute, see slurmhooks.replay.views.
     """
 
     def __init__(
@@ -91,13 +91,13 @@ class Answers:
         facts: Iterable[UserFacts],
         users: Mapping[int, Mapping[str, Any]],
     ) -> None:
-        """Keep what belongs to no request.
+        """Store what belongs to no request.
 
         Args:
             tables: of the messages.
             snapshots: tables of slurmctld.
-            facts: what slurmctld knew of users.
-            users: what the name service says of users, by their ids.
+            facts: facts about users that slurmctld knew.
+            users: what the name service says about users, by user id.
         """
         self._tables = tables
         self._snapshots = snapshots
@@ -112,7 +112,7 @@ class Answers:
         self.withheld: list[str] = []
 
     def begin(self, request: Recorded) -> None:
-        """Answer as in a recorded request from now on."""
+        """Answer from this recorded request from now on."""
         self._time = request.time
         self._results = dict(request.questions)
         self.needs = []
@@ -122,7 +122,7 @@ class Answers:
         """Return the result of a question; see slurmhooks.worker.service.Query.
 
         Raises:
-            NotRecordedError: it is not known.
+            NotRecordedError: the result was not recorded.
         """
         result = self._results.get(question)
         if result is None:
@@ -146,15 +146,15 @@ class Answers:
         return NotRecordedError(f"needs {what}, which was not recorded")
 
     def user(self, number: int) -> Mapping[str, Any]:
-        """Return what the name service says of a user.
+        """Return what the name service says about a user.
 
         Raises:
-            NotRecordedError: it was not asked.
+            NotRecordedError: the name service was not asked about the user.
         """
-        found = self._users.get(number)
-        if found is None:
+        facts = self._users.get(number)
+        if facts is None:
             raise self.missing(USERS)
-        return found
+        return facts
 
     def _rows(self, asked: Message) -> list[tuple[int, bytes]] | None:
         table = self._tables.tables[asked.second]
@@ -171,7 +171,7 @@ class Answers:
         return [(asked.second, struct) for struct in structs]
 
     def _name(self, asked: Message) -> str:
-        """Return what a question is about, in the words of who writes hooks."""
+        """Return what a question is about, in the terms of hook files."""
         if asked.first == What.FACT:
             return Fact(asked.second).name.lower()
         table = self._tables.tables[asked.second]
@@ -182,18 +182,18 @@ class Answers:
 
 
 def remedy(need: str) -> str:
-    """Return what to give to ``slurmhooks record`` so that it records something; empty: it cannot."""
+    """Return the option of ``slurmhooks record`` that records something; empty if it cannot be recorded."""
     if need in SECRETS:
         return f"--with {need}"
     return f"--tables {need}" if need in LISTS else ""
 
 
 def computations(answers: Answers, *, private: bool) -> Computations:
-    """Return the functions of a request's fields that are no members; they ask the recording.
+    """Return the functions that compute those fields of a request that are no members, from the recording.
 
     Args:
         answers: the recording.
-        private: whether the build answers questions on slurmctld's own structs.
+        private: whether the build answers questions about slurmctld's own structs.
     """
 
     def user_name(job: Any) -> str | None:
@@ -213,5 +213,5 @@ def computations(answers: Answers, *, private: bool) -> Computations:
         return {} if number is None else dict(answers.user(number)["groups"])
 
     users = Facts() if private else Users()
-    found = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
-    return found | {"group_name": group_name, "groups": groups} | ({} if private else {"user_name": user_name})
+    functions = {name: getattr(users, name) for name in dir(users) if not name.startswith("_")}
+    return functions | {"group_name": group_name, "groups": groups} | ({} if private else {"user_name": user_name})

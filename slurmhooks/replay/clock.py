@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Makes Python's clocks show the time of a recorded request.
 
-``time.time()`` and its relatives, ``datetime.now()``, ``utcnow()`` and ``today()`` follow; ``time.monotonic()``, the
-clock of Lua scripts and that of other programs do not. A module gets the replaced classes if it is imported after
-:func:`install`.
+This changes ``time.time()`` and its relatives, ``datetime.now()``, ``utcnow()`` and ``today()``, but not
+``time.monotonic()``, the clock of Lua scripts, or that of other programs. A module gets the replaced classes if it is
+imported after :func:`install`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _recorded: float | None = None
 
 
 def show(seconds: float | None) -> None:
-    """Show a time, in seconds since the epoch; None: the real one."""
+    """Show a time, in seconds since the epoch; None: the real time."""
     global _recorded
     _recorded = seconds
 
@@ -90,7 +90,7 @@ def install() -> None:
 
 @contextmanager
 def installed() -> Iterator[None]:
-    """Replace the clocks until the block ends; modules that were imported in it keep clocks that show the real time."""
+    """Replace the clocks until the block ends. Modules imported in it keep new clocks, which then show real time."""
     before = {place: getattr(*place) for place in _replacements()}
     install()
     try:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
 
 MOST_VALUES = 1000
-"""Pairs of values of a field that are counted each for itself."""
+"""Maximum number of pairs of values of a field that are counted separately."""
 NOBODY = "(no rule)"
 
 
 @dataclass
 class _Rule:
-    """What is counted of a rule: requests that it alone refuses, or does not refuse any more."""
+    """Counts of a rule: requests that it newly refuses, or no longer refuses."""
 
     more: int = 0
     fewer: int = 0
@@ -42,7 +42,7 @@ class _Rule:
 
 @dataclass
 class _Field:
-    """What is counted of a field."""
+    """Counts of a field."""
 
     requests: int = 0
     values: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -51,7 +51,7 @@ class _Field:
 
 @dataclass
 class _Group:
-    """What is counted of a bug, or of something that was not recorded."""
+    """Counts of a bug, or of something that was not recorded."""
 
     requests: int = 0
     traceback: str = ""
@@ -62,13 +62,13 @@ class Comparison:
     """Counts differences; add all requests, then take the report."""
 
     def __init__(self, tables: Tables, users: Mapping[int, Mapping[str, Any]], top: int, examples: int) -> None:
-        """Count nothing so far.
+        """Start with counts of 0.
 
         Args:
             tables: of the messages.
-            users: what the name service said, for names.
-            top: users, accounts and values to report of each difference.
-            examples: requests to report of each.
+            users: the answers of the name service, for names.
+            top: number of users, accounts and values to report for each difference.
+            examples: number of requests to report for each.
         """
         self._tables = tables
         self._users = users
@@ -144,7 +144,7 @@ class Comparison:
             self._example(group.examples, job)
 
     def _note_rules(self, job: _Job, old: Decision, new: Decision) -> None:
-        """Count who refuses, or does not refuse any more."""
+        """Count which rules refuse the request, or no longer refuse it."""
         for decision, more in ((old, False), (new, True)):
             if decision.verdict == "accepted" or (old.decided == new.decided and old.verdict != "accepted"):
                 continue
@@ -159,7 +159,7 @@ class Comparison:
         """Return the fields whose values differ, for requests that both accept."""
         if old.code or new.code:
             return {}
-        found: dict[str, tuple[str, str]] = {}
+        changed: dict[str, tuple[str, str]] = {}
         views = [self._view(job.struct) for _ in range(2)]
         for view, writes in zip(views, (old.writes, new.writes), strict=True):
             view._writes.update({name: raw for name, raw in writes.items() if name not in COUNTERS})
@@ -167,18 +167,18 @@ class Comparison:
             if old.writes.get(member) == new.writes.get(member) and (member in old.writes) == (member in new.writes):
                 continue
             if member in COUNTERS:
-                found |= self._array(job, member, old, new)
+                changed |= self._array(job, member, old, new)
                 continue
             for name in self._fields_by_member.get(member, ()):
                 pair = _value(views[0], name), _value(views[1], name)
                 if pair[0] != pair[1]:
-                    found[name] = pair
-        return found
+                    changed[name] = pair
+        return changed
 
     def _array(self, job: _Job, member: str, old: Decision, new: Decision) -> dict[str, tuple[str, str]]:
-        """Return the variables that differ, or the words."""
+        """Return the variables or words that differ."""
         if job.struct.slots[job.struct.table.places[member]] == LEFT_OUT:
-            return {}  # it is not recorded: nobody knows what differs
+            return {}  # not recorded, so the difference is unknown
         before, after = (
             [text_from_c(item) for item in decision.writes.get(member, job.struct.array(member)) or []]  # type: ignore[union-attr, arg-type]
             for decision in (old, new)
@@ -193,7 +193,7 @@ class Comparison:
         }
 
     def report(self, recorded: dict[str, Any], notes: list[str]) -> Report:
-        """Return what was counted, with what is known of the recording."""
+        """Return the counts, with data about the recording."""
         rules = sorted(self._rules.items(), key=lambda item: -(item[1].more + item[1].fewer))
         fields = sorted(self._fields.items(), key=lambda item: -item[1].requests)
         return Report(
@@ -263,7 +263,7 @@ class _Job:
 
     @property
     def user(self) -> str:
-        """The owner's name, or user id."""
+        """The owner's name, or else the user id."""
         name = self._users.get(self._message.third, {}).get("name")
         return str(self._message.third) if name is None else str(name)
 
@@ -280,7 +280,7 @@ class _Job:
         return None if raw is None else text_from_c(raw)
 
     def example(self) -> Example:
-        """Return what tells the request from others."""
+        """Return what distinguishes the request from others."""
         return Example(
             id=self._request.id,
             time=self._request.time,
@@ -295,12 +295,12 @@ def _value(view: Any, name: str) -> str:
     """Return a field of a view as text."""
     try:
         return _shown(getattr(view, name))
-    except MessageError:  # it was too long to be sent, and nobody asked for it
+    except MessageError:  # it was too long to be sent, and no handler asked for it
         return "(not recorded)"
 
 
 def _key(decision: Decision) -> tuple[object, ...]:
-    """Return what a user notices of a decision besides the changes of fields."""
+    """Return what a user notices of a decision, apart from the changes of fields."""
     if decision.verdict == "failed":
         return ("failed",)
     return decision.verdict, decision.code, decision.text

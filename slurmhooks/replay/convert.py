@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Table, Tables
 
 NEW_GRES = (23, 11)
-"""The first release that writes ``gres/gpu`` where others write ``gres:gpu``."""
+"""The first release that writes ``gres/gpu`` where older ones write ``gres:gpu``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,14 @@ class Difference:
 
 
 class Conversions:
-    """The messages of a recording, as of the tables of one build."""
+    """The messages of a recording, converted to the tables of one build."""
 
     def __init__(self, contents: Contents, tables: Tables) -> None:
         """Prepare.
 
         Args:
             contents: of the recording.
-            tables: of the build that hooks run on.
+            tables: of the build that the hooks run on.
         """
         self._contents = contents
         self._tables = tables
@@ -69,14 +69,14 @@ class Conversions:
                 yield converted
 
     def facts(self) -> Iterator[UserFacts]:
-        """Yield what slurmctld knew of users. Raises RecordingError, MessageError."""
+        """Yield the facts about users that slurmctld knew. Raises RecordingError, MessageError."""
         for each in self._contents.facts:
             conversion = self._of(self._contents.of(each.questions[0][0])) if each.questions else None
             yield each if conversion is None else UserFacts(each.time, conversion.questions(each.questions))
 
 
 class Conversion:
-    """From the tables of one build to those of another.
+    """Converts messages from the tables of one build to those of another.
 
     Attributes:
         old: tables of recorded messages.
@@ -94,12 +94,12 @@ class Conversion:
         names = []
         for tables in (self.old, self.new):
             release, places = release_of(tables.release), tables["job"].places
-            found = rows(VIEWS["job"]).items()
-            names.append({name for name, row in found if row.member(release, places) is not None})
+            fields = rows(VIEWS["job"]).items()
+            names.append({name for name, row in fields if row.member(release, places) is not None})
         return Difference(tuple(sorted(names[0] - names[1])), tuple(sorted(names[1] - names[0])))
 
     def recorded(self, request: Recorded) -> Recorded:
-        """Return a recorded request."""
+        """Convert a recorded request."""
         return replace(
             request,
             request=self._structs(decode(request.request, self.old)).encode(self.new),
@@ -108,7 +108,7 @@ class Conversion:
         )
 
     def questions(self, questions: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
-        """Return questions with their results, without those that cannot be asked of the new build."""
+        """Convert questions with their results, without questions that the new build cannot answer."""
         converted = []
         for question, result in questions:
             asked = self._question(decode(question, self.old))
@@ -117,7 +117,7 @@ class Conversion:
         return tuple(converted)
 
     def rows(self, rows: Rows) -> Rows | None:
-        """Return the rows of a table; None: the new build has no such table."""
+        """Convert the rows of a table; None if the new build has no such table."""
         pair = self._pairs.get(rows.table)
         if pair is None:
             return None
@@ -146,7 +146,7 @@ class Conversion:
         return Message(message.type, number % (1 << 32) if message.first else 0, items=tuple(items))
 
     def _question(self, asked: Message) -> Message | None:
-        """Return a question; None: it cannot be asked of the new build."""
+        """Convert a question; None if the new build cannot answer it."""
         if asked.first == What.FACT:
             return asked
         pair = self._pairs.get(self.old.tables[asked.second].name)
@@ -207,11 +207,11 @@ class _Pair:
             self._plan.append((at, number, self._renamed if member.name in gres else None))
 
     def place(self, old: int) -> int | None:
-        """Return the place of a member in the new table, or None."""
+        """Return the index of a member in the new table, or None."""
         return self._by_old.get(old)
 
     def item(self, old: int, new: int, value: bytes) -> bytes:
-        """Return the value of an item that assigns a member."""
+        """Convert the value of an item that assigns a value to a member."""
         kinds = self.old.members[old].kind, self.new.members[new].kind
         if kinds[1] in WIDTHS:
             return number_value(_resized(read_number(value), *kinds))
@@ -219,7 +219,7 @@ class _Pair:
         return value if change is None else change(value)
 
     def struct(self, data: bytes) -> bytes:
-        """Return a packed struct."""
+        """Convert a packed struct."""
         packed = Packed(self.old, data)
         slots, texts = [0] * len(self._plan), []
         start = 8 * len(slots)
@@ -252,7 +252,7 @@ def _alike(old: str, new: str) -> bool:
 
 
 def _resized(raw: int, old: str, new: str) -> int:
-    """Return a number of another width; what means unset or unlimited keeps its meaning."""
+    """Convert a number to another width; the values for unset and unlimited keep their meanings."""
     widths = WIDTHS[old], WIDTHS[new]
     if widths[0] == widths[1]:
         return raw

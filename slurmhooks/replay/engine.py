@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
 
 TRACEBACKS = 3
-"""How often an engine keeps the traceback of the same bug."""
+"""Maximum number of tracebacks that an engine keeps of the same bug."""
 _ERROR_ID = re.compile(r"\(error [0-9a-f]{8}\)")
 
 
@@ -41,13 +41,13 @@ class Decision:
     """What was decided about a request.
 
     Attributes:
-        code: name or number of the error code; 0: it was accepted.
-        text: for the user, without what differs from run to run; None: there is none.
+        code: name or number of the error code; 0 if it was accepted.
+        text: for the user, without parts that differ between runs; None if there is no text.
         writes: raw values by member.
-        decided: label of the handler that refused or failed; empty: none did.
-        bugs: label of each handler that had a bug, and one line on the bug.
-        tracebacks: of these, by label and line; not all.
-        needs: what handlers wanted to read and was not recorded; the decision does not count then.
+        decided: label of the handler that refused or failed; empty if none did.
+        bugs: label of each handler that had a bug, and one line about the bug.
+        tracebacks: of these bugs, by label and line; not all are kept.
+        needs: what handlers wanted to read although it was not recorded; if not empty, the decision does not count.
     """
 
     code: str | int
@@ -69,24 +69,24 @@ class Decision:
 
 
 class Reader:
-    """Makes decisions of answers."""
+    """Converts answers to decisions."""
 
     def __init__(self, tables: Tables) -> None:
-        """Read the answers of a build."""
+        """Prepare to read the answers of a build."""
         self._tables = tables
         self._codes: dict[int, str] = {}
         for name, number in tables.constants.get("ESLURM", {}).items():
             self._codes.setdefault(number % (1 << 32), name)
 
     def read(self, answer: bytes, **others: Any) -> Decision:
-        """Return the decision of an answer.
+        """Return the decision in an answer.
 
         Args:
             answer: the message.
             others: see Decision.
 
         Raises:
-            MessageError: it is damaged.
+            MessageError: the answer is damaged.
         """
         read = read_answer(self._tables.tables[0], decode(answer, self._tables))
         code = self._codes.get(read.code, read.code) if read.code else 0
@@ -104,19 +104,19 @@ class Engine:
             tables: of the messages.
             registry: the handlers.
             answers: of the recording.
-            enforce_all: whether handlers count for all requests, whatever their mode and share.
+            enforce_all: whether handlers are enforced for all requests, regardless of mode and share.
         """
         for handler in registry.all_handlers():
             handler.rollout = None if enforce_all else _without_observers(handler.rollout)
         self._answers = answers
         self._service = Service(tables, registry, Settings(), views_of(tables, answers))
-        self._service.followers.append(lambda call: None)  # so that calls are noted
+        self._service.followers.append(lambda call: None)  # makes the service record its calls
         self._user: Show | None = None
         self._seen: dict[tuple[str, str], int] = {}
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Keep the log of handlers out of the way; the first time, run those of init.
+        """Suppress the log of handlers in the block; the first time, run the handlers of init.
 
         Raises:
             LoadError: a handler of init failed.
@@ -148,9 +148,9 @@ class Engine:
         self._answers.begin(request)
         try:
             answer = self._service.handle(request.request, self._answers)
-        except NotRecordedError:  # of a part of the request that handlers changed
+        except NotRecordedError:  # NotRecordedError for a part of the request that handlers changed
             answer = request.answer
-        notes = self._notes()  # with tracebacks, which are gone afterwards
+        notes = self._notes()  # includes tracebacks, which are lost afterwards
         self._service.after()
         return answer, notes
 
@@ -175,7 +175,7 @@ class Engine:
 
 
 def _without_observers(rollout: Rollout | None) -> Rollout | None:
-    """Return modes in which handlers do not run instead of observing: here that has no effect but its cost."""
+    """Replace the mode "observe" by "off", because observing has no effect here except its cost."""
     if rollout is None:
         return None
     values = {key: getattr(rollout, key) for key in KEYS}
@@ -186,7 +186,7 @@ def notes_of(data: bytes) -> dict[str, Any]:
     """Return what an engine noted, as arguments of Decision.
 
     Raises:
-        ValueError: it noted nothing of the kind.
+        ValueError: the data is invalid.
     """
     if not data:
         return {}
@@ -200,18 +200,18 @@ def notes_of(data: bytes) -> dict[str, Any]:
 
 
 def pack_results(results: list[tuple[bytes, bytes]]) -> bytes:
-    """Return what engines found out about some requests."""
+    """Pack the results for some requests; see :meth:`Engine.run`."""
     return join(each for result in results for each in result)
 
 
 def unpack_results(data: bytes) -> list[tuple[bytes, bytes]]:
-    """Return what was packed; raises RecordingError."""
+    """Return what :func:`pack_results` has packed. Raises RecordingError."""
     items = split(data)
     return list(zip(items[::2], items[1::2], strict=True))
 
 
 def _ignore(level: int, text: str) -> None:
-    """Drop a line: the recording's are in slurmctld's log already."""
+    """Drop a line: slurmctld's log has those of the recorded requests already."""
 
 
 def _drop(text: str) -> None:

@@ -29,8 +29,8 @@ def load(path: str, tables: Tables) -> Registry:
         tables: of the build that they run on.
 
     Raises:
-        ConfigError: the configuration is wrong.
-        LoadError: a hook file is, or needs what the build does not have.
+        ConfigError: the configuration is invalid.
+        LoadError: a hook file is invalid, or needs what the build lacks.
     """
     path = os.path.abspath(path)
     configuration = os.path.join(path, FILE_NAME) if os.path.isdir(path) else path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a replay found out; with --json, the output is this model."""
+"""The result of a replay; with --json, the output is this model."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Example(BaseModel):
 
     Attributes:
         id: as in the decision log.
-        time: when it came, in seconds since the epoch.
+        time: when it was received, in seconds since the epoch.
         hook: name of the hook.
         user: name of the job's owner, or the user id.
-        account: that the request names.
+        account: the account that the request names.
         name: of the job.
     """
 
@@ -29,7 +29,7 @@ class Example(BaseModel):
 
 
 class Share(BaseModel):
-    """How many requests somebody has."""
+    """How many requests a user or account has."""
 
     name: str
     requests: int
@@ -44,7 +44,7 @@ class Change(BaseModel):
 
 
 class Rule(BaseModel):
-    """What a handler refuses more or less often, and whose requests."""
+    """A handler that refuses more or fewer requests, and whose requests these are."""
 
     rule: str
     more: int
@@ -55,7 +55,7 @@ class Rule(BaseModel):
 
 
 class FieldChange(BaseModel):
-    """A field that has other values; requests that one side refuses do not count."""
+    """A field whose values differ; only requests that both sides accept count."""
 
     field: str
     requests: int
@@ -80,8 +80,8 @@ class Need(BaseModel):
     Attributes:
         hooks: old or new.
         what: the table, field or fact.
-        requests: that are not compared for it.
-        record_with: option of ``slurmhooks record`` that records it; empty: none does.
+        requests: number of requests that are not compared because of it.
+        record_with: option of ``slurmhooks record`` that records it; empty if none does.
         examples: some of these requests.
     """
 
@@ -96,24 +96,24 @@ class Report(BaseModel):
     """The result of a replay.
 
     Attributes:
-        recorded: by which releases of slurmhooks, Python and Slurm, and what besides requests.
-        requests: that were replayed.
+        recorded: the releases of slurmhooks, Python and Slurm, and what was recorded in addition to requests.
+        requests: number of replayed requests.
         first: time of the first one, in seconds since the epoch.
         last: time of the last one.
         different: requests that differ in anything that users notice.
-        unknown: requests for which handlers read what was not recorded, so nobody knows.
-        accepted: by the new hooks.
-        refused: by the new hooks.
-        failed: by a bug of the new hooks.
+        unknown: requests for which handlers read what was not recorded, so the decision is unknown.
+        accepted: number of requests that the new hooks accept.
+        refused: number of requests that the new hooks refuse.
+        failed: number of requests that fail because of a bug in the new hooks.
         more_refused: requests that only the new hooks refuse, or fail.
         fewer_refused: requests that only the old hooks refuse, or fail.
         other_texts: requests with the same verdict and another text or code.
-        changes: of verdicts.
-        rules: handlers that refuse more or fewer.
-        fields: that have other values.
-        bugs: of handlers.
+        changes: changed verdicts.
+        rules: handlers that refuse more or fewer requests.
+        fields: fields whose values differ.
+        bugs: bugs in handlers.
         needs: what was not recorded.
-        notes: on the recording.
+        notes: notes about the recording.
     """
 
     recorded: dict[str, Any]

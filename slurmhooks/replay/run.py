@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from slurmhooks.wire.tables import Tables
 
 LOAD_FIRST = 20
-"""Lines of the output of a process that ended badly."""
+"""Maximum number of output lines that are shown of a process that failed."""
 
 
 class ReplayError(SlurmhooksError):
@@ -42,7 +42,7 @@ class ReplayError(SlurmhooksError):
     """
 
     def __init__(self, findings: list[str]) -> None:
-        """Keep the findings."""
+        """Store the findings."""
         super().__init__("\n".join(findings))
         self.findings = findings
 
@@ -52,15 +52,15 @@ class Options:
     """How to replay.
 
     Attributes:
-        new: hooks, see slurmhooks.replay.hooks.
-        old: likewise; None: the recorded answers are the old decisions.
+        new: the new hooks, see slurmhooks.replay.hooks.
+        old: the old hooks; None: the recorded answers are the old decisions.
         tables: of the build to replay for; None: that of the recording.
-        processes: for each set of hooks.
+        processes: number of processes for each set of hooks.
         network: whether handlers may use the network.
-        guard: whether root refuses hook files that others could have written.
+        guard: whether root refuses hook files that other users could have written.
         enforce_all: see Engine.
-        top: users, accounts and values of each difference.
-        examples: requests of each.
+        top: number of users, accounts and values to report for each difference.
+        examples: number of requests to report for each.
     """
 
     new: str
@@ -79,11 +79,11 @@ def replay(fd: int, options: Options, progress: Callable[[int, int], None] | Non
 
     Args:
         fd: of the file.
-        options: how.
-        progress: takes how many frames of requests are done, and of how many.
+        options: how to replay.
+        progress: called with the number of frames that are done, and the number of all frames.
 
     Raises:
-        RecordingError: the file is no recording, or is damaged.
+        RecordingError: the file is not a recording, or is damaged.
         ReplayError: hooks do not load, or a handler ended its process.
     """
     contents = Contents(fd)
@@ -128,7 +128,7 @@ def replay(fd: int, options: Options, progress: Callable[[int, int], None] | Non
 
 
 def _recorded(reader: Reader) -> Callable[[Recorded], Decision]:
-    """Return the function from a request to what was decided then."""
+    """Return the function that returns the recorded decision about a request."""
 
     def read(request: Recorded) -> Decision:
         return reader.read(
@@ -139,7 +139,7 @@ def _recorded(reader: Reader) -> Callable[[Recorded], Decision]:
 
 
 def _shares(offsets: list[int], processes: int) -> list[list[int]]:
-    """Return contiguous parts, as what handlers remember goes from one request to the next."""
+    """Return contiguous parts, because handlers may remember something from one request to the next."""
     count = max(1, min(processes, len(offsets)))
     bounds = [len(offsets) * at // count for at in range(count + 1)]
     return [offsets[start:end] for start, end in pairwise(bounds) if end > start]
@@ -167,7 +167,7 @@ class _Side:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         ours, theirs = os.pipe()
         task = Task(fd, theirs, hooks, offsets, user, options.network, options.guard, options.enforce_all)
-        # -P: the current folder may hold a module of any name.
+        # -P: the current folder may contain a module of any name.
         command = [sys.executable, "-P", "-X", f"slurmhooks_plugins={folder}", *task.arguments()]
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._stderr, pass_fds=(fd, theirs)
@@ -188,14 +188,14 @@ class _Side:
         """Wait until the hooks are loaded; return a note.
 
         Raises:
-            ReplayError: they do not load.
+            ReplayError: the hooks do not load.
         """
         answer: dict[str, Any] = json.loads(self._message())
         if "findings" in answer:
             raise ReplayError([str(finding) for finding in answer["findings"]])
         if not answer["handlers"]:
             return f"{self._hooks}: has no handler of job_submit or job_modify: every request is accepted unchanged"
-        return None if answer["isolated"] else "the kernel lets handlers use the network all the same"
+        return None if answer["isolated"] else "the kernel does not let the replay disable the network for handlers"
 
     def decisions(self, reader: Reader, count: int) -> list[Decision]:
         """Return the decisions on the requests of the next frame.
@@ -209,10 +209,10 @@ class _Side:
         return [reader.read(answer, **notes_of(notes)) for answer, notes in results]
 
     def end(self) -> None:
-        """Wait until it has ended.
+        """Wait until the process has ended.
 
         Raises:
-            ReplayError: badly.
+            ReplayError: the process failed.
         """
         if self._process.wait():
             self._fail()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One process of a replay: loads one set of hooks and runs it over a part of the requests.
 
-Old and new hooks have modules of the same names, so each process has one set. Its results go to the replaying command
-through a pipe, as messages that are checked there: this process runs code of a site.
+Old and new hooks have modules with the same names, so each process has only one set. It sends its results to the
+replaying command through a pipe, as messages that are checked there, because this process runs code of a site.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NOBODY = 65534
 PATIENCE = 10.0
 """Seconds that a request may take; slurmctld would have ended the worker long before."""
 REPLAYING = "SLURMHOOKS_REPLAYING"
-"""The variable that tells handlers, see :func:`slurmhooks.replaying`."""
+"""The environment variable that tells handlers about the replay, see :func:`slurmhooks.replaying`."""
 
 
 class TookTooLong(Exception):  # noqa: N818 - reported as a bug of the handler, by this name
@@ -40,7 +40,7 @@ class TookTooLong(Exception):  # noqa: N818 - reported as a bug of the handler, 
 
 @dataclass(frozen=True)
 class Task:
-    """What a process is to do.
+    """The task of a process.
 
     Attributes:
         recording: descriptor of the file.
@@ -49,8 +49,8 @@ class Task:
         offsets: of the first and the last frame.
         user: id of the user that handlers run as; None: that of this process.
         network: whether handlers may use the network.
-        guard: whether root refuses hook files that others could have written.
-        enforce_all: whether handlers that only observe, or are enforced for a share, count for all.
+        guard: whether root refuses hook files that other users could have written.
+        enforce_all: whether handlers are enforced for all requests, regardless of mode and share.
     """
 
     recording: int
@@ -63,13 +63,13 @@ class Task:
     enforce_all: bool = False
 
     def arguments(self) -> list[str]:
-        """Return the arguments of a process that does it."""
+        """Return the command line arguments of a process for this task."""
         return ["-m", "slurmhooks.replay.side", json.dumps(asdict(self))]
 
 
 def main(task: Task) -> None:
-    """Do a task; findings and results go into the pipe."""
-    # Before anything else is imported that keeps a clock for itself.
+    """Do a task; write findings and results to the pipe."""
+    # Before the import of any module that stores a reference to a clock.
     clock.install()
     os.environ[REPLAYING] = "1"
     isolated = task.network or without_network()
@@ -135,7 +135,7 @@ def _keep_lines(files: Iterable[str]) -> None:
 
     for file in files:
         lines = linecache.getlines(file)
-        # Without a time of change, the file is not looked at again.
+        # Without a modification time, linecache does not check the file again.
         linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
 
 
@@ -147,7 +147,7 @@ def send(fd: int, data: bytes) -> None:
 
 
 def drop(user: int | None) -> None:
-    """Become another user for good; None: stay."""
+    """Become another user permanently; None: stay the same user."""
     if user is not None and os.getuid() == 0:
         from slurmhooks.worker import process
 
@@ -155,7 +155,7 @@ def drop(user: int | None) -> None:
 
 
 def without_network() -> bool:
-    """Leave the network; tell whether the kernel let us."""
+    """Disconnect this process from the network; tell whether the kernel allowed that."""
     import ctypes
 
     user_namespace, network_namespace = 0x10000000, 0x40000000

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The views of recorded requests, which tell that a script was not recorded only from whoever reads it.
+"""The views of recorded requests. If a script was not recorded, only its use is an error, not a comparison with None.
 
-Rules ask ``job.script is None`` to know an interactive job, and that is recorded.
+Rules use ``job.script is None`` to recognize an interactive job, and whether a script exists is recorded.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ def views_of(tables: Tables, answers: Answers) -> Views:
 
 
 class Unrecorded:
-    """Stands for a text that exists and was not recorded: it is not None, and true; any other use is noted and raises.
+    """Replaces a text that exists but was not recorded: it is not None, and true; any other use is noted, and raises.
 
-    Whoever passes it to code in C gets a TypeError. So a bug of a handler that had one counts as such a use, too.
+    Passing it to code in C raises TypeError. Therefore a bug in a handler that got such an object also counts as a use.
     """
 
     __slots__ = ("_answers", "_what")
 
     def __init__(self, answers: Answers, what: str) -> None:
-        """Stand for something.
+        """Store what it replaces.
 
         Args:
             answers: notes the use.
-            what: as in the report.
+            what: the name of the text in the report.
         """
         object.__setattr__(self, "_answers", answers)
         object.__setattr__(self, "_what", what)
@@ -62,7 +62,7 @@ class Unrecorded:
 
     @property
     def __class__(self) -> type:
-        """A text, for isinstance()."""
+        """``str``, for isinstance()."""
         return str
 
     @__class__.setter

@@ -62,7 +62,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a building block at its first use, as imports delay the start of a container."""
+    """Import a building block at its first use, because imports delay the start of a container."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Replace bind mounts by copies, for nodes that do not have the files of the machine of scrun."""
+"""Replace bind mounts by copies, for nodes that do not have the files of scrun's machine."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Bind:
 def copy_binds(config: Config, rootfs: str, *, keep: Iterable[str] = KERNEL_TREES) -> list[Bind]:
     """Copy the sources of bind mounts into the root file system, and remove the mounts from the configuration.
 
-    For nodes that do not have the files of the machine of scrun. Bind mounts of devices and sockets stay, and so do
-    those of sources in ``keep``. If a source is a symbolic link, its target is copied, as a mount would show it.
+    For nodes that do not have the files of scrun's machine. Bind mounts of devices and sockets stay, and so do those of
+    sources below ``keep``. If a source is a symbolic link, its target is copied, as a mount would show it.
 
     Args:
         config: the configuration to change.

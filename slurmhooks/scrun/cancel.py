@@ -34,7 +34,7 @@ def attach(quickly: Callable[[], bool] | None, slowly: Callable[[], bool] | None
 def requested() -> bool:
     """Return whether the container was cancelled: its job was cancelled or timed out, or the container was deleted.
 
-    scrun waits for ``stage_in`` in any case, so a handler that takes long should ask from time to time, as
+    scrun waits for ``stage_in`` in any case, so a handler that takes long should check from time to time, as
     :func:`~slurmhooks.scrun.copy_tree` and ``allocator_command`` do. May be called from any thread.
     """
     global _next, _cancelled

@@ -40,7 +40,7 @@ def use_user_namespace(config: Config, *, user_id: int, group_id: int) -> None:
     """Run the container in its own user namespace, which maps its user to that of the job.
 
     The uid and gid of the configuration, by default 0, become the job's user and group. Additional groups are removed,
-    as the maps have only one id.
+    because each map has only one id.
 
     Args:
         config: the configuration to change.

@@ -24,7 +24,7 @@ BY_HAND = 1 << 20
 NO_RANGE_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
 NO_XATTR = {errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.ENODATA, errno.EINVAL, errno.ENOSYS}
 NOT_OURS = {errno.EPERM, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
-"""Errors of operations that this user is not permitted, or that the file system does not support."""
+"""Errors of operations that this user is not permitted to do, or that the file system does not support."""
 
 
 def open_file(name: str, parent: int | None = None) -> int:
@@ -76,7 +76,7 @@ def copy_properties(source: int | None, target: int | str, status: os.stat_resul
     """
     mode = kept_mode(status, _change_owner(target, status))
     if source is not None:
-        # Before the mode, which may forbid to write them.
+        # Before the mode, which may make the attributes read-only.
         _copy_attributes(source, target)
     if not stat.S_ISLNK(status.st_mode):
         os.chmod(target, mode)

@@ -81,7 +81,7 @@ def _is(name: str, parent: int, expected: Identity) -> bool:
 
 
 class Place:
-    """A folder of the source and its copy, with own descriptors, as the walk may have left the folder.
+    """A folder of the source and its copy, with descriptors of its own, because the walk may have left the folder.
 
     Attributes:
         path: path relative to the top folders.
@@ -121,7 +121,7 @@ class Copier:
     """
 
     def __init__(self, source: str, target: str, between: Callable[[int], None]) -> None:
-        """Make a copier; the paths of both top folders are for messages."""
+        """Store the paths of both top folders, which are for messages."""
         self.source = source
         self.target = target
         self.between = between

@@ -32,7 +32,7 @@ _job_env: dict[str, str] = {}
 """The job's environment, which scrun passes only to stage_in; the anchor process serves one container."""
 
 
-embedded.attach(native, ERROR)  # scrun has no channel of its own to the user: errors reach the terminal
+embedded.attach(native, ERROR)  # scrun has no function for messages to the user, but errors reach the terminal
 
 
 def _caller(address: int) -> Ask:
@@ -109,7 +109,7 @@ def _run(name: str, address: int, has_manifest: bool) -> Answer:
     if name == "stage_in":  # stage_out runs although the job is over
         cancel.attach(lambda: native.cancelled(address), lambda: native.job_is_over(values["job_id"]))
     try:
-        deadline.of_step(str(values["job_id"]))  # without its anchor the job would run until its time limit
+        deadline.of_step(str(values["job_id"]))  # if only the anchor ended, the job would run until its time limit
         outcome = deadline.run(handlers, {"container": container}, container, deadline.STEP)
         passed, text = outcome.passed, outcome.text
     except Reject as error:  # a StagingError while the writes are passed to scrun
@@ -126,7 +126,7 @@ def _run(name: str, address: int, has_manifest: bool) -> Answer:
 
 
 def _report_leftovers(values: dict[str, str]) -> None:
-    """Tell the user which data a failed stage_out leaves, as scrun reports the failure only at level debug."""
+    """Tell the user which data a failed stage_out leaves behind: scrun reports the failure only at level debug."""
     name, bundle = values["id"], values["bundle"]
     if bundle == values["orig_bundle"]:
         log.user(f"slurmhooks: stage_out of container {name} failed")

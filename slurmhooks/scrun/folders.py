@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Open folders and walk through them by descriptor, so that no link and no rename leads out of a tree.
 
-Other processes may change the tree at the same time. So each folder is opened by one name relative to the descriptor of
-its parent, never through a symbolic link, and the path of the tree is resolved only once.
+Other processes may change the tree at the same time. Therefore each folder is opened by a single name relative to the
+descriptor of its parent, never through a symbolic link, and the path of the tree is resolved only once.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     Identity = tuple[int, int]
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
-"""To open ``.`` and ``..``, which are never links."""
+"""Flags to open ``.`` and ``..``, which are never links."""
 HANDLE = os.O_PATH | os.O_NOFOLLOW
-"""To open an entry without any permission on it, for its status or :func:`handle_path`."""
+"""Flags to open an entry without any permission for it, to get its status or for :func:`handle_path`."""
 
 
 def explained(error: OSError, path: str) -> StagingError:
@@ -156,12 +156,12 @@ class Folder:
 class Walk:
     """A walk through one tree, or through several trees of the same shape at once.
 
-    Only the current folder is open, and nothing is recursive, so the depth of a tree is not limited. The walk returns
-    to the parent through ``..``, and fails if that is not the folder from which it came.
+    Only the current folder is open, and the walk is not recursive, so the depth of a tree is not limited. The walk
+    returns to the parent through ``..``, and fails if that is not the folder that it came from.
     """
 
     def __init__(self, shown: str) -> None:
-        """Make a walk; the path of the top folder is for messages."""
+        """Store the path of the top folder, which is for messages."""
         self.shown = shown
 
     def enter(self, folder: Folder) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The view ``container`` that handlers of scrun get."""
+"""The view ``container``, the argument of scrun handlers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONFIG = "config.json"
 
 
 class Container:
-    """``container``: the container that is staged. Handlers run in scrun's anchor process, as the user of scrun.
+    """``container``: the container to be staged. Handlers run in scrun's anchor process, as the user of scrun.
 
     Under a rootless engine (podman) that user is uid 0 of the engine's user namespace; ``user_id`` is the job's user
     nevertheless.
@@ -45,7 +45,7 @@ class Container:
         config: configuration of the bundle, a :class:`slurmhooks.scrun.Config`, which is read at the first use. Changes
             are written by :meth:`save_config`; a failed ``stage_in`` does not undo that.
         cancelled: whether the container was cancelled (job cancelled or timed out, container deleted). scrun waits for
-            the handler, so a handler that takes long should check. Functions of slurmhooks end by themselves.
+            the handler, so a handler that takes long should check. Functions of slurmhooks check by themselves.
 
     Source: scrun(1), "slurm_scrun_stage_in" and "slurm_scrun_stage_out", since 23.02.
     """
@@ -99,7 +99,7 @@ class Container:
         return f"<Container {self._values.get('id')!r}>"
 
     def _value(self, name: str) -> Any:
-        """Return the staged value, or else that of scrun."""
+        """Return the staged value, or else the value of scrun."""
         self._living()
         return text_from_c(self._writes[name]) if name in self._writes else self._values[name]
 
@@ -295,7 +295,7 @@ class Container:
         return dict(self._writes), self.job_env.savepoint()
 
     def rollback(self, savepoint: object) -> None:
-        """Drop the writes since a savepoint; for dispatch."""
+        """Discard the writes since a savepoint; for dispatch."""
         assert isinstance(savepoint, tuple)
         self._writes, job_env = savepoint
         self.job_env.rollback(job_env)

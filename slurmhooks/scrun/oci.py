@@ -67,7 +67,7 @@ Unsigned = Annotated[int, Field(ge=0, lt=1 << 32)]
 
 
 class Object(BaseModel):
-    """A JSON object; keys that are not declared are kept, and are attributes, too.
+    """A JSON object; keys that are not declared are kept, and are also attributes.
 
     Assignments are validated. A missing optional key reads as None, a missing array or map as an empty one; unless it
     is changed, it stays missing in the file.
@@ -94,7 +94,7 @@ class Object(BaseModel):
         return {**ordered, **content}
 
     def __delattr__(self, name: str) -> None:
-        """Remove a key: it gets its default value, and is not written any more."""
+        """Remove a key: it gets its default value, and is no longer written."""
         if name not in type(self).model_fields:
             super().__delattr__(name)
             return
@@ -292,7 +292,7 @@ def parse(raw: bytes, path: str) -> Config:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _validated(content: object, path: str) -> Config:

@@ -124,7 +124,7 @@ class _Removal(Walk):
 
 
 def _mount_of(folder: int) -> tuple[int, bytes]:
-    """Return what identifies a mount; it differs for bind mounts of one file system and for Btrfs subvolumes."""
+    """Return an identifier of a mount, which differs for bind mounts of one file system and for Btrfs subvolumes."""
     with opened(os.open(f"/proc/self/fdinfo/{folder}", os.O_RDONLY)) as info:
         mount = next((line for line in os.read(info, 4096).splitlines() if line.startswith(b"mnt_id:")), b"")
     return os.fstat(folder).st_dev, mount
@@ -136,7 +136,7 @@ def _new_name() -> str:
 
 @contextlib.contextmanager
 def _set_aside(name: str, parent: int) -> Iterator[None]:
-    """Rename an entry while the block makes its successor; then remove it, or rename it back if the block failed."""
+    """Rename an entry while the block creates its successor; then remove it, or rename it back if the block failed."""
     old = _new_name()
     os.rename(name, old, src_dir_fd=parent, dst_dir_fd=parent)
     try:
@@ -148,12 +148,12 @@ def _set_aside(name: str, parent: int) -> Iterator[None]:
 
 
 def replace(name: str, parent: int, make: Callable[[str], None], *, displace: bool = False) -> None:
-    """Make an entry that is no folder; an existing entry is replaced when the new one is complete.
+    """Create an entry that is not a folder; an existing entry is replaced when the new one is complete.
 
     Args:
         name: name of the entry.
         parent: descriptor of its folder.
-        make: function that makes the complete entry under a name, and raises FileExistsError if the name exists.
+        make: creates the complete entry under a given name; raises FileExistsError if the name exists.
         displace: also replace a folder, with everything in it.
 
     Raises:
@@ -179,12 +179,12 @@ def replace(name: str, parent: int, make: Callable[[str], None], *, displace: bo
 
 
 def make_folder(name: str, parent: int, *, displace: bool = False) -> int:
-    """Open a folder for writing; make it if it does not exist.
+    """Open a folder for writing; create it if it does not exist.
 
     Args:
         name: name of the folder.
         parent: descriptor of its parent.
-        displace: replace an existing entry that is no folder.
+        displace: replace an existing entry that is not a folder.
 
     Raises:
         NotADirectoryError: another entry exists, and ``displace`` is not set.

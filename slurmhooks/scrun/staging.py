@@ -19,14 +19,14 @@ class Staging:
     """A new folder that is removed if the block of a ``with`` statement in ``stage_in`` fails.
 
     After a failed or cancelled ``stage_in`` scrun calls ``stage_out`` with the original paths, so ``stage_in`` must
-    clean up after itself. Only the folder that was made is removed, not another one that has its name by then; see
+    clean up after itself. Only the folder that was created is removed, not another one that has its name by then; see
     :func:`~slurmhooks.scrun.remove_tree`.
 
     Args:
-        path: path of the folder, which only this user can read; missing parents are made, too.
+        path: path of the folder, which only this user can read; missing parents are created, too.
 
     Raises:
-        StagingError: the folder exists already, or cannot be made.
+        StagingError: the folder exists already, or cannot be created.
     """
 
     def __init__(self, path: str) -> None:
@@ -35,7 +35,7 @@ class Staging:
         self._folder = -1
 
     def __enter__(self) -> str:
-        """Make the folder and return its path."""
+        """Create the folder and return its path."""
         path = self.path.rstrip("/")
         try:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two walks that copy a tree: the first makes folders and copies files, the second finishes the folders.
+"""The two walks that copy a tree: the first creates folders and copies files, the second finishes the folders.
 
 One thread walks through the folders; the same thread and its helpers copy the files.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Batch = tuple[Place, list[tuple[str, os.stat_result]]]
 
 BATCH = 128
-"""Files that a thread copies between two looks at the queue."""
+"""Number of files that a thread copies before it looks at the queue again."""
 REPORT_SECONDS = 10.0
 """Seconds between two lines of progress in the log."""
 
@@ -225,7 +225,7 @@ class TreeCopy(Walk):
 class Finish(Walk):
     """The second walk: deletes entries that the source does not have, and sets the properties of the folders.
 
-    It comes last because filling a folder changes its time, and needs write permission.
+    This walk comes last because filling a folder changes its time, and needs write permission.
     """
 
     def __init__(self, copy: TreeCopy) -> None:

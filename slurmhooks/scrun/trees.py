@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["CopyResult", "copy_file", "copy_tree", "remove_tree"]
 
 MAX_WORKERS = 8
-"""Most threads of a copy by default."""
+"""Default maximum number of threads of a copy."""
 
 
 def copy_tree(
@@ -46,8 +46,8 @@ def copy_tree(
     make are skipped and logged. An existing file is replaced when its copy is complete. A folder is not replaced by
     another entry, nor another entry by a folder, unless ``delete`` is set.
 
-    Other processes may change both trees at the same time: nothing outside of the trees is read or written. Then the
-    copy fails, or contains what it found.
+    Other processes may change both trees at the same time: nothing outside the trees is read or written, and the copy
+    either fails or contains what it found.
 
     A long copy logs its progress every ten seconds. It uses reflinks if the file system supports them.
 
@@ -56,11 +56,11 @@ def copy_tree(
         target: path of the folder to fill; a symbolic link to one is followed.
         exclude: patterns of paths relative to the source, such as ``["proc/*"]``, as in fnmatch, where ``*`` matches
             ``/``, too. An excluded folder is skipped with everything in it. ``delete`` does not remove excluded paths.
-        hard_links: make hard links to regular files instead of copies. Only for trees that nobody writes to, as both
-            names are the same file.
+        hard_links: make hard links to regular files instead of copies. Only for trees that nobody writes to, because
+            both names are the same file.
         update: skip files whose copies have the same size and modification time.
         delete: after the copy, remove entries of the target that the source does not have. Entries that this user
-            cannot read remain, as they cannot come from an earlier staging.
+            cannot read remain, because they cannot come from an earlier staging.
         unreadable: what to do with a file or folder of the source that this user may not read.
         workers: number of threads; by default one for each processor, at most 8.
         cancelled: function that is called from time to time and ends the copy if it returns true; by default it checks
@@ -150,7 +150,7 @@ def _is_below(path: str, folder: str) -> bool:
             if folders.identity(os.stat(path)) == top:
                 return True
         except OSError:
-            pass  # does not exist yet
+            pass  # the path does not exist yet
         if path == os.path.dirname(path):
             return False
         path = os.path.dirname(path)

@@ -23,7 +23,7 @@ MOST_CONDITIONS = 8
 
 
 def bind(view: type[View], table: Table, release: str, computed: Computations | None = None) -> type[View]:
-    """Return the class whose fields read packed structs and stage what is assigned.
+    """Return the class whose fields read packed structs, and stage assignments.
 
     Its instances hold the struct in ``_struct`` and staged raw values, by member, in ``_writes``. Rows without a member
     in this release are left out; ``view._explain`` explains them.
@@ -32,7 +32,7 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
         view: the class with the rows.
         table: of the structs.
         release: of Slurm, such as "24.11.5".
-        computed: the functions from a view to the value of a row that is no member.
+        computed: functions that compute, from a view, the value of a row that is no member.
     """
     computed = computed or {}
     running = release_of(release)
@@ -74,34 +74,34 @@ def bind(view: type[View], table: Table, release: str, computed: Computations | 
 
 
 def conditions_of(view: Any, table: Table, fields: Mapping[str, object]) -> dict[str, Condition]:
-    """Return what the members of a struct have to be where a bound view's fields have these values.
+    """Return the conditions on the members of a struct under which the fields of a bound view have these values.
 
     Raises:
         AttributeError: there is no such field, or not in this release.
-        TypeError: see :meth:`Field.condition`; likewise ValueError.
-        ValueError: two fields ask for the same bits of one member.
+        TypeError: see :meth:`Field.condition`.
+        ValueError: see :meth:`Field.condition`; or two fields ask for the same bits of one member.
     """
     known = rows(view)
-    found: dict[str, Condition] = {}
+    conditions: dict[str, Condition] = {}
     for name, value in fields.items():
         row = known.get(name)
         member = None if row is None or name in view._missing else row.member(release_of(view._release), table.places)
         if row is None or member is None or isinstance(row, Computed):
             raise AttributeError(f"{view.__name__.lower()} has no {name!r} to be chosen by{nearest(name, known)}")
         condition = row.condition(value)
-        other = found.get(member)
+        other = conditions.get(member)
         if isinstance(condition, tuple) and isinstance(other, tuple) and not condition[1] & other[1]:
-            condition = (condition[0] | other[0], condition[1] | other[1])  # another part of the member
+            condition = (condition[0] | other[0], condition[1] | other[1])  # a condition on another part of the member
         elif other is not None:
             raise ValueError(f"{name} is of the same bits of {member} as another condition")
-        found[member] = condition
-    if len(found) > MOST_CONDITIONS:
-        raise ValueError(f"at most {MOST_CONDITIONS} fields can be asked for, not {len(found)}")
-    return found
+        conditions[member] = condition
+    if len(conditions) > MOST_CONDITIONS:
+        raise ValueError(f"at most {MOST_CONDITIONS} fields can be asked for, not {len(conditions)}")
+    return conditions
 
 
 class _Missing:
-    """Makes an attribute look as if it did not exist, so that ``_explain`` explains it."""
+    """Makes an attribute appear not to exist, so that ``_explain`` explains it."""
 
     __slots__ = ()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happened in one call of slurmctld, for those who follow it: decision log, observers, recordings."""
+"""What happened in one call of slurmctld, for its followers: decision log, observers, recordings."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from slurmhooks.registry import Handler
 
 ABOUT = ("job_id", "user_id", "account", "partition", "name")
-"""Fields that tell a job from others, of requests and of records; ``submit_time`` is one of records only."""
+"""Fields of requests and records that distinguish a job from others; records have ``submit_time`` in addition."""
 
 
 def about_record(record: Any) -> dict[str, object]:
-    """Return what a record tells of its job."""
+    """Return the fields of a record that distinguish its job from others."""
     return {name: getattr(record, name) for name in (*ABOUT, "submit_time")}
 
 
@@ -32,15 +32,16 @@ class Step:
     """What one handler did.
 
     Attributes:
-        handler: that ran.
-        wrong: what it raised, or the error in what it returned; None: it passed.
-        outcome: what that means for the event: if it is no pass, this handler decided it. None: nothing was wrong.
-        nanoseconds: that it took.
-        savepoint: of the view, after it; None if the hook has no view. What a handler wrote that only warns or observes
-            is in it, too, but in no later step: it was not applied.
-        before: of the view, before it.
+        handler: the handler that ran.
+        wrong: the exception that it raised, or the error in its return value; None if it passed.
+        outcome: the outcome of the event because of ``wrong``; unless it is a pass, this handler decided the event.
+            None if nothing was wrong.
+        nanoseconds: its run time.
+        savepoint: of the view, after the handler; None if the hook has no view. It includes what a handler wrote that
+            only warns or observes; later steps do not, because these writes were discarded.
+        before: savepoint of the view, before the handler.
         mode: "enforce", "warn" or "observe". With the latter two ``wrong`` had no effect.
-        error_id: of the bug, if it is one that only warned or observed.
+        error_id: of the bug, if the handler only warned or observed.
     """
 
     handler: Handler
@@ -54,28 +55,28 @@ class Step:
 
 
 class Call:
-    """One call; it grows while the handlers run, and is followed after its answer has gone out.
+    """One call. Handlers add steps to it while they run; followers get it after its answer has been sent.
 
-    Handlers that observe run later, in another process. Their steps are those of a second call with the same id, of
-    which ``observed`` is set.
+    Handlers that observe run later, in another process. Their steps are in a second call with the same id, whose
+    attribute ``observed`` is set.
 
     Attributes:
-        id: of the request, twelve hexadecimal digits: what decision log and recordings call it.
-        observed: its steps are those of handlers that observe; outcome and texts are those of no answer.
-        dropped: of such a call: how many requests were not observed before it, since too many waited.
+        id: of the request, twelve hexadecimal digits, for decision log and recordings.
+        observed: the steps are those of handlers that observe; outcome and texts belong to no answer.
+        dropped: for such a call, the number of requests before it that were not observed, because too many waited.
         hook: name of the hook.
         time: when it began, in seconds since the epoch.
         steps: one for each handler that ran, in order.
         outcome: of the event.
         texts: what the user is told.
-        observers: handlers that are to observe, each with a savepoint of what it is to see.
-        members: for these, what slurmctld left out of the request for its length, by number of struct and member.
-        nanoseconds: that all handlers took.
+        observers: handlers that are to observe, each with a savepoint of the request as it should see it.
+        members: for the observers, the members that were too long for slurmctld to send, by index of struct and member.
+        nanoseconds: total run time of the handlers.
         request: the packed message, if the service keeps it.
-        about: returns what is known of the job besides the view: any of ABOUT, ``submit_time``, ``user``.
-        number: who sent the request, as a user id, if it says so.
+        about: returns what is known about the job in addition to the view: any of ABOUT, ``submit_time``, ``user``.
+        number: user id of the sender, if the request has it.
         fresh: makes a new view of the request from a savepoint; None if the hook has no view. Fields that slurmctld did
-            not send, and nobody read during the call, cannot be read any more.
+            not send, and that no handler read during the call, can no longer be read.
     """
 
     __slots__ = (
@@ -142,13 +143,13 @@ class Call:
         mode: str,
         error_id: str | None = None,
     ) -> None:
-        """Note what a handler did that has no effect; its writes are not in the view any more.
+        """Note what a handler did without effect; its writes are no longer in the view.
 
         Args:
-            handler: that ran.
-            wrong: what it raised.
+            handler: the handler that ran.
+            wrong: the exception that it raised.
             before: a savepoint of the view, without its writes.
-            after: one with them.
+            after: a savepoint with its writes.
             mode: "warn" or "observe".
             error_id: of its bug.
         """
@@ -157,11 +158,11 @@ class Call:
         self._step = time.perf_counter_ns()
 
     def release(self) -> None:
-        """Forget the steps: what handlers raised refers to their frames, and these refer to this call."""
+        """Forget the steps: exceptions of handlers refer to their frames, and these refer to this call."""
         self.steps.clear()
 
     def observe(self, handler: Handler) -> None:
-        """Note that a handler is to see the request as it is now, after the answer."""
+        """Note that a handler is to observe the request, in its present state, after the answer."""
         self.observers.append((handler, self._state))
 
     def end(self, outcome: Outcome, texts: list[str]) -> None:

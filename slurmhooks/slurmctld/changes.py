@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a handler changed in a request: fields with their old and new values, without what is secret."""
+"""What a handler changed in a request: fields with their old and new values, without secrets."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SECRET = {
     "environment": "environment",
     "spank_job_env": "environment",
 }
-"""Fields whose values may be passwords and the like, each with what a site has to include to have them logged."""
+"""Fields that may contain secrets such as passwords, each with the name that a site lists to have its values logged."""
 NOT_SENT = "(not sent)"
-"""Stands for a value that slurmctld did not send and that nobody read."""
+"""Replaces a value that slurmctld did not send and that no handler read."""
 NOTHING: tuple[dict[str, Any], None, dict[str, Any]] = ({}, None, {})
-"""The savepoint of a request that nobody has changed."""
+"""The savepoint of a request that no handler has changed."""
 
 _known: dict[type, dict[str, list[str]]] = {}
 
@@ -40,19 +40,19 @@ def changes(
 
     Args:
         fresh: makes a view from a savepoint.
-        before: the first savepoint; None: the request as it came.
+        before: the first savepoint; None: the request as it was received.
         after: the second one.
-        included: the values of SECRET that are not secret here.
+        included: the values of SECRET that the site lists.
 
     Returns:
-        old and new value, as handlers see them, by field, where a variable of an environment is a field of its own such
-        as ``environment.HOME``; and the names of the secret fields that have changed, which are not read.
+        old and new values, as handlers see them, by field; each variable of an environment counts as a field, such as
+        ``environment.HOME``. Also the names of the secret fields that have changed, which are not read.
     """
     before = NOTHING if before is None else before
     if before == after:
         return {}, []
     old, new = fresh(before), fresh(after)
-    found: Changes = {}
+    result: Changes = {}
     hidden = []
     for field, variable in _written(before, after, new):
         name = field if variable is None else f"{field}.{variable}"
@@ -61,12 +61,12 @@ def changes(
             continue
         values = _value(old, field, variable), _value(new, field, variable)
         if values[0] != values[1]:
-            found[name] = values
-    return found, hidden
+            result[name] = values
+    return result, hidden
 
 
 def _written(before: Any, after: Any, view: Any) -> Iterator[tuple[str, str | None]]:
-    """Yield the fields whose staged values differ, each with the variable if it is an environment."""
+    """Yield the fields whose staged values differ, each with the variable if the field is an environment."""
     (writes, argv, mappings), (new_writes, new_argv, new_mappings) = before, after
     for member in {**writes, **new_writes}:
         if writes.get(member, ...) != new_writes.get(member, ...):
@@ -92,7 +92,7 @@ def _value(job: Any, field: str, variable: str | None) -> Any:
 
 
 def _fields(view: Any) -> dict[str, list[str]]:
-    """Return the fields that stand for each member: all parts if it has parts, else the one with the plainest name."""
+    """Return the fields that represent each member: all of its parts, or the one field with the plainest name."""
     kind = type(view)
     known = _known.get(kind)
     if known is None:
@@ -101,13 +101,15 @@ def _fields(view: Any) -> dict[str, list[str]]:
             member = row.member(release_of(view._release), view._struct.table.places)
             if row.writable and member is not None and name not in view._missing:
                 members.setdefault(member, []).append(row)
-        known = _known[kind] = {member: _plainest(member, found) for member, found in members.items()}
+        known = _known[kind] = {member: _plainest(member, rows_of_member) for member, rows_of_member in members.items()}
     return known
 
 
-def _plainest(member: str, found: list[Field[Any]]) -> list[str]:
-    parts = [row.name for row in found if isinstance(row, Tagged) or (isinstance(row, Enumerated) and row.mask)]
+def _plainest(member: str, rows_of_member: list[Field[Any]]) -> list[str]:
+    parts = [
+        row.name for row in rows_of_member if isinstance(row, Tagged) or (isinstance(row, Enumerated) and row.mask)
+    ]
     if parts:
         return parts
-    names = [row.name for row in found]
+    names = [row.name for row in rows_of_member]
     return [member] if member in names else names[:1]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Describes a call for decision log and metrics, after its answer has gone out.
+"""Describes a call for decision log and metrics, after its answer has been sent.
 
-A decision is a dictionary that JSON can hold; docs/decision-log.md lists its keys. The collector adds what takes time:
-names of users, and the time as text.
+A decision is a dictionary that JSON can represent; docs/decision-log.md lists its keys. The collector adds what takes
+time to determine: names of users, and the time as text.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from slurmhooks.worker.reporting import Reporter
 
 LONGEST_TEXT = 1024
-"""Bytes of a text in a decision: users choose some of them."""
+"""Maximum bytes of a text in a decision: users choose some of the texts."""
 MOST_CHANGES = 100
-"""Changes of one handler that a decision names."""
+"""Maximum number of changes of one handler that a decision lists."""
 
 ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR, UNAVAILABLE = (
     "accepted",
@@ -37,7 +37,7 @@ ACCEPTED, REFUSED, FAILED, ACCEPTED_ON_ERROR, UNAVAILABLE = (
 """Verdicts, and outcomes of handlers. UNAVAILABLE: no worker could serve the request."""
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 PASSED, WOULD_REFUSE, WOULD_FAIL = "passed", "would refuse", "would fail"
-"""More outcomes of handlers; the latter two of those that warn or observe."""
+"""More outcomes of handlers; the last two are for handlers that warn or observe."""
 
 
 class Decisions:
@@ -48,7 +48,7 @@ class Decisions:
 
         Args:
             reporter: takes the decisions.
-            included: secrets that are reported all the same; see slurmhooks.slurmctld.changes.
+            included: secrets that are reported nevertheless; see slurmhooks.slurmctld.changes.
             hooks: hash of the hook files.
         """
         self._reporter = reporter
@@ -68,30 +68,30 @@ def decision(call: Call, included: tuple[str, ...] = ()) -> dict[str, Any]:
         call: the call, which has ended.
         included: see Decisions.
     """
-    found: dict[str, Any] = {"id": call.id, "time": call.time, "hook": call.hook}
-    found |= _about(call)
+    result: dict[str, Any] = {"id": call.id, "time": call.time, "hook": call.hook}
+    result |= _about(call)
     if call.number is not None:
-        found["by"] = call.number
+        result["by"] = call.number
     outcome = call.outcome
     if call.observed:
-        found["observed"] = True
+        result["observed"] = True
         if call.dropped:
-            found["unobserved"] = call.dropped
+            result["unobserved"] = call.dropped
     else:
-        found["verdict"] = _verdict(call)
+        result["verdict"] = _verdict(call)
     if outcome.code is not None:
-        found["code"] = outcome.code
+        result["code"] = outcome.code
     if call.texts:
-        found["text"] = _plain("\n".join(call.texts))
+        result["text"] = _plain("\n".join(call.texts))
     if outcome.error_id is not None:
-        found["error"] = outcome.error_id
-    found["handlers"] = [_step(call, step, included) for step in call.steps]
-    found["microseconds"] = call.nanoseconds // 1000
-    return found
+        result["error"] = outcome.error_id
+    result["handlers"] = [_step(call, step, included) for step in call.steps]
+    result["microseconds"] = call.nanoseconds // 1000
+    return result
 
 
 def _about(call: Call) -> dict[str, Any]:
-    """Return what tells the job from others."""
+    """Return what distinguishes the job from others."""
     about = {} if call.about is None else call.about()
     if call.fresh is not None:
         job = call.fresh(_state(call))
@@ -104,13 +104,13 @@ def _about(call: Call) -> dict[str, Any]:
 
 
 def _job_id(text: str | None) -> int | None:
-    """Return the job id of what a user has named, such as ``17`` or ``17_4``: recent releases send only that."""
+    """Return the job id in a text that a user has given, such as ``17`` or ``17_4``: newer releases send no number."""
     digits = "" if text is None else text.partition("_")[0].partition("+")[0]
     return int(digits) if digits.isdecimal() and len(digits) < 11 else None
 
 
 def _state(call: Call) -> object:
-    """Return a savepoint of the request with what the handlers in force wrote."""
+    """Return a savepoint of the request with the writes of the handlers in force."""
     if not call.steps:
         return NOTHING
     last = call.steps[-1]
@@ -128,31 +128,31 @@ def _verdict(call: Call) -> str:
 
 def _step(call: Call, step: Step, included: tuple[str, ...]) -> dict[str, Any]:
     """Return what a handler did, or would have done."""
-    found: dict[str, Any] = {"handler": step.handler.label, "outcome": _outcome(step)}
+    result: dict[str, Any] = {"handler": step.handler.label, "outcome": _outcome(step)}
     if step.mode != ENFORCE:
-        found["mode"] = step.mode
+        result["mode"] = step.mode
     code, text, error_id = _verdict_of(step)
     if code is not None:
-        found["code"] = code
+        result["code"] = code
     if text:
-        found["text"] = _plain(text)
+        result["text"] = _plain(text)
     if error_id is not None:
-        found["error"] = error_id
+        result["error"] = error_id
         if step.wrong is not None:
-            found |= {"exception": type(step.wrong).__name__, "where": _where(step, step.wrong)}
+            result |= {"exception": type(step.wrong).__name__, "where": _where(step, step.wrong)}
     if call.fresh is not None:
         changed, hidden = changes(call.fresh, step.before, step.savepoint, included)
         if changed:
             values = list(changed.items())[:MOST_CHANGES]
-            found["changes"] = {_plain(name): [_plain(old), _plain(new)] for name, (old, new) in values}
+            result["changes"] = {_plain(name): [_plain(old), _plain(new)] for name, (old, new) in values}
         if hidden:
-            found["hidden"] = [_plain(name) for name in hidden[:MOST_CHANGES]]
-    found["microseconds"] = step.nanoseconds // 1000
-    return found
+            result["hidden"] = [_plain(name) for name in hidden[:MOST_CHANGES]]
+    result["microseconds"] = step.nanoseconds // 1000
+    return result
 
 
 def _verdict_of(step: Step) -> tuple[str | int | None, str | None, str | None]:
-    """Return code, text and error id of what a handler decided, or would have decided."""
+    """Return code, text and error id of a handler's decision, or of what it would have decided."""
     if step.outcome is not None:
         return step.outcome.code, step.outcome.text, step.outcome.error_id
     if isinstance(step.wrong, Reject):
@@ -180,7 +180,7 @@ def _where(step: Step, wrong: BaseException) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: numbers and truth values as they are, everything else as text."""
+    """Return a value as JSON can represent it: numbers and truth values unchanged, everything else as text."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):

@@ -19,7 +19,7 @@ Choice = TypeVar("Choice", bound=IntEnum)
 
 
 class Enumerated(Sized[Value]):
-    """Numbers with names. Numbers without one stay numbers."""
+    """Numbers with names. Numbers without a name stay numbers."""
 
     __slots__ = ("kind", "mask", "optional")
 
@@ -43,10 +43,10 @@ class Enumerated(Sized[Value]):
         Args:
             bits: width of the C member.
             kind: the enumeration.
-            doc: what it is.
+            doc: description of the field.
             member: see Field.
-            mask: the part of the member that it is, if it is not all of it.
-            optional: NO_VAL means unset; else it is a number as others.
+            mask: the bits of the member that belong to the field; by default all.
+            optional: NO_VAL means unset; otherwise NO_VAL is an ordinary number.
             writable: see Field.
             since: see Field.
             until: see Field.
@@ -109,7 +109,7 @@ class _Cache(dict[int, Any]):
 
     def __missing__(self, raw: int) -> Any:
         made = self._make(raw)
-        if len(self) < 4096:  # what users can choose must not grow slurmctld
+        if len(self) < 4096:  # values that users can choose must not let the cache grow without limit
             self[raw] = made
         return made
 
@@ -139,7 +139,7 @@ class Bit(Field[bool]):
     __slots__ = ("bit",)
 
     def __init__(self, bit: int, doc: str, *, member: str | tuple[str, ...]) -> None:
-        """Say which bit it is."""
+        """Store which bit it is."""
         super().__init__(doc, member=member, writable=False)
         self.bit = bit
 

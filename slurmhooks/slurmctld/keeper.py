@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a worker keeps of its requests while they are recorded (slurmhooks.recording); nothing otherwise."""
+"""What a worker keeps of its requests while they are recorded (slurmhooks.recording); otherwise it keeps nothing."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Query
 
 PATIENCE = 0.1
-"""Seconds for rows of tables, while slurmctld holds its locks: a table that takes longer is not recorded."""
+"""Seconds to fetch rows of tables, while slurmctld holds its locks: a table that takes longer is not recorded."""
 
 
 ROWS_EVERY = 600.0
-"""Seconds between two times that tables, and facts of a user, are recorded."""
+"""Seconds before tables, and the facts about a user, are recorded again."""
 ASSOCIATION_FACTS = (Fact.DEFAULT_QOS, Fact.ASSOC_COMMENT, Fact.ASSOC_QOS)
 USER_FACTS = (Fact.USER_NAME, Fact.DEFAULT_ACCOUNT, *ASSOCIATION_FACTS)
 
 
 class Recording:
-    """Reports requests while they are recorded; a service hands it all of them."""
+    """Reports requests while a recording is running; a service passes all requests through it."""
 
     def __init__(self, tables: Tables, hooks: str, followers: list[Callable[[Call], None]]) -> None:
         """Prepare.
@@ -42,7 +42,7 @@ class Recording:
         Args:
             tables: of the messages.
             hooks: hash of the hook files.
-            followers: of the service's calls.
+            followers: the followers of the service's calls.
         """
         self._tables = tables
         self._hooks = hooks
@@ -54,11 +54,11 @@ class Recording:
         self._lost = 0
 
     def around(self, request: bytes, query: Query, handle: Callable[[bytes, Query], bytes]) -> bytes:
-        """Return the answer to a request, and keep what belongs to it if requests are recorded.
+        """Return the answer to a request; while a recording is running, also keep the data to record.
 
         Args:
             request: the message.
-            query: asks slurmctld.
+            query: asks slurmctld a question.
             handle: returns the answer.
         """
         page = shared.page
@@ -79,7 +79,7 @@ class Recording:
         return answer
 
     def _change(self, number: int) -> None:
-        """Begin or end to keep requests."""
+        """Start or stop keeping requests."""
         self._number = number
         if self._keeper is not None:
             self._followers.remove(self._follow)
@@ -90,11 +90,11 @@ class Recording:
             self._rows = [LISTS[name] for name in orders["tables"] if LISTS[name] in self._tables]
             self._followers.append(self._follow)
         elif number:
-            self._number = 0  # half of the orders have been written: look again at the next request
+            self._number = 0  # the orders are only partly written: read them again at the next request
 
     def _record_rows(self, keeper: Keeper) -> None:
-        found, left = keeper.rows(self._rows)
-        for rows in found:
+        recorded, left = keeper.rows(self._rows)
+        for rows in recorded:
             self._report(ROWS, rows.encode())
         for table in left:
             log.error("recording: all rows of %s take more than %g s, so they are not recorded", table, PATIENCE)
@@ -135,7 +135,7 @@ class Keeper:
         self._questions: list[tuple[bytes, bytes]] = []
 
     def begin(self, query: Query) -> Query:
-        """Return what asks the questions of one request, and keeps them."""
+        """Return a function that asks the questions of one request, and keeps questions and results."""
         self._questions = []
         self._query = query
 
@@ -147,7 +147,7 @@ class Keeper:
         return asking
 
     def long_secrets(self, request: bytes) -> None:
-        """Ask for secrets that are recorded, and were too long to be sent unasked."""
+        """Ask for secrets that are to be recorded but were too long to be sent unasked."""
         assert self._query is not None
         asked = {question for question, _ in self._questions}
         for tag, value in decode(request, self._tables).items:
@@ -158,9 +158,9 @@ class Keeper:
                         self._questions.append((question, self._query(question)))
 
     def facts(self, request: bytes) -> UserFacts | None:
-        """Ask what slurmctld knows of the owner, with the request's account and partition; None: it was asked lately.
+        """Ask what slurmctld knows about the owner in the request's account and partition; None if asked recently.
 
-        A new rule may read what no present one does, such as the default account.
+        A new rule may read facts that no present rule reads, such as the default account.
         """
         message = decode(request, self._tables)
         struct = Packed(self._tables.tables[0], message.items[0][1])
@@ -183,7 +183,7 @@ class Keeper:
         return UserFacts(now, tuple(pairs))
 
     def recorded(self, call: Call, request: bytes, answer: bytes) -> Recorded:
-        """Return a request that was answered."""
+        """Return the record of a request that has been answered."""
         decided = [step.handler.label for step in call.steps if step.outcome is not None and not step.outcome.passed]
         bugs = [
             step.handler.label for step in call.steps if step.wrong is not None and not isinstance(step.wrong, Reject)
@@ -205,7 +205,7 @@ class Keeper:
 
         Args:
             tables: names of structs.
-            clock: to bound the time by.
+            clock: the clock for the time limit.
 
         Returns:
             the rows, and the tables that took too long.
@@ -213,14 +213,14 @@ class Keeper:
         assert self._query is not None
         asking = Asking(self._tables, self._query)
         until = clock() + PATIENCE
-        found, left = [], []
+        recorded, left = [], []
         for table in tables:
             structs = self._structs(asking, table, lambda: clock() < until)
             if structs is None:
                 left.append(table)
             else:
-                found.append(Rows(time.time(), table, self._tables.identity, structs))
-        return found, left
+                recorded.append(Rows(time.time(), table, self._tables.identity, structs))
+        return recorded, left
 
     def _structs(self, asking: Asking, table: str, goes_on: Callable[[], bool]) -> tuple[bytes, ...] | None:
         structs: list[bytes] = []

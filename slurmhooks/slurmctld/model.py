@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The views of slurmctld's structs, which handlers of all its plugin points get."""
+"""The views of slurmctld's structs, for handlers of all its plugin points."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class View:
     """A view of one of Slurm's structs; binding.py makes the class for a release.
 
-    Public names are fields. So everything else begins with an underscore, even what other modules of slurmhooks use.
+    Public names are fields. Therefore all other names begin with an underscore, even those that other modules use.
 
     Attributes:
         _struct: the struct that slurmctld sent.
@@ -77,7 +77,7 @@ class View:
         raise AttributeError(f"{what} has no {name!r}{nearest(name, self._names())}")
 
     def _assign(self, name: str, value: object) -> None:
-        """Handle an assignment to a name that is no writable field; binding.bind makes ``__setattr__``."""
+        """Handle an assignment to a name that is not a writable field; binding.bind makes ``__setattr__``."""
         self._living()
         if name not in self._missing and hasattr(type(self), name):
             raise AttributeError(f"{type(self).__name__.lower()}.{name} is read-only")
@@ -87,13 +87,13 @@ class View:
         self._struct  # noqa: B018 - raises if the call has ended
 
     def __delattr__(self, name: str) -> None:
-        """Raise an error that says how a field is unset."""
+        """Raise an error that says how to unset a field."""
         self._living()
         getattr(self, name)  # raises if there is no such field
         raise AttributeError(f"{type(self).__name__.lower()}.{name} cannot be deleted; None unsets a field")
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        """Iterate over names and values of all fields, so that ``dict(job)`` is a copy that the call does not end."""
+        """Iterate over names and values of all fields: ``dict(job)`` is a copy that stays valid after the call."""
         for name in sorted(self._names()):
             value = getattr(self, name)
             yield name, value
@@ -186,12 +186,12 @@ class Qos(QosFields, View):
 
 
 class Association(AssociationFields, View):
-    """An account, or a user with an account; read-only."""
+    """An account, or a user in an account; read-only."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """Return the class, and whose it is."""
+        """Return the class, and the account or user."""
         try:
             return f"<Association {self.id}: {self.account} {self.user or ''}>"
         except (AttributeError, StaleHandleError):  # a representation must not raise

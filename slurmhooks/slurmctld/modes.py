@@ -22,14 +22,14 @@ WOULD_CHANGE = "Warning: a rule that is not in force yet would change this reque
 
 
 class Trial:
-    """Has handlers run without effect: takes back what they write, and keeps back what they tell the user."""
+    """Lets handlers run without effect: discards what they write, and holds back what they tell the user."""
 
     def __init__(self, call: Call | None, mode: str) -> None:
         """Prepare for some handlers, one after the other.
 
         Args:
-            call: notes what they did, if somebody follows it.
-            mode: of the handlers, for those who follow the call.
+            call: records what they did, if it has followers.
+            mode: of the handlers, for the followers of the call.
         """
         self._call = call
         self._mode = mode
@@ -38,7 +38,7 @@ class Trial:
         self._thread = get_ident()
 
     def begin(self) -> None:
-        """Keep back what is told to the user until the end, as it speaks of what is not done."""
+        """Hold back messages to the user until the end, because they describe effects that do not take place."""
         self._said = []
         self._user = log.divert(self._keep)
 
@@ -49,16 +49,16 @@ class Trial:
             self._user(text)
 
     def end(self, handler: Handler, wrong: BaseException | None, view: Any, before: object) -> list[str]:
-        """Take back what a handler wrote, log its bug, and note what it did.
+        """Discard what a handler wrote, log its bug, and record what it did.
 
         Args:
-            handler: that ran.
-            wrong: what it raised.
-            view: that it wrote to.
+            handler: the handler that ran.
+            wrong: the exception that it raised.
+            view: the view that it wrote to.
             before: a savepoint of the view.
 
         Returns:
-            what it told the user.
+            the messages of the handler to the user.
         """
         log.divert(self._user)
         after, error_id = view.savepoint(), None
@@ -71,15 +71,15 @@ class Trial:
 
 
 class Modes:
-    """Chooses the mode of each handler when its turn comes."""
+    """Chooses the mode of each handler when the handler is about to run."""
 
     def __init__(self, call: Call | None, view: Any, subject: Subject) -> None:
         """Prepare for one call.
 
         Args:
-            call: notes what handlers did, if somebody follows it.
-            view: what they write to.
-            subject: whose request it is, with what earlier handlers wrote.
+            call: records what handlers did, if it has followers.
+            view: the view that they write to.
+            subject: whose request it is, including the writes of earlier handlers.
         """
         self._call = call
         self._view = view
@@ -88,7 +88,7 @@ class Modes:
         self._trial = Trial(call, WARN)
 
     def mode(self, handler: Handler) -> str:
-        """Return the mode of the handler whose turn it is; note that it is to observe."""
+        """Return the mode of the next handler; if it is to observe, note that."""
         rollout = handler.rollout
         mode = ENFORCE if rollout is None else rollout.mode_for(handler.label, self._subject)
         if mode == OBSERVE and self._call is not None:
@@ -102,7 +102,7 @@ class Modes:
             self._trial.begin()
 
     def tried(self, handler: Handler, wrong: BaseException | None, savepoint: object) -> bool:
-        """Return whether a handler only warns; then tell the user, and take back what it wrote. For dispatch."""
+        """Return whether a handler only warns; if so, tell the user, and discard what it wrote. For dispatch."""
         if not self._warning:
             return False
         changed = wrong is None and self._view._differs(savepoint, self._view.savepoint())
@@ -116,6 +116,6 @@ class Modes:
 
 
 def _in_one_line(warning: str, texts: list[str], note: str | None) -> str:
-    """Return a warning, what the handler has to say, and what the site adds."""
+    """Return a warning, the texts of the handler, and the site's note as one line."""
     said = "; ".join(line for text in texts for line in text.splitlines() if line)
     return f"{warning}{said and ': ' + said}{f' ({note})' if note else ''}"

@@ -19,7 +19,7 @@ MEM_PER_CPU = 1 << 63
 CORE_SPEC_THREAD = 1 << 15
 """slurm.h: the bit of core_spec that makes it a count of threads."""
 NICE_OFFSET = 1 << 31
-"""slurm.h: what nice and site_factor are stored above."""
+"""slurm.h: the number that Slurm adds to nice and site_factor when it stores them."""
 _DOUBLE = Struct("=d")
 _NUMBER = Struct("=Q")
 AUTH_NOBODY = 99
@@ -27,7 +27,7 @@ AUTH_NOBODY = 99
 
 
 class Sized(Field[Value]):
-    """A number of so many bits."""
+    """A number with a width in bits."""
 
     __slots__ = ("bits",)
 
@@ -97,7 +97,7 @@ class Plain(Sized[int]):
 
 
 class Time(Field[int]):
-    """A ``time_t``; 0 is "none given"."""
+    """A ``time_t``; 0 means that no time is given."""
 
     __slots__ = ()
 
@@ -111,7 +111,7 @@ class Time(Field[int]):
         writable: bool = True,
         since: str | None = None,
     ) -> None:
-        """Keep the description; the unit is always the same."""
+        """Store the description; the unit is always the same."""
         super().__init__(doc, unit="seconds since the epoch", member=member, writable=writable, since=since)
 
     def decoder(self) -> Callable[[int], int]:
@@ -140,11 +140,11 @@ class Real(Sized[float | Unlimited]):
     __slots__ = ()
 
     def __init__(self, doc: str, *, unit: str = "", member: str | tuple[str, ...] | None = None) -> None:
-        """Keep the description; the width is always the same."""
+        """Store the description; the width is always the same."""
         super().__init__(64, doc, unit=unit, member=member, writable=False)
 
     def decoder(self) -> Callable[[int], float | Unlimited | None]:
-        """See Field: Slurm assigns its numbers of 32 bits."""
+        """See Field: Slurm stores its 32-bit NO_VAL and INFINITE in these members."""
         special = {float(NO_VAL[32]): None, float(INFINITE[32]): UNLIMITED}
 
         def decode(raw: int) -> float | Unlimited | None:
@@ -169,7 +169,7 @@ class Real(Sized[float | Unlimited]):
 
 
 class Identity(Sized[int]):
-    """The number of a user or group; None in a request that names none, as most updates of a job."""
+    """The number of a user or group; None in a request that names none, such as most updates of a job."""
 
     __slots__ = ()
 
@@ -184,7 +184,7 @@ class Identity(Sized[int]):
 
 
 class Offset(Sized[int]):
-    """A signed number that Slurm stores above ``NICE_OFFSET``."""
+    """A signed number to which Slurm adds ``NICE_OFFSET``."""
 
     __slots__ = ()
 
@@ -195,7 +195,7 @@ class Offset(Sized[int]):
     def encoder(self, release: Release) -> Callable[[object], int]:
         """See Field."""
         name = self.name
-        limit = NICE_OFFSET - 3  # NICE_ADJ_MAX of slurm_opt.h: the values beside it are NO_VAL and INFINITE
+        limit = NICE_OFFSET - 3  # NICE_ADJ_MAX of slurm_opt.h: larger numbers would be stored as NO_VAL and INFINITE
 
         def encode(value: object) -> int:
             if value is None:
@@ -210,14 +210,14 @@ class Offset(Sized[int]):
 
 
 class Tagged(Sized[int]):
-    """One of two meanings of a member, told apart by its highest bit; None when the member has the other one."""
+    """One of two meanings of a member, which its highest bit selects; None if the member has the other meaning."""
 
     __slots__ = ("tag", "tagged")
 
     def __init__(
         self, bits: int, doc: str, *, member: str | tuple[str, ...], tagged: bool, unit: str = "", writable: bool = True
     ) -> None:
-        """Say which of the two it is."""
+        """Store which of the two meanings it is."""
         super().__init__(bits, doc, unit=unit, member=member, writable=writable)
         self.tag = 1 << (bits - 1)
         self.tagged = tagged
@@ -225,7 +225,7 @@ class Tagged(Sized[int]):
     def decoder(self) -> Callable[[int], int | None]:
         """See Field."""
         tag, no_val = self.tag, NO_VAL[self.bits]
-        # Untagged values are below the tag, NO_VAL and INFINITE are not.
+        # Untagged values are below the tag; NO_VAL and INFINITE are not.
         if not self.tagged:
             return lambda raw: raw if raw < tag else None
         return lambda raw: raw - tag if tag <= raw < no_val else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a worker hands to the observer process of its generation: a request, and what each handler there is to see."""
+"""What a worker sends to the observer process of its generation: a request, and its state for each handler there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Query
 
 WHOSE = Struct("<IIII")
-"""What precedes a question after the answer: sender, owner, 1 for an update, and 0. In C: native/wire/late.h."""
+"""Precedes each question that is asked after the answer: sender, owner, 1 for an update, 0. In C:
+native/wire/late.h."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,9 @@ class Observation:
         id: of the call, see slurmhooks.slurmctld.call.
         time: when it began, in seconds since the epoch.
         request: the message.
-        members: what was too long to be in it, by number of struct and member.
-        observers: for each handler, its place among those of its hook, and a savepoint of what it is to see.
+        members: members that were too long for the message, by index of struct and member.
+        observers: for each handler, its index among those of its hook, and a savepoint of the request as it should see
+            it.
     """
 
     id: str
@@ -60,11 +62,11 @@ class Observation:
 
 
 def left_out(structs: Sequence[Packed], most: int) -> dict[tuple[int, int], bytes]:
-    """Return the members that slurmctld has left out of a request for their length; asks for each.
+    """Ask for the members that slurmctld has left out of a request because of their length, and return them.
 
     Args:
         structs: of the request.
-        most: bytes of all together; longer ones are missing.
+        most: maximum total bytes; members beyond this are left out.
     """
     members: dict[tuple[int, int], bytes] = {}
     for number, struct in enumerate(structs):
@@ -77,6 +79,6 @@ def left_out(structs: Sequence[Packed], most: int) -> dict[tuple[int, int], byte
 
 
 def late(ask: Query, sender: int, owner: int, *, modify: bool) -> Query:
-    """Return what asks slurmctld after the answer: each question says whose request it is for."""
+    """Return a function that asks slurmctld questions after the answer; each names the owner of the request."""
     whose = WHOSE.pack(sender, owner, modify, 0)
     return lambda question: ask(whose + question)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a row of the package fields means: how a member of a C struct is read and written.
+"""The rows of the package fields: each says how a member of a C struct is read and written.
 
-A row is a class attribute; binding.py makes the properties that a process uses. For type checkers and editors there
-are stubs beside fields/*.py, which tests/typing/stubs.py writes.
-Raw values are those of slurmhooks.wire.message: numbers are ints, a text is bytes, texts are a list of bytes.
+A row is a class attribute; binding.py makes the properties that a process uses. Type checkers and editors use the stubs
+in views/, which tests/typing/stubs.py writes. Raw values are those of slurmhooks.wire.message: numbers are ints, a text
+is bytes, texts are a list of bytes.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Release = tuple[int, int]
-"""Of Slurm, year and month."""
+"""A release of Slurm: year and month."""
 Condition = bytes | tuple[int, int]
-"""What a raw value has to be: a text, or a number and the bits of it that count."""
+"""A condition on a raw value: the text that it equals, or a number with a mask of the bits to compare."""
 ANY_RELEASE = (0, 0)
 
 
@@ -34,11 +34,12 @@ class Field(Generic[Value]):
 
     Attributes:
         name: the attribute.
-        doc: what it is, one line.
+        doc: its description, in one line.
         unit: of a number; empty if it has none.
-        members: candidates for the C member, the first that exists counts; paths with dots go through structs.
+        members: candidates for the C member, of which the first that exists is used; paths with dots go through
+            structs.
         writable: whether handlers may assign it.
-        since: first release that has it, or None for "all that slurmhooks runs on".
+        since: first release that has it, or None if all supported releases do.
         until: last release that has it, or None.
     """
 
@@ -57,7 +58,7 @@ class Field(Generic[Value]):
         since: str | None = None,
         until: str | None = None,
     ) -> None:
-        """Keep the description; see the class. The member is the attribute's own name if none is given."""
+        """Store the description; see the class. By default, the member has the name of the attribute."""
         self.name = ""
         self.doc = doc
         self.unit = unit
@@ -68,7 +69,7 @@ class Field(Generic[Value]):
         self.until = until
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Take the attribute's name."""
+        """Store the attribute's name."""
         self.name = name
         member = self._member or name
         self.members = (member,) if isinstance(member, str) else member
@@ -85,22 +86,23 @@ class Field(Generic[Value]):
         return next((path for path in self.members if path in known), None)
 
     def decoder(self) -> Callable[[Any], Value | None]:
-        """Return the function from a raw value, other than None, to what a handler sees."""
+        """Return the function that converts a raw value, other than None, to the value that a handler sees."""
         raise NotImplementedError
 
     def encoder(self, release: Release) -> Callable[[object], Any]:
-        """Return the function from what a handler writes to a raw value; it raises what values.py raises."""
+        """Return the function that converts what a handler writes to a raw value; it raises what values.py raises."""
         raise NotImplementedError
 
     def merge(self, old: Any, new: Any) -> Any:
-        """Return the raw value of the member after a write; rows that are a part of their member differ."""
+        """Return the raw value of the member after a write; overridden by rows that are only a part of their member."""
         return new
 
     def condition(self, value: object) -> Condition:
-        """Return what the raw value is where a handler sees this value: for :meth:`Table.where`.
+        """Return the condition on the raw value under which a handler sees this value; for :meth:`Table.where`.
 
         Raises:
-            TypeError: records cannot be chosen by this field, or not by this value; likewise ValueError.
+            TypeError: records cannot be selected by this field, or the value has the wrong type.
+            ValueError: records cannot be selected by this value.
         """
         raise TypeError(f"records cannot be chosen by {self.name}")
 
@@ -129,12 +131,12 @@ class Text(Field[str]):
 
 
 class Gres(Text):
-    """TRES of which the handler may leave out that they are GRES, as in ``gpu:2``."""
+    """GRES, which a handler may write without their prefix, as in ``gpu:2``."""
 
     __slots__ = ()
 
     def encoder(self, release: Release) -> Callable[[object], bytes | None]:
-        """See Field: put ``gres/`` (before 23.11 ``gres:``) in front of each name that has it not."""
+        """See Field: put ``gres/`` (before 23.11 ``gres:``) in front of each name that lacks it."""
         encode = super().encoder(release)
         prefix = b"gres/" if release >= (23, 11) else b"gres:"
 
@@ -150,12 +152,12 @@ class Gres(Text):
 
 
 class Names(Field[list[str]]):
-    """A ``char *`` of names with commas between them; read-only. None are an empty list."""
+    """A ``char *`` of names with commas between them; read-only. NULL is an empty list."""
 
     __slots__ = ()
 
     def __init__(self, doc: str, *, member: str | tuple[str, ...] | None = None) -> None:
-        """Keep the description."""
+        """Store the description."""
         super().__init__(doc, member=member, writable=False)
 
     def decoder(self) -> Callable[[bytes], list[str]]:
@@ -163,7 +165,7 @@ class Names(Field[list[str]]):
         return lambda raw: text_from_c(raw).split(",") if raw else []
 
     def encoder(self, release: Release) -> Callable[[object], bytes]:
-        """See Field; for tests, as nobody assigns them."""
+        """See Field; only for tests, because the field is read-only."""
         name = self.name
 
         def encode(value: object) -> bytes:
@@ -212,7 +214,7 @@ class Sluid(Field[str]):
     __slots__ = ()
 
     def __init__(self, doc: str, *, member: str, since: str) -> None:
-        """Keep the description."""
+        """Store the description."""
         super().__init__(doc, member=member, writable=False, since=since)
 
     def decoder(self) -> Callable[[int], str | None]:
@@ -226,7 +228,7 @@ class Strings(Field[list[str]]):
     __slots__ = ("count",)
 
     def __init__(self, doc: str, *, member: str, count: str) -> None:
-        """Say which member is the counter."""
+        """Store which member is the counter."""
         super().__init__(doc, member=member, writable=False)
         self.count = count
 
@@ -236,7 +238,7 @@ class Strings(Field[list[str]]):
 
 
 class Computed(Field[Value]):
-    """What slurmctld or the name service knows, asked for on use; read-only."""
+    """A fact that slurmctld or the name service knows, which is looked up on use; read-only."""
 
     __slots__ = ("kind", "private")
 
@@ -244,9 +246,9 @@ class Computed(Field[Value]):
         """Describe the field.
 
         Args:
-            kind: what it returns.
-            doc: what it is.
-            private: only where the build had Slurm's sources.
+            kind: the type of the value.
+            doc: description of the field.
+            private: exists only if the build had Slurm's sources.
             since: see Field.
         """
         self.kind = kind  # for stubs and documentation
@@ -254,7 +256,7 @@ class Computed(Field[Value]):
         self.private = private
 
     def member(self, release: Release, known: Container[str]) -> str | None:
-        """See Field: no member has it, and all releases since the first one do."""
+        """See Field: the row has no member; all releases since the first one have it."""
         return super().member(release, self.members)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the services of all plugins of slurmctld share (slurmhooks.worker.service): how they load, and run handlers."""
+"""The common part of the services of all slurmctld plugins (slurmhooks.worker.service): loads and runs handlers."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class PointService:
 
     Attributes:
         settings: see slurmhooks.worker.service.
-        followers: each takes every call after its answer has gone out.
-        call: the running call, or the last one; None: there was none yet.
+        followers: functions that get every call after its answer has been sent.
+        call: the running call, or the last one; None before the first call.
     """
 
     def __init__(self, tables: Tables, registry: Registry, settings: Settings) -> None:
-        """Keep the handlers."""
+        """Store the handlers."""
         self.settings = settings
         self._tables = tables
         self._registry = registry
@@ -67,7 +67,7 @@ class PointService:
         )
 
     def observed_by(self, send: Callable[[bytes], object]) -> None:
-        """Have each request that handlers observe sent to them, before other followers get it."""
+        """Let ``send`` get each request that handlers observe, before other followers get it."""
 
         def follow(call: Call) -> None:
             if call.observers and not call.observed:
@@ -78,14 +78,14 @@ class PointService:
         self.followers.insert(0, follow)
 
     def observe(self, data: bytes, query: Query, running: Running) -> None:
-        """Run handlers after the answer; only points whose hooks have modes are asked to."""
+        """Run handlers after the answer; called only at plugin points whose hooks have modes."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Take what handlers say to users, and report decisions if the collector wants them.
+        """Capture messages of handlers to users, and report decisions if the collector wants them.
 
         Raises:
-            LoadError: a handler failed that runs when a worker starts, which ends the worker.
+            LoadError: a handler that runs when a worker starts has failed; this ends the worker.
         """
         process.log_to_stderr(self._user)
         reporter, collect = reporting.reporter, self.settings.collect
@@ -97,7 +97,7 @@ class PointService:
         """Hand the last call to the followers."""
         call, self.call = self.call, None
         if call is not None:
-            os.sched_yield()  # the thread that has been waiting for the answer goes first, also on a busy machine
+            os.sched_yield()  # let the thread that waits for the answer run first, even on a busy machine
             for follow in self.followers:
                 follow(call)
 
@@ -107,7 +107,7 @@ class PointService:
     def _user(self, text: str) -> None:
         """Keep a message for the user of the running call.
 
-        A thread that a handler started may outlive its call, and the user of the next call must not read what it says.
+        A thread that a handler started may outlive its call; the user of the next call must not read its messages.
         """
         if get_ident() == self._calling:
             self._messages.append(text)
@@ -115,7 +115,7 @@ class PointService:
             log_each(log.info, "no user waits for this", text)
 
     def _texts(self, outcome: Outcome) -> list[str]:
-        """Return what the last call has to say to its user."""
+        """Return the messages of the last call to its user."""
         return [*self._messages, *([outcome.text] if outcome.text else [])]
 
     def _call(
@@ -131,7 +131,7 @@ class PointService:
         Args:
             hook: name of the hook.
             arguments: of the handlers.
-            view: what they can write to.
+            view: the view that they can write to.
             left_out: see :func:`watched`.
             subject: whose request it is, if the hook has modes.
         """
@@ -159,7 +159,7 @@ class PointService:
         return outcome
 
     def _without_user(self, hook: str) -> None:
-        """Run handlers in a call that no user waits for: what they say to one goes to the log."""
+        """Run handlers in a call that no user waits for: their messages to the user are logged."""
         outcome = self._call(hook, {})
         for text in self._texts(outcome):
             log_each(log.info if outcome.passed else log.error, hook, text)
@@ -183,7 +183,7 @@ class PointService:
         return message, structs, {read_text(value) for tag, value in message.items if tag == LEFT_OUT_HANDLER}
 
     def _number(self, code: str | int | None) -> int:
-        """Return the number of a code; the general one if this release does not know it. Never success."""
+        """Return the number of a code, or of the general error if this release lacks the code. Never success."""
         known = self._tables.constants["ESLURM"]
         if isinstance(code, str):
             if code not in known:
@@ -195,13 +195,13 @@ class PointService:
 def watched(
     handlers: tuple[Handler, ...], left_out: Container[bytes | None], modes: Modes | None = None
 ) -> Generator[Handler]:
-    """Say which handler runs, for the process that may have to end it.
+    """Yield handlers, and note on the status page which one runs, for the process that may have to end it.
 
     Args:
         handlers: of one hook.
         left_out: the names, as on a status page, of handlers that ended a worker and must not run again. That worker
-            may have had other hook files, so a name does not count for a handler that is not lenient.
-        modes: of the handlers, if any of them has one.
+            may have had other hook files, so a name is ignored if its handler is not lenient.
+        modes: the modes of the handlers, if any handler has a mode.
     """
     every = ALL_LENIENT if all(handler.lenient or not can_enforce(handler) for handler in handlers) else 0
     try:
@@ -215,7 +215,7 @@ def watched(
                     modes.begin(mode)
                 yield handler
     finally:
-        # Also after a refusal: what ends the worker from here on must not count as the handler's own end.
+        # Also after a refusal: the handler must not be blamed for what ends the worker from here on.
         doing("")
 
 
@@ -241,14 +241,14 @@ def load_point(
 
     Args:
         watch: see slurmhooks.worker.service.
-        section: of the configuration.
-        hooks: that requests are for.
+        section: the plugin's section of the configuration.
+        hooks: the hooks that requests are for.
         others: hooks that run without a request.
         scripts: see load_site.
 
     Raises:
-        ConfigError: the configuration is wrong.
-        LoadError: a hook file is, or needs what this build does not have.
+        ConfigError: the configuration is invalid.
+        LoadError: a hook file is invalid, or needs what this build lacks.
     """
     tables = _tables()
     read, registry = load_site(
@@ -276,7 +276,7 @@ def _tables() -> Tables:
     """Return the tables of the plugin that this process serves.
 
     Raises:
-        LoadError: they cannot be read, or nobody serves a plugin here.
+        LoadError: the tables cannot be read, or this process serves no plugin.
     """
     try:
         tables = installed()
@@ -288,7 +288,7 @@ def _tables() -> Tables:
 
 
 def unserved(registry: Registry, tables: Tables, hooks: tuple[str, ...]) -> list[str]:
-    """Return the handlers that this build cannot serve, each with the way to have them served."""
+    """Return a finding for each handler that this build cannot serve, with the remedy."""
     if "record" in tables:
         return []
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the views of a worker get their values: packed structs, and questions to the slurmctld that waits."""
+"""The source of the values of a worker's views: packed structs, and questions to the waiting slurmctld."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Asking:
     """Questions of one request to slurmctld, which holds its locks while it waits for the answer."""
 
     def __init__(self, tables: Tables, query: Callable[[bytes], bytes]) -> None:
-        """Take what carries a question over and returns the result; it raises once the request is answered."""
+        """Take the function that asks a question and returns the result; it raises once the request is answered."""
         self.tables = tables
         self._query = query
 
@@ -49,15 +49,15 @@ class Asking:
         """Return the result of a question.
 
         Raises:
-            MessageError: it is damaged.
-            Reject: no message can hold it.
+            MessageError: the result is damaged.
+            Reject: the result is too large for a message.
         """
         question = Message(Type.QUERY, what, second, third, items).encode(self.tables)
         result = decode(self._query(question), self.tables)
         if result.type != Type.RESULT:
             raise MessageError("a question was not answered by a result")
         if result.first == TOO_LONG:
-            # A user has sent so much; no handler can judge it.
+            # A user has sent so much that no handler can judge it.
             name = self.tables.tables[second].members[third].name if what == What.MEMBER else "a text"
             raise Reject(f"{name} is longer than {LARGEST >> 20} MiB, the most that the hooks of this site can read")
         return result
@@ -69,7 +69,7 @@ class Asking:
         return next(self._structs(self.ask(What.ROW, place, number, *items), place), None)
 
     def rows(self, table: str, conditions: Mapping[str, Condition] = {}) -> Iterator[Struct]:
-        """Return the structs of a table, page by page: all, or those whose members fulfil conditions."""
+        """Return the structs of a table, page by page: all, or those whose members meet conditions."""
         place = self.tables.place(table)
         items = [
             (self.tables.tables[place].places[member], condition_value(condition))
@@ -110,13 +110,13 @@ class Asking:
 
         Args:
             tag: the number of its table.
-            value: what was packed.
+            value: the packed struct.
             fetch: returns long members when they are read; by default slurmctld is asked for them.
         """
 
         def ask(place: int) -> bytes:
-            for _, found in self.ask(What.MEMBER, tag, place).items:
-                return found
+            for _, value in self.ask(What.MEMBER, tag, place).items:
+                return value
             raise MessageError("a member was not answered")
 
         if not tag < len(self.tables.tables):
@@ -125,14 +125,14 @@ class Asking:
 
 
 current: Asking | None = None
-"""Questions of the running request, or of the last one, which raise; None: there was none yet."""
+"""The questions of the running request, or of the last one, which raise; None before the first request."""
 
 
 class Struct(Packed):
-    """A packed struct of a request, and what the answer writes into it.
+    """A packed struct of a request, and the values that the answer assigns to it.
 
     Attributes:
-        asking: for what slurmctld did not send.
+        asking: asks for what slurmctld did not send.
         written: raw values by member, once handlers have passed.
     """
 
@@ -141,7 +141,7 @@ class Struct(Packed):
     def __init__(
         self, table: StructTable, data: bytes, asking: Asking | None, fetch: Callable[[int], bytes] | None = None
     ) -> None:
-        """Take what was packed; see Packed."""
+        """Store the packed struct; see Packed."""
         super().__init__(table, data, fetch)
         self.asking = asking
         self.written: dict[str, Raw] = {}
@@ -151,7 +151,7 @@ class Struct(Packed):
         return self.texts(self.table.places[member])
 
     def find(self, member: str, start: bytes) -> bytes | None:
-        """Return what follows the start in the first text of an array that has it, or None: one search."""
+        """Return the rest of the first text of an array that begins with ``start``, or None, by one search."""
         value = self.value(self.table.places[member]) or b""
         at = 0 if value.startswith(start) else value.find(b"\0" + start) + 1
         if not at and not value.startswith(start):
@@ -163,14 +163,14 @@ class Struct(Packed):
 
 
 def _script(record: Any) -> str | None:
-    found: str | None = record._struct.asking.text(Fact.JOB_SCRIPT, record.job_id)
-    return found
+    text: str | None = record._struct.asking.text(Fact.JOB_SCRIPT, record.job_id)
+    return text
 
 
 def _user_name(record: Any) -> str | None:
     raw: bytes | None = record._struct.raw("user_name")
-    found: str | None = record._struct.asking.text(Fact.USER_NAME, record.user_id) if raw is None else text_from_c(raw)
-    return found
+    name: str | None = record._struct.asking.text(Fact.USER_NAME, record.user_id) if raw is None else text_from_c(raw)
+    return name
 
 
 class Views:
@@ -185,7 +185,8 @@ class Views:
 
         Args:
             tables: of the build.
-            of_record: the functions of a record's fields that are no members; by default they ask slurmctld.
+            of_record: functions that compute those fields of a record that are no members; by default they ask
+                slurmctld.
         """
         self.tables = tables
         self.private = "record" in tables
@@ -201,8 +202,8 @@ class Views:
         """Return the arguments of handlers that come from slurmctld; the caller closes them.
 
         Args:
-            names: of arguments; those that are not in PRIVATE_ARGUMENTS are left out.
-            asking: for the tables.
+            names: names of arguments; those not in PRIVATE_ARGUMENTS are ignored.
+            asking: asks for the rows of tables.
             record: the job of the request.
 
         Raises:

@@ -16,7 +16,7 @@ Row = TypeVar("Row", covariant=True)
 
 
 class Table(Mapping[Key, Row]):
-    """A table of slurmctld: a read-only mapping of keys to records, which are looked up when they are used."""
+    """A table of slurmctld: a read-only mapping of keys to records, which are looked up on use."""
 
     __slots__ = ("_alive", "_all", "_find", "_made", "_select")
 
@@ -71,12 +71,12 @@ class Table(Mapping[Key, Row]):
         return len(self._everything())
 
     def items(self) -> ItemsView[Key, Row]:
-        """Return keys and records, with one look-up."""
+        """Return keys and records, by one look-up."""
         self._living()
         return self._everything().items()
 
     def values(self) -> ValuesView[Row]:
-        """Return the records, with one look-up."""
+        """Return the records, by one look-up."""
         self._living()
         return self._everything().values()
 

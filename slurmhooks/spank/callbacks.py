@@ -18,10 +18,10 @@ class Place:
         callback: name of the callback, without ``slurm_spank_``.
         context: name of the context, see spank_context().
         program: the programs that run it.
-        user: the user as whom they run it.
+        user: the user as which they run it.
         when: the time of the call, in words.
         failure: the effect of a refusal or a bug, with a ``required`` line in plugstack.conf.
-        options: whether ``Option.value`` is set there.
+        options: whether ``Option.value`` is set in this callback.
     """
 
     __slots__ = ("callback", "context", "failure", "options", "program", "user", "when")

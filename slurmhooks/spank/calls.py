@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from slurmhooks.spank.fields import Where
 
 FIRST_BUFFER = 4096
-"""Bytes; four times as many at each further try."""
+"""Initial size of the buffer in bytes; each retry uses four times as much."""
 LAST_BUFFER = 1 << 28
 
 
@@ -32,7 +32,7 @@ class Calls:
     __slots__ = ("callback", "context", "ffi", "handle", "lib")
 
     def __init__(self, native: Any, handle: Any, context: str, callback: str) -> None:
-        """Keep the arguments; ``native`` is the compiled module."""
+        """Store the arguments; ``native`` is the compiled module."""
         self.ffi = native.ffi
         self.lib = native.lib
         self.handle = handle
@@ -65,15 +65,15 @@ class Calls:
 
         Args:
             item: its name in spank.h.
-            where: where Slurm has it.
+            where: the callbacks in which Slurm has it.
             first: pointer to the result.
             second: pointer to the second result of items that have two; else NULL.
 
         Raises:
-            SpankError: Slurm does not have it here.
+            SpankError: Slurm does not have the item in this callback.
         """
         if self.context == "allocator" and where is not ANYWHERE:
-            # Slurm has no items there, but in exit its answer depends on what a register holds.
+            # Slurm has no items there, but in exit its answer depends on the content of a register.
             self.refuse(item, "ESPANK_NOT_AVAIL", where.text)
         code = self.lib.slurmhooks_get_item(self.handle, getattr(self.lib, item), first, second)
         if code:
@@ -112,9 +112,9 @@ class Calls:
         """Set a variable, or unset it.
 
         Args:
-            function: spank_setenv or spank_job_control_setenv; the one that unsets has a similar name.
+            function: spank_setenv or spank_job_control_setenv; the function that unsets has a similar name.
             name: of the variable.
-            value: None: unset it.
+            value: the value; None to unset the variable.
 
         Raises:
             SpankError: Slurm refuses.

@@ -33,7 +33,7 @@ lib = native.lib
 Answer = tuple[int, None, int]
 SUCCESS: Answer = (0, None, 0)
 SIGN = 1 if hasattr(lib, "ESPANK_JOB_FAILURE") else -1
-"""Sign of failure codes: before 25.05, Slurm considers only negative codes failures; later it needs the code itself."""
+"""Sign of failure codes: before 25.05, Slurm treats only negative codes as failures; later it needs the code itself."""
 FAILED: Answer = (SIGN * lib.ESPANK_ERROR, None, 0)
 
 
@@ -69,7 +69,7 @@ class Line:
 
         Args:
             index: its number in C.
-            name: its name, if C has registered it according to the manifest; otherwise None.
+            name: its name, if C has registered the option from the manifest; otherwise None.
         """
         if self._complete is not None:
             self.registry = self._complete()
@@ -141,7 +141,8 @@ def step(job: int, number: int) -> Answer:
 
     Args:
         job: number of the job.
-        number: number of the step; batch scripts and the like have large numbers, and scancel only their job.
+        number: number of the step; special steps such as batch scripts have large numbers, and scancel can cancel only
+            their job.
     """
     deadline.of_step(f"{job}.{number}" if number < SPECIAL_STEPS else str(job))
     return SUCCESS
@@ -161,7 +162,7 @@ def callback(
     """Run the handlers of one callback of a line of plugstack.conf. Load the line at its first use.
 
     Tasks are forks of slurmstepd. The kernel copies each page that a task writes to, and CPython writes to every object
-    that it uses. So the calls in tasks are prepared before the fork, see :func:`_before_tasks`.
+    that it uses. Therefore the calls in tasks are prepared before the fork, see :func:`_before_tasks`.
 
     Args:
         which: index into :data:`slurmhooks.spank.CALLBACKS`.
@@ -305,7 +306,8 @@ def _callback(name: str, handle: Any, line: Line, register: Callable[[Option], i
     if _context == "job_script" and line.registry.options:
         options().of_script(line.registry, handle)
     if name == "task_init_privileged":
-        # The first callback whose failure ends the step in all releases, shows our text and leaves the node in service.
+        # This is the first callback whose failure ends the step in all releases, shows our text and keeps the node in
+        # service.
         refused = None if _options is None else _options.refused(line.registry)
         if refused is not None:
             return _finish(refused)
@@ -369,7 +371,7 @@ def _prepare(line: Line, name: str) -> Callable[[int], Answer] | None:
 
 
 def _ends(name: str) -> int:
-    """Return what ends with a handler of a callback that cannot be interrupted."""
+    """Return what is ended to stop a handler of a callback that cannot be interrupted; see slurmhooks.deadline."""
     if _context == "slurmd":
         return deadline.NOTHING
     if _context != "remote":

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 CONTROL = "in srun, sbatch and salloc, and for reading in prolog and epilog"
 CONTROL_PREFIX = "SPANK_"
-"""Slurm puts it before the names of the job control environment, for prolog and epilog."""
+"""Prefix that Slurm gives to the names of the job control environment in prolog and epilog."""
 LONGEST_VARIABLE = 131071
-"""Bytes of NAME=VALUE and NUL. Linux starts no process with a longer one; Slurm would drop it and report success."""
+"""Maximum bytes of NAME=VALUE and NUL. Linux starts no process with a longer variable; Slurm would drop it silently."""
 
 
 def names_of(variables: Iterable[str]) -> list[str]:
@@ -30,7 +30,7 @@ def names_of(variables: Iterable[str]) -> list[str]:
 
 
 class Environment(StagedMapping):
-    """The environment of this process; everywhere but in slurmstepd it is ``spank.env``."""
+    """The environment of this process, which is ``spank.env`` everywhere except in slurmstepd."""
 
     __slots__ = ("_calls",)
 
@@ -58,10 +58,10 @@ class Environment(StagedMapping):
 
 
 class JobEnvironment(Environment):
-    """The environment of the job's processes; in slurmstepd it is ``spank.env``.
+    """The environment of the job's processes, which is ``spank.env`` in slurmstepd.
 
-    Whoever lists it gets each value once from the list: spank_getenv() searches the whole environment for each name,
-    and users may have 100,000 variables.
+    Listing also fetches the values, each of which serves one later read: spank_getenv() searches the whole environment
+    for each name, and users may have 100,000 variables.
     """
 
     __slots__ = ("_listed",)
@@ -79,7 +79,7 @@ class JobEnvironment(Environment):
         listed: dict[str, str] = {}
         for variable in self._calls.job_environment(REMOTE):
             name, _, value = variable.partition("=")
-            listed.setdefault(name, value)  # the first of two counts, as for spank_getenv()
+            listed.setdefault(name, value)  # of two variables with one name the first counts, as for spank_getenv()
         self._listed = listed
         return list(listed)
 

@@ -36,7 +36,7 @@ class Where:
         self.places = places
 
     def includes(self, context: str, callback: str) -> bool:
-        """Tell whether a callback in a context belongs to them."""
+        """Tell whether these places include a callback in a context."""
         if context not in self.places:
             return False
         callbacks = self.places[context]
@@ -68,13 +68,13 @@ STEP_NAMES = {0xFFFFFFFB: "batch", 0xFFFFFFFC: "extern", 0xFFFFFFFA: "interactiv
 class Item:
     """An item: a read-only attribute of ``spank``, or a method if it has an argument.
 
-    Its type, for type checkers, is what ``convert`` or its reader in model.py says that it returns; if these do not
-    say it, a str or an int, after the C type.
+    For type checkers, the type of an item is the annotated return type of ``convert`` or of its reader in model.py;
+    without one it is str or int, depending on the C type.
 
     Attributes:
         name: name of the attribute.
         item: Slurm's name.
-        ctype: C type of the result; empty for items that model.py reads in their own way.
+        ctype: C type of the result; empty for items for which model.py has a reader.
         doc: description in one line.
         where: where it works.
         convert: function of the view and the C result (an int, a str or None); returns the value.
@@ -124,7 +124,7 @@ def _maybe(spank: Spank, raw: Any) -> str | None:
 
 
 def _task_pid(spank: Spank, raw: Any) -> int:
-    # Slurm stores it after the fork; this process is the task.
+    # Slurm stores the process id only after the fork; this process is the task.
     return int(raw) if raw > 0 or spank.callback not in ("task_init_privileged", "task_init") else posix.getpid()
 
 

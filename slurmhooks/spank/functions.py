@@ -32,7 +32,7 @@ class Function:
         self.since = since
 
     def known_in(self, release: tuple[int, int]) -> bool:
-        """Tell whether a release has it."""
+        """Tell whether a release has the function."""
         year, month = self.since.split(".")
         return (int(year), int(month)) <= release
 

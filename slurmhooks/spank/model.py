@@ -185,7 +185,7 @@ class Spank(Items):
         calls = self._calls
         result = calls.ffi.new(f"{item.ctype} *")
         if item.argument == "local_id" and self.context == "remote" and value >= self.job_local_task_count:
-            # Slurm would read behind the end of its array of tasks.
+            # Slurm would read past the end of its array of tasks.
             code = calls.lib.ESPANK_NOEXIST
         else:
             code = calls.lib.slurmhooks_convert(calls.handle, getattr(calls.lib, item.item), value, result)
@@ -221,7 +221,7 @@ class Spank(Items):
                 )
 
     def close(self) -> None:
-        """Refuse every later use. For dispatch."""
+        """Make every later use raise StaleHandleError. For dispatch."""
         self._alive = False
         self.env.close()
         self.job_control_env.close()
@@ -245,7 +245,7 @@ READERS: dict[str, Callable[[Spank, Item], Any]] = {
     "S_JOB_ENV": Spank._environment,
     "S_JOB_SUPPLEMENTARY_GIDS": Spank._gids,
 }
-"""The items that are read in their own way; for type checkers, what they return is the type of the item."""
+"""Readers of the items that need one; for type checkers, their return type is the type of the item."""
 
 for _item in ITEMS:
     setattr(Spank, _item.name, _attribute(_item))

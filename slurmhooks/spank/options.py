@@ -62,7 +62,7 @@ class Options:
         self._refused: dict[Option, Outcome] = {}
 
     def refused(self, registry: Registry) -> Outcome | None:
-        """Return the refusal of a value for an option of a line in slurmstepd, where Slurm only logs the result."""
+        """Return the refusal of an option's value in slurmstepd, where Slurm only logs that an option failed."""
         for option in registry.options:
             if option in self._refused:
                 return self._refused[option]
@@ -88,7 +88,7 @@ class Options:
             if context not in option.contexts:
                 continue
             if option.scripted:
-                # If the options of two scripts have one name, Slurm logs it and uses the first.
+                # If the options of two scripts have the same name, Slurm logs that and uses the first.
                 self.add(option, handle, base + index, callback)
                 continue
             finding = self._names.clash(option)
@@ -169,7 +169,7 @@ class Options:
         return None
 
     def of_script(self, registry: Registry, handle: Any) -> None:
-        """Read the options in prolog and epilog, where Slurm does not call back for them."""
+        """Read the options in prolog and epilog, where Slurm calls no option callbacks."""
         for option in registry.options:
             if option.given or "job_script" not in option.contexts:
                 continue
@@ -181,7 +181,7 @@ class Options:
 
 
 def variable(option: Option) -> str:
-    """Return the variable in which Slurm passes a value on. Names that differ only in punctuation share one."""
+    """Return the variable in which Slurm passes on a value. Names that differ only in punctuation share a variable."""
     # As isalnum(3) in the C locale.
     name = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else "_" for byte in option.name.encode())
     return f"_SLURM_SPANK_OPTION_python_{name}"

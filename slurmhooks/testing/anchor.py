@@ -26,13 +26,13 @@ JOB_ID = 1
 class FakeAnchor:
     """A container without scrun, whose handlers really run: as this user, in this process.
 
-    ``allocator_command`` and ``remote_command`` run commands on this machine, as there is no job.
+    ``allocator_command`` and ``remote_command`` run commands on this machine, because there is no job.
 
     Args:
         registry: the site's handlers; see :func:`slurmhooks.loader.load`.
         bundle: path of the bundle.
         in_place: give the handlers the bundle itself. Otherwise they get a copy, which :meth:`close` removes; a root
-            file system outside of the bundle is not copied.
+            file system outside the bundle is not copied.
         container_id: name of the container; by default the name of the bundle.
         user_id: user id of the job; by default that of this process.
         group_id: group id of the job; by default that of this process.
@@ -121,7 +121,7 @@ class FakeAnchor:
         if function == "set_root_path":
             self.root_path = text_from_c(argument)
             return 0, os.fsencode(self._orig_root_path)
-        log.info("remote_command runs on this machine, as there is no job")
+        log.info("remote_command runs on this machine, because there is no job")
         environment = {os.fsencode(name): os.fsencode(value) for name, value in self.job_env.items()}
         return commands.run(argument, environment, lambda: False)
 
@@ -155,7 +155,7 @@ class FakeAnchor:
         return json.dumps(content, indent=2, ensure_ascii=False).splitlines()
 
     def _usual_env(self) -> dict[str, str]:
-        # As alloc.c:_script_env.
+        # As in alloc.c:_script_env.
         return {
             "SLURM_JOB_ID": str(JOB_ID),
             "SCRUN_CONTAINER_ID": self._id,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 ADDRESS = 1
-"""Of the options, which are the stand-in's own."""
+"""The address of the options, which the stand-in does not use."""
 BY_OPTION = {field.option: field for field in FIELDS.values()}
 _FLAGS = """
     bell contiguous disable-status exact external-launcher hold ignore-pbs label multi-prog no-allocate no-bell no-kill
@@ -27,7 +27,7 @@ FLAGS = frozenset(_FLAGS.split())
 
 
 class Slurm:
-    """What the module _slurmhooks_cli_filter asks of Slurm.
+    """Implements the functions of the module _slurmhooks_cli_filter.
 
     Attributes:
         values: of the options that are given.
@@ -54,7 +54,7 @@ class Slurm:
         return name.decode() in self.values
 
     def assign(self, options: int, name: bytes, value: bytes, early: bool, /) -> bool:
-        """Set an option; tell whether Slurm would take the text, as far as the stand-in knows."""
+        """Set an option; tell whether Slurm would accept the text, as far as the stand-in knows."""
         del options, early
         try:
             self.values[name.decode()] = printed(name.decode(), value.decode("utf-8", "surrogateescape"))
@@ -63,7 +63,7 @@ class Slurm:
         return True
 
     def reset(self, options: int, name: bytes, /) -> bool:
-        """Put an option back to its default."""
+        """Reset an option to its default."""
         del options
         self.values.pop(name.decode(), None)
         return True
@@ -87,7 +87,7 @@ class Slurm:
         return self.environment.get(name.decode("utf-8", "surrogateescape"))
 
     def set_variable(self, name: bytes, value: bytes | None, /) -> None:
-        """Set a variable of the environment, or with None delete it."""
+        """Set a variable of the environment; None deletes it."""
         key = name.decode("utf-8", "surrogateescape")
         if value is None:
             self.environment.pop(key, None)
@@ -103,7 +103,7 @@ def printed(name: str, text: str) -> str:
     """Return how Slurm prints the value of an option.
 
     Raises:
-        ValueError: Slurm does not take it.
+        ValueError: Slurm does not accept the value.
     """
     field = BY_OPTION.get(name)
     if isinstance(field, Minutes):
@@ -126,14 +126,14 @@ class FakeOptions(Options):
     Args:
         command: ``salloc``, ``sbatch``, ``srun`` or ``scrontab``.
         options: what the user has given, by the long names of options, as text.
-        argv: the words behind the options.
+        argv: the words after the options.
         script: the text of sbatch's batch script.
         environment: of the command.
         spank: the options of SPANK plugins, by plugin and name.
         early: this is the early call of setup_defaults.
         fields: what the user has given, by the names of properties: ``time_limit=60``.
 
-    It can be given to a handler as it is, or to :func:`run`, after which it holds what the handlers wrote.
+    Pass it to a handler or to :func:`run`; afterwards it has the values that the handlers wrote.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class FakeOptions(Options):
         early: bool = False,
         **fields: Any,
     ) -> None:
-        """Make the stand-in; see the class."""
+        """Create the stand-in; see the class."""
         if command not in NAMES:
             raise ValueError(f"command takes one of {', '.join(NAMES)}, not {command!r}")
         words = tuple(argv)
@@ -170,14 +170,14 @@ class FakeOptions(Options):
         return super().script if self._fake[2] is None else self._fake[2]
 
     def _view(self) -> FakeOptions:
-        """Return what handlers of one call get."""
+        """Return the view for the handlers of one call."""
         made = FakeOptions.__new__(FakeOptions)
         slurm, words, _ = made._fake = self._fake
         Options.__init__(made, slurm, ADDRESS, self.command, self._early, lambda: words)
         return made
 
     def _state(self) -> dict[str, Any]:
-        """Return what handlers may write: options by name, and the environment."""
+        """Return the values that handlers can change: options by name, and the environment."""
         slurm = self._fake[0]
         return {**slurm.values, "environment": dict(slurm.environment)}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stand-ins for what slurmctld gives to handlers of job_submit.
+"""Stand-ins for the arguments that slurmctld passes to handlers of job_submit.
 
 Each is a view of a packed struct, as in production; the struct has the members that slurmhooks knows of a release.
 """
@@ -71,7 +71,7 @@ class FakeStruct(Struct):
         super().__init__(self.table, pack(self.table, self.raws), None)
 
     def settle(self) -> None:
-        """Make the committed writes of handlers the values of the struct."""
+        """Apply the committed writes of handlers to the struct."""
         if self.written:
             self.put(self.written)
 
@@ -81,8 +81,8 @@ class FakeJob(model.Job):
 
     Args:
         release: release of Slurm; decides which fields exist.
-        fields: values as handlers see them, of read-only fields, too. By default ``user_id`` and ``group_id`` are 1000
-            and all other fields are unset.
+        fields: values as handlers see them, including read-only fields. By default ``user_id`` and ``group_id`` are
+            1000 and all other fields are unset.
 
     Pass it to a handler (``limits(FakeJob(account="physics"))``) or to :func:`run`; afterwards it has the values that
     the handlers wrote.
@@ -120,7 +120,7 @@ def request_of(job: FakeJob, hook: str) -> FakeStruct:
 
 
 def fields_of(job: FakeJob) -> dict[str, Any]:
-    """Return the values of all fields of a job; drops pending writes."""
+    """Return the values of all fields of a job; discards pending writes."""
     model.Job.__init__(job, job._struct)
     return values_of(job)
 
@@ -237,7 +237,7 @@ def unset(row: Field[Any]) -> Raw:
 
 
 def fill(view: model.View, fields: Mapping[str, object]) -> None:
-    """Set fields of a stand-in, read-only ones, too."""
+    """Set fields of a stand-in, including read-only ones."""
     struct, fields_by_name = view._struct, rows(type(view))
     assert isinstance(struct, FakeStruct)
     raws: dict[str, Raw] = {}

@@ -61,7 +61,7 @@ class FakeTable(Table[Any, Any]):
         return {key: self._kind(struct) for key, struct in self.structs.items()}
 
     def packed(self, key: Any, conditions: Mapping[str, Condition] = {}) -> list[bytes]:
-        """Return structs as slurmctld sends them: that of a key, or without a key all that fulfil conditions."""
+        """Return structs as slurmctld sends them: that of a key, or without a key all that meet the conditions."""
         if key is None:
             return [struct.data for struct in self.structs.values() if fulfils(struct, conditions)]
         return [self.structs[key].data] if key in self.structs else []
@@ -161,7 +161,7 @@ def _table(kind: type[model.View], records: Mapping[Any, Mapping[str, object]], 
 
 
 def fulfils(struct: Packed, conditions: Mapping[str, Condition]) -> bool:
-    """Tell whether a struct fulfils conditions, as native/slurmctld/queries.c does."""
+    """Tell whether a struct meets conditions, as native/slurmctld/queries.c does."""
     for member, condition in conditions.items():
         raw: Any = struct.raw(member)
         if raw != condition if isinstance(condition, bytes) else ((raw or 0) & condition[1]) != condition[0]:
@@ -170,7 +170,7 @@ def fulfils(struct: Packed, conditions: Mapping[str, Condition]) -> bool:
 
 
 def condition_of(member: Member, value: bytes) -> Condition:
-    """Return a condition of a question: what a member has to be."""
+    """Return the condition on a member, as questions have it."""
     if member.kind == "text":
         return read_text(value) or b""
     return read_number(value[:8]), read_number(value[8:])

@@ -32,7 +32,7 @@ def FakeEvent(  # noqa: N802 - as the other stand-ins
 
 
 def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> Outcome:
-    """Run all handlers of a hook, as one attempt of a delivery does: none keeps the others from running.
+    """Run all handlers of a hook as one attempt of a delivery does: after a failure, the other handlers still run.
 
     Returns:
         the first failure, if there is one.

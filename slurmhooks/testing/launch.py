@@ -38,7 +38,7 @@ class Task:
 
     Attributes:
         env: the environment of its program.
-        argv: the program and its arguments, with what handlers put before them.
+        argv: the program and its arguments, after the words that handlers prepended.
     """
 
     env: dict[str, str]
@@ -47,11 +47,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Launch:
-    """What became of a launch.
+    """The result of a launch.
 
     Attributes:
-        accepted: every handler passed; after a failure before the tasks, nothing of the launch follows but its end.
-        failed: context and callback of the first failure, such as ``remote task_init``; None: there is none.
+        accepted: every handler passed. After a failure before the tasks, only the callbacks at the end of the launch
+            run.
+        failed: context and callback of the first failure, such as ``remote task_init``; None if there is none.
         text: what the user reads about it.
         code: the error code of a refusal.
         tasks: the tasks that ran.
@@ -80,7 +81,7 @@ class _Run:
     def __init__(
         self, registry: Registry, args: Sequence[str], options: Mapping[str, str | bool], items: Mapping[str, Any]
     ) -> None:
-        """Begin."""
+        """Create the environments."""
         self.registry = registry
         self.args = args
         self.options = options
@@ -91,7 +92,7 @@ class _Run:
         self.failed: tuple[str, Result] | None = None
 
     def call(self, context: Context, callback: str, env: dict[str, str], **items: Any) -> FakeSpank:
-        """Run the handlers of one callback; keep what they write to the environments."""
+        """Run the handlers of one callback; store what they write to the environments."""
         items = {**self.items, **items}
         spank = FakeSpank(
             context, callback=callback, args=self.args, env=env, job_control_env=self.control, items=items
@@ -129,7 +130,7 @@ def launch(
         options: arguments of the options that the file registers, by their names; True for one without an argument.
         env: the environment of srun.
         args: the arguments on the line of plugstack.conf.
-        tasks: how many there are.
+        tasks: number of tasks.
         exit_status: wait status of each task.
         items: as for :class:`FakeSpank`.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What handlers would have done that only warn or observe."""
+"""What handlers that only warn or observe would have done."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Observed:
-    """What one handler would have done, had it been enforced.
+    """What one handler would have done if it were enforced.
 
     Attributes:
         handler: its label, such as "limits:require_account".
         mode: "warn" or "observe".
         accepted: it passed, or has a bug.
-        code: of its refusal; None: the general error of the hook.
-        text: of its refusal.
+        code: code of its refusal; None: the general error of the hook.
+        text: text of its refusal.
         changes: fields that it would have changed, with their new values; of an environment, all variables.
         error_id: of its bug; the log has the traceback under this id.
     """
@@ -40,7 +40,7 @@ class Observed:
 
 
 def observed_in(calls: Iterable[Call]) -> list[Observed]:
-    """Return what handlers without effect would have done in some calls, in the order in which they ran."""
+    """Return what handlers that only warn or observe would have done in some calls, in the order in which they ran."""
     return [_observed(call, step) for call in calls for step in call.steps if step.mode != ENFORCE]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The long options of Slurm's commands, from 22.05 to the candidate of 26.11; test_cli_filter.py compares them.
 
-A command itself asks Slurm which it has; only stand-ins and the documentation use these.
+Commands ask Slurm for their options; only stand-ins and the documentation use these names.
 """
 
 _BY_COMMANDS = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pass records of jobs through the code of the workers of priority and PrEp, as in production."""
+"""Pass records of jobs through the code of priority's and PrEp's workers, as in production."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def handle(registry: Registry, hook: str, given: Mapping[str, Any]) -> tuple[Out
 
 
 def _views(tables: Tables, record: FakeRecord, jobs: FakeTable) -> Views:
-    """Return the classes of views, which read computed fields from what a test has given."""
+    """Return the classes of views, which read computed fields from the values of the test."""
     facts: dict[Any, Any] = {key: struct.facts for key, struct in jobs.structs.items()}
     facts.setdefault(record.job_id, struct_of(record).facts)
     of_record = {name: (lambda view, name=name: facts[view.job_id].get(name)) for name in ("script", "user_name")}

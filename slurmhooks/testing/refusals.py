@@ -22,7 +22,7 @@ def _in_file(file: str) -> Iterator[str]:
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return  # it was loaded before, so somebody is changing it
+        return  # it was valid when it was loaded, so it is being changed now
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     for node in sorted(calls, key=lambda node: node.lineno):
         if ast.unparse(node.func).rpartition(".")[2] == "Reject":

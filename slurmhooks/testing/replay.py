@@ -6,8 +6,8 @@
     def test_last_month_is_decided_as_it_was() -> None:
         assert compare("month.recording", "hooks.d/limits.py").same
 
-:func:`replay` gives the requests one by one. Others may be able to read the file, as in a repository: think about what
-it tells of users.
+:func:`replay` gives the requests one by one. If other people can read the file, for example in a repository, consider
+what it reveals about users.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def compare(
     Args:
         recording: the file.
         new: a hook file, a folder of hook files, or a slurmhooks.toml or its folder.
-        old: likewise; by default the recorded answers count.
+        old: the old hooks, in the same forms; by default the recorded answers are the old decisions.
         release: release of Slurm to replay for, such as "26.05"; by default that of the recording.
         options: see slurmhooks.replay.run.Options.
 
@@ -52,7 +52,7 @@ def compare(
         the differences; ``report.same`` tells whether there are none.
 
     Raises:
-        RecordingError: the file is no recording, or is damaged.
+        RecordingError: the file is not a recording, or is damaged.
         ReplayError: the hooks do not load.
     """
     tables = None if release is None else tables_of(release)
@@ -72,7 +72,7 @@ def replay(recording: Path, *, release: str | None = None) -> Iterator[Request]:
         release: see :func:`compare`.
 
     Raises:
-        RecordingError: the file is no recording, or is damaged.
+        RecordingError: the file is not a recording, or is damaged.
     """
     fd = os.open(recording, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -86,7 +86,7 @@ def replay(recording: Path, *, release: str | None = None) -> Iterator[Request]:
 
 
 class _Recording:
-    """What the requests of a recording share."""
+    """The common data of the requests of a recording."""
 
     def __init__(self, contents: Contents, release: str | None) -> None:
         self.tables = contents.newest() if release is None else tables_of(release)
@@ -98,7 +98,7 @@ class _Recording:
         self._engines: dict[str, Engine] = {}
 
     def engine(self, path: str) -> Engine:
-        """Return what runs hooks, which are loaded once."""
+        """Return the engine for hooks, which are loaded once."""
         if path not in self._engines:
             self._engines[path] = Engine(self.tables, hooks.load(path, self.tables), self.answers)
         return self._engines[path]
@@ -110,12 +110,12 @@ class Request:
     Attributes:
         hook: name of the hook.
         id: as in the decision log.
-        time: when it came, in seconds since the epoch.
-        decision: what was decided: ``verdict``, ``code``, ``text``, and the label of who ``decided``.
+        time: when it was received, in seconds since the epoch.
+        decision: the recorded decision: ``verdict``, ``code``, ``text``, and the label of the handler that ``decided``.
     """
 
     def __init__(self, played: _Recording, request: Recorded) -> None:
-        """Take a request of a recording."""
+        """Store a request of a recording."""
         self._played = played
         self._request = request
         self.hook = request.hook
@@ -126,7 +126,7 @@ class Request:
 
     @property
     def job(self) -> Job:
-        """The request as a handler sees it. What was not recorded raises NotRecordedError when it is read."""
+        """The request as a handler sees it. Reading what was not recorded raises NotRecordedError."""
         self._played.answers.begin(self._request)
         message = decode(self._request.request, self._played.tables)
         assert message.type == Type.REQUEST
@@ -137,13 +137,13 @@ class Request:
         return job
 
     def run(self, path: Path) -> Decision:
-        """Return what hooks decide.
+        """Run hooks over the request, and return their decision.
 
         Args:
             path: see :func:`compare`. The files are loaded once for all requests of a replay, in this process.
 
         Raises:
-            LoadError: they do not load.
+            LoadError: the hooks do not load.
         """
         with clock.installed():
             engine = self._played.engine(os.fspath(path))

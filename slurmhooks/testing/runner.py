@@ -48,10 +48,10 @@ class Result:
         changes: fields that the handlers changed, with their new values; of an environment, the changed variables,
             None for a removed one. For hook.priority, the ``site_factor`` that the handlers return.
         log: lines in Slurm's log, each as ``level: text``.
-        error_id: the id of the first bug in a handler, also if ``on_error`` lets it pass. None: no bug.
+        error_id: the id of the first bug in a handler, even if ``on_error`` lets the request pass. None: no bug.
         errors: all bugs, each with its id and its traceback.
         ran: the handlers that ran, in order, each as ``module:function``.
-        observed: what handlers would have done that only warn or observe, see docs/policy.md.
+        observed: what handlers that only warn or observe would have done, see docs/policy.md.
     """
 
     accepted: bool
@@ -267,7 +267,7 @@ def _cli_filter(
     savepoint = view.savepoint()
     arguments = {"options": view, "job": view, "early": options._early}
     outcome = dispatch.run(handlers, {**arguments, "offset": offset, "job_id": job_id, "step_id": step_id}, view)
-    if not outcome.passed:  # in Slurm the command ends
+    if not outcome.passed:  # in Slurm the command would end here
         view.rollback(savepoint)
     after = options._state()
     return outcome, _changes({**dict.fromkeys(after), **before}, {**dict.fromkeys(before), **after})

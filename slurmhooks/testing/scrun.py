@@ -122,7 +122,7 @@ class Scrun:
     """The functions of scrun that a container calls."""
 
     def __init__(self, values: dict[str, Any], command: Callable[[str, str], CommandResult] | None) -> None:
-        """Take the values of the container, and what returns results of commands; see FakeContainer."""
+        """Store the values of the container, and the function that returns results of commands; see FakeContainer."""
         self._values = values
         self._command = command
         self._setters = {setter: name for name, setter in Container.WRITABLE.items()}

@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 
 
 class Unwatched:
-    """Says that no handler has ended a process; see slurmhooks.worker.service.Running."""
+    """Reports that no handler has ended a process; see slurmhooks.worker.service.Running."""
 
     def __init__(self) -> None:
-        """Begin."""
+        """Start without failures."""
         self.ended: dict[int, str] = {}
         self.dropped = 0
 
     def begin(self, place: int, label: str, timeout: float) -> None:
-        """Take note of nothing."""
+        """Do nothing."""
 
     def end(self) -> None:
-        """Take note of nothing."""
+        """Do nothing."""
 
 
 class FakeSlurmctld:
-    """Answers questions of handlers from tables that a test has given."""
+    """Answers questions of handlers from the tables of a test."""
 
     def __init__(self, tables: Tables, records: Mapping[str, FakeTable]) -> None:
-        """Take the tables by the names of their structs in messages."""
+        """Store the tables by the names of their structs in messages."""
         self._tables = tables
         self._records = records
 
@@ -82,8 +82,8 @@ def submit(
         given: the arguments of :func:`slurmhooks.testing.run`.
 
     Returns:
-        the outcome, all fields before the call, the names of the fields that handlers assigned, and what those would
-        have done that only warn or observe. The job has the values that handlers wrote.
+        the outcome, all fields before the call, the names of the fields that handlers assigned, and what handlers that
+        only warn or observe would have done. The job has the values that handlers wrote.
     """
     job: FakeJob = given["job"] if given["job"] is not None else FakeJob()
     release = release_of_view(job)
@@ -123,7 +123,7 @@ def submit(
 
 
 def _written_by_scripts(kind: type[FakeJob], members: set[str], assigned: set[str]) -> set[str]:
-    """Return the fields that Lua scripts have written: they write members, without an assignment."""
+    """Return the fields that Lua scripts have written; they write members instead of assigning fields."""
     places = tables_of(kind._release)["job"].places
     fields = {
         name: row.member(release_of(kind._release), places)
@@ -150,7 +150,7 @@ def _packed_record(record: FakeRecord, tables: Tables) -> bytes:
 
 
 def _views(tables: Tables, job: FakeStruct, record: FakeRecord, jobs: FakeTable, assigned: set[str]) -> Views:
-    """Return the classes of views, which read computed fields from what a test has given.
+    """Return the classes of views, which read computed fields from the values of the test.
 
     Args:
         tables: the tables of the release.

@@ -167,7 +167,7 @@ class Slurm:
 
     @property
     def lib(self) -> Any:
-        """This object, which has the functions and constants."""
+        """This object itself, which has the functions and constants."""
         return self
 
     def _error(self, name: str) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""See which handlers run, which refuse, and which have bugs; for results, and for what a whole test run has covered."""
+"""Observe which handlers run, refuse, and have bugs; for results, and for the coverage of a whole test run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Bug:
     """A bug in a handler, whether it refuses the request or ``on_error`` lets it pass.
 
     Attributes:
-        id: under which the log has it.
+        id: its id in the log.
         text: hook and handler, and the traceback.
     """
 
@@ -61,7 +61,7 @@ class Coverage:
     handlers: dict[tuple[str, str], Covered] = field(default_factory=dict)
 
     def know(self, registry: Registry) -> None:
-        """Take note of the handlers that exist."""
+        """Note which handlers exist."""
         for handler in registry.all_handlers():
             self.handlers.setdefault((handler.spec.name, handler.label), Covered())
 
@@ -90,12 +90,12 @@ class Coverage:
 
 
 coverage = Coverage()
-"""Of this process."""
+"""The coverage of this process."""
 
 
 @contextlib.contextmanager
 def watching() -> Iterator[list[str]]:
-    """Give the list that names each handler that runs in the block, by its label."""
+    """Yield a list, to which the label of each handler that runs in the block is added."""
     ran: list[str] = []
     call = Handler.call
 
@@ -109,7 +109,7 @@ def watching() -> Iterator[list[str]]:
             covered.refused = True
             raise
 
-    # The code of the workers has no place for an observer of each call.
+    # The code of the workers provides no way to observe each call.
     setattr(Handler, "call", watched)  # noqa: B010 - for the type checker
     try:
         yield ran
@@ -119,11 +119,11 @@ def watching() -> Iterator[list[str]]:
 
 def bugs_in(lines: Iterable[str]) -> list[Bug]:
     """Return the bugs that a log reports, with their tracebacks."""
-    found: dict[str, list[str]] = {}
+    bugs: dict[str, list[str]] = {}
     for line in lines:
         begin = _BUG.match(line)
         if begin is not None:
-            found[begin["id"]] = [line.partition(": ")[2].partition(": ")[2]]
-        elif line.startswith("error: error ") and line[13:21] in found:
-            found[line[13:21]].append(line[23:])
-    return [Bug(error_id, "\n".join(text)) for error_id, text in found.items()]
+            bugs[begin["id"]] = [line.partition(": ")[2].partition(": ")[2]]
+        elif line.startswith("error: error ") and line[13:21] in bugs:
+            bugs[line[13:21]].append(line[23:])
+    return [Bug(error_id, "\n".join(text)) for error_id, text in bugs.items()]

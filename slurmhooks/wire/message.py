@@ -2,7 +2,7 @@
 """Reads and writes the messages of native/wire/wire.h: a header, then items.
 
 Raw values are those of C: numbers are ints, a text is bytes, texts are a list of bytes, None is a null pointer.
-Everything that is received is checked when it is read; whatever is wrong raises :class:`MessageError`.
+Everything that is received is checked when it is read; invalid data raises :class:`MessageError`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ LARGEST = 64 << 20
 TEXT_FOR_USER = (1 << 32) - 1
 """The tag of an answer's text for the user."""
 LEFT_OUT_HANDLER = TEXT_FOR_USER - 1
-"""The tag of a request's text: the name of a lenient handler that is not to run: it has ended a worker."""
+"""The tag of a request's text: the name of a lenient handler that must not run, because it has ended a worker."""
 MEMBERS = TEXT_FOR_USER - 2
-"""The tag of the numbers, 32 bits each, of the members that the structs of a message have; none: they have all."""
+"""The tag of the numbers, 32 bits each, of the members that the structs of a message contain; none: all members."""
 VARIABLES = TEXT_FOR_USER - 3
-"""The tag of the variables, as texts, that scripts of the same event find in their environment."""
+"""The tag of the environment variables, as texts, that scripts of the same event get."""
 TOO_LONG = 2
-"""The first number of a result that no message can hold, such as a script of 100 MB."""
+"""The first number of a result that is too large for a message, such as a script of 100 MB."""
 LEFT_OUT = 1
 """The slot of a text, or texts, that are set but too long to be sent unasked."""
 
@@ -62,7 +62,7 @@ class What(IntEnum):
     MEMBER: one member of the job or the record, however long; ``second`` is the table, ``third`` the member.
     ROW: a struct of a table by its key: the number in ``third``, or the text of the only item.
     PAGE: some structs of a table, from the ``third`` on, that meet the conditions in the items.
-    FACT: what slurmctld knows otherwise; ``second`` is one of Fact, ``third`` a user, or the job of JOB_SCRIPT.
+    FACT: other knowledge of slurmctld; ``second`` is one of Fact, ``third`` a user id, or for JOB_SCRIPT a job id.
     """
 
     MEMBER = 1
@@ -72,7 +72,7 @@ class What(IntEnum):
 
 
 class Fact(IntEnum):
-    """What slurmctld knows that is no member; the result is one text or number, or nothing."""
+    """Knowledge of slurmctld that is not in a member; the result is one text or number, or nothing."""
 
     USER_NAME = 1
     DEFAULT_ACCOUNT = 2
@@ -85,10 +85,10 @@ class Fact(IntEnum):
 
 
 def text_value(raw: bytes | None) -> bytes:
-    """Return an item's value for a text; None is an empty value.
+    """Return an item's value for a text; an empty value for None.
 
     Raises:
-        ValueError: it has a NUL byte.
+        ValueError: the text has a NUL byte.
     """
     if raw is None:
         return b""
@@ -98,7 +98,7 @@ def text_value(raw: bytes | None) -> bytes:
 
 
 def texts_value(raw: Iterable[bytes] | None) -> bytes:
-    """Return an item's value for texts; None and none are both empty. Raises as :func:`text_value`."""
+    """Return an item's value for texts; an empty value for None and for no texts. Raises as :func:`text_value`."""
     return b"".join(map(text_value, raw or ()))
 
 
@@ -108,7 +108,7 @@ def number_value(raw: int) -> bytes:
 
 
 def condition_value(condition: bytes | tuple[int, int]) -> bytes:
-    """Return an item's value for what a member has to be: a text, or a number and the bits of it that count."""
+    """Return an item's value for a condition on a member: a text, or a number with a mask of the bits to compare."""
     return text_value(condition) if isinstance(condition, bytes) else b"".join(map(number_value, condition))
 
 
@@ -116,12 +116,12 @@ def read_text(value: bytes) -> bytes | None:
     """Return the text of an item's value, or None.
 
     Raises:
-        MessageError: it is none.
+        MessageError: the value is not a text.
     """
     if not value:
         return None
     if value.find(b"\0") != len(value) - 1:
-        raise MessageError("an item is no text")
+        raise MessageError("an item is not a text")
     return value[:-1]
 
 
@@ -146,21 +146,21 @@ class Packed:
     Attributes:
         table: of its members.
         data: slots and texts.
-        slots: for each member, a number, or where its text is.
+        slots: for each member, its number, or the position of its text.
     """
 
     __slots__ = ("_fetch", "data", "slots", "table")
 
     def __init__(self, table: Table, data: bytes, fetch: Callable[[int], bytes] | None = None) -> None:
-        """Take what was packed.
+        """Store the packed struct.
 
         Args:
-            table: that it was packed by.
+            table: the table that the struct was packed by.
             data: slots and texts.
-            fetch: returns the item's value of a member that was left out for its length.
+            fetch: returns the item's value of a member that was left out because of its length.
 
         Raises:
-            MessageError: it is too short.
+            MessageError: the data is too short.
         """
         size = _NUMBER.size * len(table.members)
         if len(data) < size:
@@ -175,7 +175,7 @@ class Packed:
         return bool(self.slots[self.table.places[member]])
 
     def absent(self) -> list[int]:
-        """Return the places of the members that were left out for their length."""
+        """Return the indices of the members that were left out because of their length."""
         return [
             place
             for place, member in enumerate(self.table.members)
@@ -183,7 +183,7 @@ class Packed:
         ]
 
     def value(self, place: int) -> bytes | None:
-        """Return what an item would hold of a text or texts; None is a null pointer."""
+        """Return the item's value for a text or texts; None for a null pointer."""
         slot = self.slots[place]
         if not slot:
             return None
@@ -208,7 +208,7 @@ class Packed:
         # Left out, or damaged.
         value = self.value(place)
         if not value or value.find(b"\0") != len(value) - 1:
-            raise MessageError(f"{self.table.members[place].name} is no text")
+            raise MessageError(f"{self.table.members[place].name} is not a text")
         return value[:-1]
 
     def texts(self, place: int) -> list[bytes]:
@@ -217,7 +217,7 @@ class Packed:
         return [] if value is None else read_texts(value)
 
     def raw(self, member: str) -> Raw:
-        """Return a member of any kind; None also where the struct that has it is NULL."""
+        """Return a member of any kind; None if it, or the pointer to its struct, is NULL."""
         place, via, kind = self.table.index[member]
         if via is not None and not self.slots[via]:
             return None
@@ -227,9 +227,9 @@ class Packed:
 
 
 def pack(table: Table, values: Mapping[str, Raw]) -> bytes:
-    """Return a packed struct of raw values by member; others are 0 or None.
+    """Pack raw values, which are given by member; other members are 0 or None.
 
-    Pointers are set if they are given, or if a member behind them is.
+    A pointer is set if it is given, or if a member behind it is.
 
     Raises:
         KeyError: the table has no such member.
@@ -261,7 +261,7 @@ def pack(table: Table, values: Mapping[str, Raw]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message; what ``first``, ``second`` and ``third`` are depends on its type (native/wire/wire.h).
+    """A message; the meaning of ``first``, ``second`` and ``third`` depends on its type (native/wire/wire.h).
 
     Attributes:
         type: of the message.
@@ -281,7 +281,7 @@ class Message:
         """Return the bytes.
 
         Raises:
-            ValueError: they are more than a message can have.
+            ValueError: the message would exceed the limit.
         """
         parts = [b""]
         size = _HEADER.size
@@ -299,7 +299,7 @@ def identity_of(data: bytes) -> int:
     """Return the identity of the tables that a message was made with.
 
     Raises:
-        MessageError: it is none.
+        MessageError: the data is not a message.
     """
     if len(data) < _HEADER.size or not data.startswith(MAGIC):
         raise MessageError("not a message of slurmhooks")
@@ -308,10 +308,10 @@ def identity_of(data: bytes) -> int:
 
 
 def decode(data: bytes, tables: Tables) -> Message:
-    """Return the message of some bytes.
+    """Decode a message.
 
     Raises:
-        MessageError: they are none, or were made with other tables.
+        MessageError: the data is not a message, or was made with other tables.
     """
     if not _HEADER.size <= len(data) <= LARGEST:
         raise MessageError(f"a message of {len(data)} bytes")
@@ -341,7 +341,7 @@ def _items(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def write(table: Table, member: str, raw: Raw) -> tuple[int, bytes]:
-    """Return the item of an answer that assigns a member."""
+    """Return the item of an answer that assigns a value to a member."""
     place = table.places[member]
     kind = table.members[place].kind
     if kind == "text":
@@ -361,7 +361,7 @@ def answer(table: Table, code: int, text: bytes | None = None, writes: Mapping[s
         table: of the job.
         code: for Slurm; 0 lets the request pass.
         text: for the user.
-        writes: raw values by member; none with another code than 0.
+        writes: raw values by member; empty unless the code is 0.
     """
     items = [] if text is None else [(TEXT_FOR_USER, text_value(text))]
     items += [write(table, member, raw) for member, raw in (writes or {}).items()]
@@ -370,7 +370,7 @@ def answer(table: Table, code: int, text: bytes | None = None, writes: Mapping[s
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a worker answers.
+    """The answer of a worker.
 
     Attributes:
         code: for Slurm, as 32 bits; 0 lets the request pass.
@@ -391,7 +391,7 @@ def read_answer(table: Table, message: Message) -> Answer:
         message: from the worker.
 
     Raises:
-        MessageError: it is damaged, or no answer.
+        MessageError: the message is damaged, or is not an answer.
     """
     if message.type != Type.ANSWER:
         raise MessageError("not an answer")

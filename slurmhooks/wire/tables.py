@@ -25,12 +25,12 @@ WIDTHS = {"u8": 8, "u16": 16, "u32": 32, "u64": 64, "time": 64, "pointer": 1}
 KINDS = (*WIDTHS, "text", "texts")
 """Kinds of members; a text is a ``char *``, texts are a ``char **`` with a counter beside it."""
 FILE_NAME = "slurmhooks.table"
-"""What the build calls the text; it lies beside the compiled modules."""
+"""Name of the file with the text, which is beside the compiled modules."""
 _FIRST_LINE = "slurmhooks table 1"
 
 
 class TableError(SlurmhooksError):
-    """A text is no table, or not one that this release of slurmhooks reads."""
+    """A text is not a table, or not in the format that this release of slurmhooks reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,14 @@ class Member:
 
 @dataclass(frozen=True)
 class Table:
-    """The members of one struct; messages refer to them by their places in it.
+    """The members of one struct; messages refer to them by their indices.
 
     Attributes:
         name: of the struct, as in STRUCTS of native/generate/tables.py.
         members: in the order of the slots of a packed struct.
         places: the index of each member by its name.
-        via: for each member, the index of the pointer that it is behind, or None.
-        index: the place, the pointer and the kind of each member by its name.
+        via: for each member, the index of the pointer through which it is reached, or None.
+        index: the index, the pointer's index, and the kind of each member, by its name.
     """
 
     name: str
@@ -85,9 +85,9 @@ class Tables:
     """All tables of one build.
 
     Attributes:
-        release: of Slurm, as ``24.11.5``.
-        tier: ``public`` or ``source``, after the headers that the build had; or ``testing``.
-        tables: messages refer to them by their places here; ``job`` is the first.
+        release: of Slurm, such as ``24.11.5``.
+        tier: ``public`` or ``source``, depending on the headers of the build; or ``testing``.
+        tables: messages refer to them by their indices here; ``job`` is the first.
         constants: Slurm's constants and error codes, by group and name.
         text: what the build wrote.
         identity: of the text; 64 bits.
@@ -101,7 +101,7 @@ class Tables:
     identity: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Write the text, and hash it."""
+        """Generate the text, and hash it."""
         text = "".join(f"{line}\n" for line in self._lines())
         object.__setattr__(self, "text", text)
         digest = hashlib.sha256(text.encode()).digest()
@@ -137,7 +137,7 @@ def parse(text: str) -> Tables:
     """Return the tables of a text that a build wrote.
 
     Raises:
-        TableError: it is none.
+        TableError: the text is not a table.
     """
     lines = text.splitlines()
     if len(lines) < 2 or lines[0] != _FIRST_LINE:
@@ -158,7 +158,7 @@ def parse(text: str) -> Tables:
                 current.append(Member(name, word, bool(rest)))
             else:
                 raise ValueError(line)
-        tables = Tables(release, tier, tuple(Table(name, tuple(found)) for name, found in members.items()), constants)
+        tables = Tables(release, tier, tuple(Table(name, tuple(rows)) for name, rows in members.items()), constants)
     except ValueError as error:
         raise TableError(f"not a table of slurmhooks: {error}") from None
     if tables.text != text:
@@ -173,7 +173,7 @@ def installed() -> Tables | None:
     The plugin names its folder as an option of the interpreter (``-X slurmhooks_plugins=DIR``).
 
     Raises:
-        TableError: they cannot be read, or are none of this release of slurmhooks.
+        TableError: the tables cannot be read, or are not in the format of this release of slurmhooks.
     """
     folder = sys._xoptions.get("slurmhooks_plugins")
     if not isinstance(folder, str):

@@ -15,7 +15,7 @@ CONTROL = 3
 
 
 def preload(name: str) -> None:
-    """Import what every generation needs, so that all have it from the start, and of one version of the package.
+    """Import what every generation needs before forking: all start faster, and have one version of the package.
 
     A generation imports again what fails here, and reports why.
 
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m slurmhooks.worker MODULE:FUNCTION; slurmctld starts this", file=sys.stderr)  # noqa: T201
         return 2
-    # What slurmctld has open and has not marked is none of our business.
+    # Close what slurmctld has opened without close-on-exec.
     os.closerange(CONTROL + 1, os.sysconf("SC_OPEN_MAX"))
     os.chdir("/")
     process.name("slurmhooks-sup")

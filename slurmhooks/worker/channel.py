@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The socket between a worker and slurmctld: one request at a time, questions while it is handled, one answer.
+"""The socket between a worker and slurmctld: one request at a time, then questions about it, then one answer.
 
 A message is its length and kind as two little-endian 32-bit numbers, then its bytes. In C:
 native/wire/channel.c.
@@ -21,36 +21,36 @@ from slurmhooks.worker.service import Query
 
 HEADER = Struct("<II")
 REQUEST, QUERY, REPLY, ANSWER, LAST, READY, LIMIT = range(1, 8)
-"""LAST is the answer of a worker that ends after it. READY comes once, before the first request. LIMIT bounds the time
-until the next message."""
+"""Kinds of messages. LAST is an answer after which the worker ends. READY comes once, before the first request. LIMIT
+sets how long slurmctld waits for the next message."""
 
 LONGEST = 64 << 20
-"""Bytes that a message may have, as in native/wire/client.h."""
+"""Maximum size of a message in bytes, as in native/wire/client.h."""
 PAGE = 256
-"""Bytes of a status page: how many requests the worker has begun with, and flags of the running handler, as 32 bits
-each; then what the worker is doing, up to a NUL byte. In C: native/wire/exchange.c."""
+"""Size of a status page in bytes. It holds the number of requests that the worker has begun and the flags of the
+running handler, each as 32 bits; then what the worker is doing, up to a NUL byte. In C: native/wire/exchange.c."""
 _BEGUN = Struct("<I")
 _FLAGS = Struct("<I")
 _TEXT = _BEGUN.size + _FLAGS.size
 _LIMIT = Struct("<I")
 LENIENT, ALL_LENIENT = 1, 2
-"""Flags: on_error of the handler, and of all handlers of the hook, is "accept"."""
+"""Flags: on_error is "accept" for the running handler, or for all handlers of the hook."""
 
 
 def on_page(what: str) -> bytes:
-    """Return what a status page has of a name."""
+    """Return a name as a status page stores it, perhaps cut off."""
     return what.encode("utf-8", "replace")[: PAGE - _TEXT - 1]
 
 
 class ProtocolError(Exception):
-    """The other side sent what it must not send, or a message is too long."""
+    """The other side has sent an invalid message, or a message is too long."""
 
 
 class Channel:
     """The worker's end.
 
     Attributes:
-        page: shared with slurmctld, which reads from it what a worker was doing when it was killed.
+        page: the status page, shared with slurmctld, which reads what a killed worker was doing.
     """
 
     def __init__(self, connection: socket.socket, page: mmap | None = None) -> None:
@@ -64,7 +64,7 @@ class Channel:
 
     @property
     def inherited(self) -> bool:
-        """Whether this process is not the worker but a child that a handler forked."""
+        """Whether this process is a child that a handler has forked, not the worker itself."""
         return os.getpid() != self._owner
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class Channel:
         """Send a message.
 
         Raises:
-            ProtocolError: it is too long.
+            ProtocolError: the message is too long.
             OSError: slurmctld has closed the channel.
         """
         if len(data) > LONGEST:
@@ -86,7 +86,7 @@ class Channel:
         """Return the next message; None: slurmctld has closed the channel.
 
         Raises:
-            ProtocolError: it is of another kind than expected.
+            ProtocolError: the message has another kind than expected.
         """
         try:
             data = self._connection.recv(1 << 16)
@@ -105,7 +105,7 @@ class Channel:
             return None
 
     def _rest(self, start: bytes, length: int) -> bytes | None:
-        """Return a long message, of which the start has arrived."""
+        """Return a long message whose start has arrived."""
         whole = bytearray(length)
         whole[: len(start)] = start
         with memoryview(whole) as view:
@@ -124,7 +124,7 @@ class Channel:
             return self.receive(REPLY)
 
     def doing(self, what: str, flags: int = 0) -> None:
-        """Note what is being done, for slurmctld and its log if it never ends.
+        """Note what the worker is doing, so that slurmctld can log it if it never ends.
 
         Args:
             what: the handler's name, or nothing.
@@ -135,13 +135,13 @@ class Channel:
             self.page[_BEGUN.size : _TEXT + len(raw)] = _FLAGS.pack(flags) + raw
 
     def limit(self, seconds: float | None) -> None:
-        """Have slurmctld wait at most so long for the next message; None: until the deadline of the request."""
+        """Limit how long slurmctld waits for the next message; None: until the deadline of the request."""
         if seconds is not None or self._limited:
             self._limited = seconds is not None
             self.ask(LIMIT, _LIMIT.pack(0 if seconds is None else max(1, round(seconds * 1000))))
 
     def begin(self) -> None:
-        """Note that a request has arrived: if this process is killed before, another worker gets it."""
+        """Note that a request has arrived; if this process is killed before that, another worker gets the request."""
         self._begun += 1
         self._limited = False
         if self.page is not None:
@@ -149,7 +149,7 @@ class Channel:
 
 
 def _query(channel: Channel) -> tuple[Query, Callable[[], None]]:
-    """Return what asks slurmctld questions during one request, and what ends that."""
+    """Return a function that asks slurmctld questions during one request, and one that ends its use."""
     lock = allocate_lock()
     over = False
 
@@ -187,13 +187,13 @@ def serve(
 
     Args:
         channel: to slurmctld.
-        handle: returns the answer to a request; what it raises ends the worker, and the request gets no answer.
-        retire: tells after each request whether this worker is to be replaced.
-        after: called after each answer has gone out, when slurmctld does not wait any more; what it raises ends the
-            worker. It must be quick all the same: the next request may be here already.
+        handle: returns the answer to a request; if it raises, the worker ends, and the request gets no answer.
+        retire: called after each request; tells whether this worker is to be replaced.
+        after: called after each answer has been sent, when slurmctld no longer waits; if it raises, the worker ends. It
+            must be quick nevertheless, because the next request may have arrived already.
     """
     _end_child(channel)
-    # A forked child of a handler must not keep the channel open, nor answer.
+    # A child that a handler forks must neither keep the channel open nor answer.
     os.register_at_fork(after_in_child=channel.close)
     with suppress(ConnectionError):
         channel.send(READY, b"")

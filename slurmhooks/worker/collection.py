@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the collector does: takes reports, and hands each to whatever the configuration wants it for."""
+"""The work of the collector: receives reports, and hands each to the sinks that the configuration asks for."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from slurmhooks.worker.reporting import Report
 
 TURN = 1.0
-"""Seconds between two looks at the time."""
+"""Maximum seconds between two calls of the sinks' method ``turn``."""
 PAUSE = 0.02
-"""Seconds in which reports gather: a worker that reports need not wake this process each time."""
+"""Seconds to wait while reports accumulate, so that not every report wakes this process."""
 MOST = 1000
-"""Reports that are taken before orders are looked for."""
+"""Maximum number of reports to receive before looking for orders again."""
 REPEAT = 60.0
 """Seconds before the loss of reports is logged again."""
 
@@ -40,28 +40,28 @@ class Sink(Protocol):
         """Take an event of the supervisor, of a generation, or of the collector: ``dropped``."""
 
     def order(self, orders: dict[str, Any]) -> None:
-        """Take changed orders that still want this sink."""
+        """Take changed orders, in which this sink is still wanted."""
 
     def turn(self) -> None:
-        """Do what is due; called at least each TURN seconds."""
+        """Do what is due; called at least every TURN seconds."""
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write what has not been written yet."""
 
 
 class Collection:
     """The event loop of the collector.
 
     Attributes:
-        takers: what takes reports that are neither decisions nor events, by their kind.
+        takers: the functions that take reports that are neither decisions nor events, by kind.
     """
 
     def __init__(self, reports: socket.socket, orders: socket.socket) -> None:
         """Prepare to collect.
 
         Args:
-            reports: where senders report.
-            orders: where the supervisor says what to do; closed once it ends.
+            reports: the socket on which reports arrive.
+            orders: the socket on which the supervisor sends orders; the other end is closed when the supervisor ends.
         """
         self._reports = reports
         self._orders = orders
@@ -71,10 +71,10 @@ class Collection:
         self._told_at = 0.0
 
     def run(self) -> None:
-        """Collect until the supervisor closes its end, and then what is still there."""
+        """Collect until the supervisor closes its end, then collect the remaining reports."""
         for source in (self._reports, self._orders):
             source.setblocking(False)
-        # Reports may wait already, and nothing is known yet of what they are wanted for.
+        # Reports may have arrived already, but without orders it is unknown which sinks they are for.
         select.select([self._orders], [], [])
         going = self._take_orders()
         poller = select.poll()
@@ -96,7 +96,7 @@ class Collection:
             sink.close()
 
     def _take_orders(self) -> bool:
-        """Take all orders that have come; tell whether there is anything left to do."""
+        """Take all orders that have arrived; tell whether there is anything left to do."""
         while True:
             try:
                 _, documents, _, _ = socket.recv_fds(self._orders, 64, 1)
@@ -143,7 +143,7 @@ class Collection:
                 (sink.decision if report.kind == reporting.DECISION else sink.event)(content)
 
     def _tell_dropped(self) -> None:
-        """Say how many reports were lost, from time to time."""
+        """Log and report how many reports were lost, at most every REPEAT seconds."""
         now = time.monotonic()
         if self._dropped and (not self._told_at or now - self._told_at > REPEAT):
             log.error("%d reports of workers were lost: decision log and metrics lack them", self._dropped)
@@ -175,7 +175,8 @@ SINKS: dict[str, Callable[[dict[str, Any]], Sink]] = {
     "metrics": _metrics,
     "recording": _recording,
 }
-"""What makes each sink, by the name of its orders. Their modules take time to import, and the supervisor has none."""
+"""The function that makes each sink, by the name of its orders. Only the collector imports the modules of sinks: they
+are slow to import."""
 
 
 def main(reports: socket.socket, orders: socket.socket, parent: int) -> NoReturn:
@@ -195,7 +196,7 @@ def _run(reports: socket.socket, orders: socket.socket, parent: int) -> None:
     process.name("slurmhooks-coll")
     process.log_to_stderr()
     with suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # takes the processor from nobody
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # preempts no other process
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_IGN)  # as the supervisor
+        signal.signal(number, signal.SIG_IGN)  # as the supervisor does
     Collection(reports, orders).run()

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The supervisor's side of the collector, a process that writes what workers report where nobody waits for a disk.
+"""The supervisor's side of the collector, a process that writes what workers report: no worker waits for a disk.
 
-The collector (collection.py) runs no code of a site. It is started once the configuration in force wants something of
-it, and replaced when it ends; what has been reported meanwhile is in the socket, as far as there is room. It ends with
-the supervisor.
+The collector (collection.py) runs no code of a site. It is started once the configuration in force needs it, and
+replaced if it ends; the socket keeps what is reported meanwhile, as far as it has room. It ends with the supervisor.
 """
 
 from __future__ import annotations
@@ -29,39 +28,39 @@ if TYPE_CHECKING:
 
 RETRY = 1.0
 RETRY_MOST = 60.0
-"""Seconds before a collector that has ended is replaced: each time twice as many, up to this."""
+"""Maximum seconds before a collector that has ended is replaced; the delay doubles each time, up to this limit."""
 STABLE = 60.0
-"""Seconds after which a collector that ends is replaced as the first one."""
+"""Seconds of running after which the end of a collector is treated as the first one."""
 GRACE = 1.0
-"""Seconds that it has at the end to write what it has got."""
+"""Seconds that the collector has at the end to write what it has received."""
 WHOM = {"user": "by", "JobId": "job_id"}
-"""How slurmctld says whose request it is, and how decisions say it."""
+"""Keys that say whose request it is: as slurmctld sends them, and as decisions have them."""
 
 
 def wanted(config: Config, point: str) -> dict[str, Any]:
-    """Return what the collector of a plugin is to do; empty: nothing.
+    """Return the orders for the collector of a plugin; an empty dictionary if it has nothing to do.
 
     Args:
         config: of the site.
         point: the section of the plugin, such as job_submit.
     """
     decisions, metrics = config.decisions, config.metrics
-    found: dict[str, Any] = {}
+    orders: dict[str, Any] = {}
     if decisions.enabled:
-        found["decisions"] = {
+        orders["decisions"] = {
             "file": f"{decisions_folder(config)}/{point}.jsonl",
             "max_size": decisions.max_size,
             "keep": decisions.keep,
             "sample": decisions.sample,
         }
     if metrics.sockets or metrics.textfiles:
-        found["metrics"] = {
+        orders["metrics"] = {
             "socket": metrics.sockets and f"{metrics.sockets}/{point}.sock",
             "textfile": metrics.textfiles and f"{metrics.textfiles}/slurmhooks_{point}.prom",
             "interval": metrics.interval,
             "readers": metrics.readers,
         }
-    return found and found | {"point": point, "include": list(decisions.include)}
+    return orders and orders | {"point": point, "include": list(decisions.include)}
 
 
 def decisions_folder(config: Config) -> str:
@@ -73,14 +72,14 @@ def decisions_folder(config: Config) -> str:
 
 
 class Collector:
-    """The collector, as the supervisor sees it: it is told, and never waited for.
+    """The collector, as the supervisor sees it. The supervisor gives it orders, but never waits for it.
 
     Attributes:
-        reporter: the senders' end.
+        reporter: the sending end of the socket.
     """
 
     def __init__(self) -> None:
-        """Make the socket; start nothing."""
+        """Create the socket; start nothing."""
         self.reporter, self._reports = reporting.pair()
         self._page = shared.page = shared.Page()
         self._configured: dict[str, Any] = {}
@@ -94,7 +93,7 @@ class Collector:
         self._since = 0.0
 
     def order(self, orders: dict[str, Any]) -> None:
-        """Set what the configuration wants of the collector; empty: nothing, so it ends unless it records."""
+        """Set the orders from the configuration; if they are empty, the collector ends unless it records."""
         self._configured = orders
         self._update()
 
@@ -110,7 +109,7 @@ class Collector:
         return recordings.answer(text, self._page) if entry.startswith("slurmhooks.job_submit.") else {}
 
     def _update(self) -> None:
-        """Give the collector other orders, if there are any."""
+        """Send the collector its orders if they have changed."""
         running = recordings.is_running(self._page)
         orders = {**self._configured, **({"recording": self._page.orders} if running else {})}
         if orders == self._orders:
@@ -122,25 +121,25 @@ class Collector:
             self._tell()
 
     def serve(self, generation: int, settings: Settings) -> None:
-        """Do what the configuration says that is in force now.
+        """Set the orders from the configuration that is in force now.
 
         Args:
-            generation: that serves.
+            generation: number of the generation in service.
             settings: its settings.
         """
         state = {"generation": generation, "hooks": settings.hooks, "fault": False}
         self.order({**settings.collect, **state} if settings.collect else {})
 
     def refused(self) -> None:
-        """Note that the newest hook files do not go into service."""
+        """Note that the newest hook files are not going into service."""
         if self._configured:
             self.order(self._configured | {"fault": True})
 
     def look(self, leave: Callable[[], None]) -> None:
-        """Start the collector if there is something to do, and none runs.
+        """Start the collector if there is something to do and it is not running.
 
         Args:
-            leave: closes, in the forked child, what is the supervisor's.
+            leave: called in the forked child; closes what belongs to the supervisor.
         """
         self._update()
         if self._pid or not self._orders or time.monotonic() < self._retry_at:
@@ -164,7 +163,7 @@ class Collector:
         self._tell()
 
     def _tell(self) -> None:
-        """Give the collector its orders; one that does not take them is replaced."""
+        """Send the collector its orders; kill it if it does not take them, so that it is replaced."""
         assert self._control is not None
         try:
             document = control.document(self._orders | {"starts": self._starts, "since": self._since})
@@ -191,18 +190,18 @@ class Collector:
         return True
 
     def _wait(self) -> None:
-        """Set when the next one may be started."""
+        """Set the time at which the next collector may be started."""
         now = time.monotonic()
         self._pause = RETRY if now - self._started > STABLE else min(RETRY_MOST, self._pause * 2)
         self._retry_at = now + self._pause
 
     def worker_ended(self, status: int) -> None:
-        """Report the end of a worker that slurmctld did not end."""
+        """Report the end of a worker that slurmctld has not ended."""
         if self._orders:
             event(self.reporter, "worker_ended", reason="crash" if status else "ended")
 
     def unserved(self, message: control.Message) -> None:
-        """Report a request that got no answer, from what slurmctld says."""
+        """Report a request that got no answer, from the message of slurmctld."""
         error_id, hook, whom, handler, reason = message.text.split("\n", 4)
         kind, _, number = whom.replace("=", " ").partition(" ")
         fields: dict[str, Any] = {"hook": hook, "verdict": control.VERDICTS[message.value], "text": reason}
@@ -217,13 +216,13 @@ class Collector:
             event(self.reporter, "unserved", **fields)
 
     def close(self) -> None:
-        """Close all that is not for senders; in a forked child."""
+        """Close, in a forked child, everything that senders do not need."""
         self._reports.close()
         if self._control is not None:
             self._control.close()
 
     def finish(self) -> None:
-        """End the collector after it has written what it has got; the only time that anybody waits for it."""
+        """End the collector after it has written what it has received. Only here does the supervisor wait for it."""
         self.close()
         self.reporter.close()
         pid, self._pid = self._pid, 0
@@ -237,16 +236,16 @@ class Collector:
 
     @property
     def pid(self) -> int:
-        """The process id; 0: it does not run."""
+        """The process id; 0 if the collector is not running."""
         return self._pid
 
 
 def event(reporter: reporting.Reporter, name: str, **fields: Any) -> None:
-    """Report something that is no decision.
+    """Report an event, which is not a decision.
 
     Args:
-        reporter: takes it.
-        name: what it is.
-        fields: more about it.
+        reporter: sends the report.
+        name: name of the event.
+        fields: details of the event.
     """
     reporter.report(reporting.EVENT, json.dumps({"event": name, "time": time.time(), **fields}).encode())

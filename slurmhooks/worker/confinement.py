@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Settings
 
 OOM_SCORE = "500"
-"""Where the machine is short of memory, the kernel takes workers and not slurmctld."""
+"""If the machine runs out of memory, the kernel kills workers rather than slurmctld."""
 
 
 def drop_rights(section: Workers, name: str) -> None:
-    """Give up rights for good, in a generation, before it runs code of the site.
+    """Drop privileges permanently, in a generation, before it runs code of the site.
 
     Args:
-        section: of the plugin.
-        name: of the section, such as ``job_submit``.
+        section: the plugin's section of the configuration.
+        name: name of the section, such as ``job_submit``.
 
     Raises:
         LoadError: the process cannot become the user that the section names, or the kernel refuses no_new_privs.
@@ -52,7 +52,7 @@ def _become(name: str) -> None:
     Raises:
         KeyError: there is no such user.
         PermissionError: only root can do this.
-        OSError: the user's limits do not allow it, or the way back to root is still open.
+        OSError: the user's limits do not allow it, or the process could become root again.
     """
     import pwd
 
@@ -84,9 +84,9 @@ def _own_name() -> str:
 
 
 def limit(settings: Settings) -> None:
-    """Bound what this process, and each program that it starts, can take from the machine.
+    """Limit the resources that this process, and each program that it starts, can use.
 
-    They cannot raise these limits again, unless they belong to root.
+    Only processes of root can raise these limits again.
     """
     if settings.memory_limit is not None:
         _lower(resource.RLIMIT_DATA, settings.memory_limit)
@@ -98,11 +98,11 @@ def limit(settings: Settings) -> None:
             if int(file.read()) < int(OOM_SCORE):
                 file.write(OOM_SCORE)
     except OSError:
-        pass  # a container may hide it
+        pass  # a container may hide this file
 
 
 def _lower(kind: int, wanted: int) -> None:
-    """Lower a limit, the soft and the hard one; one that is lower stays."""
+    """Lower the soft and the hard limit of a resource; keep a limit that is lower already."""
     soft, hard = resource.getrlimit(kind)
     resource.setrlimit(kind, (_smaller(wanted, soft), _smaller(wanted, hard)))
 

@@ -17,34 +17,34 @@ HEADER = Struct("<IIIi")
 
 # To slurmctld, forwarded by the supervisor.
 WORKER = 1
-"""A worker can serve; its channel and its status page come along as descriptors."""
+"""A worker is ready; the descriptors of its channel and its status page come with the message."""
 DIED = 2
-"""A worker ended; value: its wait status. Its number is not used again before RELEASED."""
+"""A worker has ended; value: its wait status. Its process id is not reused before RELEASED."""
 SERVING = 3
-"""Only workers of this generation and later ones are to be used. value: timeout in ms, pid: whether to accept."""
+"""Use only workers of this generation and later ones. value: timeout in ms; pid: 1 to accept if no worker can serve."""
 UNAVAILABLE = 4
-"""There are no handlers to serve with; text: why; value, of a generation: how often in a row no worker could serve."""
+"""No handlers can serve; text: why; value, from a generation: how many times in a row no worker could serve."""
 OBSERVER = 10
-"""The observer process of a generation has a channel for questions, which comes along as a descriptor."""
+"""The observer process of a generation has a channel for questions, whose descriptor comes with the message."""
 # From slurmctld.
 ACKNOWLEDGED = 5
 """All later requests go to this generation or later ones."""
 RELEASED = 6
-"""slurmctld knows that a worker has ended, or has closed its channel, and does not use its number any more; value: 1
-if it could not take the worker at all."""
+"""slurmctld knows that a worker has ended, or has closed its channel, and no longer uses its process id; value: 1 if it
+could not take the worker at all."""
 UNSERVED = 11
-"""slurmctld has decided about a request without an answer; value: place in VERDICTS; pid: in CAUSES; text: 5 lines."""
+"""slurmctld has decided a request without an answer; value: index in VERDICTS; pid: index in CAUSES; text: 5 lines."""
 VERDICTS = ("handler left out", "accepted on error", "failed", "unavailable, accepted", "unavailable")
-"""As enum unserved in native/slurmctld/point.c. After the first one the others handlers run again."""
+"""As enum unserved in native/slurmctld/point.c. After "handler left out", the other handlers run again."""
 CAUSES = ("answered", "timeout", "crash", "unavailable", "invalid message")
 """As enum slurmhooks_result in native/wire/client.h."""
 # Between the supervisor and a generation.
 LOADED = 7
-"""A descriptor holds the settings and the watch as JSON."""
+"""The hooks are loaded; a descriptor holds the settings and the watch as JSON."""
 FAILED = 8
-"""A descriptor holds the findings and the watch as JSON."""
+"""The hooks could not be loaded; a descriptor holds the findings and the watch as JSON."""
 FINISH = 9
-"""Start no more workers, and end when the last one has ended; value: 1 if nothing is left to be observed."""
+"""Start no more workers, and end when the last one has ended; value: 1 to end the observer at once."""
 
 LONGEST = 4096
 
@@ -89,9 +89,9 @@ def receive(control: socket.socket) -> Message | None:
 
 
 def drop(control: socket.socket) -> bool:
-    """Take a message that nobody gets, with its descriptors; tell whether others may follow.
+    """Receive and discard a message with its descriptors; tell whether others may follow.
 
-    A worker that has become ready would wait for requests as long as its channel lies in a message.
+    A worker that is ready would go on waiting for requests as long as the descriptor of its channel is in a message.
     """
     message = receive(control)
     if message is None:
@@ -102,7 +102,7 @@ def drop(control: socket.socket) -> bool:
 
 
 def document(content: dict[str, Any]) -> int:
-    """Return the descriptor of an anonymous file that holds a dictionary; no message is too short for it."""
+    """Return the descriptor of an anonymous file that holds a dictionary, which may be too large for a message."""
     fd = os.memfd_create("slurmhooks", os.MFD_CLOEXEC)
     with open(fd, "w", encoding="utf-8", errors="surrogateescape", closefd=False) as file:
         json.dump(content, file)
@@ -113,5 +113,5 @@ def content(fd: int) -> dict[str, Any]:
     """Return the dictionary that :func:`document` wrote, and close the descriptor."""
     with open(fd, encoding="utf-8", errors="surrogateescape") as file:
         file.seek(0)
-        found: dict[str, Any] = json.load(file)
-    return found
+        dictionary: dict[str, Any] = json.load(file)
+    return dictionary

@@ -25,20 +25,20 @@ import structlog
 from slurmhooks.log import log
 
 REPEAT = 60.0
-"""Seconds before the same trouble is logged again."""
+"""Seconds before the same error is logged again."""
 COUNTED = frozenset({"priority"})
-"""Hooks whose calls are counted only: there are too many, and they decide about no request."""
+"""Hooks whose calls are counted but not logged: they are too many, and decide about no request."""
 WOULD = frozenset({"would refuse", "would fail"})
 """Outcomes of handlers that only warn or observe."""
 LOGGED = frozenset({"unserved", "dropped"})
-"""Events that are logged, too."""
+"""Events that are logged in addition to decisions."""
 
 
 class _File(RotatingFileHandler):
-    """A file that is created for its owner alone, in a folder that only the owner can write to."""
+    """A file that only its owner can read, in a folder that only its owner can write to."""
 
     def __init__(self, path: str, size: int, keep: int) -> None:
-        """Open nothing before the first line."""
+        """Prepare; the file is opened for the first line."""
         super().__init__(path, maxBytes=size, backupCount=keep, encoding="utf-8", delay=True)
         self._told_at = 0.0
 
@@ -52,7 +52,7 @@ class _File(RotatingFileHandler):
         return open(self.baseFilename, "a", encoding="utf-8", opener=_private)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
-        """Say what is wrong, once in a while; the next line is tried again."""
+        """Log the error, at most every REPEAT seconds; the next line is written anew."""
         del record
         if self.stream is not None:
             stream, self.stream = self.stream, None
@@ -79,7 +79,7 @@ class DecisionLog:
         self.order(orders)
 
     def order(self, orders: dict[str, Any]) -> None:
-        """Take other files, or another share."""
+        """Take changed files, or a changed share."""
         self.close()
         settings = orders["decisions"]
         self._sample = settings["sample"]
@@ -92,7 +92,7 @@ class DecisionLog:
         self._write("observed" if content.get("observed") else "decision", content)
 
     def event(self, content: dict[str, Any]) -> None:
-        """Write a line about requests that no worker could serve, or that are missing here."""
+        """Write a line about requests that no worker could serve, or that are missing in the log."""
         if content["event"] in LOGGED:
             self._write(content["event"], content)
 
@@ -118,14 +118,14 @@ class DecisionLog:
 
 
 def _unremarkable(content: dict[str, Any]) -> bool:
-    """Tell whether a request passed, nobody was told anything, and nobody would have refused it."""
+    """Tell whether a request passed without a message to the user, and no handler would have refused it."""
     passed = content.get("observed") or (content["verdict"] == "accepted" and "text" not in content)
     return passed and not any(each["outcome"] in WOULD for each in content["handlers"])
 
 
 @lru_cache(4096)
 def user_name(uid: int) -> str | None:
-    """Return the name of a user; None if there is none. Asks the name service, once for each user."""
+    """Return the name of a user, or None. Ask the name service only once for each user."""
     try:
         return pwd.getpwuid(uid).pw_name
     except (KeyError, OverflowError):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RETRY = 1.0
 RETRY_MOST = 60.0
-"""Seconds between two attempts to start a worker that ends before it can serve: each time twice as many, up to this."""
+"""Maximum seconds between attempts to start a worker after one ended too early; the delay doubles up to this limit."""
 
 
 class Generation:
@@ -38,17 +38,17 @@ class Generation:
 
         Args:
             number: of this generation.
-            supervisor: takes and sends control messages.
-            loaded: what workers serve.
+            supervisor: the socket for control messages.
+            loaded: the handlers that workers run.
         """
         self._number = number
         self._supervisor = supervisor
         self._service = loaded
         self._starting: dict[int, tuple[socket.socket, int]] = {}
         self._serving: set[int] = set()
-        self._leaving: set[int] = set()  # slurmctld does not use them any more; most are being killed
-        self._zombies: set[int] = set()  # ended, and slurmctld does not know it yet
-        self._closed: set[int] = set()  # of these, those that have ended in peace: slurmctld may be about to end, too
+        self._leaving: set[int] = set()  # workers that slurmctld no longer uses; most are being killed
+        self._zombies: set[int] = set()  # workers that have ended, which slurmctld does not know yet
+        self._closed: set[int] = set()  # zombies that ended normally: slurmctld may be about to end, too
         self._finishing = False
         self._retry_at = 0.0
         self._failures = 0  # attempts since a worker could serve
@@ -56,13 +56,13 @@ class Generation:
         for end in (self._wake, wakes):
             end.setblocking(False)
         self._wakes = wakes
-        # Hook files may have installed one, which workers get back.
+        # Hook files may have installed a handler for SIGCHLD, which workers get back.
         self._observer = Observer(loaded, number, supervisor) if loaded.observes else None
         self._on_child = signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
 
     def run(self) -> None:
-        """Keep as many workers as the configuration asks for, until told to finish."""
+        """Keep as many workers running as the configuration asks for, until told to finish."""
         while not self._finishing or self._starting or self._serving or self._leaving or self._observes:
             if self._observer is not None:
                 self._observer.tend(self._leave)
@@ -92,11 +92,11 @@ class Generation:
         return self._observer is not None and self._observer.running
 
     def _wait(self) -> float:
-        """Return the seconds until something may have to be done without an event."""
+        """Return the maximum number of seconds to wait for an event."""
         return RETRY if self._observer is None else self._observer.wait(RETRY)
 
     def _leave(self) -> None:
-        """Close, in a forked child, what is the generation's."""
+        """Close, in a forked child, what belongs to the generation."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, self._on_child or signal.SIG_DFL)
         for end in (self._supervisor, self._wake, self._wakes, *(each for each, _ in self._starting.values())):
@@ -105,7 +105,7 @@ class Generation:
             os.close(other)
 
     def _fork(self) -> None:
-        """Start a worker; it tells over its channel when it can serve."""
+        """Start a worker, which sends a message over its channel when it is ready."""
         me, page = os.getpid(), -1
         try:
             page = os.memfd_create("slurmhooks", os.MFD_CLOEXEC)
@@ -133,7 +133,7 @@ class Generation:
         except ConnectionError:
             ready = False
         if not ready:
-            process.kill(pid)  # it is reaped as one that failed
+            process.kill(pid)  # _reap() treats it as a failure
             return
         del self._starting[pid]
         self._failures = 0
@@ -162,7 +162,7 @@ class Generation:
                 self._failed(message.pid, "slurmctld has no descriptors or no memory for another worker")
 
     def _release(self, pid: int) -> None:
-        """Replace a worker at once: one that is killed with much memory takes its time to end."""
+        """Replace a worker at once: a killed worker with much memory takes long to end."""
         if pid in self._zombies:
             self._zombies.remove(pid)
             self._closed.discard(pid)
@@ -172,11 +172,11 @@ class Generation:
             self._leaving.add(pid)
 
     def _reap(self) -> None:
-        """Handle workers that have ended; their numbers stay taken until slurmctld does not use them any more."""
+        """Handle workers that have ended; they stay zombies until slurmctld no longer uses their process ids."""
         for pid in [*self._starting, *self._serving, *self._leaving]:
             if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
                 continue
-            process.kill(pid, group=True)  # the programs that it started
+            process.kill(pid, group=True)  # also the programs that it started
             if pid in self._serving:
                 self._serving.remove(pid)
                 self._zombies.add(pid)
@@ -191,14 +191,14 @@ class Generation:
                 self._not_started(pid, process.describe(status))
 
     def _not_started(self, pid: int, how: str) -> None:
-        """Report a worker that ended too early."""
+        """Report a worker that ended before it was ready."""
         channel, page = self._starting.pop(pid)
         channel.close()
         os.close(page)
         self._failed(pid, f"a worker {how} before it could serve")
 
     def _failed(self, pid: int, text: str) -> None:
-        """Report that there is no other worker, and wait before the next: what it fails of may go on."""
+        """Report that a worker could not be started, and wait before the next attempt: the cause may persist."""
         self._failures += 1
         self._retry_at = time.monotonic() + min(RETRY_MOST, RETRY * 2 ** min(self._failures - 1, 10))
         log.error("%s", text)
@@ -206,21 +206,21 @@ class Generation:
 
 
 def _status(pid: int) -> int:
-    """Return the wait status of a zombie, which stays one."""
-    found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    assert found is not None
-    return found.si_status << 8 if found.si_code == os.CLD_EXITED else found.si_status
+    """Return the wait status of a zombie without reaping it."""
+    state = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    assert state is not None
+    return state.si_status << 8 if state.si_code == os.CLD_EXITED else state.si_status
 
 
 def main(number: int, supervisor: socket.socket, name: str, parent: int, before: Watch | None) -> NoReturn:
-    """Run in a child of the supervisor, which ends here and nowhere else.
+    """Run the generation, in a child of the supervisor; does not return.
 
     Args:
         number: of this generation.
         supervisor: the socket to it.
         name: of the function that loads the hooks.
         parent: the process id of the supervisor.
-        before: what was last in service, if anything was.
+        before: the watch of the set that was last in service, if any.
     """
     code = 1
     watch = Watch(before=before)
@@ -237,7 +237,7 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
             _refuse(supervisor, number, [line, *error.findings], watch)
         else:
             gc.collect()
-            gc.freeze()  # workers share these pages until somebody writes to them
+            gc.freeze()  # workers share the memory pages of live objects until a process writes to them
             document = control.document({"settings": asdict(loaded.settings), "watch": watch.plain()})
             control.send(supervisor, Message(control.LOADED, number, fds=(document,)))
             os.close(document)
@@ -252,6 +252,6 @@ def main(number: int, supervisor: socket.socket, name: str, parent: int, before:
 
 
 def _refuse(supervisor: socket.socket, number: int, findings: list[str], watch: Watch) -> None:
-    """Tell the supervisor why there is no such generation: a line for users first, then every finding."""
+    """Tell the supervisor why this generation cannot serve: first a line for users, then every finding."""
     document = {"findings": findings, "watch": watch.plain()}
     control.send(supervisor, Message(control.FAILED, number, fds=(control.document(document),)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Looks whether files have changed, in a thread: a look takes as long as their file system does not answer."""
+"""Checks in a thread whether files have changed, because a check blocks while their file system does not answer."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from slurmhooks.watch import Watch
 
 POLL = 1.0
-"""Seconds between two looks at the files."""
+"""Seconds between two checks of the files."""
 PATIENCE = 10.0
-"""Seconds that a look may take before the log says so."""
+"""Seconds that a check may take before a line is logged."""
 
 
 class Looker:
-    """Looks at the files of a watch, once at a time; the thread exists only during a look."""
+    """Checks the files of a watch, with at most one check at a time; the thread exists only during a check."""
 
     def __init__(self, wake: Callable[[], object]) -> None:
-        """Look at nothing yet.
+        """Prepare; no check is running.
 
         Args:
-            wake: called in the thread, after a look that has found a change.
+            wake: called in the thread, after a check that has found a change.
         """
         self._wake = wake
         self._running: Watch | None = None
@@ -37,7 +37,7 @@ class Looker:
         self._late_at = 0.0
 
     def changed(self, watch: Watch) -> bool:
-        """Tell whether a look at the files has found a change, and begin a look if one is due; never wait."""
+        """Tell whether a check has found a change, and start a check if one is due; never wait."""
         now = time.monotonic()
         if self._running is watch:
             if now >= self._late_at:
@@ -48,12 +48,12 @@ class Looker:
             self._running = watch
             try:
                 _thread.start_new_thread(self._look, (watch,))
-            except RuntimeError:  # no thread can be started: the next look may
+            except RuntimeError:  # no thread can be started: try again at the next check
                 self._running = None
         return self._changed is watch
 
     def pause(self, seconds: float) -> None:
-        """Begin no look for some time, and forget the last one."""
+        """Start no check for some time, and forget the result of the last one."""
         self._next, self._changed = time.monotonic() + seconds, None
 
     def _look(self, watch: Watch) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Counts what is reported, and shows the counts to Prometheus: over a Unix socket, and as a file for node_exporter.
+"""Counts what is reported, and exports the counts to Prometheus: over a Unix socket, and as a file for node_exporter.
 
 Only the collector imports this module. docs/metrics.md lists the metrics.
 """
@@ -31,9 +31,9 @@ from slurmhooks.worker.control import VERDICTS
 UMASK = {"owner": 0o077, "group": 0o027, "everyone": 0o022}
 SOCKET_MODE = {"owner": 0o600, "group": 0o660, "everyone": 0o666}
 BUCKETS = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Seconds; handlers that compute take some microseconds, those that ask a service up to a deadline."""
+"""Seconds. Handlers that only compute take some microseconds; those that ask a service may take until the deadline."""
 REPEAT = 60.0
-"""Seconds before the same trouble is logged again."""
+"""Seconds before the same error is logged again."""
 LEFT_OUT = VERDICTS[0]
 READ_LIMIT = 2.0
 """Seconds that a reader may take for each part of its request."""
@@ -43,7 +43,7 @@ class Counts:
     """The metrics of one plugin.
 
     Attributes:
-        registry: has all of them.
+        registry: prometheus_client's registry of all metrics.
     """
 
     def __init__(self) -> None:
@@ -57,20 +57,24 @@ class Counts:
         self.seconds = seconds("request_seconds", "Time that all handlers of a request took.", of_hook)
         self.handler_seconds = seconds("handler_seconds", "Time that a handler took.", of_handler)
         self.outcomes = counter("handler_outcomes", "Calls of a handler, by outcome.", (*of_handler, "outcome"))
-        self.bugs = counter("handler_bugs", "Bugs of a handler, also those that let the request pass.", of_handler)
-        self.timeouts = counter("handler_timeouts", "Deadlines that a handler missed; ends its worker.", of_handler)
+        self.bugs = counter("handler_bugs", "Bugs in a handler, including those that let the request pass.", of_handler)
+        self.timeouts = counter(
+            "handler_timeouts", "Deadlines that a handler missed; each ends its worker.", of_handler
+        )
         self.worker_ends = counter("worker_ends", "Ends of workers, by reason.", ("point", "reason"))
-        self.unobserved = counter("requests_unobserved", "Requests that handlers missed that observe.", of_hook)
-        self.dropped = counter("reports_dropped", "Reports of workers that were lost.", ("point",))
-        self.generation = gauge("generation", "Number of the generation in force; 0: none is.", ("point",))
-        self.since = gauge("generation_since_timestamp_seconds", "When it went into service.", ("point",))
+        self.unobserved = counter("requests_unobserved", "Requests that observing handlers missed.", of_hook)
+        self.dropped = counter("reports_dropped", "Lost reports of workers.", ("point",))
+        self.generation = gauge("generation", "Number of the generation in force; 0: none.", ("point",))
+        self.since = gauge(
+            "generation_since_timestamp_seconds", "When the generation in force went into service.", ("point",)
+        )
         self.hooks = gauge("hooks_info", "Hash of the hook files in force.", ("point", "hooks"))
         self.refused = gauge("hooks_refused", "1: the newest hook files are not in force.", ("point",))
-        self.starts = gauge("collector_starts", "Starts of the process that counts this.", ("point",))
+        self.starts = gauge("collector_starts", "Starts of the collector, which exports these metrics.", ("point",))
 
 
 class Metrics:
-    """Counts and shows; see slurmhooks.worker.collection.Sink."""
+    """Counts and exports; see slurmhooks.worker.collection.Sink."""
 
     def __init__(self, orders: dict[str, Any]) -> None:
         """Begin to count."""
@@ -83,7 +87,7 @@ class Metrics:
         self.order(orders)
 
     def order(self, orders: dict[str, Any]) -> None:
-        """Note what is in force, and show the counts where the configuration says."""
+        """Note which generation is in force, and export the counts as the configuration says."""
         counts, point = self._counts, orders["point"]
         self._point = point
         counts.generation.labels(point).set(orders.get("generation") or 0)
@@ -104,7 +108,7 @@ class Metrics:
     def decision(self, content: dict[str, Any]) -> None:
         """Count a request."""
         counts, point, hook = self._counts, self._point, content["hook"]
-        if not content.get("observed"):  # else it has been counted
+        if not content.get("observed"):  # otherwise the request has been counted already
             counts.requests.labels(point, hook, content["verdict"]).inc()
             counts.seconds.labels(point, hook).observe(content["microseconds"] / 1e6)
         else:
@@ -117,7 +121,7 @@ class Metrics:
                 counts.bugs.labels(point, hook, handler).inc()
 
     def event(self, content: dict[str, Any]) -> None:
-        """Count what is no decision."""
+        """Count an event, which is not a decision."""
         counts, point = self._counts, self._point
         match content["event"]:
             case "dropped":
@@ -133,7 +137,7 @@ class Metrics:
                     counts.timeouts.labels(point, content["hook"], each["handler"]).inc()
 
     def turn(self) -> None:
-        """Write the file if it is time, and have the socket."""
+        """Write the file if it is due, and create the socket if it does not exist."""
         settings, now = self._settings, time.monotonic()
         try:
             if settings["socket"] and self._server is None:
@@ -170,20 +174,20 @@ class _Server(socketserver.UnixStreamServer):
     """
 
     def server_bind(self) -> None:
-        """Make the socket."""
+        """Create the socket."""
         super().server_bind()
-        # Open, so that the next collector's socket does not get the same inode.
+        # Kept open, so that the next collector's socket does not get the same inode.
         self.file = os.open(str(self.server_address), os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore readers that are slow, or gone."""
+        """Ignore readers that are slow or have disconnected."""
 
 
 def _serve(path: str, mode: int, registry: CollectorRegistry) -> _Server:
     """Listen at a path, in a thread.
 
     Raises:
-        OSError: that is not possible.
+        OSError: the socket cannot be created.
     """
 
     class Handler(MetricsHandler):
@@ -192,7 +196,7 @@ def _serve(path: str, mode: int, registry: CollectorRegistry) -> _Server:
     Handler.registry = registry
     with suppress(FileNotFoundError):
         status = os.lstat(path)
-        # What a collector that was killed left behind; anything else makes bind() fail.
+        # Remove the socket of a collector that was killed; anything else makes bind() fail.
         if stat.S_ISSOCK(status.st_mode) and status.st_uid == os.getuid():
             os.unlink(path)
     before = os.umask(0o777 & ~mode)

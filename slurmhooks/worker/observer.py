@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The process of a generation that runs handlers after the answer, those that observe.
+"""The process of a generation that runs handlers with mode "observe", after the answer.
 
-Workers send requests to it without ever waiting (reporting.py). It runs one at a time, and what it does cannot hurt a
-request: if a handler hangs, crashes or takes too much memory, the generation replaces the process. A request stays in
-the socket until all its handlers have run, so the next process goes on with it, without the handler that ended the last
-one.
+Workers send requests to this process without ever waiting (reporting.py). It runs the handlers of one request at a
+time, and cannot harm a request: if a handler hangs, crashes or takes too much memory, the generation replaces the
+process. A request stays in the socket until all its handlers have run, so the next process continues with that request,
+without the handler that ended the previous process.
 """
 
 from __future__ import annotations
@@ -30,37 +30,38 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Query, Service
 
 OBSERVE = 1
-"""The kind of what workers send."""
+"""The kind of the reports that workers send."""
 RETRY = 1.0
 RETRY_MOST = 60.0
-"""Seconds between two attempts to start a process that ends before it can observe: each time twice as many."""
+"""Maximum seconds between attempts to start the process after it ended too early; the delay doubles up to this
+limit."""
 DRAIN = 2.0
-"""Seconds for what is still to be observed when a generation ends that was replaced."""
+"""Seconds that a replaced generation has to finish observing."""
 REPORT = 60.0
-"""Seconds between two lines on requests that were dropped."""
+"""Seconds between two log lines about dropped requests."""
 _PAGE = 4096
 _STATE = Struct("=IIdII")
-"""On the status page: what the process does, how many requests it has begun, when the running handler is to be killed
-(0: none runs), the place of the handler, and the size of its name, which follows."""
+"""On the status page: the state of the process, how many requests it has begun, when the running handler is to be
+killed (0: none runs), the index of the handler, and the size of its name, which follows."""
 _STARTING, _IDLE, _BUSY = range(3)
 _NO_HANDLER = -1
-"""In the place of a handler: the process has ended outside of all handlers."""
+"""Instead of the index of a handler: the process ended while no handler was running."""
 
 
 class Page:
-    """What the process says to the generation, in memory that both share."""
+    """The state of the process, in memory that it shares with the generation."""
 
     def __init__(self) -> None:
-        """Share memory with processes that are forked from now on."""
+        """Create the memory, which processes that are forked from now on share."""
         self._memory = mmap(-1, _PAGE)
 
     def write(self, state: int, begun: int, deadline: float = 0.0, place: int = 0, label: str = "") -> None:
-        """Say what is being done."""
+        """Write the state."""
         name = label.encode("utf-8", "replace")[: _PAGE - _STATE.size]
         self._memory[: _STATE.size + len(name)] = _STATE.pack(state, begun, deadline, place, len(name)) + name
 
     def read(self) -> tuple[int, int, float, int, str]:
-        """Return what is being done, see _STATE; the label of the handler comes last."""
+        """Return the state, see _STATE; the label of the handler comes last."""
         state, begun, deadline, place, size = _STATE.unpack_from(self._memory)
         name = self._memory[_STATE.size : _STATE.size + min(size, _PAGE - _STATE.size)]
         return state, begun, deadline, place, name.decode("utf-8", "replace")
@@ -73,7 +74,7 @@ class Observer:
         """Prepare for one service.
 
         Args:
-            service: what the process runs.
+            service: the handlers that the process runs.
             number: of the generation.
             supervisor: passes a channel for questions on to slurmctld.
         """
@@ -84,18 +85,18 @@ class Observer:
         service.observed_by(lambda data: self._reporter.report(OBSERVE, data))
         self._page = Page()
         self._pid = 0
-        self._ended: dict[int, str] = {}  # what ended processes with the request that is next; see Observing
+        self._ended: dict[int, str] = {}  # what has ended processes during the request that is next; see Observing
         self._failures = 0
         self._retry_at = 0.0
         self._finish_at: float | None = None
 
     @property
     def running(self) -> bool:
-        """Whether the process runs."""
+        """Whether the process is running."""
         return self._pid != 0
 
     def wait(self, most: float) -> float:
-        """Return how long the generation may sleep."""
+        """Return how many seconds the generation may sleep, at most ``most``."""
         deadline = self._page.read()[2]
         return max(0.0, min(most, deadline - time.monotonic())) if self._pid and deadline else most
 
@@ -103,7 +104,7 @@ class Observer:
         """Start the process, end it if a handler takes too long, replace it if it has ended.
 
         Args:
-            leave: closes in a forked process what is the generation's.
+            leave: called in the forked process; closes what belongs to the generation.
         """
         now = time.monotonic()
         if self._pid:
@@ -118,14 +119,14 @@ class Observer:
             self._start(leave)
 
     def finish(self, *, at_once: bool) -> None:
-        """Have the process end when it has observed what workers have sent, but within DRAIN; or now."""
+        """Make the process end: now, or when it has observed what workers have sent, but within DRAIN seconds."""
         if self._finish_at is None:
             self._reporter.close()
             self._requests.close()
         self._finish_at = 0.0 if at_once else time.monotonic() + DRAIN
 
     def forked(self) -> None:
-        """Close, in a worker, what is not its own."""
+        """Close, in a forked worker, what it does not need."""
         self._requests.close()
 
     def _start(self, leave: Callable[[], None]) -> None:
@@ -144,7 +145,7 @@ class Observer:
             main(self._service, self._requests, Channel(theirs), self._page, self._ended, me)
         theirs.close()
         self._pid = pid
-        with suppress(OSError):  # the supervisor has ended, and so will this generation
+        with suppress(OSError):  # the supervisor has ended; this generation will end, too
             control.send(self._supervisor, control.Message(control.OBSERVER, self._number, pid, fds=(ours.fileno(),)))
         ours.close()
 
@@ -153,12 +154,12 @@ class Observer:
         self._forget(how)
 
     def _forget(self, how: str = "") -> None:
-        """Note what the process did when it ended.
+        """Note what the process was doing when it ended.
 
         Args:
-            how: it was killed; empty: it has ended by itself.
+            how: why it was killed; empty if it ended by itself.
         """
-        process.kill(self._pid, group=True)  # the programs that it started
+        process.kill(self._pid, group=True)  # also the programs that it started
         pid, status = os.waitpid(self._pid, 0)
         self._pid = 0
         state, begun, deadline, place, label = self._page.read()
@@ -166,7 +167,7 @@ class Observer:
         if status and self._finish_at != 0:
             log.error("observer %d %s; no request is affected", pid, how)
         if begun > 1 or state != _BUSY:
-            self._ended = {}  # earlier processes have ended in another request
+            self._ended = {}  # earlier processes ended during another request
         if state == _BUSY:
             self._ended[place if deadline else _NO_HANDLER] = how
         if state == _STARTING:
@@ -181,14 +182,14 @@ class Observer:
 
 
 class Observing:
-    """What a service is told of a request, and what it tells: ``Running`` of service.py."""
+    """What a service learns about a request, and reports while it observes; implements ``Running`` of service.py."""
 
     def __init__(self, page: Page, ended: dict[int, str]) -> None:
         """Begin with the first request.
 
         Args:
-            page: tells the generation.
-            ended: what has ended other processes with this request, by the places of handlers, or _NO_HANDLER.
+            page: shows the generation the state of this process.
+            ended: what has ended earlier processes during this request, by the index of the handler, or _NO_HANDLER.
         """
         self._page = page
         self._pid = os.getpid()
@@ -202,7 +203,7 @@ class Observing:
         """Note that a request begins.
 
         Args:
-            dropped: requests that were dropped before it.
+            dropped: number of requests that were dropped before this one.
         """
         self._begun += 1
         if self._begun > 1:
@@ -228,7 +229,7 @@ class Observing:
         self._page.write(_BUSY, self._begun)
 
     def idle(self) -> None:
-        """Note that all handlers of a request have run, or that none has come yet."""
+        """Note that all handlers of a request have run, or that no request has arrived yet."""
         self.end()
         self._page.write(_IDLE, self._begun)
 
@@ -246,7 +247,7 @@ def _query(channel: Channel) -> Query:
 
 
 def serve(service: Service, requests: socket.socket, query: Query, observing: Observing) -> None:
-    """Observe requests until all workers have ended and none is left, or this process has had too much memory."""
+    """Observe until all workers have ended and no request is left, or this process has used too much memory."""
     while (report := reporting.receive(requests, socket.MSG_PEEK)) is not None:
         observing.next(report.dropped)
         if _NO_HANDLER not in observing.ended:
@@ -260,13 +261,13 @@ def serve(service: Service, requests: socket.socket, query: Query, observing: Ob
 def main(
     service: Service, requests: socket.socket, channel: Channel, page: Page, ended: dict[int, str], parent: int
 ) -> NoReturn:
-    """Run in a forked child, which ends here and nowhere else.
+    """Run the observer process, in a forked child; does not return.
 
     Args:
         service: the handlers, as the generation loaded them.
-        requests: what workers send.
+        requests: the socket on which workers send requests.
         channel: for questions to slurmctld.
-        page: tells the generation what runs.
+        page: shows the generation the state of this process.
         ended: see Observing.
         parent: the process id of the generation.
     """

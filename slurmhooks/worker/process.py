@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the processes here ask of the kernel."""
+"""Calls to the kernel that the processes of this package need."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with(parent: int) -> None:
-    """Have this process killed when its parent ends, and end now if it has ended already.
+    """Have the kernel kill this process when its parent ends, and exit now if the parent has ended already.
 
     The kernel ties this to the thread that forked, which is the main thread of the parent.
 
@@ -48,7 +48,7 @@ def become(uid: int) -> None:
 
     Raises:
         PermissionError: this process does not belong to root.
-        OSError: the kernel refuses, or root's rights are not gone.
+        OSError: the kernel refuses, or the process could become root again.
     """
     try:
         entry = pwd.getpwuid(uid)
@@ -61,18 +61,18 @@ def become(uid: int) -> None:
     os.setgroups(groups)
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
-    # The kernel keeps the capabilities of root's processes if it was told to (SECBIT_NO_SETUID_FIXUP).
+    # With SECBIT_NO_SETUID_FIXUP the kernel lets a process of root keep its capabilities.
     with suppress(PermissionError):
         os.setresuid(-1, -1, 0)
         raise OSError(f"user id {uid} can become root again")
-    # The change of user has ended both: the parent's death no longer kills, and /proc/self belongs to root.
+    # The change of user has reset both: the parent's death would not kill, and /proc/self would belong to root.
     _libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
     if death_signal.value:
         die_with(parent)
 
 
 def no_new_privileges() -> None:
-    """Have setuid programs, and programs with file capabilities, give this process and its children no rights.
+    """Let this process and its children gain no privileges from setuid programs or file capabilities.
 
     Raises:
         OSError: the kernel refuses.
@@ -88,18 +88,18 @@ def adopt_orphans() -> None:
 
 
 def name(text: str) -> None:
-    """Set what ``ps`` and ``top`` call this process; the kernel takes 15 bytes."""
+    """Set the name of this process in ``ps`` and ``top``; the kernel accepts 15 bytes."""
     _libc.prctl(_PR_SET_NAME, text.encode()[:15], 0, 0, 0)
 
 
 def end_after(body: Callable[[], object]) -> NoReturn:
-    """Run the body of a forked child, which ends here and nowhere else: the stack below is its parent's."""
+    """Run the body of a forked child, then end the process: the stack frames below belong to its parent."""
     code = 1
     try:
         body()
         code = 0
     except LoadError:
-        pass  # the log has what it says
+        pass  # its findings have been logged
     except BaseException:  # noqa: BLE001 - nothing may get into the parent's stack
         traceback.print_exc()
     finally:
@@ -107,7 +107,7 @@ def end_after(body: Callable[[], object]) -> NoReturn:
             sys.stdout.flush()
             sys.stderr.flush()
         finally:
-            # Neither the parent's exit functions nor the threads of handlers are waited for.
+            # Neither run the parent's exit functions nor wait for threads of handlers.
             signal.alarm(0)
             os._exit(code)
 
@@ -115,7 +115,7 @@ def end_after(body: Callable[[], object]) -> NoReturn:
 def children() -> list[int]:
     """Return the process ids of all children, zombies included."""
     me = str(os.getpid())
-    found = []
+    pids = []
     for entry in os.listdir("/proc"):
         if entry.isdecimal():
             try:
@@ -124,12 +124,12 @@ def children() -> list[int]:
             except (OSError, IndexError):
                 continue
             if parent == me.encode():
-                found.append(int(entry))
-    return found
+                pids.append(int(entry))
+    return pids
 
 
 def fork(kind: int = socket.SOCK_SEQPACKET) -> tuple[int, socket.socket, socket.socket]:
-    """Fork this process; return what os.fork() does, and two connected sockets: for the parent and for the child.
+    """Fork this process; return the result of os.fork(), and two connected sockets: for the parent and for the child.
 
     Raises:
         OSError: the machine or the user has too many processes or descriptors; nothing was started.
@@ -144,7 +144,7 @@ def fork(kind: int = socket.SOCK_SEQPACKET) -> tuple[int, socket.socket, socket.
 
 
 def kill(pid: int, *, group: bool = False) -> None:
-    """Kill a process, and its process group if it is to lead one, which it may not do yet."""
+    """Kill a process and, if it should lead a process group, the group, which may not exist yet."""
     with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGKILL)
     if group:
@@ -164,18 +164,18 @@ def describe(status: int) -> str:
 
 
 CONTINUED = "... "
-"""How a line of the log begins that continues one which is too long for a pipe."""
+"""Starts a log line that continues the previous line, which was too long for one write to a pipe."""
 
 
 def log_to_stderr(user: Callable[[str], None] | None = None) -> None:
-    """Hand lines of the log to slurmctld: it reads our standard error, where a line may say its level first.
+    """Pass log lines to slurmctld, which reads our standard error; a line may begin with its level.
 
     Args:
-        user: takes what handlers say to the user of a request; by default, the log.
+        user: called with the messages of handlers to the user of a request; by default, they are logged.
     """
 
     def sink(level: int, text: str) -> None:
-        # One write of at most PIPE_BUF bytes is never mixed with one of another worker.
+        # A write of at most PIPE_BUF bytes is never interleaved with that of another worker.
         size = PIPE_BUF - len(f"<{level}>{CONTINUED}\n")
         if not text.isascii():
             size //= 4

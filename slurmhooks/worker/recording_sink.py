@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from slurmhooks.recording.page import Page
 
 LATE = 0.5
-"""Seconds after a stop in which workers may still report what came before it."""
+"""Seconds after a stop in which workers may still report earlier requests."""
 STATUS = 1.0
-"""Seconds between two versions of the status."""
+"""Seconds between two updates of the status."""
 
 
 class RecordingSink:
     """Takes the requests that workers report.
 
     Attributes:
-        takers: what takes reports, by their kind.
+        takers: the functions that take reports, by kind.
     """
 
     def __init__(self, page: Page) -> None:
-        """Begin the recording; if that fails, the status says why."""
+        """Begin the recording; if this fails, the status says why."""
         self._page = page
         self._orders = page.orders
         self._stopped_at: float | None = None
@@ -44,7 +44,7 @@ class RecordingSink:
 
     def _open(self) -> Recorder:
         tables = installed()
-        assert tables is not None  # slurmctld's plugin has started the processes above
+        assert tables is not None  # slurmctld's plugin has started the supervisor
         orders = self._orders
         # The supervisor has created it, as this user; nobody else may have put another file there.
         fd = os.open(orders["file"], os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -59,21 +59,21 @@ class RecordingSink:
         return Recorder(fd, tables, Limits(orders["size"], orders["until"]), what)
 
     def take(self, report: bytes) -> None:
-        """Take what a worker reports while requests are recorded."""
+        """Take a report of a worker about a recorded request."""
         if self._recorder is not None:
             self._recorder.take(report)
 
     def decision(self, content: dict[str, Any]) -> None:
-        """Take nothing: decisions are for other sinks."""
+        """Do nothing: decisions are for other sinks."""
 
     def event(self, content: dict[str, Any]) -> None:
-        """Take nothing: each worker says what it has lost."""
+        """Do nothing: each worker reports itself how many reports it has lost."""
 
     def order(self, orders: dict[str, Any]) -> None:
-        """Go on: a recording has the orders that it began with."""
+        """Do nothing: a recording keeps the orders that it began with."""
 
     def turn(self) -> None:
-        """Write what waits, say how it goes, and end if it is time or was asked for."""
+        """Write pending requests, update the status, and end the recording if it is due or was stopped."""
         if self._recorder is None:
             return
         self._recorder.tick()
@@ -87,7 +87,7 @@ class RecordingSink:
             self._tell()
 
     def close(self) -> None:
-        """End the recording, as slurmctld ends."""
+        """End the recording, because slurmctld ends."""
         if self._recorder is not None:
             self._recorder.end("slurmctld, or this plugin's processes, ended")
             self._tell()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The supervisor's side of ``slurmhooks record``: begins and stops recordings, and says how they go."""
+"""The supervisor's side of ``slurmhooks record``: starts and stops recordings, and reports their status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slurmhooks.recording.page import Page
 
 START, STOP, STATUS = "record ", "record-stop", "record-status"
-"""What commands ask for; START is followed by JSON: ``file``, ``seconds``, ``size``, ``with`` and ``tables``."""
+"""The requests of commands; START is followed by JSON: ``file``, ``seconds``, ``size``, ``with`` and ``tables``."""
 
 
 def answer(text: str, page: Page) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def answer(text: str, page: Page) -> dict[str, Any]:
 
     Args:
         text: the request.
-        page: says what is recorded.
+        page: the shared page with the orders and the status of the recording.
     """
     if text == STATUS:
         return _status(page)
@@ -36,7 +36,7 @@ def answer(text: str, page: Page) -> dict[str, Any]:
 
 
 def is_running(page: Page) -> bool:
-    """Tell whether the collector is to write a recording: it goes on, or its last requests are being written."""
+    """Tell whether a recording is running, or its last requests are still being written."""
     return bool(page.orders) and page.status.get("ended") is None
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How workers, generations and the supervisor report to the collector (collector.py), without ever waiting for it.
 
-A report is one message of a SOCK_SEQPACKET socket: its kind, how many reports its sender has dropped before, and its
-bytes. A long one lies in an anonymous file, whose descriptor comes along. The supervisor keeps both ends, so that what
-a collector leaves behind is there for the next one. All senders share one buffer: whoever finds it full drops the
-report.
+A report is one message on a SOCK_SEQPACKET socket: its kind, how many reports its sender has dropped before, and its
+bytes. The bytes of a long report are in an anonymous file, whose descriptor comes with the message. The supervisor
+keeps both ends of the socket, so that the next collector receives what the previous one has not read. All senders share
+one buffer: a sender that finds it full drops the report.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ DECISION = 1
 RECORDED = 2
 """A recorded request."""
 EVENT = 3
-"""JSON: what the supervisor or a generation has to say; ``event`` is its name."""
+"""JSON: an event of the supervisor or a generation; ``event`` is its name."""
 
 MOST = 64 << 10
-"""Bytes of a report in the message itself."""
+"""Maximum bytes of a report in the message itself."""
 BUFFER = 4 << 20
-"""Bytes of the buffer that are asked for; the kernel gives at most net.core.wmem_max."""
+"""Requested size of the buffer in bytes; the kernel grants at most net.core.wmem_max."""
 BACKLOG = 16 << 10
-"""Bytes in the buffer from which on long reports are dropped: what is in their files does not count for the kernel."""
+"""Bytes in the buffer at which long reports are dropped: the kernel does not count the bytes in their files."""
 LONGEST = 64 << 20
-"""Bytes of a report."""
+"""Maximum bytes of a report."""
 _PAGE = 4096
 _RECORDING = 0
 
@@ -46,7 +46,7 @@ class Report(NamedTuple):
     Attributes:
         kind: DECISION, RECORDED or EVENT.
         data: its bytes.
-        dropped: reports that its sender has dropped since its last one.
+        dropped: number of reports that its sender has dropped since its previous report.
     """
 
     kind: int
@@ -55,15 +55,15 @@ class Report(NamedTuple):
 
 
 class Reporter:
-    """The senders' end, which forked processes share.
+    """The sending end of the socket, which forked processes share.
 
     Attributes:
         generation: the number of the generation that this process belongs to; 0: none.
-        dropped: reports that this process has dropped and not told yet.
+        dropped: number of reports that this process has dropped since its last report.
     """
 
     def __init__(self, connection: socket.socket) -> None:
-        """Take over the sending end; only the supervisor makes one."""
+        """Take over the sending end; only the supervisor creates a Reporter."""
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         self._connection = connection
         self._page = mmap(-1, _PAGE)  # shared with the children
@@ -97,10 +97,10 @@ class Reporter:
         return True
 
     def _send_long(self, kind: int, data: bytes) -> None:
-        """Send a report whose bytes lie in a file.
+        """Send a report whose bytes are in a file.
 
         Raises:
-            OSError: it cannot be sent now.
+            OSError: the report cannot be sent now.
         """
         queued = array.array("i", [0])
         fcntl.ioctl(self._connection, termios.TIOCOUTQ, queued)
@@ -116,25 +116,26 @@ class Reporter:
             os.close(fd)
 
     def close(self) -> None:
-        """Close this process's descriptor of the end."""
+        """Close the descriptor of this process."""
         self._connection.close()
 
 
 def pair() -> tuple[Reporter, socket.socket]:
-    """Return the two ends: what reports, and the socket that :func:`receive` takes."""
+    """Return the two ends: a reporter, and the socket that :func:`receive` takes."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     return Reporter(ours), theirs
 
 
 def receive(connection: socket.socket, flags: int = 0) -> Report | None:
-    """Return the next report; None: all senders have ended. Waits as the socket does.
+    """Return the next report, or None if all senders have ended. Whether this call waits depends on the socket.
 
     Args:
         connection: the receiving end.
-        flags: MSG_PEEK: the report is also the next one.
+        flags: with MSG_PEEK, the next call returns the same report again.
 
     Raises:
-        BlockingIOError: there is none now, and the socket does not wait; likewise TimeoutError.
+        BlockingIOError: no report is available, and the socket is non-blocking.
+        TimeoutError: no report has arrived within the timeout of the socket.
     """
     # Not socket.recv_fds(), which ignores flags.
     room = socket.CMSG_SPACE(array.array("i").itemsize)
@@ -151,4 +152,4 @@ def receive(connection: socket.socket, flags: int = 0) -> Report | None:
 
 
 reporter: Reporter | None = None
-"""What this process reports with; forked processes inherit it. None: no supervisor is above it."""
+"""The reporter of this process, which forked processes inherit; None in a process without a supervisor."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How commands such as ``slurmhooks reload`` speak to the supervisor: a socket that only root and SlurmUser may use.
+"""How commands such as ``slurmhooks reload`` talk to the supervisor: a socket that only root and SlurmUser may use.
 
-It is an abstract one, so that it is gone with the supervisor, whatever that dies of. Anybody may connect to such a
-socket, and anybody may have one: both sides ask the kernel who the other one is. Its name ends at random, or a user
-could take it first; commands look for it, and for those of others, in /proc/net/unix.
+The socket is abstract, so that it disappears with the supervisor, however that ends. Any user can connect to an
+abstract socket, or create one, so both sides ask the kernel who the other side is. The name has a random end, because a
+user could otherwise take it first; commands look for all such names in /proc/net/unix.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from slurmhooks.worker import control
 
 PREFIX = "slurmhooks"
 LONGEST = 4096
-"""Bytes of a request."""
+"""Maximum bytes of a request."""
 MOST = 32
-"""Connections at one time."""
+"""Maximum number of connections at one time."""
 CONNECT = 2.0
-"""Seconds, at most, until sockets that accept nobody are left alone: a user may have made them."""
+"""Seconds after which sockets that accept no connection are ignored: a user may have created them."""
 _CREDENTIALS = Struct("iII")
 
 
@@ -36,8 +36,8 @@ class Asked:
     """One connection of a command.
 
     Attributes:
-        text: what it asks for; empty: nothing yet.
-        generation: the one whose fate it waits for; None: one that is still to be started.
+        text: the request; empty if it has not arrived yet.
+        generation: number of the generation whose start it waits for; None if that has not been started yet.
     """
 
     connection: socket.socket
@@ -58,12 +58,12 @@ class Requests:
 
     @property
     def sockets(self) -> list[socket.socket]:
-        """What to wait for."""
+        """The sockets to wait for."""
         return [self._listening, *(asked.connection for asked in self._asked)]
 
     @property
     def waiting(self) -> bool:
-        """Whether somebody wants the files loaded."""
+        """Whether a command waits for the files to be loaded."""
         return any(asked.text == "reload" and asked.generation is None for asked in self._asked)
 
     def ready(self, fds: set[int]) -> list[Asked]:
@@ -72,7 +72,7 @@ class Requests:
         Args:
             fds: the descriptors that have something to read.
         """
-        found = []
+        requests = []
         for asked in list(self._asked):
             if asked.connection.fileno() in fds:
                 data = _receive(asked.connection)
@@ -80,40 +80,40 @@ class Requests:
                     self._close(asked)
                 else:
                     asked.text = data.decode("utf-8", "replace")
-                    found.append(asked)
+                    requests.append(asked)
         if self._listening.fileno() in fds:
             try:
                 connection, _ = self._listening.accept()
             except OSError:
-                return found
+                return requests
             if peer(connection) in (0, os.getuid()) and len(self._asked) < MOST:
                 connection.setblocking(False)
                 self._asked.append(Asked(connection))
             else:
                 connection.close()
-        return found
+        return requests
 
     def loading(self, generation: int) -> None:
-        """Note which generation answers those who wait."""
+        """Note which generation the waiting commands wait for."""
         for asked in self._asked:
             if asked.text == "reload" and asked.generation is None:
                 asked.generation = generation
 
     def served(self, generation: int) -> None:
-        """Answer those who wait for a generation: every later request goes to it."""
+        """Answer the commands that wait for a generation, after it has gone into service."""
         for asked in list(self._asked):
             if asked.generation is not None and asked.generation <= generation:
                 self.answer(asked, {"generation": generation})
 
     def failed(self, generation: int, findings: list[str]) -> None:
-        """Answer those who wait for a generation that there will not be."""
+        """Answer the commands that wait for a generation, after it has failed to load."""
         for asked in list(self._asked):
             if asked.generation == generation:
                 self.answer(asked, {"findings": findings})
 
     def answer(self, asked: Asked, content: dict[str, Any]) -> None:
         """Answer a request and close its connection."""
-        with suppress(OSError):  # the command was interrupted, or there is no descriptor
+        with suppress(OSError):  # the command was interrupted, or no descriptor is free
             document = control.document(content)
             try:
                 socket.send_fds(asked.connection, [b"document"], [document])
@@ -132,7 +132,7 @@ class Requests:
 
 
 def start_of_name(folder: str) -> str:
-    """Return how names of sockets begin for a configuration; a socket's name must be short."""
+    """Return the start of the socket names for a configuration: a hash, because socket names must be short."""
     return f"{PREFIX}-{hashlib.sha256(folder.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}-"
 
 
@@ -156,17 +156,17 @@ def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[st
     Args:
         text: the request.
         folder: where slurm.conf is.
-        slurm_user: the user id of SlurmUser: sockets of others are not ours.
+        slurm_user: the user id of SlurmUser; sockets of other users, except root, are ignored.
         seconds: how long to wait for an answer.
 
     Returns:
-        their answers; none if none runs.
+        their answers; an empty list if no supervisor runs.
     """
-    found = names(folder)
-    if found and os.getuid() not in (0, slurm_user):
+    candidates = names(folder)
+    if candidates and os.getuid() not in (0, slurm_user):
         return [{"findings": ["only root and SlurmUser may do this"]}]
     answers = []
-    for connection in _connect(found, slurm_user):
+    for connection in _connect(candidates, slurm_user):
         with connection:
             connection.settimeout(seconds)
             try:
@@ -182,8 +182,8 @@ def ask(text: str, folder: str, slurm_user: int, seconds: float) -> list[dict[st
 
 
 def _connect(candidates: list[str], slurm_user: int) -> list[socket.socket]:
-    """Return connections to those sockets of some names that belong to root or SlurmUser."""
-    found = []
+    """Connect to those candidates whose sockets belong to root or SlurmUser; return the connections."""
+    connections = []
     until = time.monotonic() + CONNECT
     while candidates:
         busy = []
@@ -198,18 +198,18 @@ def _connect(candidates: list[str], slurm_user: int) -> list[socket.socket]:
                 pass  # it has just ended
             else:
                 if peer(connection) in (0, slurm_user):
-                    found.append(connection)
+                    connections.append(connection)
                     continue
             connection.close()
         if not busy or time.monotonic() > until:
             break
         candidates = busy
         time.sleep(0.01)
-    return found
+    return connections
 
 
 def names(folder: str) -> list[str]:
     """Return the names of all sockets that may be supervisors of a configuration, without the NUL byte."""
-    # Names of others may hold line breaks: a line is not always a socket.
+    # Names of other sockets may contain line breaks, so a line does not always describe a socket.
     with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
         return sorted(set(re.findall(f"@({start_of_name(folder)}[0-9a-f]{{16}})$", file.read(), re.MULTILINE)))

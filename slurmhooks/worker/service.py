@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What workers serve: the interface between the processes here and a plugin point."""
+"""The interface between the processes of this package and a plugin point."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ if TYPE_CHECKING:
     from slurmhooks.registry import Registry
 
 Query = Callable[[bytes], bytes]
-"""Asks slurmctld a question while it waits for an answer; raises StaleHandleError once it has the answer."""
+"""Asks slurmctld a question while slurmctld waits for the answer to a request; later calls raise StaleHandleError."""
 
 
 class Running(Protocol):
-    """What the observer process is told, so that a handler can be named and left out that has ended it.
+    """The progress of the observer process, so that a handler that ends it can be named, and left out the next time.
 
     Attributes:
-        ended: by the place of a handler that has ended the observer process with this request, what happened.
-        dropped: requests that were not observed before this one, since the observer process was busy.
+        ended: what happened, by the index of each handler that has ended the observer process during this request.
+        dropped: number of requests before this one that were not observed, because the observer process was busy.
     """
 
     ended: dict[int, str]
     dropped: int
 
     def begin(self, place: int, label: str, timeout: float) -> None:
-        """Note that a handler begins, and the seconds that it may take."""
+        """Note that a handler begins, with its time limit in seconds."""
 
     def end(self) -> None:
-        """Note that it has ended."""
+        """Note that the handler has ended."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the processes need to know of the section of their plugin, such as ``[job_submit]``.
+    """What the processes need from their plugin's section of the configuration, such as ``[job_submit]``.
 
     Attributes:
         workers: how many requests are served at the same time.
         timeout: seconds that a request may take.
-        memory_limit: bytes of private memory that a worker, and each program that it starts, may have; None: any.
+        memory_limit: bytes of private memory that a worker, and each program that it starts, may have; None: no limit.
         process_limit: processes that the user of the workers may have.
         open_file_limit: open files that a worker, and each program that it starts, may have.
         accept: whether requests are accepted when no worker can serve them.
-        reload: whether changed files are loaded without being asked to.
+        reload: whether changed files are loaded automatically.
         hooks: hash of the files.
         collect: what the collector is to do (slurmhooks/worker/collector.py); empty: nothing.
     """
@@ -70,7 +70,7 @@ class Settings:
 
     @classmethod
     def of(cls, section: Workers) -> Settings:
-        """Return what a section says."""
+        """Return the settings of a section."""
         return cls(
             workers=section.workers,
             timeout=section.timeout,
@@ -94,28 +94,28 @@ class Service(Protocol):
     observes: bool
 
     def start(self) -> None:
-        """Prepare a worker, in the worker, before its first request; whatever it raises ends the worker."""
+        """Prepare this worker before its first request; an exception ends the worker."""
 
     def handle(self, request: bytes, query: Query) -> bytes:
-        """Return the answer to a request. Handlers' exceptions are in the answer; any that it raises is a bug."""
+        """Return the answer to a request, which covers exceptions of handlers; an exception of this method is a bug."""
 
     def after(self) -> None:
-        """Do what nobody waits for, after the answer has gone out; whatever it raises ends the worker."""
+        """Do work that slurmctld need not wait for, after the answer has been sent; an exception ends the worker."""
 
     def observed_by(self, send: Callable[[bytes], object]) -> None:
-        """Have workers send what the observer process is to observe; the function never waits."""
+        """Set the function that workers use to send requests to the observer process; it never waits."""
 
     def observe(self, data: bytes, query: Query, running: Running) -> None:
-        """Run the handlers that observe, in the observer process.
+        """Run the handlers with mode "observe", in the observer process.
 
         Args:
-            data: what a worker has sent.
-            query: asks slurmctld a question, which is preceded by WHOSE of slurmhooks/slurmctld/observation.py.
-            running: is told which handler runs.
+            data: the request, as a worker has sent it.
+            query: asks slurmctld a question, preceded by WHOSE of slurmhooks/slurmctld/observation.py.
+            running: called before and after each handler.
         """
 
     def stop(self) -> None:
-        """Clean up in a worker that ends in peace: its files changed, or slurmctld ends."""
+        """Clean up in a worker that ends normally: because its files changed, or slurmctld ends."""
 
 
 def load_site(
@@ -125,28 +125,28 @@ def load_site(
     hooks: Container[str] = HOOKS,
     prepare: Callable[[Config], None] | None = None,
 ) -> tuple[Config, Registry]:
-    """Load what the configuration names, and note on which files that depends.
+    """Load what the configuration names, and record which files it depends on.
 
-    Files that are missing, empty or unreadable by accident do not load: see slurmhooks.reload.
+    If files are missing, empty or unreadable by accident, nothing is loaded: see slurmhooks.reload.
 
     Args:
-        watch: to note them in; says what is in service already.
-        check: returns what else is wrong with a set of handlers.
-        scripts: returns what the configuration names in other languages; it comes before the hook files.
+        watch: records the files; its ``before`` is the set in service.
+        check: returns further findings about a set of handlers.
+        scripts: returns the sources in other languages that the configuration names; they precede the hook files.
         hooks: the hooks that are served.
         prepare: called before any code of the site runs.
 
     Raises:
-        ConfigError: the configuration is wrong.
-        LoadError: a hook file is, or handlers would get lost.
+        ConfigError: the configuration is invalid.
+        LoadError: a hook file is invalid, or handlers would be lost.
     """
     trusted.guard()
     return reload.load(site.config_path(), watch, check, scripts, hooks, prepare)
 
 
 Load = Callable[[Watch], Service]
-"""Loads the hooks, in a fresh process; notes all files in the watch before it reads them, so that they are watched if
-they are wrong, too. Raises ConfigError or LoadError."""
+"""Loads the hooks, in a new process. Records all files in the watch before it reads them, so that invalid files are
+watched, too. Raises ConfigError or LoadError."""
 
 
 def entry(name: str) -> Load:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The process between slurmctld and generations: runs no code of a site, never waits for anything but events."""
+"""The process between slurmctld and the generations. It runs no code of a site, and waits only for events."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from slurmhooks.worker.requests import Asked, Requests
 from slurmhooks.worker.service import Settings
 
 RETRY = 60.0
-"""Seconds, at most, before another generation is started after one that ended by itself, where nothing serves; the
-first is started after 0.1."""
+"""Maximum seconds before a generation that ended by itself is replaced if none is in service; the first replacement
+starts after 0.1 seconds."""
 PAUSE = 10.0
-"""Seconds before another one is started where another generation serves."""
+"""Seconds before such a generation is replaced if another one is in service."""
 REPEAT = 60.0
-"""Seconds before files that do not load are loaded, and the error is logged, again though they have not changed."""
+"""Seconds before unchanged files that failed to load are loaded again, and the error is logged again."""
 ACCIDENTS = 3
-"""Unexpected ends of a generation, or its worker, before it serves. After so many, requests are refused at once and
-do not wait for the next attempt."""
+"""Number of unexpected ends of a generation, or its worker, before it goes into service, after which requests are
+refused at once, without waiting for the next attempt."""
 DROPPED = "what the process that loads the hooks has sent is lost: the supervisor has no descriptor for it"
 GRACE = 2.0
-"""Seconds for workers to clean up when slurmctld ends, and for a generation beyond the time of a request."""
+"""Seconds that workers have to clean up when slurmctld ends, and that a replaced generation has in addition to the time
+of a request."""
 
 
 @dataclass
@@ -43,12 +44,12 @@ class Child:
     """A generation, as the supervisor sees it.
 
     Attributes:
-        pid: of its process; 0: it has ended.
-        connection: takes and sends control messages.
-        settings: None until it has loaded.
-        deadline: when it is killed; None: it may go on.
-        workers: those that slurmctld was given.
-        watch: from which files it has loaded which handlers.
+        pid: of its process; 0 if it has ended.
+        connection: the socket for control messages.
+        settings: its settings; None until its hooks are loaded.
+        deadline: when it is to be killed; None if it may continue.
+        workers: the workers that were handed to slurmctld.
+        watch: the files and handlers that it has loaded.
     """
 
     pid: int
@@ -96,7 +97,8 @@ class Supervisor:
         process.adopt_orphans()
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
-        # A service manager sends these to all processes at once; slurmctld needs us until it has ended.
+        # A service manager sends these signals to all processes at once, but slurmctld needs the supervisor until it
+        # has ended.
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_IGN)
         self._load()
@@ -105,14 +107,14 @@ class Supervisor:
         self._end()
 
     def _turn(self) -> bool:
-        """Wait for events, at most until the files are looked at again; tell whether slurmctld is still there."""
+        """Wait for events, at most until the next check of the files; tell whether slurmctld is still running."""
         poller = select.poll()
         sources = [self._client, self._wake, *self._requests.sockets, *(c.connection for c in self._children.values())]
         for source in sources:
             poller.register(source, select.POLLIN)
         wait = POLL if self._retry_at is None else min(POLL, max(0.0, self._retry_at - time.monotonic()))
         ready = {fd for fd, _ in poller.poll(wait * 1000 + 1)}
-        # A process that slurmctld has forked may keep the socket open.
+        # Not only the socket: a process that slurmctld has forked may keep it open.
         if os.getppid() != self._parent:
             return False
         if self._client.fileno() in ready and not self._from_client():
@@ -155,7 +157,7 @@ class Supervisor:
         self._children[number] = Child(pid, ours, time.monotonic() + control.LOAD_LIMIT)
 
     def _leave(self, *ours: socket.socket) -> None:
-        """Close, in a forked child, all that is the supervisor's."""
+        """Close, in a forked child, everything that belongs to the supervisor."""
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
@@ -164,7 +166,7 @@ class Supervisor:
         self._requests.close()
 
     def _from_generation(self, number: int, child: Child) -> None:
-        """Take one message of a generation."""
+        """Handle one message of a generation."""
         message = control.receive(child.connection)
         if message is None:
             child.connection.close()
@@ -209,7 +211,7 @@ class Supervisor:
         self._reload = child.settings.reload
 
     def _failed(self, number: int, message: Message) -> None:
-        """Keep what serves: files do not load."""
+        """Keep the generation in service, because files do not load."""
         document = control.content(message.fds[0])
         self._watch = Watch.of(document["watch"])
         line, *findings = document["findings"]
@@ -220,8 +222,8 @@ class Supervisor:
         """Give up a generation that was to go into service.
 
         Args:
-            number: of it.
-            line: what users are told if nothing serves.
+            number: of the generation.
+            line: what users are told if no generation is in service.
             findings: what is wrong.
         """
         if number == self._loading:
@@ -232,7 +234,7 @@ class Supervisor:
             if self._retry_at is None and self._reload:
                 self._retry_at = time.monotonic() + REPEAT
             if self._serving is None and self._accidents in range(1, ACCIDENTS):
-                pass  # requests wait for the next one, until their deadline
+                pass  # requests wait for the next generation, until their deadline
             elif self._serving is None:
                 self._to_client(Message(control.UNAVAILABLE, number, text=line))
             else:
@@ -240,10 +242,10 @@ class Supervisor:
             self._requests.failed(number, findings or [line])
 
     def _accident(self, number: int, text: str) -> None:
-        """Handle a generation that ended, or whose worker did, before it went into service: not for its files.
+        """Handle a generation that failed before it went into service: it or a worker ended, but its files are valid.
 
         Args:
-            number: of it.
+            number: of the generation.
             text: what happened.
         """
         if self._serving is None:
@@ -256,7 +258,7 @@ class Supervisor:
         self._refuse(number, text, [text])
 
     def _into_service(self, number: int, child: Child) -> None:
-        """Have requests go to a generation, and the one before finish."""
+        """Put a generation into service, and let the previous one finish."""
         assert child.settings is not None
         assert child.watch is not None
         child.deadline = None
@@ -278,7 +280,7 @@ class Supervisor:
     def _lost(self, number: int, child: Child) -> None:
         """Handle a generation that has ended, for whatever reason."""
         for pid in child.workers:
-            # Adopted by now; the kernel has killed it, but not the programs that it started.
+            # The supervisor has adopted the worker. The kernel has killed it, but not the programs that it started.
             process.kill(pid, group=True)
             self._to_client(Message(control.DIED, number, pid, signal.SIGKILL))
         if number == self._loading:
@@ -291,7 +293,7 @@ class Supervisor:
             self._retry_at = time.monotonic()
 
     def _reap(self) -> None:
-        """Wait for every child that has ended, programs of handlers that outlived their worker included."""
+        """Reap every child that has ended, including programs of handlers that outlived their worker."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -304,14 +306,14 @@ class Supervisor:
             for number, child in list(self._children.items()):
                 if child.pid == pid:
                     child.pid = 0
-                    # What it said last is still to be read; then comes the end of file.
+                    # Its last messages are still to be read, then the end of file.
                     if status and number in (self._loading, self._serving):
                         log.error("generation %d %s", number, process.describe(status))
 
     # Time
 
     def _look(self) -> None:
-        """Load files that have changed, and end generations that take too long."""
+        """Load files that have changed, and kill generations that take too long."""
         now = time.monotonic()
         self._collector.look(self._leave)
         for number, child in self._children.items():
@@ -334,7 +336,7 @@ class Supervisor:
     # Others
 
     def _from_client(self) -> bool:
-        """Take one message of slurmctld; tell whether it is still there."""
+        """Handle one message of slurmctld; tell whether slurmctld is still running."""
         message = control.receive(self._client)
         if message is None:
             return False
@@ -348,30 +350,30 @@ class Supervisor:
         return True
 
     def _on_request(self, asked: Asked) -> None:
-        """Handle what a command asks for."""
+        """Handle the request of a command."""
         if asked.text == "status":
             self._requests.answer(asked, self._status())
         elif asked.text != "reload":
             self._requests.answer(asked, self._collector.request(asked.text, self._entry))
 
     def _status(self) -> dict[str, Any]:
-        """Return what is in force; as slurmhooks/cli/controllers.py shows it."""
+        """Return which hooks are in force, for slurmhooks/cli/controllers.py."""
         serving = self._children.get(self._serving) if self._serving is not None else None
         watch = serving.watch if serving is not None and serving.watch is not None else Watch()
-        # The first one may be a link, and the last one is what it led to.
+        # The first name may be a link; the last one is its target.
         files = [name for name in watch.files if name.endswith(f"/{site.FILE_NAME}")]
         return {
             "point": self._entry.partition(":")[0].removeprefix("slurmhooks.").removesuffix(".service"),
             "supervisor": os.getpid(),
             "generation": self._serving,
             "workers": sorted(serving.workers) if serving is not None else [],
-            "handlers": [handler for found in watch.handlers.values() for handler in found],
+            "handlers": [handler for handlers in watch.handlers.values() for handler in handlers],
             "configuration": files[-1] if files else None,
             "fault": self._fault,
         }
 
     def _end(self) -> None:
-        """End everything below: in peace at first, as workers see that their channels are closed."""
+        """End all child processes: first let workers end normally, because they see that their channels are closed."""
         self._client.close()
         until = time.monotonic() + GRACE
         for number, child in self._children.items():
@@ -386,9 +388,9 @@ class Supervisor:
                 if connection in ready and not control.drop(connection):
                     connections.remove(connection)
             self._reap()
-        # Killing one may have its children adopted.
-        while found := set(process.children()) - {self._collector.pid}:
-            for pid in found:
+        # When a process is killed, the supervisor adopts its children.
+        while remaining := set(process.children()) - {self._collector.pid}:
+            for pid in remaining:
                 process.kill(pid, group=True)
             time.sleep(0.005)
             self._reap()

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from slurmhooks.worker.service import Service, Settings
 
 RETIRE = 0.75
-"""The part of its memory limit at which a worker is replaced, between two requests."""
+"""The fraction of its memory limit at which a worker is replaced, between two requests."""
 
 _channel: Channel | None = None
 
 
 def doing(what: str, flags: int = 0, timeout: float | None = None) -> None:
-    """Note what this worker is doing, such as the name of a handler, in case that it never ends. Costs 1 us.
+    """Note what this worker is doing, such as the name of a handler, in case it never ends. Costs 1 us.
 
     Args:
         what: for the log.
         flags: see slurmhooks.worker.channel.
-        timeout: seconds that it may take; None: until the deadline of the request.
+        timeout: its time limit in seconds; None: until the deadline of the request.
     """
     if _channel is not None:
         _channel.doing(what, flags)
@@ -36,7 +36,7 @@ def doing(what: str, flags: int = 0, timeout: float | None = None) -> None:
 
 
 def run(service: Service, connection: socket.socket, page: int, parent: int) -> None:
-    """Serve until slurmctld closes the channel; then this process is to end.
+    """Serve until slurmctld closes the channel; then the caller ends this process.
 
     Args:
         service: the handlers, as the generation loaded them.
@@ -60,12 +60,12 @@ def run(service: Service, connection: socket.socket, page: int, parent: int) -> 
 
 
 def is_bloated(settings: Settings) -> bool:
-    """Tell whether this process has had so much memory that the next requests might not get enough."""
+    """Tell whether this process has used so much memory that later requests might not get enough."""
     if settings.memory_limit is None:
         return False
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > RETIRE * settings.memory_limit
 
 
 def main(service: Service, connection: socket.socket, page: int, parent: int) -> NoReturn:
-    """Run in a forked child, which ends here and nowhere else."""
+    """Run the worker, in a forked child; does not return."""
     process.end_after(lambda: run(service, connection, page, parent))

@@ -569,7 +569,7 @@ def test_a_file_that_has_lost_handlers_without_an_edit(
     needed.unlink()
     write("hooks.d/b.py", HANDLER.format(name="g"))
     assert labels(site) == ["a:f"]
-    assert site.findings[0].startswith(f"{path}: has not changed, but lacks now job_submit handler a:f; {GONE}")
+    assert site.findings[0].startswith(f"{path}: has not changed, but now lacks job_submit handler a:f; {GONE}")
     write("hooks.d/a.py", "# not any more\n")
     assert labels(site) == ["b:g"]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Puts a bundle in force on this machine, or leaves everything as it was.
 
-The order of the steps makes each state between two of them valid: until the rename the old bundle is in force, and
-afterwards the new one, with a manifest that counts as absent until it is written again.
+The order of the steps makes each intermediate state valid: until the rename the old bundle is in force, and afterwards
+the new one, with a manifest that is treated as absent until it is written again.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 
 def keep_present(store: Store) -> str | None:
-    """Make a bundle of files that no bundle has put in force, so that `rollback` can go back to them.
+    """Make a bundle of the present files, unless they come from one, so that `rollback` can go back to them.
 
     Returns:
-        the id of the bundle that is in force, or has these files; None if there are none.
+        the id of the bundle that is in force, or has these files; None if there are no files.
 
     Raises:
         Findings: a bundle could not hold them.
@@ -48,19 +48,20 @@ def keep_present(store: Store) -> str | None:
 
 
 def activate(store: Store, bundle: str, before: str | None, plugin_dir: Path | None) -> list[str]:
-    """Put a bundle in force that the store has; if it is already, do what a killed command has left to be done.
+    """Put a bundle of the store in force; if it is in force already, finish what a killed command has left undone.
 
     Args:
         store: the bundles of this machine, which is locked.
         bundle: the id.
-        before: the id of the one that is to stay in force otherwise; None if there is none.
-        plugin_dir: where the plugins are; None: where slurm.conf says.
+        before: the id of the bundle that stays in force if this fails; None if there is none.
+        plugin_dir: folder of the plugins; None: that of slurm.conf.
 
     Returns:
         notes.
 
     Raises:
-        Findings: the daemons would not load it, or slurmctld did not; the bundle before is in force.
+        Findings: the daemons would not load the bundle, or slurmctld has not loaded it; the previous bundle is in
+            force.
     """
     store.verify(bundle)
     folder = plugin_dir or configuration.installed_in(store.sysconfdir)
@@ -74,7 +75,7 @@ def activate(store: Store, bundle: str, before: str | None, plugin_dir: Path | N
         callbacks, notes, findings = _isolated(_examine, stage, folder)
         findings += _other_lines(store, bundle)
         if findings:
-            # The stage is gone by the time that somebody reads this.
+            # The stage no longer exists when the user reads these findings.
             findings = [text.replace(str(stage), str(store.sysconfdir)) for text in findings]
             raise Findings([*findings, stays])
     if folder is not None:
@@ -93,10 +94,10 @@ def activate(store: Store, bundle: str, before: str | None, plugin_dir: Path | N
 
 
 def _isolated(function: Callable[..., T], *arguments: object) -> T:
-    """Call a function in a process of its own: each call loads other files of the site.
+    """Call a function in a process of its own, because each call loads other files of the site.
 
     Raises:
-        Finding: the process died of what these files do.
+        Finding: code in these files ended the process.
     """
     with ProcessPoolExecutor(1, get_context("fork")) as pool:
         try:
@@ -106,14 +107,14 @@ def _isolated(function: Callable[..., T], *arguments: object) -> T:
 
 
 def _examine(stage: Path, folder: Path | None) -> tuple[set[str], list[str], list[str]]:
-    """Return the callbacks of SPANK with handlers, notes, and why the daemons would not load a site."""
+    """Return the callbacks of SPANK with handlers, notes, and the reasons why the daemons would not load a site."""
     report = check.of_site(stage, folder, staged=True)
     callbacks = {row.hook.removeprefix("hook.spank.") for row in report.handlers if row.hook.startswith("hook.spank.")}
     return callbacks, report.notes, report.findings
 
 
 def _other_lines(store: Store, bundle: str) -> list[str]:
-    """Return a finding if the lines of plugstack.conf are not those that the bundle was made for."""
+    """Return findings if the lines of plugstack.conf differ from those that the bundle was made for."""
     lines = contents.spank_lines(store.sysconfdir)
     try:
         wanted = (store.place(bundle) / contents.PLUGSTACK).read_text(errors="surrogateescape").splitlines()
@@ -131,7 +132,7 @@ def _other_lines(store: Store, bundle: str) -> list[str]:
 
 
 def _offer(folder: Path, callbacks: Iterable[str]) -> None:
-    """Have the SPANK plugin export what both the present handlers and other ones need."""
+    """Choose a SPANK plugin that exports the callbacks of both the present handlers and the new ones."""
     present = set(manifest.exported(compiled.variant_of(folder / compiled.PLUGIN)))
     wanted = present | set(callbacks) & set(manifest.COSTLY_CALLBACKS)
     if wanted != present:
@@ -141,7 +142,7 @@ def _offer(folder: Path, callbacks: Iterable[str]) -> None:
 
 
 def _compile(sysconfdir: Path, folder: Path | None) -> list[str]:
-    """Write the manifest; return why that failed."""
+    """Write the manifest; return findings if that fails."""
     try:
         compile_command.of_site(sysconfdir, folder)
     except Findings as error:
@@ -150,5 +151,5 @@ def _compile(sysconfdir: Path, folder: Path | None) -> list[str]:
 
 
 def _reload(sysconfdir: Path) -> list[str]:
-    """Have slurmctld, if it runs here, load the files now; return why it did not."""
+    """Make slurmctld, if it runs here, load the files now; return findings if it does not."""
     return (reload.of_site(sysconfdir) or []) if requests.names(str(sysconfdir)) else []

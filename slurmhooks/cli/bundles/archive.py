@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The archive: an uncompressed tar file. The same files always make the same bytes, of which the id is a hash."""
+"""The archive: an uncompressed tar file. The same files always make the same bytes, and the id is their hash."""
 
 import hashlib
 import io
@@ -30,10 +30,10 @@ def unpack(data: bytes, source: str) -> dict[str, bytes]:
 
     Args:
         data: the archive.
-        source: where it comes from, for messages.
+        source: name of its origin, for messages.
 
     Raises:
-        Finding: it is not exactly what :func:`pack` makes, such as one with links or with names outside of its folder.
+        Finding: it is not exactly what :func:`pack` makes; for example, it has links, or names outside its folder.
     """
     files: dict[str, bytes] = {}
     try:
@@ -41,7 +41,7 @@ def unpack(data: bytes, source: str) -> dict[str, bytes]:
             for member in tar:
                 content = tar.extractfile(member) if member.type == tarfile.REGTYPE and not member.issparse() else None
                 if content is None or not _is_plain(member.name):
-                    raise Finding(f"{source}: {member.name!r} in it is no file of a bundle; it is not deployed")
+                    raise Finding(f"{source}: {member.name!r} in it is not a file of a bundle; it is not deployed")
                 files[member.name] = content.read()
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise Finding(f"{source}: not a bundle: {error}") from error
@@ -57,5 +57,5 @@ def identity(data: bytes) -> str:
 
 
 def _is_plain(name: str) -> bool:
-    """Tell whether a name stays below the folder of the bundle, and is the only name of its file."""
+    """Tell whether a name stays below the folder of the bundle, and is in normal form."""
     return "\0" not in name and all(part not in ("", ".", "..") for part in name.split("/"))

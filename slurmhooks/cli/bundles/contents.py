@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What belongs into a bundle: slurmhooks.toml and every file that it, or a line of plugstack.conf, names."""
+"""The content of a bundle: slurmhooks.toml and every file that it, or a line of plugstack.conf, names."""
 
 import os
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from slurmhooks.cli.findings import Finding, Findings
 from slurmhooks.errors import ConfigError, LoadError
 
 CURRENT = "slurmhooks.d/current"
-"""Where the files of the deployed bundle are, relative to slurm.conf."""
+"""The folder of the deployed bundle's files, relative to that of slurm.conf."""
 PLUGSTACK = "plugstack.conf"
 
 
@@ -19,10 +19,10 @@ def collect(folder: Path) -> tuple[dict[str, bytes], list[str]]:
     """Return the files of a site by their names in the bundle, and notes.
 
     Args:
-        folder: where slurmhooks.toml is, and plugstack.conf if a line of it names our plugin.
+        folder: the folder of slurmhooks.toml, and of plugstack.conf if it names our plugin.
 
     Raises:
-        Findings: files are missing, or outside of the folder, so that a bundle could not replace them.
+        Findings: files are missing, or are outside the folder, so that a bundle could not replace them.
     """
     path = folder / config.FILE_NAME
     if not path.exists():
@@ -54,10 +54,10 @@ def collect(folder: Path) -> tuple[dict[str, bytes], list[str]]:
 
 
 def spank_lines(folder: Path) -> list[str]:
-    """Return the lines of plugstack.conf for our plugin, each in one spelling.
+    """Return the lines of plugstack.conf for our plugin, in normalized spelling.
 
     Args:
-        folder: where slurm.conf is, which may name another plugstack.conf, or the folder of plugstack.conf.
+        folder: the folder of slurm.conf, which may name another plugstack.conf, or the folder of plugstack.conf.
     """
     lines = (line.partition("#")[0].split() for line in configuration.spank_lines(folder))
     return [" ".join([words[0].lower(), "spank_python.so", *words[2:]]) for words in lines]
@@ -67,14 +67,14 @@ def of_folder(folder: Path) -> dict[str, bytes]:
     """Return the files of a bundle that was deployed to a folder.
 
     Raises:
-        OSError: one cannot be read.
+        OSError: a file cannot be read.
     """
     names = (Path(place, name) for place, _, files in _walk(folder) for name in files)
     return {str(name.relative_to(folder)): name.read_bytes() for name in names}
 
 
 def _walk(folder: Path) -> Iterable[tuple[str, list[str], list[str]]]:
-    """Walk a folder without byte code, which depends on the machine, and without hidden files."""
+    """Walk a folder, omitting byte code, which depends on the machine, and hidden files."""
 
     def fail(error: OSError) -> None:
         raise error
@@ -85,7 +85,7 @@ def _walk(folder: Path) -> Iterable[tuple[str, list[str], list[str]]]:
 
 
 class _Contents:
-    """The files so far, and what is wrong."""
+    """The files and the findings so far."""
 
     def __init__(self, base: Path) -> None:
         self.base = base

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which bundle machines have in force: this one, and others that report over a step or in files."""
+"""Which bundle is in force on this machine, and on others, which report by a step or in files."""
 
 import os
 import socket
@@ -16,15 +16,15 @@ from slurmhooks.cli.bundles.store import Store
 from slurmhooks.cli.findings import Finding, Findings
 
 MARK = "slurmhooks-status "
-"""Begins a report in the output of a step, which prologs and profiles may add to."""
+"""Marks the line with the report in the output of a step: prologs and profiles may print other lines."""
 
 
 class Point(BaseModel):
-    """What a plugin of slurmctld has in force.
+    """The bundle that a plugin of slurmctld has in force.
 
     Attributes:
         point: the plugin point.
-        bundle: the id; None if it is not known.
+        bundle: the id; None if it is unknown.
         fault: why the present files are not in force.
     """
 
@@ -34,16 +34,16 @@ class Point(BaseModel):
 
 
 class Machine(BaseModel):
-    """What a machine says about itself.
+    """The report of a machine about itself.
 
     Attributes:
         name: of the node, or of the host.
-        at: when.
-        bundle: the id of the files that launches load now, deployed or not; None if they could not be put together.
-        deployed: the bundle that was deployed; another id than ``bundle`` if its files were changed.
+        at: time of the report.
+        bundle: the id of the files that launches load now, deployed or not; None if they could not be collected.
+        deployed: the id of the deployed bundle, which differs from ``bundle`` if its files were changed.
         kept: the bundles that `rollback` can go back to, the last one deployed last.
         slurmctld: the plugins of a slurmctld on this machine.
-        findings: why something is not known.
+        findings: reasons why something is unknown.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Machine(BaseModel):
 
 
 def this(sysconfdir: Path) -> Machine:
-    """Return what this machine has in force."""
+    """Return the report of this machine."""
     store = Store(sysconfdir)
     deployed, findings = store.deployed, []
     bundle = None
@@ -83,7 +83,7 @@ def this(sysconfdir: Path) -> Machine:
 
 
 def _point(running: controllers.Running, present: str | None, store: Store) -> Point:
-    """Return which bundle a plugin has loaded: that of its file, or the present one if it has the present files."""
+    """Return which bundle a plugin has loaded: the one that its configuration is in, or that of the present files."""
     fault = running.fault.findings if running.fault is not None else []
     bundle = None if fault or running.generation is None else present
     if running.configuration is not None:
@@ -94,11 +94,11 @@ def _point(running: controllers.Running, present: str | None, store: Store) -> P
 
 
 def over_srun(options: Iterable[str], nodes: str | None, program: str) -> list[Machine]:
-    """Ask nodes by one step with a task on each.
+    """Get reports from nodes by one step with a task on each node.
 
     Args:
         options: further options of srun.
-        nodes: their names as for ``--nodelist``; None: all that can run a job.
+        nodes: a node list as for ``--nodelist``; None: all nodes that can run a job.
         program: the command `slurmhooks` on the nodes.
 
     Raises:
@@ -118,7 +118,7 @@ def over_srun(options: Iterable[str], nodes: str | None, program: str) -> list[M
 
 
 def of_files(paths: Iterable[Path]) -> list[Machine]:
-    """Read the reports in files, and in all files of folders.
+    """Read reports from files, and from all files in folders.
 
     Raises:
         Finding: a file cannot be read, or has no report.
@@ -127,15 +127,15 @@ def of_files(paths: Iterable[Path]) -> list[Machine]:
     for path in paths:
         files = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
         for file in files:
-            found = of_text(file.read_text(errors="replace"), str(file))
-            if not found:
+            reports = of_text(file.read_text(errors="replace"), str(file))
+            if not reports:
                 raise Finding(f"{file}: no report of 'slurmhooks status --report' in it")
-            machines += found
+            machines += reports
     return machines
 
 
 def of_text(text: str, source: str) -> list[Machine]:
-    """Return the reports in a text, one in a line; other lines do not count.
+    """Return the reports in a text, one in each line; ignore other lines.
 
     Raises:
         Finding: a report is damaged.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Prolog that carries a bundle: from Slurm 23.11 on, slurmctld hands it to the slurmd of each configless node."""
+"""A Prolog that contains a bundle: from Slurm 23.11 on, slurmctld sends it to the slurmd of each configless node."""
 
 import base64
 import os

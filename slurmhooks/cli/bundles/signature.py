@@ -13,7 +13,7 @@ from slurmhooks.paths import is_absent
 ALLOWED = "slurmhooks.allowed_signers"
 """Beside slurm.conf, in the format of ALLOWED SIGNERS in ssh-keygen(1)."""
 NAMESPACE = "slurmhooks"
-"""A signature that a key has made for another purpose is not valid here."""
+"""A signature that was made with the key for another purpose is not valid here."""
 SUFFIX = ".sig"
 
 
@@ -21,11 +21,11 @@ def sign(bundle: Path, key: Path) -> Path:
     """Sign a bundle; return the path of the signature.
 
     Raises:
-        Finding: ssh-keygen failed; it has said why.
+        Finding: ssh-keygen failed; it has printed the reason.
     """
     signature = bundle.with_name(bundle.name + SUFFIX)
-    signature.unlink(missing_ok=True)  # ssh-keygen would ask
-    # It may ask for a passphrase.
+    signature.unlink(missing_ok=True)  # ssh-keygen would ask before it replaces the file
+    # ssh-keygen may ask for a passphrase on the terminal.
     done = _run(["-Y", "sign", "-n", NAMESPACE, "-f", str(key), str(bundle)], None)
     if done.returncode:
         raise Finding(f"{bundle}: not signed: {done.stderr.strip()}")
@@ -33,12 +33,12 @@ def sign(bundle: Path, key: Path) -> Path:
 
 
 def signer(bundle: Path, data: bytes, sysconfdir: Path) -> str | None:
-    """Return who has signed a bundle; None if this machine accepts bundles without a signature.
+    """Return the signer of a bundle; None if this machine accepts bundles without a signature.
 
     Args:
         bundle: its path; the signature is beside it.
         data: its content.
-        sysconfdir: where the list of signers may be.
+        sysconfdir: the folder in which the list of signers may exist.
 
     Raises:
         Finding: the machine has a list of signers, and none of them has signed these bytes; or the list may exist but
@@ -59,15 +59,15 @@ def signer(bundle: Path, data: bytes, sysconfdir: Path) -> str | None:
         raise Finding(
             f"{bundle}: refused: {allowed} exists, so it must be signed: {bundle}{SUFFIX}: {error.strerror}"
         ) from error
-    # Others may replace these files while ssh-keygen reads them, but not copies of them.
+    # Other users could replace these files while ssh-keygen reads them, but not our copies.
     with tempfile.TemporaryDirectory() as folder:
         list_copy, signature_copy = Path(folder, "signers"), Path(folder, "signature")
         list_copy.write_bytes(signers)
         signature_copy.write_bytes(signature)
         files = ["-s", str(signature_copy), "-f", str(list_copy)]
-        found = _run(["-Y", "find-principals", *files], b"")
-        name = found.stdout.partition("\n")[0].strip()
-        if found.returncode or not name:
+        principals = _run(["-Y", "find-principals", *files], b"")
+        name = principals.stdout.partition("\n")[0].strip()
+        if principals.returncode or not name:
             raise Finding(f"{bundle}: refused: {allowed} does not have the key that has signed it")
         checked = _run(["-Y", "verify", "-n", NAMESPACE, "-I", name, *files], data)
         if checked.returncode:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The folder in which a machine keeps the bundles that it got.
+"""The folder in which a machine keeps its bundles.
 
-A process may be killed at any time: files get their names only when they are complete, and what is in force changes by
-one rename.
+A process may be killed at any time: files get their names only when they are complete, and one rename changes which
+bundle is in force.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ from slurmhooks.cli.bundles import archive, contents
 from slurmhooks.cli.findings import Finding
 
 KEPT = 5
-"""Bundles that are kept, with the deployed one."""
+"""Number of bundles that are kept, including the deployed one."""
 UNFINISHED = ".new-"
 
 
@@ -27,7 +27,7 @@ class Store:
     """The bundles of a machine.
 
     Attributes:
-        sysconfdir: where slurm.conf is.
+        sysconfdir: the folder of slurm.conf.
         toml: slurmhooks.toml beside it.
         folder: slurmhooks.d beside it.
     """
@@ -42,7 +42,7 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only process that changes the store; wait for another one. Remove what killed ones have left."""
+        """Lock the store, waiting for other processes; remove what killed processes have left behind."""
         for folder in (self.folder, self._bundles):
             folder.mkdir(mode=0o755, exist_ok=True)
             folder.chmod(0o755)
@@ -55,7 +55,7 @@ class Store:
 
     @property
     def deployed(self) -> str | None:
-        """The id of the bundle that slurmhooks.toml leads to; None if it is no bundle's."""
+        """The id of the bundle that slurmhooks.toml is a link into; None if it does not belong to a bundle."""
         folder = site.located_path(self.toml).parent
         return folder.name if folder.parent == self._bundles.resolve() and self.toml.is_symlink() else None
 
@@ -64,7 +64,7 @@ class Store:
         return self._bundles / bundle
 
     def kept(self) -> list[str]:
-        """Return the ids of the bundles that are there, in the order in which they were deployed.
+        """Return the ids of the bundles in the store, in the order in which they were deployed.
 
         Raises:
             Finding: the history is damaged.
@@ -86,10 +86,10 @@ class Store:
         return earlier[-1] if earlier else None
 
     def put(self, data: bytes, files: Mapping[str, bytes]) -> str:
-        """Store the files of a bundle, in place of those that were changed by hand; return its id.
+        """Store the files of a bundle, replacing files that were changed by hand; return its id.
 
         Raises:
-            Finding: they are in force.
+            Finding: the changed files are in force.
         """
         bundle = archive.identity(data)
         if self.place(bundle).exists():
@@ -112,21 +112,21 @@ class Store:
         return bundle
 
     def content_id(self, bundle: str) -> str:
-        """Return the id that the present files of a bundle have; another one if they were changed."""
+        """Return the id of the present files of a bundle, which differs from its id if they were changed."""
         return archive.identity(archive.pack(contents.of_folder(self.place(bundle))))
 
     def verify(self, bundle: str) -> None:
         """Refuse a bundle whose files were changed.
 
         Raises:
-            Finding: they were.
+            Finding: the files were changed.
         """
         if self.content_id(bundle) != bundle:
             place = self.place(bundle)
             raise Finding(f"{place}: its files were changed by hand; put another bundle in force, then deploy it again")
 
     def switch(self, bundle: str) -> None:
-        """Put a bundle in force: one rename. Its files are complete."""
+        """Put a bundle in force by one rename; its files must be complete."""
         kept, present = self.kept(), self.deployed
         if bundle not in kept or present not in kept or kept.index(bundle) > kept.index(present):
             earlier = kept[: kept.index(present) + 1] if present in kept else kept
@@ -137,18 +137,18 @@ class Store:
             durable.link(self.toml, target)
 
     def record(self, bundle: str) -> None:
-        """Note that a bundle has what is in force, without one."""
+        """Note that a bundle has the same files that are in force, although it is not deployed."""
         self._write_history([*(name for name in self.kept() if name != bundle), bundle])
 
     def _write_history(self, bundles: list[str]) -> None:
         durable.write(self._history, json.dumps(bundles).encode() + b"\n", 0o644)
 
     def withdraw(self) -> None:
-        """Have no bundle in force."""
+        """Remove the link to the bundle in force, so that no bundle is in force."""
         self.toml.unlink()
 
     def prune(self) -> None:
-        """Remove all bundles but the last ones."""
+        """Remove all bundles except the last ones."""
         kept = [*self.kept()[-KEPT:], self.deployed]
         for place in self._bundles.iterdir():
             if place.name not in kept:
@@ -156,7 +156,7 @@ class Store:
 
     @contextmanager
     def staged(self, bundle: str) -> Iterator[Path]:
-        """Make a folder that is like the one of slurm.conf, but has the bundle in force; yield its path."""
+        """Make a temporary folder like that of slurm.conf, but with the bundle in force; yield its path."""
         stage = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self.folder))
         try:
             stage.chmod(0o755)
@@ -169,5 +169,5 @@ class Store:
             (stage / config.FILE_NAME).symlink_to(self.place(bundle) / config.FILE_NAME)
             yield stage
         finally:
-            # TemporaryDirectory of older Pythons may change modes of what the links lead to.
+            # TemporaryDirectory of older Pythons may change the modes of the targets of links.
             shutil.rmtree(stage)

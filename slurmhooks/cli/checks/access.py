@@ -23,7 +23,7 @@ class Reader(NamedTuple):
 
     Attributes:
         name: for messages.
-        uid: the user id; None: any user, who owns none of the files.
+        uid: the user id; None: any user who owns none of the files.
         gids: the groups of the user.
     """
 
@@ -51,11 +51,11 @@ def _reader(what: str, entry: pwd.struct_passwd) -> Reader:
 
 
 def problems(loaded: loading.Loaded, sysconfdir: Path) -> tuple[list[str], list[str]]:
-    """Find files that a user must read and cannot.
+    """Find files that a user must be able to read but cannot.
 
     Args:
         loaded: the hooks of the site.
-        sysconfdir: where slurm.conf is.
+        sysconfdir: the folder of slurm.conf.
 
     Returns:
         findings, and notes on files that a user may have to read.
@@ -104,7 +104,7 @@ def _obstacles(files: Iterable[tuple[str, str]], reader: Reader, consequence: st
 
 
 def obstacle(path: str, reader: Reader, access: str = READ) -> tuple[str, str, str] | None:
-    """Return which mode on the path to a file denies a user access; None if none does.
+    """Return which component of the path to a file has a mode that denies a user access; None if none has.
 
     Args:
         path: absolute path; a file that does not exist is no obstacle.
@@ -133,7 +133,7 @@ def obstacle(path: str, reader: Reader, access: str = READ) -> tuple[str, str, s
 
 
 def _class_of(status: os.stat_result, reader: Reader) -> tuple[str, int]:
-    """Return which class of a mode applies to a user, for chmod, and the mode shifted so that it is that of others."""
+    """Return which class of a mode applies to a user, for chmod, and the mode with the bits of that class lowest."""
     if status.st_uid == reader.uid:
         return "u", status.st_mode >> 6
     if status.st_gid in reader.gids:

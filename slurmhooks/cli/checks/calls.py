@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Find handlers that Slurm never calls, because of its configuration."""
+"""Find handlers that Slurm never calls because of its configuration."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -70,7 +70,7 @@ def _missing_settings(waiting: dict[str, str], sysconfdir: Path, folder: Path | 
     """Return a finding for each line that slurm.conf and plugstack.conf lack."""
     everything = next(filter(None, waiting.values()), "")
     findings = []
-    # Missing plugins are a finding of their own, and without them there is no folder to add to PluginDir.
+    # Missing plugins are a separate finding; without them, no folder can be added to PluginDir.
     for setting in configuration.settings(sysconfdir, folder or Path("/")):
         what = waiting.get(setting.why.removeprefix("hook."), "")
         if setting.line.startswith("PluginDir=") and folder is not None:

@@ -54,6 +54,6 @@ def needs_sources(registry: Registry, record: build_record.BuildRecord | None) -
         "the installed plugin was built with Slurm's public headers only; run 'slurmhooks build --slurm-source DIR' "
         "with the sources of exactly the installed release, and install the result"
         for handler in registry.all_handlers()
-        # A Lua script is loaded anyway: an access to these arguments fails, and slurmctld logs it.
+        # A Lua script is loaded nevertheless: using these arguments fails, and slurmctld logs that.
         if PRIVATE_ARGUMENTS.intersection(handler.names) and not handler.path.endswith(loader.LUA)
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tell whether slurmctld loads the plugins, besides job_submit's, that have handlers."""
+"""Find handlers that slurmctld never calls because it does not load their plugin; calls.py has job_submit."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -12,11 +12,11 @@ class Plugin(NamedTuple):
     """A plugin of slurmctld.
 
     Attributes:
-        hooks: that it calls.
-        file: in the PluginDir.
-        key: of slurm.conf, which has to name it.
-        name: how that names it.
-        default: what the key stands for when it is missing, if it takes several names; None: it takes one.
+        hooks: the hooks that it calls.
+        file: its file name in the PluginDir.
+        key: the key of slurm.conf that must name it.
+        name: its name as a value of the key.
+        default: the default of the key, if it takes several names; None if it takes one name.
     """
 
     hooks: tuple[str, ...]
@@ -34,12 +34,12 @@ PLUGINS = (
 
 
 def never_called(registry: Registry, sysconfdir: Path, folder: Path | None) -> list[str]:
-    """Return what keeps slurmctld from calling handlers, each with what is to be changed.
+    """Return a finding for each reason why slurmctld would not call handlers, with the remedy.
 
     Args:
         registry: the handlers of the site.
-        sysconfdir: where slurm.conf is.
-        folder: where the plugins are; None if they are not installed.
+        sysconfdir: the folder of slurm.conf.
+        folder: the folder of the plugins; None if they are not installed.
     """
     conf = sysconfdir / "slurm.conf"
     findings = []
@@ -73,7 +73,7 @@ def _split(value: str) -> list[str]:
 
 
 def _line(plugin: Plugin, value: str | None) -> str | None:
-    """Return the line that slurm.conf needs; None if it is there."""
+    """Return the line that slurm.conf lacks; None if it has the line."""
     if names(plugin, value or plugin.default or ""):
         return None
     present = _split(value or plugin.default or "")

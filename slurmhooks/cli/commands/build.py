@@ -30,7 +30,7 @@ class Plan:
         include: folder that contains slurm/slurm.h.
         source: Slurm's sources; None: public headers only.
         python: the Python to embed.
-        lua: version of scrun's Lua; None: without the plugin for scrun.
+        lua: version of scrun's Lua; None to build without the plugin for scrun.
     """
 
     slurm: slurm.Version
@@ -225,7 +225,7 @@ def _examine_lua(lua: str, findings: list[str]) -> str | None:
 
 
 def configured_headers(plan: Plan, work: Path, log: Path, verbose: bool) -> Path:
-    """Return a folder with the config.h of the sources; runs their configure script if there is none."""
+    """Return a folder with the config.h of the sources; run their configure script if there is no such file."""
     assert plan.source is not None
     if (plan.source / "config.h").exists():
         return plan.source
@@ -293,6 +293,6 @@ def compile_and_install(native: Path, options: dict[str, str], output: Path, log
 
 
 def remove_leftovers(output: Path, files: list[str]) -> None:
-    """Remove files of an earlier build that this build does not have."""
+    """Remove files of an earlier build that this build does not contain."""
     for name in build_record.files_of(output) - set(files):
         (output / name).unlink(missing_ok=True)

@@ -44,7 +44,7 @@ def command(folder: Path, path: Path | None, key: Path | None, script: Path | No
     """Make one archive of hook files, packages and slurmhooks.toml, which other machines deploy.
 
     FOLDER has slurmhooks.toml, and plugstack.conf if lines of it name our plugin; by default it is /etc/slurm. The same
-    files always make the same bytes, and the id of the bundle is a hash of them. No hook file runs.
+    files always make the same bytes, and the id of the bundle is a hash of them. No hook file is run.
     """
     files, notes = contents.collect(folder)
     data = archive.pack(files)

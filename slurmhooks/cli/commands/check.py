@@ -27,9 +27,9 @@ class Row(BaseModel):
         order: its ``order=``.
         handler: module and qualified name.
         takes: the arguments that it takes.
-        on_bug: what an exception in it does; a value of ``on_error``.
+        on_bug: the effect of an exception in it; a value of ``on_error``.
         contexts: of SPANK and scrun.
-        mode: of job_submit and job_modify, in words, with its share; empty for others.
+        mode: mode and share in words, for job_submit and job_modify; empty for others.
         where: file and line.
     """
 
@@ -118,9 +118,9 @@ def of_site(sysconfdir: Path, plugin_dir: Path | None, staged: bool = False) -> 
     """Check everything that the daemons of this machine would load, and whether Slurm calls it.
 
     Args:
-        sysconfdir: where slurm.conf is.
-        plugin_dir: where the plugins are; None: where slurm.conf says.
-        staged: the files are still to be put in place: leave out what `slurmhooks compile` repairs, and slurmctld
+        sysconfdir: the folder of slurm.conf.
+        plugin_dir: the folder of the plugins; None: that of slurm.conf.
+        staged: the files are still to be put in place: omit slurmctld, and what `slurmhooks compile` repairs.
     """
     loaded = loading.Loaded()
     loaded.load(sysconfdir)

@@ -20,14 +20,14 @@ def command(sysconfdir: Path, plugin_dir: Path | None) -> None:
 
     Run this command on every machine when hook files, plugstack.conf or slurmhooks itself have changed. Without a
     current manifest everything works, but slower. The command loads everything as the daemons would, writes
-    slurmhooks.manifest beside slurm.conf, and links spank_python.so to the variant with the callbacks that the
-    handlers need, as further callbacks cost Slurm time.
+    slurmhooks.manifest beside slurm.conf, and links spank_python.so to the variant with only the callbacks that the
+    handlers need, because each further callback costs Slurm time.
     """
     of_site(sysconfdir, plugin_dir)
 
 
 def of_site(sysconfdir: Path, plugin_dir: Path | None) -> None:
-    """Write the manifest of this machine, and choose the variant of the SPANK plugin; say so on standard error.
+    """Write the manifest of this machine, and choose the variant of the SPANK plugin; report both on standard error.
 
     Raises:
         Findings: the manifest was not written.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Demonstrate hooks: on a real Slurm in a checkout, else without Slurm."""
+"""Demonstrate hooks: on a real Slurm in a checkout, otherwise without Slurm."""
 
 import json
 import os
@@ -30,7 +30,7 @@ CONFIG = {"ociVersion": "1.0.2", "process": {"cwd": "/", "args": ["/bin/sh"]}, "
 @click.argument("release", required=False)
 @click.option("--without-slurm", is_flag=True, help="Use no real Slurm, also in a checkout.")
 def command(release: str | None, without_slurm: bool) -> None:
-    """Demonstrate hooks: on a real Slurm in a checkout, else without Slurm.
+    """Demonstrate hooks: on a real Slurm in a checkout, otherwise without Slurm.
 
     In a checkout of the sources, as root, this command does the same as `make demo`: it starts a private Slurm of
     RELEASE (22.05, 24.11 or 26.05) and submits jobs. Elsewhere the same hook file runs without Slurm, as with
@@ -99,7 +99,7 @@ def show(name: str, text: str) -> None:
 
 
 def scene(says: str, arguments: list[str], expected: int) -> Iterator[str]:
-    """Run slurmhooks with arguments; yield a finding if its exit code is another one.
+    """Run slurmhooks with arguments; yield a finding if its exit code is not the expected one.
 
     Args:
         says: title of the scene.

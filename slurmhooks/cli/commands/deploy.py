@@ -21,8 +21,8 @@ class Report(BaseModel):
 
     Attributes:
         bundle: the id of the bundle that is in force.
-        before: the one that was.
-        signer: who has signed it; None if this machine does not ask for signatures.
+        before: the id of the bundle that was in force before.
+        signer: who has signed the bundle; None if this machine requires no signatures.
         notes: what may be a mistake.
     """
 
@@ -62,7 +62,8 @@ def read(bundle: Path, sysconfdir: Path) -> tuple[bytes, str | None]:
     """Return a bundle, and who has signed it.
 
     Raises:
-        Findings: it has to be signed and is not; or it does not have to be, and another user could have written it.
+        Findings: a signature is required and missing; or none is required, and another user could have written the
+            file.
     """
     path = Path(os.path.abspath(bundle))
     data = path.read_bytes()

@@ -14,7 +14,7 @@ from slurmhooks.cli.findings import Findings, shown
 from slurmhooks.slurmctld.fields import LISTS
 
 WIDTH = 200
-"""Columns of a table that does not go to a terminal."""
+"""Columns of a table that is not printed to a terminal."""
 REMEDY = "add them with slurmhooks build --slurm-source DIR"
 PRIVATE = ", ".join(("record", *LISTS))
 
@@ -50,7 +50,7 @@ def command(plugin_dir: Path | None, sysconfdir: Path, as_json: bool) -> None:
 
 
 def look(plugin_dir: Path | None, sysconfdir: Path) -> Report:
-    """Look at this machine."""
+    """Collect the report about this machine."""
     folder = plugin_dir or configuration.installed_in(sysconfdir) or configuration.find_plugin_dir(sysconfdir)
     build = build_record.BuildRecord.load(folder) if folder else None
     findings = []

@@ -65,7 +65,7 @@ def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path) -
     before = build_record.files_of(folder)
     names = build_record.plugins_of(record)
     written = 0
-    # The stubs come last: an srun that starts meanwhile must not load a new stub with an old library.
+    # Copy the stubs last: an srun that starts meanwhile must not load a new stub with an old library.
     for name in sorted(names, key=lambda name: name.count("/"), reverse=True):
         if not _is_chosen_variant(folder / name, names):
             written += _copy(source / name, folder / name)
@@ -76,7 +76,7 @@ def copy_plugins(record: build_record.BuildRecord, source: Path, folder: Path) -
 
 
 def _is_chosen_variant(target: Path, names: list[str]) -> bool:
-    """Tell whether a file is the link of 'slurmhooks compile' to a variant that this build has, too."""
+    """Tell whether a file is a link by 'slurmhooks compile' to a variant that this build also has."""
     return target.is_symlink() and os.readlink(target) in names
 
 

@@ -32,7 +32,7 @@ def list_(as_json: bool) -> None:
 
 
 def complete(context: click.Context, argument: click.Parameter, start: str) -> list[str]:
-    """Return what a shell may complete the name of a rule to."""
+    """Return completions of the name of a rule, for the shell."""
     return [name for name in ("all", *rules.RULES) if name.startswith(start)]
 
 

@@ -17,7 +17,7 @@ def command(file: Path, skeleton: bool) -> None:
     """List what a Lua script uses and its Python equivalents, and print a skeleton of the hook file.
 
     FILE is a job_submit.lua, a scrun.lua, or a script for spank-lua. This command does not run the script and does not
-    translate it: the skeleton has its functions, each with a list of what it uses, and a person writes their bodies.
+    translate it: the skeleton has its functions, each with a list of what it uses; you write their bodies.
     """
     try:
         script = Script(file.read_text(encoding="utf-8", errors="surrogateescape"))
@@ -32,7 +32,7 @@ def command(file: Path, skeleton: bool) -> None:
 
 
 def _show(title: str, rows: list[tuple[str, str, str]]) -> None:
-    """Print a table: what the script uses, in which lines, and the Python equivalent."""
+    """Print a table of what the script uses, in which lines, and the Python equivalents."""
     if not rows:
         return
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Record the requests of slurmctld with what its handlers asked, for 'slurmhooks replay'."""
+"""Record the requests of slurmctld with the questions of its handlers, for 'slurmhooks replay'."""
 
 import json
 import os
@@ -20,23 +20,23 @@ from slurmhooks.recording.request import SECRETS
 from slurmhooks.worker import recordings, requests
 
 PATIENCE = 10.0
-"""Seconds for the supervisor's answer, and for the last requests to be written."""
+"""Seconds to wait for the supervisor's answer, and until the last requests are written."""
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 SIZES = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 TABLES = "partitions,qos,reservations,licenses"
 
 
 class Recording(BaseModel):
-    """How a recording goes, the last one or the present one.
+    """The status of the running recording, or of the last one.
 
     Attributes:
         file: the file of the recording.
         until: when it ends, in seconds since the epoch.
-        size: at which it ends, in bytes.
-        requests: that it has.
-        bytes: that it has.
-        lost: requests that could not be written fast enough.
-        ended: why it has ended; null: it goes on.
+        size: size at which it ends, in bytes.
+        requests: number of requests in it.
+        bytes: its present size.
+        lost: number of requests that could not be written fast enough.
+        ended: why it has ended; null while it is running.
     """
 
     file: str
@@ -49,30 +49,30 @@ class Recording(BaseModel):
 
 
 class Words(click.ParamType[list[str]]):
-    """Several words of a set, with commas between them."""
+    """Several words of a set, separated by commas."""
 
     name = "words"
 
     def __init__(self, *known: str) -> None:
-        """Say which words there are."""
+        """Store the valid words."""
         self._known = known
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
-        """Return the words."""
+        """Split the value; refuse unknown words."""
         if not isinstance(value, str):
             return list(value)
-        found = [word for word in value.split(",") if word]
-        wrong = [word for word in found if word not in self._known]
+        words = [word for word in value.split(",") if word]
+        wrong = [word for word in words if word not in self._known]
         if wrong:
             self.fail(f"{wrong[0]!r} is none of {', '.join(self._known)}", param, ctx)
-        return found
+        return words
 
 
 def seconds(context: click.Context, option: click.Parameter, value: str) -> float:
     """Return a duration such as 1d, 12h or 90m in seconds."""
     match = re.fullmatch(r"(\d+)([smhd])", value)
     if match is None or not int(match[1]):
-        raise click.BadParameter(f"{value!r} is no duration such as 1d, 12h or 90m")
+        raise click.BadParameter(f"{value!r} is not a duration such as 1d, 12h or 90m")
     return float(int(match[1]) * UNITS[match[2]])
 
 
@@ -80,7 +80,7 @@ def size(context: click.Context, option: click.Parameter, value: str) -> int:
     """Return a size such as 2GiB in bytes."""
     match = re.fullmatch(r"(\d+)(KiB|MiB|GiB|)", value)
     if match is None or int(match[1]) * SIZES[match[2]] < 1 << 20:
-        raise click.BadParameter(f"{value!r} is no size such as 2GiB, of at least 1MiB")
+        raise click.BadParameter(f"{value!r} is not a size such as 2GiB, of at least 1MiB")
     return int(match[1]) * SIZES[match[2]]
 
 
@@ -118,10 +118,10 @@ def size(context: click.Context, option: click.Parameter, value: str) -> int:
     show_default=True,
     type=Words(*LISTS),
     metavar="TABLES",
-    help="Record all rows of these tables every ten minutes, for rules that ask what present ones do not.",
+    help="Record all rows of these tables every ten minutes, for new rules that read more than present ones.",
 )
-@click.option("--stop", "action", flag_value=recordings.STOP, help="End the recording that runs.")
-@click.option("--status", "action", flag_value=recordings.STATUS, help="Show how it goes.")
+@click.option("--stop", "action", flag_value=recordings.STOP, help="End the running recording.")
+@click.option("--status", "action", flag_value=recordings.STATUS, help="Show the status of the recording.")
 @output.json_option(Recording | None)
 @parameters.sysconfdir_option
 def command(
@@ -134,11 +134,11 @@ def command(
     as_json: bool,
     sysconfdir: Path,
 ) -> None:
-    """Record the requests of slurmctld in FILE, with what its handlers asked and what was answered.
+    """Record the requests of slurmctld in FILE, with the questions of its handlers and all answers.
 
-    Run it as root or SlurmUser on the machine of slurmctld; it returns at once, and the recording goes on until its
-    limits, --stop, or the end of slurmctld. Only SlurmUser and root may read FILE, which shows what users submit. By
-    default, it is beside slurmctld's log.
+    Run this command as root or SlurmUser on the machine of slurmctld. It returns at once; the recording continues until
+    it reaches a limit, --stop, or the end of slurmctld. Only SlurmUser and root may read FILE, because it shows what
+    users submit. By default, FILE is beside slurmctld's log.
     """
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     if action is None:
@@ -163,7 +163,7 @@ def command(
 
 
 def recording_of(answer: dict[str, Any]) -> Recording | None:
-    """Return how a recording goes; None if nothing is recorded."""
+    """Return the status of a recording; None if nothing is recorded."""
     orders, status = answer["recording"], answer["status"]
     if not orders:
         return None
@@ -179,7 +179,7 @@ def recording_of(answer: dict[str, Any]) -> Recording | None:
 
 
 def default_file() -> Path:
-    """Return where a recording goes: to a folder beside slurmctld's log."""
+    """Return the default file of a recording, in a folder beside slurmctld's log."""
     log = slurm_conf.own_value("SlurmctldLogFile") or "/var/log/slurm/slurmctld.log"
     return Path(log).parent / "slurmhooks" / f"{datetime.now():%Y%m%d-%H%M%S}.recording"
 
@@ -188,7 +188,8 @@ def ask(text: str) -> dict[str, Any]:
     """Ask the supervisor of job_submit.
 
     Raises:
-        Finding: none runs; Findings: it does not do what is asked.
+        Finding: no supervisor is running.
+        Findings: the supervisor refuses the request.
     """
     answers = requests.ask(text, slurm_conf.directory(), slurm_conf.slurm_user(), PATIENCE)
     ours = [answer for answer in answers if "recording" in answer]
@@ -201,7 +202,7 @@ def ask(text: str) -> dict[str, Any]:
 
 
 def show(recording: Recording | None) -> None:
-    """Print how a recording goes."""
+    """Print the status of a recording."""
     if recording is None:
         click.echo("nothing is recorded")
         return

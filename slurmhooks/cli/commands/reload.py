@@ -31,9 +31,9 @@ def command(sysconfdir: Path) -> None:
 
 
 def of_site(sysconfdir: Path) -> list[str] | None:
-    """Do the same, and return why the files are not in force; None if no slurmctld with our plugins runs here."""
+    """Reload the files; return findings if they are not in force; None if no slurmctld with our plugins runs here."""
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
-    # Another load may be running; ours starts after it.
+    # Another load may be running; this one starts after it.
     with progress.waiting("waiting for slurmctld's workers to load the hooks"):
         answers = requests.ask("reload", slurm_conf.directory(), slurm_conf.slurm_user(), 2 * control.LOAD_LIMIT + 5)
     return [finding for answer in answers for finding in answer.get("findings", [])] if answers else None

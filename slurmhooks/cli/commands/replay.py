@@ -49,7 +49,7 @@ class BadInput(Findings):
     help="Replay for another release of Slurm, such as 26.05, or for the build in this folder of plugins.",
 )
 @click.option(
-    "--enforce-all", is_flag=True, help="Treat every handler as enforced for all, whatever its mode and share."
+    "--enforce-all", is_flag=True, help="Treat every handler as enforced for all, regardless of mode and share."
 )
 @click.option("--network", is_flag=True, help="Let handlers use the network.")
 @click.option(
@@ -57,16 +57,18 @@ class BadInput(Findings):
     type=click.IntRange(1),
     default=os.cpu_count() or 1,
     show_default="the number of CPUs",
-    help="For each set of hooks; each replays one part of the recording.",
+    help="Number of processes for each set of hooks; each process replays one part of the recording.",
 )
 @click.option(
     "--top",
     type=click.IntRange(1),
     default=10,
     show_default=True,
-    help="Users, accounts and values to show of each difference.",
+    help="Number of users, accounts and values to show for each difference.",
 )
-@click.option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Requests to show of each.")
+@click.option(
+    "--examples", type=click.IntRange(0), default=3, show_default=True, help="Number of requests to show for each."
+)
 @click.option("--expect-same", is_flag=True, help="Exit with 1 if anything differs, or cannot be compared.")
 @output.json_option(Report)
 def command(
@@ -84,11 +86,11 @@ def command(
 ) -> None:
     """Run other hooks over the requests in FILE, and show what they would have decided differently.
 
-    'slurmhooks record' makes FILE. Handlers run again, with all that they do besides: SLURMHOOKS_REPLAYING is set in
-    their environment, and they have no network. Exit codes: 0 fine, 1 something differs and --expect-same is given,
-    2 the file or the hooks cannot be used.
+    'slurmhooks record' makes FILE. Handlers run again, including their side effects, which they can avoid if
+    SLURMHOOKS_REPLAYING is set in their environment. They have no network. Exit codes: 0 fine, 1 something differs and
+    --expect-same is given, 2 the file or the hooks cannot be used.
     """
-    # The descriptor goes to the processes that run handlers, as users who may not open the file.
+    # Processes that run handlers inherit the descriptor, because their users may not be able to open the file.
     fd = os.open(recording, os.O_RDONLY | os.O_CLOEXEC)
     try:
         check_access(fd, str(recording))
@@ -123,7 +125,7 @@ def tables_for(release: str) -> Tables:
     """Return the tables of a release, or of the build in a folder.
 
     Raises:
-        click.BadParameter: there are none.
+        click.BadParameter: the tables do not exist.
     """
     try:
         folder = Path(release, FILE_NAME)

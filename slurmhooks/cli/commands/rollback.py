@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put the bundle in force again that was deployed before the present one."""
+"""Put the previously deployed bundle back in force."""
 
 from pathlib import Path
 
@@ -19,10 +19,10 @@ from slurmhooks.cli.findings import Finding
 @click.option("--plugin-dir", type=click.Path(path_type=Path), help="Default: found by slurm.conf's PluginDir.")
 @output.json_option(deploy.Report)
 def command(bundle: str | None, sysconfdir: Path, plugin_dir: Path | None, as_json: bool) -> None:
-    """Put the bundle in force again that was deployed before the present one, as root.
+    """Put the previously deployed bundle back in force, as root.
 
-    BUNDLE is the id of another one of those that are kept; `slurmhooks status` shows them. The command checks it, and
-    leaves everything as it was if the check fails, as `deploy` does.
+    BUNDLE is the id of another kept bundle; `slurmhooks status` shows them. As `deploy` does, the command checks the
+    bundle, and changes nothing if the check fails.
     """
     trusted.guard()
     store = Store(sysconfdir)

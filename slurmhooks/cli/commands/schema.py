@@ -17,30 +17,30 @@ def command(context: click.Context, words: tuple[str, ...]) -> None:
     """Print the JSON schema of what a command prints with --json, such as 'slurmhooks schema try job_submit'.
 
     A command that fails before it has a result prints an object whose only key is findings, a list of texts, and exits
-    with 1; 'slurmhooks schema failure' prints the schema of that.
+    with 1; 'slurmhooks schema failure' prints the schema of this object.
     """
-    found: click.Command | None = context.find_root().command
+    target: click.Command | None = context.find_root().command
     for word in words:
-        found = found.get_command(context, word) if isinstance(found, click.Group) else None
-    schema = FAILURE if words == ("failure",) else schema_of(found)
+        target = target.get_command(context, word) if isinstance(target, click.Group) else None
+    schema = FAILURE if words == ("failure",) else schema_of(target)
     if schema is None:
-        raise click.UsageError(f"{' '.join(words)} is no command with --json")
+        raise click.UsageError(f"{' '.join(words)} is not a command with --json")
     click.echo(json.dumps(schema, indent=2))
 
 
 FAILURE = {
-    "description": "What a command prints that fails before it has a result.",
+    "description": "The output of a command that fails before it has a result.",
     "type": "object",
     "properties": {"findings": {"type": "array", "items": {"type": "string"}, "description": "errors"}},
     "required": ["findings"],
 }
 
 
-def schema_of(found: click.Command | None) -> dict[str, Any] | None:
+def schema_of(target: click.Command | None) -> dict[str, Any] | None:
     """Return the schema of a command's document; None if it has none."""
     from pydantic import TypeAdapter
 
-    for option in found.params if found is not None else ():
+    for option in target.params if target is not None else ():
         if isinstance(option, output.JsonOption):
             schema = TypeAdapter(option.model).json_schema(mode="serialization")
             for part in (schema, *schema.get("$defs", {}).values()):
@@ -50,7 +50,7 @@ def schema_of(found: click.Command | None) -> dict[str, Any] | None:
 
 
 def _describe(part: dict[str, Any]) -> None:
-    """Make descriptions of properties from the section Attributes of a docstring."""
+    """Create the descriptions of properties from the section Attributes of a docstring."""
     text, _, attributes = part.get("description", "").partition("\n\nAttributes:\n")
     if attributes:
         part["description"] = text

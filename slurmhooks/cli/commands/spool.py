@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Show records of jobs that wait for their delivery, and dead letters; deliver those again, or discard them."""
+"""Show job records that wait for delivery, and dead letters; deliver or discard dead letters."""
 
 import os
 import time
@@ -31,7 +31,7 @@ class Letter(BaseModel):
 
 
 class Report(BaseModel):
-    """All that spool tells; with --json, the output is this model."""
+    """The output of `spool`; with --json it is printed as it is."""
 
     folder: Path
     waiting: int
@@ -46,10 +46,10 @@ class Report(BaseModel):
 @output.json_option(Report)
 @click.pass_context
 def command(context: click.Context, sysconfdir: Path, as_json: bool) -> None:
-    """Show records of jobs that wait for their delivery, and dead letters; deliver those again, or discard them.
+    """Show job records that wait for delivery, and dead letters; deliver or discard dead letters.
 
-    Run it as root or SlurmUser on the machine of slurmctld. Exit codes: 0 fine, 1 there are dead letters or lost
-    records, 2 wrong use.
+    Run this command as root or SlurmUser on the machine of slurmctld. Exit codes: 0 fine, 1 there are dead letters or
+    lost records, 2 wrong use.
     """
     os.environ["SLURM_CONF"] = str(sysconfdir / "slurm.conf")
     folder = Path(spool_folder(site.read_config(sysconfdir / config.FILE_NAME).job_end))
@@ -76,7 +76,7 @@ def command(context: click.Context, sysconfdir: Path, as_json: bool) -> None:
 @click.argument("ids", nargs=-1)
 @click.pass_obj
 def redeliver(spool: Spool, ids: tuple[str, ...]) -> None:
-    """Have dead letters delivered again, to the handlers that do not have them; without IDS all."""
+    """Deliver dead letters again, to the handlers that have not got them; without IDS, all dead letters."""
     _each(spool, ids, spool.redeliver)
 
 
@@ -98,7 +98,7 @@ def _each(spool: Spool, ids: tuple[str, ...], act: Callable[[str], None]) -> Non
 
 
 def look(spool: Spool) -> Report:
-    """Collect the report; changes nothing but what is over."""
+    """Collect the report; remove only segments that are finished."""
     spool.refresh()
     records = list(spool.records())
     return Report(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compare the hooks that slurmctld and the nodes have in force, and name those that are behind."""
+"""Compare the hooks in force in slurmctld and on the nodes, and name machines that differ."""
 
 import os
 import sys
@@ -18,13 +18,13 @@ CURRENT = "current"
 
 
 class Row(BaseModel):
-    """What one machine, or one plugin of slurmctld, has in force.
+    """The bundle in force on one machine, or in one plugin of slurmctld.
 
     Attributes:
-        where: its name.
-        bundle: the id; None if it is not known.
-        state: in words.
-        at: when it was so.
+        where: name of the machine or plugin.
+        bundle: the id; None if it is unknown.
+        state: the state in words.
+        at: time of the report.
     """
 
     where: str
@@ -37,10 +37,10 @@ class Report(BaseModel):
     """The output with --json.
 
     Attributes:
-        expected: the id that all should have.
+        expected: the id that all should have in force.
         kept: the bundles that this machine keeps, the last one deployed last.
         rows: this machine, its slurmctld, and the nodes that were asked.
-        findings: who has something else, or is not known.
+        findings: machines that have something else in force, or are unknown.
     """
 
     expected: str | None
@@ -59,7 +59,7 @@ class Report(BaseModel):
     callback=parameters.absolute,
     help="Where slurm.conf and slurmhooks.toml are.",
 )
-@click.option("--srun", is_flag=True, help="Ask nodes, by a step with a task on each.")
+@click.option("--srun", is_flag=True, help="Ask nodes, by a step with a task on each node.")
 @click.option("--srun-option", "options", multiple=True, help="Another option of srun, such as --partition=debug.")
 @click.option("--nodes", help="The nodes that must answer, such as n[1-9]; by default those that can run a job.")
 @click.option(
@@ -82,9 +82,9 @@ def command(
     as_report: bool,
     as_json: bool,
 ) -> None:
-    """Compare the hooks that slurmctld and the nodes have in force, and name those that are behind.
+    """Compare the hooks in force in slurmctld and on the nodes, and name machines that differ.
 
-    The command ends with 1 if a machine has other files than this one, or does not answer.
+    The exit code is 1 if a machine has other files than this one, or does not answer.
     """
     here = machines.this(sysconfdir)
     if as_report:
@@ -110,9 +110,9 @@ def compare(here: machines.Machine, others: list[machines.Machine], wanted: list
 
     Args:
         here: this machine.
-        others: those that have reported; of two reports of one machine the later one counts.
-        wanted: the names of machines that must be among them.
-        expected: the id that all should have.
+        others: the machines that have reported; of two reports of one machine the later one is used.
+        wanted: the names of machines that must have reported.
+        expected: the id that all should have in force.
     """
     latest = {each.name: each for each in sorted(others, key=lambda each: each.at)}
     rows = [_row(each, expected, here.kept) for each in (here, *(latest[name] for name in sorted(latest)))]

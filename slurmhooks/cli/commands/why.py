@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Say what happened to a request: which rules ran, what they changed, and who refused it with which words."""
+"""Show what happened to a request: which rules ran, what they changed, and which one refused it and why."""
 
 import os
 import re
@@ -24,15 +24,15 @@ PATIENCE = 20.0
 @click.command("why")
 @click.argument("what", metavar="[ID]", required=False)
 @click.option("--user", help="Requests of this user.")
-@click.option("--last", type=click.IntRange(1), help="At most so many requests, the newest ones.")
+@click.option("--last", type=click.IntRange(1), help="Show at most this many requests, the newest ones.")
 @output.json_option(list[Decision])
 @parameters.sysconfdir_option
 def command(what: str | None, user: str | None, last: int | None, as_json: bool, sysconfdir: Path) -> None:
-    """Say what happened to a request: which rules ran, what they changed, and who refused it with which words.
+    """Show what happened to a request: which rules ran, what they changed, and which one refused it and why.
 
-    ID is that of a job, of an error, as users are told it after a bug, or of a request. Run the command as root or
-    SlurmUser on the machine of slurmctld: it reads the decision log. slurmctld gives a job its id only after the hooks
-    have run; its submission is found by time, user and name, and if several fit, all are shown.
+    ID is the id of a job, of a request, or of an error, which users are told after a bug. Run this command as root or
+    SlurmUser on the machine of slurmctld: it reads the decision log. slurmctld assigns the job id only after the hooks
+    have run, so the submission is found by time, user and name; if several fit, all are shown.
 
     Exit codes: 0 found, 1 not found, 2 wrong use.
     """
@@ -46,42 +46,42 @@ def command(what: str | None, user: str | None, last: int | None, as_json: bool,
     notes: list[str] = []
     with progress.waiting("reading the decision log"):
         if what is None:
-            found = log.find(lambda each: user is None or each.user == user, most=last or 10)
+            decisions = log.find(lambda each: user is None or each.user == user, most=last or 10)
         else:
-            found = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
-            found = found[-last:] if last else found
-    # What handlers observed comes in any order with the decision about the same request.
-    found = sorted(found, key=lambda each: (each.time, each.id or "", each.event == "observed"))
+            decisions = [each for each in _look_up(log, what, notes) if user is None or each.user == user]
+            decisions = decisions[-last:] if last else decisions
+    # Observations may be logged before or after the decision about the same request.
+    decisions = sorted(decisions, key=lambda each: (each.time, each.id or "", each.event == "observed"))
     if as_json:
-        output.document([each.model_dump(mode="json", exclude_defaults=True) for each in found])
+        output.document([each.model_dump(mode="json", exclude_defaults=True) for each in decisions])
     else:
-        for decision in found:
+        for decision in decisions:
             for line in lines(decision):
                 click.echo(shown(line))
     for note in notes:
         click.echo(shown(note), err=True)
-    if not found:
+    if not decisions:
         raise Finding(f"the decision log in {folder} has nothing about {what or f'user {user}'}")
 
 
 def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
-    """Return the decisions about a job, an error or a request; add to the notes what is not certain.
+    """Return the decisions about a job, an error or a request; add a note if something is uncertain.
 
     Raises:
-        Finding: it is none of these.
+        Finding: the id has none of these forms.
     """
-    found = log.find(lambda each: what in _ids(each), what) if ID.fullmatch(what) else []
+    decisions = log.find(lambda each: what in _ids(each), what) if ID.fullmatch(what) else []
     job = JOB.fullmatch(what)
-    if found or job is None:
+    if decisions or job is None:
         if job is None and not ID.fullmatch(what):
             raise Finding(f"{what}: not a job id, nor the 8 or 12 hexadecimal digits of an error or a request")
-        return found
+        return decisions
     job_id = int(job.group(1))
-    found = log.find(lambda each: each.job_id == job_id, f'"job_id": {job_id}')
+    decisions = log.find(lambda each: each.job_id == job_id, f'"job_id": {job_id}')
     facts = log.job(job_id) or _ask_slurm(what)
     if facts is None:
         notes.append(f"its submission cannot be found: neither the log nor scontrol nor sacct knows job {what}")
-        return found
+        return decisions
     submissions = log.submissions(facts)
     if len(submissions) > 1:
         notes.append(
@@ -90,7 +90,7 @@ def _look_up(log: Log, what: str, notes: list[str]) -> list[Decision]:
         )
     elif not submissions:
         notes.append(f"the log does not have the submission of job {what}: it is older, or was left out by 'sample'")
-    return sorted([*submissions, *log.observed(submissions), *found], key=lambda decision: decision.time)
+    return sorted([*submissions, *log.observed(submissions), *decisions], key=lambda decision: decision.time)
 
 
 def _ids(decision: Decision) -> set[str | None]:
@@ -98,7 +98,7 @@ def _ids(decision: Decision) -> set[str | None]:
 
 
 def _ask_slurm(job: str) -> Job | None:
-    """Return what slurmctld, or else accounting, knows about a job."""
+    """Return what slurmctld knows about a job, or else accounting."""
     text = _run("scontrol", "--oneliner", "show", "job", job)
     facts = None if text is None else described(text)
     if facts is None:
@@ -130,15 +130,15 @@ def lines(decision: Decision) -> list[str]:
     time = decision.time.astimezone().isoformat(sep=" ", timespec="milliseconds")
     if decision.event == "dropped":
         return [f"{time}: {decision.count} decisions were lost before this: the log could not be written fast enough"]
-    found = [f"{time}: {_head(decision)}"]
-    found.append(f"  {_verdict(decision)}")
-    found += [f"    {_step(step)}" for step in decision.handlers]
+    text_lines = [f"{time}: {_head(decision)}"]
+    text_lines.append(f"  {_verdict(decision)}")
+    text_lines += [f"    {_step(step)}" for step in decision.handlers]
     if decision.text and decision.event == "decision":
         first, *rest = decision.text.split("\n")
-        found += [f"  the user was told: {first}", *(f"    {line}" for line in rest)]
+        text_lines += [f"  the user was told: {first}", *(f"    {line}" for line in rest)]
     elif decision.text:
-        found.append(f"  {decision.text}")
-    return found
+        text_lines.append(f"  {decision.text}")
+    return text_lines
 
 
 def _head(decision: Decision) -> str:

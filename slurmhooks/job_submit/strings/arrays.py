@@ -14,7 +14,8 @@ from slurmhooks.job_submit.strings.notation import NUMBER, NotationError
 LAST_TASK = 4_000_000
 """One less than the largest MaxArraySize of slurm.conf(5)."""
 MOST_NAMED = 4 * (LAST_TASK + 1)
-"""Most task ids in all ranges together; an id in several ranges counts for each. Limits the cost of ``len()``."""
+"""Maximum number of task ids in all ranges; an id counts once for each range that has it. Limits the cost of
+``len()``."""
 ARRAY_ITEM = re.compile(rf"({NUMBER})(?:-({NUMBER})(?::({NUMBER}))?)?", re.ASCII)
 LIMIT = re.compile(NUMBER, re.ASCII)
 
@@ -25,7 +26,7 @@ class ArraySpec:
 
     Attributes:
         ranges: the ranges of task ids, in the order of the text; they may overlap.
-        limit: how many tasks may run at a time; None: no limit.
+        limit: number of tasks that may run at the same time; None: no limit.
     """
 
     ranges: tuple[range, ...]

@@ -9,8 +9,8 @@ from slurmhooks.errors import Reject
 class NotationError(Reject, ValueError):
     """An invalid text.
 
-    Most often a user wrote it. So it is a :class:`slurmhooks.Reject`: a handler that does not catch it refuses the
-    request, and the user reads what is wrong with the text. Other code may catch it as a ValueError.
+    Usually a user wrote the text. Therefore this error is a :class:`slurmhooks.Reject`: a handler that does not catch
+    it refuses the request, and the user reads what is wrong with the text. Other code may catch it as a ValueError.
 
     Attributes:
         code: the error code with which Slurm refuses such a text.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Constants of what slurmctld knows: jobs, partitions, reservations, nodes and QOS."""
+"""Constants of slurmctld's records: jobs, partitions, reservations, nodes and QOS."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class JobStateFlag(IntFlag):
 
 @of_release
 class NodeState(IntEnum):
-    """What a node does (state). slurmctld has ALLOCATED also for what scontrol shows as MIXED."""
+    """State of a node (state). ALLOCATED also covers what scontrol shows as MIXED."""
 
     NODE_STATE_UNKNOWN = 0
     NODE_STATE_DOWN = 1
@@ -64,7 +64,7 @@ class NodeState(IntEnum):
 
 @of_release
 class NodeStateFlag(IntFlag):
-    """What else is going on with a node (state_flags)."""
+    """Flags of the state of a node (state_flags)."""
 
     NODE_STATE_EXTERNAL = 1 << 4
     NODE_STATE_RES = 1 << 5

@@ -39,14 +39,14 @@ class PartitionFields:
     max_mem_per_node = Tagged(64, "Maximum memory per node; 0: no limit.", member="max_mem_per_cpu", tagged=False,
                               unit="MiB", writable=False)  # fmt: skip
     max_nodes = Number(32, "Maximum number of nodes of a job.", writable=False)
-    max_nodes_orig = Number(32, "The same number as configured.", writable=False, until="25.11")
+    max_nodes_orig = Number(32, "Configured maximum number of nodes of a job.", writable=False, until="25.11")
     max_oversubscribe = Plain(16, "Newer name of max_share.", member="max_share", writable=False)
     max_share = Plain(
         16, "Number of jobs that may share a resource; highest bit: users cannot prevent it.", writable=False
     )
     max_time = Number(32, "Maximum time limit.", unit="minutes", writable=False)
     min_nodes = Number(32, "Minimum number of nodes of a job.", writable=False)
-    min_nodes_orig = Number(32, "The same number as configured.", writable=False, until="25.11")
+    min_nodes_orig = Number(32, "Configured minimum number of nodes of a job.", writable=False, until="25.11")
     name = Text("Name of the partition.", writable=False)
     nodes = Text("Nodes of the partition, as a node list.", writable=False)
     priority_job_factor = Plain(16, "Part of the priority of its jobs.", writable=False)

@@ -3,9 +3,9 @@
 from slurmhooks.values import Unlimited
 
 class AssociationFields:
-    """An association, ``slurmdb_assoc_rec_t``: of an account, or of a user with it, in a partition or in all.
+    """An association, ``slurmdb_assoc_rec_t``: an account, or a user in an account, in one partition or in all.
 
-    Its limits include those that it inherits; limits and usage of a group are of an account and all below it.
+    Its limits include inherited limits; limits and usage of a group cover an account and everything below it.
     Read-only.
     """
     @property
@@ -25,31 +25,31 @@ class AssociationFields:
         """Its number in the database."""
     @property
     def is_default(self) -> bool | None:
-        """Of a user's: whether jobs that name no account are charged to it."""
+        """For a user's: whether jobs that name no account are charged to it."""
     @property
     def lineage(self) -> str | None:
         """Its place in the tree, as /account/account/0-user/. Since Slurm 23.11."""
     @property
     def min_prio_thresh(self) -> int | Unlimited | None:
-        """Lowest priority of jobs that resources are reserved for."""
+        """Minimum priority of jobs for which resources are reserved."""
     @property
     def parent_account(self) -> str | None:
-        """The account above that of an account; None for a user's."""
+        """For an account's: the account above it; None for a user's."""
     @property
     def parent_id(self) -> int | None:
-        """Number of the association above."""
+        """Number of the parent association."""
     @property
     def partition(self) -> str | None:
         """The partition; None for all."""
     @property
     def priority(self) -> int | Unlimited | None:
-        """What it adds to its jobs' priority."""
+        """Added to the priority of its jobs."""
     @property
     def qos(self) -> list[str]:
-        """QOS that a user's jobs may have; of an account's none are said."""
+        """QOS that a user's jobs may have; empty for an account's."""
     @property
     def shares_raw(self) -> int | None:
-        """Its shares; 0x7fffffff is those of the account above."""
+        """Its shares; 0x7fffffff means those of the account above."""
     @property
     def user(self) -> str | None:
         """The user's name; None for an account's."""
@@ -58,46 +58,46 @@ class AssociationFields:
         """The user's number; None for an account's."""
     @property
     def grp_jobs(self) -> int | Unlimited | None:
-        """Most running jobs of the group."""
+        """Maximum number of running jobs of the group."""
     @property
     def grp_jobs_accrue(self) -> int | Unlimited | None:
-        """Most jobs of the group that gain priority by age."""
+        """Maximum number of jobs of the group that gain priority by age."""
     @property
     def grp_submit_jobs(self) -> int | Unlimited | None:
-        """Most pending and running jobs of the group."""
+        """Maximum number of pending and running jobs of the group."""
     @property
     def grp_tres(self) -> str | None:
-        """Most TRES of the group's running jobs."""
+        """Maximum TRES of the group's running jobs."""
     @property
     def grp_tres_mins(self) -> str | None:
-        """Most TRES minutes of the group."""
+        """Maximum TRES minutes of the group."""
     @property
     def grp_tres_run_mins(self) -> str | None:
-        """Most TRES minutes that running jobs of the group have left."""
+        """Maximum TRES minutes that running jobs of the group have left."""
     @property
     def grp_wall(self) -> int | Unlimited | None:
-        """Longest run time of the group's jobs together. In minutes."""
+        """Maximum total run time of the group's jobs. In minutes."""
     @property
     def max_jobs(self) -> int | Unlimited | None:
-        """Most running jobs."""
+        """Maximum number of running jobs."""
     @property
     def max_jobs_accrue(self) -> int | Unlimited | None:
-        """Most jobs that gain priority by age."""
+        """Maximum number of jobs that gain priority by age."""
     @property
     def max_submit_jobs(self) -> int | Unlimited | None:
-        """Most pending and running jobs."""
+        """Maximum number of pending and running jobs."""
     @property
     def max_tres_mins_pj(self) -> str | None:
-        """Most TRES minutes of a job."""
+        """Maximum TRES minutes of a job."""
     @property
     def max_tres_pj(self) -> str | None:
-        """Most TRES of a job."""
+        """Maximum TRES of a job."""
     @property
     def max_tres_pn(self) -> str | None:
-        """Most TRES of a job on each node."""
+        """Maximum TRES of a job on each node."""
     @property
     def max_wall_pj(self) -> int | Unlimited | None:
-        """Longest time limit of a job. In minutes."""
+        """Maximum time limit of a job. In minutes."""
     @property
     def accrue_cnt(self) -> int | None:
         """Jobs that gain priority by age."""
@@ -109,16 +109,16 @@ class AssociationFields:
         """TRES of the group's running jobs."""
     @property
     def grp_used_wall(self) -> float | Unlimited | None:
-        """Run time of the group's jobs together, decayed. In seconds."""
+        """Total run time of the group's jobs, decayed. In seconds."""
     @property
     def shares_norm(self) -> float | Unlimited | None:
-        """Its part of the cluster by shares, 0 to 1."""
+        """Its fraction of the cluster by shares, 0 to 1."""
     @property
     def usage_efctv(self) -> float | Unlimited | None:
-        """Its part of all usage, as fair share counts it, 0 to 1."""
+        """Its fraction of all usage, as fair share counts it, 0 to 1."""
     @property
     def usage_norm(self) -> float | Unlimited | None:
-        """Its part of all usage, 0 to 1."""
+        """Its fraction of all usage, 0 to 1."""
     @property
     def usage_raw(self) -> float | Unlimited | None:
         """Usage, decayed. In billing TRES seconds."""

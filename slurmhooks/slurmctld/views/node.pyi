@@ -19,43 +19,43 @@ class NodeFields:
         """Comment."""
     @property
     def core_spec_cnt(self) -> int | None:
-        """Cores left to the system."""
+        """Cores reserved for the system."""
     @property
     def cores(self) -> int | None:
-        """Cores in each socket."""
+        """Cores per socket."""
     @property
     def cpu_spec_list(self) -> str | None:
-        """CPUs left to the system, as numbers."""
+        """CPUs reserved for the system, as numbers."""
     @property
     def cpus(self) -> int | None:
         """CPUs."""
     @property
     def cpus_efctv(self) -> int | None:
-        """CPUs that jobs may get: all but those left to the system."""
+        """CPUs that jobs may get: all except those reserved for the system."""
     @property
     def extra(self) -> str | None:
-        """Text that Slurm keeps and, if so configured, matches with jobs' --extra."""
+        """Text that Slurm stores and, if so configured, compares with --extra of jobs."""
     @property
     def features(self) -> str | None:
-        """Features that it can have, separated by commas."""
+        """Available features, separated by commas."""
     @property
     def features_act(self) -> str | None:
-        """Features that it has now."""
+        """Active features."""
     @property
     def gpu_spec(self) -> str | None:
         """Cores that only jobs with GPUs may get. Since Slurm 24.05."""
     @property
     def gres(self) -> str | None:
-        """GRES, as gpu:tesla:4(S:0-1)."""
+        """GRES, such as gpu:tesla:4(S:0-1)."""
     @property
     def instance_id(self) -> str | None:
-        """Id of the cloud's instance. Since Slurm 23.11."""
+        """Id of the cloud instance. Since Slurm 23.11."""
     @property
     def instance_type(self) -> str | None:
-        """Type of the cloud's instance. Since Slurm 23.11."""
+        """Type of the cloud instance. Since Slurm 23.11."""
     @property
     def mem_spec_limit(self) -> int | None:
-        """Memory left to the system. In MiB."""
+        """Memory reserved for the system. In MiB."""
     @property
     def name(self) -> str | None:
         """Its name."""
@@ -79,13 +79,13 @@ class NodeFields:
         """Cores that only jobs with GPUs may get, for each GPU. Since Slurm 24.05."""
     @property
     def threads(self) -> int | None:
-        """Threads of each core."""
+        """Threads per core."""
     @property
     def tmp_disk(self) -> int | None:
         """Temporary disk space. In MiB."""
     @property
     def topology_str(self) -> str | None:
-        """Its place in the topology. Since Slurm 25.05."""
+        """Its position in the topology. Since Slurm 25.05."""
     @property
     def tot_cores(self) -> int | None:
         """Cores."""
@@ -94,16 +94,16 @@ class NodeFields:
         """Sockets."""
     @property
     def tres_fmt_str(self) -> str | None:
-        """What it has, as name=count."""
+        """Its TRES, as name=count."""
     @property
     def version(self) -> str | None:
-        """Slurm's release on it."""
+        """Release of Slurm on it."""
     @property
     def weight(self) -> int | None:
-        """Nodes of a lower one are used first."""
+        """Nodes with lower weights are used first."""
     @property
     def boot_time(self) -> int | None:
-        """When it booted; 0 if that is not known. In seconds since the epoch."""
+        """When it booted; 0: unknown. In seconds since the epoch."""
     @property
     def comp_job_cnt(self) -> int | None:
         """Jobs that are completing."""
@@ -112,22 +112,22 @@ class NodeFields:
         """Load. In hundredths of a CPU."""
     @property
     def free_mem(self) -> int | Unlimited | None:
-        """Memory that its system has free, whatever jobs have asked for. In MiB."""
+        """Free memory as its operating system reports it, regardless of requests. In MiB."""
     @property
     def gres_used(self) -> str | None:
-        """GRES that jobs have, as gpu:tesla:2(IDX:0-1)."""
+        """GRES in use, such as gpu:tesla:2(IDX:0-1)."""
     @property
     def last_busy(self) -> int | None:
-        """When the last job ended; 0 if that is not known. In seconds since the epoch."""
+        """When the last job ended; 0: unknown. In seconds since the epoch."""
     @property
     def last_response(self) -> int | None:
-        """When its slurmd was last heard of. In seconds since the epoch."""
+        """When its slurmd last responded. In seconds since the epoch."""
     @property
     def mcs_label(self) -> str | None:
-        """Label of the jobs that it is shared by."""
+        """MCS label of the jobs that share it."""
     @property
     def no_share_job_cnt(self) -> int | None:
-        """Jobs that share it with no other."""
+        """Exclusive jobs, which share it with no other."""
     @property
     def owner(self) -> int | None:
         """The only user whose jobs it takes now."""
@@ -136,13 +136,13 @@ class NodeFields:
         """Why it is down or drained."""
     @property
     def reason_time(self) -> int | None:
-        """When that was said. In seconds since the epoch."""
+        """When the reason was set. In seconds since the epoch."""
     @property
     def reason_uid(self) -> int | None:
-        """Who said that."""
+        """Who set the reason."""
     @property
     def resume_after(self) -> int | None:
-        """When it is to be resumed; 0 for never. In seconds since the epoch. Since Slurm 23.02."""
+        """When it is to be resumed; 0: never. In seconds since the epoch. Since Slurm 23.02."""
     @property
     def resv_name(self) -> str | None:
         """Reservation that it is in now. Since Slurm 23.02."""
@@ -154,10 +154,10 @@ class NodeFields:
         """When its slurmd was started. In seconds since the epoch."""
     @property
     def state(self) -> NodeState | None:
-        """What it does; NODE_STATE_ALLOCATED where any job has CPUs of it."""
+        """State of the node; NODE_STATE_ALLOCATED if any job uses its CPUs."""
     @property
     def state_flags(self) -> NodeStateFlag | None:
-        """What else is going on with it."""
+        """Flags of its state."""
     @property
     def sus_job_cnt(self) -> int | None:
         """Jobs that are suspended."""

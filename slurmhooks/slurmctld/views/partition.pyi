@@ -64,7 +64,7 @@ class PartitionFields:
         """Maximum number of nodes of a job."""
     @property
     def max_nodes_orig(self) -> int | Unlimited | None:
-        """The same number as configured. Until Slurm 25.11."""
+        """Configured maximum number of nodes of a job. Until Slurm 25.11."""
     @property
     def max_oversubscribe(self) -> int | None:
         """Newer name of max_share."""
@@ -79,7 +79,7 @@ class PartitionFields:
         """Minimum number of nodes of a job."""
     @property
     def min_nodes_orig(self) -> int | Unlimited | None:
-        """The same number as configured. Until Slurm 25.11."""
+        """Configured minimum number of nodes of a job. Until Slurm 25.11."""
     @property
     def name(self) -> str | None:
         """Name of the partition."""

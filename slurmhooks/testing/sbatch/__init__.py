@@ -19,14 +19,14 @@ __all__ = ["SbatchError", "apply", "components", "script_options", "submission"]
 
 MAGIC = re.compile(r"#(?:SBATCH|SLURM)(.*)")
 LONGEST_LINE = 16 << 10
-"""The longest line with options, in characters."""
+"""Maximum length of a line with options, in characters."""
 HETEROGENEOUS = ("hetjob", "packjob")
 """Words that end the options of a component of a heterogeneous job."""
 
 
 def script_options(text: str) -> list[list[str]]:
     """Return the words of the ``#SBATCH`` lines before the first command of a script, for each component of the job."""
-    found: list[list[str]] = [[]]
+    parts_of_job: list[list[str]] = [[]]
     for line in text.split("\n"):
         match = MAGIC.match(line)
         if match is None:
@@ -37,19 +37,19 @@ def script_options(text: str) -> list[list[str]]:
             raise SbatchError(f"a line of {len(line)} characters; at most {LONGEST_LINE} are read")
         parts = words_of(match.group(1))
         if parts and parts[0].lower() in HETEROGENEOUS:
-            found.append([])
+            parts_of_job.append([])
             continue
-        found[-1] += parts
-    return found
+        parts_of_job[-1] += parts
+    return parts_of_job
 
 
 def components(text: str) -> int:
-    """Return how many components the job of a script has; more than one make it heterogeneous."""
+    """Return how many components the job of a script has; with more than one it is heterogeneous."""
     return len(script_options(text))
 
 
 def apply(words: Sequence[str], fields: Fields, notes: list[str]) -> None:
-    """Set the fields that options of sbatch set.
+    """Apply options of sbatch to fields.
 
     Args:
         words: the options, as on the command line.

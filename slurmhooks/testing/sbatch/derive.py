@@ -2,7 +2,7 @@
 """Compute the fields of a submission from all options together, as sbatch does after it has read them.
 
 Source: opt.c:_opt_verify of sbatch, slurm_opt.c:validate_options_salloc_sbatch_srun, slurm_opt_create_job_desc, and
-gres.c:gres_job_state_validate. A name with an underscore is an option that is a part of a field.
+gres.c:gres_job_state_validate. A name with a leading underscore is an option that is only a part of a field.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ALWAYS = {
     **dict.fromkeys(("mem_update_delay", "mem_update_margin"), 0),
     "task_dist": int(TaskDist.SLURM_DIST_UNKNOWN),
 }
-"""What sbatch sends without an option."""
+"""Fields that sbatch sends without any option."""
 DEFAULTS = {
     "account": JobFlag.USE_DEFAULT_ACCT,
     "partition": JobFlag.USE_DEFAULT_PART,
@@ -36,15 +36,15 @@ DEFAULTS = {
 }
 """Flags that slurmctld sets before its plugins run, if the request lacks a field."""
 LONGEST_TRES = 64 << 10
-"""In characters."""
+"""Maximum length of a list of TRES in characters."""
 LAYOUT = ("sockets_per_node", "cores_per_socket", "threads_per_core")
 
 
 def derive(fields: Fields, work_dir: str, release: str) -> None:
-    """Change what options have set to what sbatch sends.
+    """Convert the fields that options have set to those that sbatch sends.
 
     Args:
-        fields: what the options have set.
+        fields: the fields that the options have set.
         work_dir: where sbatch runs.
         release: of Slurm.
 
@@ -99,7 +99,7 @@ def export(fields: Fields, environment: Mapping[str, str]) -> None:
 
 
 def insert(fields: Fields) -> None:
-    """Insert the burst buffer directives of --bbf behind the first line of the script."""
+    """Insert the burst buffer directives of --bbf after the first line of the script."""
     first, newline, rest = fields["script"].partition("\n")
     if fields.get("_burst_buffer"):
         fields["script"] = first + newline + fields["_burst_buffer"] + rest
@@ -112,7 +112,7 @@ def external(fields: Fields) -> None:
 
 
 def join(fields: Fields) -> None:
-    """Make fields of the options that are parts of one: GPUs and GRES, GPUs and CPUs for each task."""
+    """Combine the options that are parts of one field: GPUs and GRES, GPUs and CPUs per task."""
     node = [f"gres/gpu:{part}" for part in fields.get("_gpus_per_node", "").split(",") if part]
     node += [fields["_gres"]] if fields.get("_gres") else []
     if node:
@@ -143,7 +143,7 @@ def _exclusions(fields: Fields) -> None:
 def _tres_per_task(fields: Fields) -> None:
     """Join --tres-per-task with --gpus-per-task and --cpus-per-task, and bind tasks to their GRES."""
     if len(fields.get("tres_per_task", "")) + len(fields.get("tres_bind", "")) > LONGEST_TRES:
-        raise SbatchError(f"lists of TRES have more than {LONGEST_TRES} characters")  # each is searched for the others
+        raise SbatchError(f"lists of TRES have more than {LONGEST_TRES} characters")  # each is compared with all others
     given = [part for part in fields.get("tres_per_task", "").split(",") if part]
     cpus = next((part for part in given if part.startswith("cpu")), None)
     if cpus is not None and "cpus_per_task" not in fields:
@@ -179,7 +179,7 @@ def _gpu_counts(fields: Fields) -> None:
 
 
 def _files(fields: Fields, work_dir: str) -> None:
-    """Complete the names of files."""
+    """Make the names of files absolute."""
     folder = fields.setdefault("work_dir", work_dir)
     fields.setdefault("std_in", "/dev/null")
     for name in ("std_in", "std_out", "std_err"):
@@ -188,7 +188,7 @@ def _files(fields: Fields, work_dir: str) -> None:
 
 
 def _layout(fields: Fields, tasks_given: bool, layout: bool) -> int:
-    """Compute tasks from nodes, or the other way round; return the number of tasks, also if it is not sent.
+    """Compute tasks from nodes, or vice versa; return the number of tasks, even if it is not sent.
 
     Args:
         fields: see :func:`derive`.
@@ -228,7 +228,7 @@ def _cpus(fields: Fields, tasks: int) -> None:
 
 
 def _nodes(fields: Fields) -> None:
-    """Compute ``min_nodes`` if no option does."""
+    """Compute ``min_nodes`` if no option sets it."""
     tasks, per_node = fields.get("num_tasks"), fields.get("ntasks_per_node")
     if "min_nodes" in fields:
         if not fields.get("max_nodes"):

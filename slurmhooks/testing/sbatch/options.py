@@ -47,7 +47,7 @@ def value_of(field: str, read: Callable[[str], Any]) -> Setter:
 
 
 def always(field: str, value: Any) -> Setter:
-    """Return a setter that stores a value, whatever the argument is."""
+    """Return a setter that stores a value, regardless of the argument."""
     return value_of(field, lambda _: value)
 
 
@@ -129,7 +129,7 @@ def signal(fields: Fields, text: str) -> None:
         name = match.group(2).upper().removeprefix("SIG")
         value = number(name) if name.isdecimal() else getattr(signals, f"SIG{name}", None)
     if not match or value is None:
-        raise SbatchError(f"{text!r} is no signal, such as B:USR1@60")
+        raise SbatchError(f"{text!r} is not a signal such as B:USR1@60")
     for letter, flag in (("B", WarnFlag.KILL_JOB_BATCH), ("R", WarnFlag.KILL_JOB_RESV)):
         flags |= flag if letter in (match.group(1) or "").upper() else 0
     fields.update(warn_signal=int(value), warn_time=int(match.group(3) or SIGNAL_TIME), warn_flags=int(flags))
@@ -178,7 +178,7 @@ def distribution(fields: Fields, text: str) -> None:
     plane = parts[0].partition("=")
     name = "SLURM_DIST_" + ("PLANE" if plane[0] == "plane" else "_".join(parts).upper())
     if name not in TaskDist.__members__:
-        raise SbatchError(f"{text!r} is no distribution, such as block:cyclic")
+        raise SbatchError(f"{text!r} is not a distribution such as block:cyclic")
     fields["task_dist"] = int(TaskDist[name])
     if plane[2]:
         fields["plane_size"] = number(plane[2])

@@ -38,7 +38,7 @@ _MEMORY = {"none": "NONE", "no": "NONE", "rank": "RANK", "local": "LOCAL", "sort
 
 
 def flag(name: str, *others: str) -> Callable[[Fields, str], None]:
-    """Return a setter that sets a flag of the request, and clears those that it excludes."""
+    """Return a setter that sets a flag of the request, and clears the flags that it excludes."""
 
     def set_field(fields: Fields, text: str) -> None:
         flags = int(fields.get("bitflags", 0))
@@ -97,7 +97,7 @@ def _is_governor(word: str) -> bool:
 def _governor(word: str) -> int:
     names = [name for name in _GOVERNORS if name.startswith(word.upper())]
     if not names:
-        raise SbatchError(f"{word!r} is no governor, such as performance")
+        raise SbatchError(f"{word!r} is not a governor such as performance")
     return int(CpuFreq[f"CPU_FREQ_{names[0]}"])
 
 

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 
 PERIODS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
-"""In seconds."""
+"""Units of time, in seconds."""
 
 
 class SbatchError(ValueError):
-    """An option that sbatch would refuse, too."""
+    """An option is invalid; sbatch would refuse it, too."""
 
 
 def moment(text: str, now: float | None = None) -> int:
@@ -20,7 +20,7 @@ def moment(text: str, now: float | None = None) -> int:
 
     Args:
         text: date and time in any order, such as ``2030-01-31T12:00``, ``01/31/30-16:00``, ``tomorrow``, ``now+1hour``.
-        now: the present; by default that of the clock.
+        now: the present time; by default that of the clock.
     """
     present = time.localtime(now)
     date: tuple[int, int, int] | None = None
@@ -114,7 +114,7 @@ _PARTS: tuple[tuple[str, Callable[[re.Match[str], time.struct_time], _Read]], ..
 
 
 def words_of(line: str) -> list[str]:
-    """Return the words of a line as sbatch splits it: quotes join, a backslash takes the next sign, ``#`` ends.
+    """Return the words of a line as sbatch splits it: with quotes, backslashes and ``#`` comments.
 
     Raises:
         SbatchError: a quote is not closed.

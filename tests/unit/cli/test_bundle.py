@@ -89,7 +89,7 @@ def test_what_no_bundle_can_replace(folder: Path, write: Callable[..., Path], ru
 @pytest.mark.parametrize("name", ["../a", "/a", "a//b", "./a", "a/../b"])
 def test_names_outside_of_the_folder(name: str) -> None:
     """An archive with such a name is refused."""
-    with pytest.raises(Finding, match="it is no file of a bundle"):
+    with pytest.raises(Finding, match="it is not a file of a bundle"):
         archive.unpack(archive.pack({"slurmhooks.toml": b"", name: b""}), "x.tar")
 
 
@@ -100,7 +100,7 @@ def test_archives_of_others(folder: Path, tmp_path: Path) -> None:
     subprocess.run(["tar", "-C", folder, "-cf", tmp_path / "plain.tar", "slurmhooks.toml"], check=True)
     good = archive.pack({"slurmhooks.toml": b"", "a": b"x" * 1000})
     archives = {
-        "no file of a bundle": (tmp_path / "link.tar").read_bytes(),
+        "not a file of a bundle": (tmp_path / "link.tar").read_bytes(),
         "not a bundle": b"",
         "as 'slurmhooks bundle' makes it": (tmp_path / "plain.tar").read_bytes(),
         "or damaged": good + b"more",

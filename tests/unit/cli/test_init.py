@@ -78,4 +78,4 @@ def test_a_lost_current_folder(tmp_path: Path, run: Callable[..., Result], monke
     for verb in (("check", "--sysconfdir", "etc"), ("compile", "--sysconfdir", "etc"), ("build", "--output", "x")):
         result = run(*verb)
         assert result.exit_code == 1
-        assert "the current folder does not exist any more: cd to another one" in result.output
+        assert "the current folder no longer exists: cd to another one" in result.output

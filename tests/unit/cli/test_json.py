@@ -40,7 +40,7 @@ def test_descriptions() -> None:
     found = schema.schema_of(COMMANDS["try job_submit"])
     assert found is not None
     tried = found["$defs"]["Tried"]
-    assert tried["description"] == "What came of a request."
+    assert tried["description"] == "The result of a request."
     assert tried["properties"]["log"]["description"] == 'lines of Slurm\'s log, each as "level: text".'
 
 
@@ -49,7 +49,7 @@ def test_commands_without_documents(run: Call, words: str) -> None:
     """What has no document is wrong use."""
     result = run("schema", *words.split())
     assert result.exit_code == 2
-    assert "is no command with --json" in result.stderr
+    assert "is not a command with --json" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -82,5 +82,5 @@ def test_what_has_no_spelling_says_so(script: Script) -> None:
     """Unknown fields and computed names are marked as such."""
     rows = {used: python for _, table in spelling.tables(script) for used, _, python in table}
     assert rows["no_such (written)"] == "no such field: it reads as nil, and was not written"
-    assert rows["[made at run time]"].startswith("look at the script")
+    assert rows["[computed at run time]"].startswith("look at the script")
     assert rows["time_limit (written)"] == "job.time_limit"

@@ -127,7 +127,7 @@ def test_a_growing_file_can_be_read(tmp_path: Path) -> None:
 def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     """Another file, and a frame of a later release, are refused with the reason."""
     (tmp_path / "other").write_text("hello")
-    with open(tmp_path / "other", "rb") as file, pytest.raises(RecordingError, match="no recording"):
+    with open(tmp_path / "other", "rb") as file, pytest.raises(RecordingError, match="not a recording"):
         Reader(file.fileno())
     fd = written(tmp_path, encoded(99, b"") + encoded(Kind.END, b"{}"))  # type: ignore[arg-type]
     with pytest.raises(RecordingError, match="unknown kind 99"):

@@ -17,13 +17,13 @@ from slurmhooks.testing import FakeOptions, Result, run
 from slurmhooks.testing.cli_filter import FLAGS
 
 CALLS = ("setup_defaults", "pre_submit")
-"""What is tried: nothing is submitted, so nothing can follow a submission."""
+"""The calls that are tried; post_submit is not, because nothing is submitted."""
 
 
 @click.command("cli_filter", context_settings={"ignore_unknown_options": False})
 @click.argument("program", type=click.Choice(COMMANDS), metavar="COMMAND")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTION... [SCRIPT] [ARGUMENT...]]")
-@click.option("--env", "environment", multiple=True, metavar="NAME=VALUE", help="A variable, besides your own.")
+@click.option("--env", "environment", multiple=True, metavar="NAME=VALUE", help="A variable, in addition to your own.")
 @common(dict[str, Result])
 def command(
     program: str,
@@ -35,7 +35,7 @@ def command(
 ) -> None:
     """Run the options of sbatch, salloc, srun or scrontab through the handlers of cli_filter.
 
-    setup_defaults runs first, then pre_submit with what the user gives. Behind "--" stand long options, as --name=VALUE
+    setup_defaults runs first, then pre_submit with the user's options. Write long options after "--", as --name=VALUE
     or --name for flags, then the words that follow them.
     """
     wrong = next((pair for pair in environment if not pair.partition("=")[0] or "=" not in pair), None)
@@ -63,7 +63,7 @@ def command(
 
 
 def read_words(words: tuple[str, ...]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the options of a command line, and the words behind them.
+    """Return the options of a command line, and the words after them.
 
     Raises:
         click.UsageError: an option is not spelt as ``--name=VALUE``.
@@ -72,15 +72,15 @@ def read_words(words: tuple[str, ...]) -> tuple[dict[str, str], tuple[str, ...]]
     for at, word in enumerate(words):
         if not word.startswith("-"):
             return given, words[at:]
-        name, found, value = word.removeprefix("--").partition("=")
-        if not word.startswith("--") or (not found and name not in FLAGS):
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or (not equals and name not in FLAGS):
             raise click.UsageError(f"write {word} as --name=VALUE, by its long name")
-        given[name] = value if found else "set"
+        given[name] = value if equals else "set"
     return given, ()
 
 
 def show(name: str, result: Result) -> None:
-    """Print what came of one call."""
+    """Print the result of one call."""
     state = (
         click.style("passed", fg="green", bold=True) if result.accepted else click.style("refused", fg="red", bold=True)
     )

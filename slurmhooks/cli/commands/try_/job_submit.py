@@ -38,7 +38,7 @@ class Change(BaseModel):
 
 
 class Tried(BaseModel):
-    """What came of a request.
+    """The result of a request.
 
     Attributes:
         accepted: every handler passed.
@@ -47,7 +47,7 @@ class Tried(BaseModel):
         error_id: the id of the first bug in a handler; null: no bug.
         user_messages: what handlers tell the user.
         changes: the changed fields by name.
-        observed: what handlers would have done that only warn or observe.
+        observed: what handlers that only warn or observe would have done.
         log: lines of Slurm's log, each as "level: text".
         notes: what was ignored, or may be a mistake.
     """
@@ -71,7 +71,7 @@ def release_of(context: click.Context, option: click.Parameter, value: str | Non
     del context, option
     match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?(-\d+)?", value) if value is not None else None
     if value is not None and match is None:
-        raise click.BadParameter(f"{value} is no release such as 24.11 or 24.11.5")
+        raise click.BadParameter(f"{value} is not a release such as 24.11 or 24.11.5")
     return match and match[1]
 
 
@@ -231,7 +231,7 @@ def read_source(
     Args:
         name: name of the source file.
         text: a batch script, or a JSON object of fields.
-        words: options of sbatch; behind "--", arguments of the script.
+        words: options of sbatch; after "--", arguments of the script.
         release: release of Slurm; fields that it lacks are ignored if options set them.
         notes: list to which notes for the user are added.
         component: of a heterogeneous job.
@@ -262,7 +262,7 @@ def read_json(name: str, text: str) -> dict[str, Any]:
     """Return a JSON object; the text "UNLIMITED" becomes that value.
 
     Raises:
-        click.UsageError: the text is no JSON object.
+        click.UsageError: the text is not a JSON object.
     """
     try:
         value = json.loads(text)
@@ -339,7 +339,7 @@ def show(result: Result, changes: dict[str, Any], notes: Sequence[str]) -> None:
 
 
 def _observed(observed: Observed) -> str:
-    """Return what a handler would have done that only warns or observes."""
+    """Return what a handler that only warns or observes would have done."""
     if observed.error_id is not None:
         return f"has a bug (error {observed.error_id})"
     if not observed.accepted:

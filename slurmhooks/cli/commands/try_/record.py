@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`try priority`, `try job_end` and the like: run a job that slurmctld knows through handlers without Slurm."""
+"""`try priority`, `try job_end` and the like: run the record of a job through handlers without Slurm."""
 
 import sys
 from pathlib import Path
@@ -20,7 +20,9 @@ def _command(hook: str, what: str) -> click.Command:
 
     @click.command(hook, help=text)
     @click.argument("record", type=FILE)
-    @click.option("--release", callback=job_submit.release_of, help="Of Slurm, such as 24.11: decides its fields.")
+    @click.option(
+        "--release", callback=job_submit.release_of, help="Release of Slurm, such as 24.11: decides the fields."
+    )
     @common(job_submit.Tried)
     def command(record: Path, release: str | None, sysconfdir: Path, files: tuple[Path, ...], as_json: bool) -> None:
         try:

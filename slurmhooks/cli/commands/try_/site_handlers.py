@@ -84,9 +84,9 @@ def _load(sysconfdir: Path, files: Sequence[Path], scripts: bool) -> Registry:
 
 
 def _named_in(read: config.Config, path: Path) -> list[loader.Source]:
-    found = service.named_in(read, path)
+    sources = service.named_in(read, path)
     if read.cli_filter.lua is not None:
         from slurmhooks.lua import cli_filter
 
-        found.append(cli_filter.source(os.path.join(path.parent, read.cli_filter.lua), read.lua.version))
-    return found
+        sources.append(cli_filter.source(os.path.join(path.parent, read.cli_filter.lua), read.lua.version))
+    return sources

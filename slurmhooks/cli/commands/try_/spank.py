@@ -18,7 +18,7 @@ from slurmhooks.testing import Launch, launch
 
 @click.command("spank")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTION... [PROGRAM] [ARGUMENT...]]")
-@click.option("--tasks", type=click.IntRange(1), default=1, show_default=True, help="How many tasks the step has.")
+@click.option("--tasks", type=click.IntRange(1), default=1, show_default=True, help="Number of tasks of the step.")
 @click.option("--env", "environment", multiple=True, metavar="NAME=VALUE", help="A variable of srun's environment.")
 @common(Launch)
 def command(
@@ -31,7 +31,7 @@ def command(
 ) -> None:
     """Run an srun through the handlers of SPANK: from its options to the end of its tasks, with prolog and epilog.
 
-    Behind "--" stand options that the hook files add, then the program and its arguments. Handlers run in this process
+    Write options that the hook files add after "--", then the program and its arguments. Handlers run in this process
     and as you, one after the other; nothing else is run.
     """
     wrong = next((pair for pair in environment if not pair.partition("=")[0] or "=" not in pair), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What filters of command lines ask of Slurm (native/cli_filter/module.c). An address is that of a ``slurm_opt_t``."""
+"""Gives command-line filters access to Slurm (native/cli_filter/module.c). An address is that of a ``slurm_opt_t``."""
 
 RELEASE: tuple[int, int]
 """Of Slurm: (24, 11)."""

@@ -7,8 +7,8 @@
 /*
  * Call an entry point in Python; open the core library first if necessary. May be called from any thread.
  *
- * Arguments and results are those of slurmhooks_call_f. RET -1, with the reason in Slurm's log, also if the core
- * library or libpython cannot be opened.
+ * Arguments and results are those of slurmhooks_call_f. If the core library or libpython cannot be opened, RET -1 with
+ * the reason in Slurm's log.
  */
 __attribute__((visibility("hidden"))) int stub_call(struct slurmhooks_entry *entry, struct slurmhooks_answer *answer,
                                                     const intptr_t *arguments, int count);

@@ -168,7 +168,7 @@ def test_a_full_disk(site: Site) -> None:
             site.shell("scancel " + site.submit("-J", "taken"))
         assert "version 1" in site.refused()
         site.cluster.wait(lambda: "the decision log cannot be written" in site.logged(), what="error")
-        assert re.search(r"records were not kept, the last one of JobId=\d+: No space left", site.logged())
+        assert re.search(r"records were not kept, the last of them for JobId=\d+: No space left", site.logged())
         site.shell(f"rm {SPOOL}/filler {DECISIONS}/filler", user="root")
         job = site.submit("-J", "taken")
         site.shell(f"scancel {job}")

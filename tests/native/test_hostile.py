@@ -110,7 +110,7 @@ def test_another_user_for_ever(host: Host) -> None:
     """A slurmstepd that a handler has made another user's ends: it could not run its tasks, and srun would wait."""
     run = hostile(host, "os.setuid(65534)", "user_init", returncode=1)
     assert [result["callback"] for result in run.of("call")] == ["init"]
-    assert "spank.user_init handler hooks:hostile has changed the user of its process for ever: process" in run
+    assert "spank.user_init handler hooks:hostile has permanently changed the user of its process: process" in run
 
 
 PASSES = {

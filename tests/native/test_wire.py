@@ -152,7 +152,7 @@ def test_other_tables_are_refused(host: Host, tmp_path: Path) -> None:
     (tmp_path / "both").write_bytes(answer(tables["job"], 1, None, {"name": b"x"}).encode(tables))
     other_build, both = host.run("apply $dir/other\napply $dir/both name=old").of("apply")
     assert other_build["wrong"] == "it is not an answer of this build of slurmhooks"
-    assert (both["wrong"], both["name"]) == ("it refuses the request and writes to it", "old")
+    assert (both["wrong"], both["name"]) == ("it both refuses the request and writes to it", "old")
 
 
 def test_the_table_has_every_field(host: Host) -> None:

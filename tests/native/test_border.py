@@ -96,7 +96,7 @@ def test_nonsense_from_a_worker(each_host: Host, call: str) -> None:
     broken, fine = run.of(call)[::2], run.of(call)[1::2]
     assert [(result.rc, result["comment"]) for result in broken] == [(-1, None)] * len(WORKER_ANSWERS)
     assert [(result.rc, result["comment"]) for result in fine] == [(0, "changed")] * len(WORKER_ANSWERS)
-    # 22.05 does not show users the messages of an update.
+    # 22.05 does not show messages about an update to users.
     assert call == "job_modify" or all("administrators" in str(result["err_msg"]) for result in broken)
     assert run.one("balance")["alive"] == 0
 

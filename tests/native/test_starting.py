@@ -46,13 +46,13 @@ def empty_core(host: Host) -> None:
 
 
 def no_libpython(host: Host) -> None:
-    """Let the core library need a libpython that does not exist, as after an upgrade of the distribution."""
+    """Make the core library need a libpython that does not exist, as after an upgrade of the distribution."""
     library = sysconfig.get_config_var("INSTSONAME")
     replace(host.plugins / CORE, library, library.replace("python3", "python9"))
 
 
 def no_standard_library(host: Host) -> None:
-    """Let the core library use a standard library that does not exist."""
+    """Make the core library use a standard library that does not exist."""
     folder = sysconfig.get_path("stdlib")
     replace(host.plugins / CORE, folder + "\0", folder[:-1] + "X\0")
 

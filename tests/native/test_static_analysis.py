@@ -16,9 +16,9 @@ GCC = 12
 """The first release whose analyzer follows calls well enough."""
 CLANG_TIDY = ("clang-tidy", "clang-tidy-14")
 FALSE = {
-    # The analyzer forgets the first texts of an array when it follows a loop a second time.
+    # The analyzer loses track of the first texts of an array when it follows a loop a second time.
     "native/spank/lines.c": "-Wno-analyzer-malloc-leak",
-    # The text belongs to a job, which free_job() frees; the analyzer loses the job in a pointer to void.
+    # The text belongs to a job, which free_job() frees; the analyzer loses track of the job in a pointer to void.
     "native/prep/prep_python.c": "-Wno-analyzer-malloc-leak",
 }
 """Options for files in which gcc is wrong."""

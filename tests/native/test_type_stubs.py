@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What type checkers are told of the compiled modules is what these hold."""
+"""The stubs of the compiled modules declare what these modules contain."""
 
 import ast
 

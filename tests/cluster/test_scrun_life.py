@@ -151,7 +151,7 @@ def test_exits_at_once(alice: User) -> None:
 
 @pytest.mark.parametrize("how", ["scancel", "kill", "delete"])
 def test_given_up_while_staging(alice: User, how: str) -> None:
-    """stage_in is notified, stage_out runs after it, create returns, and nothing is left."""
+    """If the job ends, stage_in is notified, stage_out runs after it, create returns, and nothing is left."""
     install(alice.cluster, SLOW)
     alice.bundle("/bin/true")
     alice.create_in_background("demo")
@@ -204,7 +204,8 @@ def test_job_times_out_while_staging(alice: User) -> None:
     alice.bundle("/bin/true")
     alice.create_in_background("demo", SCRUN_TIMELIMIT="1", seconds=200)
     alice.wait_trace("demo in")
-    # A minute is the smallest limit that scrun takes. Slurm looks every half minute for jobs that are over it.
+    # A minute is the smallest limit that scrun accepts. Slurm checks every half minute for jobs that exceed their
+    # limit.
     alice.sh("scontrol update JobId=$(squeue --noheader --format=%i --user=alice) EndTime=now")
     alice.wait(lambda: "demo out True" in alice.trace(), "end of the job's time", 180)
     assert alice.trace() == ["demo in", "demo told", "demo out True"]

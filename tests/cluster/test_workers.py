@@ -110,7 +110,7 @@ def test_reload(site: Cluster) -> None:
         assert f"refused by policy {number}" in submit(site, "--comment=refused")
     site.put("def broken(", HOOKS_FILE)
     assert "'(' was never closed" in site.root("slurmhooks", "reload").stderr
-    # Repaired first, because sbatch would load the same file for SPANK.
+    # The file is repaired first, because sbatch would load the same file for SPANK.
     site.put(HOOKS, HOOKS_FILE)
     assert "only root and SlurmUser may do this" in site.user("alice", "slurmhooks", "reload").stderr
     shell(site, "slurmhooks reload")

@@ -13,7 +13,7 @@ import sys
 from . import cli, enter, namespace
 from .entry import main
 
-__all__ = ["cli", "enter", "serve"]  # imported for the forks
+__all__ = ["cli", "enter", "serve"]  # imported here, so that the forks need not do it
 
 
 def serve() -> int:

@@ -67,7 +67,7 @@ def main(total: int) -> None:
         number, version = map(int, line.split())
         seen[number] = 1
         versions.add(version)
-    # What slurmctld says: ids of accepted jobs, and each job as it was when it ended, or is now.
+    # slurmctld's view: ids of accepted jobs, and each job as it was when it ended, or as it is now.
     created = {int(found[1]) for line in LOG.open(errors="replace") if (found := SUBMITTED.search(line))}
     jobs: dict[int, tuple[str, str]] = {}
     queue = subprocess.run(["squeue", "-h", "-o", "%A %j %k"], capture_output=True, text=True, check=True).stdout

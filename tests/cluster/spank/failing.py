@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""A hook file whose handlers refuse where the user wants it: FAIL=callback@context, or FAIL=everywhere."""
+"""A hook file whose handlers refuse where the user says: FAIL=callback@context, or FAIL=everywhere."""
 
 from slurmhooks import Reject, hook
 

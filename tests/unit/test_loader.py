@@ -216,7 +216,7 @@ def test_a_hook_file_knows_where_it_is(write: Write, tmp_path: Path) -> None:
     load(write("a.py", source + "assert __name__ == 'slurmhooks_site.a'\nassert __spec__.name == __name__\n"))
 
 
-# What is wrong with them.
+# Errors in hook files.
 
 
 def test_every_error_of_every_file_at_once(write: Write) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Privileged processes run only what nobody else could have written."""
+"""Privileged processes run only files that no other user could have written."""
 
 import _imp
 import ctypes
@@ -98,7 +98,8 @@ EXPOSURES = {
 def test_every_component_is_judged(path: Path, tmp_path: Path, component: str, exposure: str) -> None:
     """A file is refused if others can write to it or a folder above; the command in the finding repairs it.
 
-    Of any group, root's too: where a file has an access control list, its group's bit stands for all in the list.
+    This holds for any group, even root's: if a file has an access control list, the group's bit stands for all its
+    entries.
     """
     expose, what, command = EXPOSURES[exposure]
     place = tmp_path / component
@@ -137,7 +138,7 @@ def test_whose_files_run(
     others: tuple[int, ...],
     runs: bool,
 ) -> None:
-    """Files of root are accepted, those of this process's user, and for `slurmhooks check` those of further users."""
+    """Files of root and of this process's user are accepted, and for `slurmhooks check` those of further users."""
     monkeypatch.setattr(os, "getuid", lambda: uid)
     monkeypatch.setattr("posix.getuid", lambda: uid)
     trusted.guard(*others)
@@ -292,7 +293,7 @@ def test_folders_are_asked_for_as_folders(path: Path, monkeypatch: pytest.Monkey
     assert {name for name, flags in asked.items() if flags & os.O_DIRECTORY} >= set(path.parent.parts) - {"/"}
 
 
-# What is read is what was judged.
+# The file that is read is the one that was checked.
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
@@ -432,7 +433,7 @@ def reachable(tmp_path: Path) -> Iterator[Path]:
 @root
 @pytest.mark.parametrize("attack", ["exchange", "link"])
 def test_folders_that_are_swapped(reachable: Path, attack: str) -> None:
-    """A user who can write to a folder above, and exchanges folders all the time, never gets his code run."""
+    """A user who can write to a folder above, and constantly exchanges folders, cannot make root run other code."""
     theirs = reachable / "theirs"
     good, evil = theirs / "hooks.d", theirs / "evil.d"
     for folder, source in ((good, HANDLER), (evil, EVIL)):
@@ -453,7 +454,7 @@ def test_folders_that_are_swapped(reachable: Path, attack: str) -> None:
 
 @root
 def test_a_file_that_is_swapped_in_a_sticky_folder(reachable: Path) -> None:
-    """The same in a sticky folder, where a user can only add and remove files of his own."""
+    """The same in a sticky folder, where users can only add and remove their own files."""
     (reachable / "a.py").write_text(EVIL)
     reachable.chmod(0o1777)
 
@@ -467,7 +468,7 @@ def test_a_file_that_is_swapped_in_a_sticky_folder(reachable: Path) -> None:
             assert "move " in finding(reachable / "a.py")
 
 
-# What names the hook files.
+# The files and folders that name the hook files.
 
 
 @root

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A job_submit.lua as handlers, without Slurm; that it does as Slurm's own plugin does is shown on real clusters."""
+"""A job_submit.lua as handlers, without Slurm; cluster tests compare it with Slurm's own plugin."""
 
 import sys
 from collections.abc import Callable
@@ -369,7 +369,7 @@ def test_conversions(load: Load, said: SimpleNamespace) -> None:
 
 
 def test_conversions_end(load: Load, said: SimpleNamespace) -> None:
-    """What users make to explode is an error in Lua: deep nesting, huge numbers, YAML that repeats itself."""
+    """Malicious values of users are errors in Lua: deep nesting, huge numbers, YAML that repeats itself."""
     pytest.importorskip("yaml")
     load(
         """

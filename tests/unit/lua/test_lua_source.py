@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a script uses, read from its text."""
+"""The names that a script uses, found in its text."""
 
 import ast
 

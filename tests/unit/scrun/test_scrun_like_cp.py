@@ -148,7 +148,7 @@ def test_like_cp_for_an_ordinary_user(nasty: Path, public_path: Path) -> None:
     as_nobody(lambda: copy_tree(nasty, work / "copy"))
     (work / "by cp" / "shared").chmod(0o777)  # which bits a folder keeps depends on how cp made it
     assert facts(work / "copy") == facts(work / "by cp")
-    assert (work / "copy" / "mode 4755").stat().st_mode & 0o7777 == 0o4755  # its owner is the one who copies
+    assert (work / "copy" / "mode 4755").stat().st_mode & 0o7777 == 0o4755  # the owner is the user who copies
     assert (work / "copy" / "mode 6755").stat().st_mode & 0o7777 == 0o755
 
 

@@ -197,7 +197,7 @@ def test_a_loop_does_not_search_for_each_variable(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("text", ["9" * 5000, "²", "-1", "x"])
 def test_a_restart_count_that_a_user_has_set(text: str) -> None:
-    """What a user writes into the variable before the first restart is no number."""
+    """A value that a user sets in the variable before the first restart is ignored."""
     assert view(env={"SLURM_RESTART_COUNT": text})[1].slurm_restart_count in (None, 0)
 
 
@@ -287,7 +287,7 @@ def test_symbols() -> None:
     assert spank.symbol_supported("slurm_spank_nothing") is False
 
 
-# Staging and the end.
+# Staged writes, and the end of a view.
 
 WRITES: dict[str, Callable[[Any], object]] = {
     "env": lambda spank: spank.env.update(A="2"),

@@ -13,14 +13,14 @@ def test_time_limit(submit: Submit) -> None:
 
 
 def test_option(srun: Srun) -> None:
-    """What an option of srun does to the tasks."""
+    """An option of srun changes the tasks."""
     launch = srun("hostname", options={"gpu-mode": "excl"}, tasks=2)
     assert [task.env["SITE_GPU_MODE"] for task in launch.tasks] == ["exclusive", "exclusive"]
     assert launch.errors == []
 
 
 def test_wrong_option(srun: Srun) -> None:
-    """Nothing is launched with a wrong argument."""
+    """A wrong argument prevents the launch."""
     launch = srun(options={"gpu-mode": "fast"})
     assert launch.failed == "local init_post_opt"
     assert launch.tasks == []

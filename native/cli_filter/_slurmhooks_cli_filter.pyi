@@ -14,7 +14,7 @@ def assign(address: int, name: bytes, value: bytes, early: bool, /) -> bool:
     """Set an option; tell whether Slurm took the text."""
 
 def reset(address: int, name: bytes, /) -> bool:
-    """Put an option back to its default; tell whether Slurm knows it."""
+    """Reset an option to its default; tell whether Slurm knows the option."""
 
 def names(address: int, /) -> list[str]:
     """Return the long options of the command, those of SPANK plugins included."""

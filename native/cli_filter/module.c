@@ -204,7 +204,7 @@ static PyMethodDef methods[] = {
     {"get", get, METH_VARARGS, "Return the text of an option, or None."},
     {"is_set", is_set, METH_VARARGS, "Tell whether an option was given or set."},
     {"assign", assign, METH_VARARGS, "Set an option; tell whether Slurm took the text."},
-    {"reset", reset, METH_VARARGS, "Put an option back to its default; tell whether Slurm knows it."},
+    {"reset", reset, METH_VARARGS, "Reset an option to its default; tell whether Slurm knows the option."},
     {"names", names, METH_O, "Return the long options of the command."},
     {"given", given, METH_O, "Return names and texts of the options that are set."},
     {"spank", spank, METH_NOARGS, "Return the options of SPANK plugins."},

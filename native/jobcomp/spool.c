@@ -36,7 +36,7 @@ struct slurmhooks_spool {
     int former;  /* the previous one, which must still be forced onto the disk; or -1 */
     unsigned number;
     uint64_t size; /* of the segment */
-    uint64_t used; /* size of the folder at the last measurement, and of what was appended since */
+    uint64_t used; /* size of the folder at the last measurement, and of the data appended since */
     uint64_t last; /* the time of the last frame */
     int64_t looked;
     bool dirty;
@@ -327,7 +327,7 @@ void slurmhooks_spool_sync(struct slurmhooks_spool *spool)
     spool->former = -1;
     spool->dirty = false;
     pthread_mutex_unlock(&spool->lock);
-    /* Without the lock: slurmctld would wait for the disk. */
+    /* Without holding the lock, for which slurmctld would wait as long as the disk takes. */
     for (int i = 0; i < 2; i++) {
         if (fds[i] < 0)
             continue;

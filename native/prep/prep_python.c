@@ -220,7 +220,7 @@ static bool pack_event(struct job *job, void *record, char **variables)
 /*
  * Give an event to the threads. RET whether slurmctld must wait for a callback.
  *
- * Only the callback can stop a job, so an event that cannot be packed goes to the threads, too, and fails there.
+ * Only the callback can stop a job, so even an event that cannot be packed goes to the threads, and fails there.
  */
 static bool begin(void *record, bool epilog)
 {

@@ -66,7 +66,7 @@ static char **copy_command(const char *const *command)
     return copy;
 }
 
-/* Free the client and what it has open. */
+/* Free the client, and close its descriptors. */
 static void free_client(struct slurmhooks_client *client)
 {
     for (int i = 0; i < 2; i++)

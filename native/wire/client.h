@@ -65,8 +65,8 @@ struct slurmhooks_failure {
 /*
  * Start the monitor thread, which starts the supervisor. Does not wait for workers.
  *
- * RET the client, or NULL with errno if memory or threads are short. If the supervisor cannot be started, that is
- * logged and tried again: slurmctld starts all the same.
+ * RET the client, or NULL with errno if memory or threads are short. If the supervisor cannot be started, this is
+ * logged and tried again, and slurmctld still starts.
  */
 struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client_config *config);
 

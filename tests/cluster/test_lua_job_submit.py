@@ -227,7 +227,7 @@ def everything() -> str:
 
 
 def scripts(release: str) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return the scripts in the order in which they replace each other, each with its submissions."""
+    """Return the scripts in the order in which the test puts them in force, each with its submissions."""
     taken = [name for name in SLURMS_OWN if has_sources(release) or name not in WALKS_PARTITIONS]
     own = [(name, source_of(name, release), PLAIN) for name in taken]
     once = (f"{BATCH} -J count --wrap true",)
@@ -351,7 +351,7 @@ def test_lua_and_python_handlers_run_together(cluster: Cluster) -> None:
     assert "Comment=before, lua 1, after" in shown
     assert 'AdminComment={"a":[1]}a' in shown
     assert "Comment=before, lua 2, after" in submitted("second")
-    # Another file changes: everything is loaded again, and the script's globals start afresh.
+    # If another file changes, everything is loaded again, and the script's globals are reset.
     cluster.put(HOOKS.replace('"before"', '"changed"'), "/etc/slurm/hooks.d/together.py")
     cluster.root("slurmhooks", "reload", check=True)
     assert "Comment=changed, lua 1, after" in submitted("third")

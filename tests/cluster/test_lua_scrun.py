@@ -72,12 +72,12 @@ class Lab(User):
         self.is_ours = True
 
     def own(self, script: str) -> None:
-        """Let scrun read a script itself."""
+        """Make scrun read a script itself."""
         self.cluster.put(script, OURS)
         self.is_ours = False
 
     def behind_ours(self, script: str) -> None:
-        """Let slurmhooks' scrun.lua run a script."""
+        """Make slurmhooks' scrun.lua run a script."""
         self.cluster.put(self.stub, OURS)
         self.cluster.put(script, SITE)
         self.cluster.put(f'{self.toml}[scrun]\nlua = "scrun.site.lua"\n', TOML)

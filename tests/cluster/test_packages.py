@@ -75,7 +75,7 @@ class Site(NamedTuple):
         return self.inside("sh", "-c", " ".join(("exec", "dpkg", *arguments, "2>&1")))
 
     def hooked(self) -> list[str]:
-        """Run a job and return what the hooks did to it, and errors."""
+        """Run a job; return the hooks' effects on it, and errors."""
         script = 'squeue -h -j $SLURM_JOB_ID -O "Comment:30"; echo "$GREETING"'
         done = self.cluster.user("alice", "srun", "sh", "-c", script)
         return f"{done.stdout}{done.stderr}".split()
@@ -179,7 +179,7 @@ SHARED = (
 
 def test_manual_pages_and_completion(site: Site) -> None:
     """The packages have the manual pages, and completion where shells look for it."""
-    # dpkg may be told to leave manual pages out, as in containers.
+    # dpkg may be configured to leave out manual pages, as in containers.
     listed = site.cluster.root("dpkg", "--listfiles", "slurmhooks", check=True).stdout.split()
     # Debian's zsh has a folder of its own for packages.
     ours = {f"/usr/share/{name}".replace("site-functions", "vendor-completions") for name in SHARED}

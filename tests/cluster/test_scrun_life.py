@@ -292,7 +292,7 @@ def test_stage_in_has_a_bug(alice: User) -> None:
 
 
 def test_a_lenient_handler_has_a_bug(alice: User) -> None:
-    """With on_error="ignore" the container runs, without what the handler wrote."""
+    """With on_error="ignore" the container runs, without the handler's writes."""
     install(
         alice.cluster,
         COPY.replace("@hook.scrun.stage_in", "@hook.scrun.stage_in(order=10)")

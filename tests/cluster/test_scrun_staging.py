@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What handlers can read and do under a real scrun, and the ported example of the manual."""
+"""Values and functions for handlers under a real scrun, and the ported example of the manual."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_tables_are_the_header(lent: Site) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_options_in_help(lent: Site, mode: str) -> None:
-    """srun has both options; salloc and sbatch lack the one for steps."""
+    """srun has both options; salloc and sbatch lack the option for steps."""
     use(lent, COUNTING, mode)
     for command, step in (("srun", 1), ("salloc", 0), ("sbatch", 0)):
         text = lent.shell(f"{command} --help").stdout

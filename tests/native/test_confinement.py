@@ -54,7 +54,7 @@ def run(folder: Path, settings: str, submission: str = "account=a") -> Run:
 
 
 def state_of(run: Run) -> dict[str, object]:
-    """Return what the handler has logged of its process."""
+    """Return what the handler has logged about its process."""
     (text,) = run.said("state")
     state: dict[str, object] = ast.literal_eval(text)
     return state

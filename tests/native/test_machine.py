@@ -120,7 +120,7 @@ def test_a_supervisor_that_can_start_nothing(start: Start, tmp_path: Path, what:
 
 
 def test_a_supervisor_without_a_descriptor_for_what_was_loaded(start: Start, tmp_path: Path) -> None:
-    """The message of a generation whose descriptor is lost ends that generation; the one in service stays."""
+    """If the descriptor in a generation's message is lost, that generation ends; the one in service stays."""
     loaded = tmp_path / "loaded"
     wait = f"while not os.path.exists({str(loaded)!r}): time.sleep(0.01)"
     host = start(version=1)

@@ -129,7 +129,7 @@ def replace_by_folder(host: Host) -> None:
 
 
 def change_group(host: Host) -> None:
-    """Let another group write the manifest."""
+    """Make the manifest writable for another group."""
     os.chown(host.folder / "slurmhooks.manifest", 0, 65534)
     (host.folder / "slurmhooks.manifest").chmod(0o664)
 

@@ -251,7 +251,7 @@ def test_all_callbacks_are_known() -> None:
 
 
 def test_reads_as_a_second_reader(each_host: Host) -> None:
-    """C accepts only valid manifests, reads what they record, and accesses no other memory."""
+    """C accepts only valid manifests, reads their records, and accesses no invalid memory."""
     seen = set()
 
     @BOUNDED

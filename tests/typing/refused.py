@@ -232,7 +232,7 @@ def forgets_the_flag(value: str) -> str:
 
 
 def jobs(job: Job, record: Record) -> None:
-    """Write and compare what is not of that type, or not to be written."""
+    """Write and compare values of a wrong type, and write read-only fields."""
     job.account = 5  # type: ignore[assignment]
     job.time_limit = "60"  # type: ignore[assignment]
     job.time_limit += 1  # type: ignore[operator]
@@ -256,7 +256,7 @@ def tables(nodes: Table[str, Node], associations: Mapping[int, Association]) -> 
 
 
 def spanks(spank: Spank) -> None:
-    """Take an item for another, or write what is read-only."""
+    """Mistake an item for another, or write a read-only one."""
     spank.job_id.upper()  # type: ignore[attr-defined]
     spank.env["A"] = 1  # type: ignore[assignment]
     spank.job_pid_to_global_id("1")  # type: ignore[arg-type]

@@ -118,7 +118,7 @@ def decorators() -> str:
 
 
 def returned(spec: HookSpec) -> str:
-    """Return the type of what a handler returns."""
+    """Return the type of a handler's result."""
     return "int | None" if spec.name == "priority" else "None"
 
 
@@ -191,7 +191,7 @@ def below(path: str) -> Iterator[tuple[str, str]]:
 
 
 def groups() -> str:
-    """Return the classes of ``hook`` and of what is below it."""
+    """Return the classes of ``hook`` and of the hooks below it."""
     text = []
     first_words = list(dict.fromkeys(name.partition(".")[0] for name in HOOKS))
     for group in (word for word in first_words if word not in HOOKS):

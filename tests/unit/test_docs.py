@@ -101,7 +101,7 @@ def test_has_one_sentence_a_line() -> None:
 
 
 def test_tables_are_whole() -> None:
-    """Each row of a table has as many cells as its head; Sphinx would drop what is too much."""
+    """Each row of a table has as many cells as its head; Sphinx would drop additional cells."""
     for name, text in {**PAGES, **REFERENCE}.items():
         for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
             rows_ = [re.sub(r"\\\||`[^`]*`", "", line).count("|") for line in block.splitlines()]

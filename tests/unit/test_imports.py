@@ -255,7 +255,7 @@ print(*(set(sys.modules) - before))
 
 
 def launch(tmp_path: Path, *arguments: str) -> set[str]:
-    """Run handlers as slurmstepd does, in an isolated interpreter; return what was imported for it.
+    """Run handlers as slurmstepd does, in an isolated interpreter; return the modules that were imported.
 
     Args:
         tmp_path: holds slurm.conf.

@@ -25,7 +25,7 @@ def needs(program: str) -> str:
 
 
 def complete(*command: str, **environment: str) -> str:
-    """Return what a shell prints that has our command in its path."""
+    """Return the output of a shell that has our command in its path."""
     path = f"{COMMAND.parent}:{os.environ['PATH']}"
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=120, env={**os.environ, "PATH": path, **environment}

@@ -70,12 +70,12 @@ def make_world_writable(path: Path) -> None:
 
 
 def give_away(path: Path) -> None:
-    """Let an ordinary user own a file or folder."""
+    """Make an ordinary user the owner of a file or folder."""
     os.chown(path, NOBODY, -1)
 
 
 def allow_by_list(path: Path) -> None:
-    """Let a user write to a file or folder by an access control list."""
+    """Allow a user to write to a file or folder, by an access control list."""
     tags = ((1, 6, -1), (2, 6, NOBODY), (4, 5, -1), (16, 7, -1), (32, 5, -1))  # user, named user, group, mask, other
     content = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, may, who & 0xFFFFFFFF) for tag, may, who in tags)
     try:
@@ -310,7 +310,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 @root
 def test_the_descriptor_that_is_read_is_judged(path: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a file is replaced between check and open, the new one is checked, too."""
+    """If a file is replaced between check and open, the new one is also checked."""
     evil = write("evil.py", EVIL)
     os.chown(evil, NOBODY, -1)
     real = os.open
@@ -502,7 +502,7 @@ def test_hook_files_that_others_could_take_away(write: Write, tmp_path: Path, mo
 
 
 def test_a_manifest_in_an_exposed_folder(write: Write, tmp_path: Path) -> None:
-    """A manifest below a folder that others can write to is refused by Python, too."""
+    """Python also refuses a manifest below a folder that others can write to."""
     path = write("site/slurmhooks.manifest", "slurmhooks-manifest 2 0x1\nline a\nsource /etc/b.py\nend\n")
     assert manifest.read(["a"], str(path)) == [["source", "/etc/b.py"], ["end"], [""]]
     make_world_writable(tmp_path / "site")

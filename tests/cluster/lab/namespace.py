@@ -119,7 +119,7 @@ def new_mounts() -> None:
 
 
 def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent ends."""
+    """Make the kernel kill this process when its parent ends."""
     _check(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
 
 

@@ -15,14 +15,14 @@ SUBMITTED = re.compile(r"_slurm_rpc_submit_batch_job: JobId=(\d+) ")
 
 
 def kind(number: int) -> str:
-    """Return what the policy does with a job."""
+    """Return the policy's decision about a job."""
     if number % 100 == 7:
         return "bug"
     return "refuse" if number % 10 else "accept"
 
 
 def classify(number: int, error: int, text: str) -> str:
-    """Return what slurmctld has answered, as the user sees it."""
+    """Return slurmctld's answer, as the user sees it."""
     if not error:
         return "accepted"
     if re.search(rf"the policy refuses {number}\b", text):

@@ -182,7 +182,7 @@ def refused(run: Run, *arguments: object) -> str:
 
 
 def test_missing_headers(run: Run, ready: Machine) -> None:
-    """A machine without Slurm's headers is told the names of the packages."""
+    """On a machine without Slurm's headers, the error names the packages to install."""
     words = refused(run, "--slurm-include", ready.bin)
     assert "slurm/spank.h" in words
     assert "libslurm-dev on Debian, slurm-devel as RPM" in words

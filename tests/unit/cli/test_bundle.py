@@ -125,7 +125,7 @@ def keys(open_folder: Path) -> Path:
 
 
 def test_signatures(site: "Site", run: "Call", keys: Path) -> None:
-    """With a list of signers, only a bundle that one of them has signed is deployed, whoever could have written it."""
+    """With a list of signers, a bundle is deployed only if one of them has signed it, whoever could have written it."""
     allowed = site.etc / signature.ALLOWED
     public = (keys / "alice.pub").read_text().split()
     allowed.write_text(f'alice@site namespaces="slurmhooks" {public[0]} {public[1]}\n')

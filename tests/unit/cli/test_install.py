@@ -132,7 +132,7 @@ def test_scrun_lua_names_the_plugin_folder(run: Run, machine: Machine, build: Pa
 
 
 def test_scrun_lua_of_a_person_is_left_alone(run: Run, machine: Machine, build: Path, plugins: Path) -> None:
-    """A scrun.lua that we have not made stays; ours is put beside it and the user is told."""
+    """A scrun.lua of the site stays; ours is written beside it, and the output says so."""
     (machine.etc / "scrun.lua").write_text("-- mine\n")
     result = run("install", "--from", build, "--plugin-dir", plugins, "--sysconfdir", machine.etc)
     assert result.exit_code == 0
@@ -176,7 +176,7 @@ def test_failed_write_names_the_file(
 
 
 def test_staging_for_a_package(run: Run, machine: Machine, build: Path, tmp_path: Path) -> None:
-    """With --destdir files go below it, what is written names the final place, and this machine is not judged."""
+    """With --destdir, files go below it, their contents name the final paths, and this machine is not checked."""
     machine.program("slurmctld", "echo slurm-wlm 1.2.3")
     root = tmp_path / "root"
     result = run("install", "--from", build, "--destdir", root, "--plugin-dir", "/usr/lib/slurm")

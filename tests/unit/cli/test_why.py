@@ -106,7 +106,7 @@ def test_a_job_is_found_by_what_was_logged_later(written: Written) -> None:
 
 
 def test_what_cannot_be_told_apart_is_said(written: Written) -> None:
-    """If several submissions fit a job, all are shown, and the user is told that only one is the job's."""
+    """If several submissions fit a job, all are shown, and why says that only one of them is the job's."""
     for each in ("aaaaaaaaaaaa", "bbbbbbbbbbbb"):
         written.add(NOON + 0.2, id=each, user_id=2001, name="test")
     written.add(

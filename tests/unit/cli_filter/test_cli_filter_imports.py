@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a command with a handler imports, counted in an isolated interpreter as C starts it."""
+"""The imports of a command with a handler, in an isolated interpreter as C starts it."""
 
 import subprocess
 import sys
@@ -79,7 +79,7 @@ print(*(set(sys.modules) - before))
 
 
 def launch(tmp_path: Path, *rows: str) -> tuple[str, set[str]]:
-    """Call the three functions of sbatch with a manifest; return what was said, and what was imported."""
+    """Call the three functions of sbatch with a manifest; return the messages and the imported modules."""
     (tmp_path / "slurmhooks.manifest").write_text(
         "\n".join(["slurmhooks-manifest 2 0x180b05", "cli_filter", *rows, "end", ""])
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What handlers of cli_filter read and write."""
+"""Reading and writing options in handlers of cli_filter."""
 
 import pytest
 

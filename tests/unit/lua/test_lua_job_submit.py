@@ -285,7 +285,7 @@ def test_a_script_that_does_not_load_is_a_finding(
 def test_an_error_at_load_has_the_lines_of_the_release(
     tmp_path: Path, said: SimpleNamespace, release: tuple[int, int], times: int
 ) -> None:
-    """Since 25.11, Slurm's own plugin logs the failed lua_pcall() of the load, too."""
+    """Since 25.11, Slurm's own plugin also logs the failed lua_pcall() of the load."""
     path = tmp_path / "job_submit.lua"
     path.write_text("error('at load')")
     with pytest.raises(LoadError):

@@ -41,7 +41,7 @@ class Slurmctld:
     """Stands in for slurmctld: sends batches of jobs, and counts the questions that it gets.
 
     Attributes:
-        members: the places of what it sends of each job.
+        members: the positions of the job members that it sends.
         asked: how many questions there were.
     """
 

@@ -122,7 +122,7 @@ def test_what_was_not_recorded_is_never_a_pass(tmp_path: Path) -> None:
 
 
 def test_whether_there_is_a_script_is_recorded(tmp_path: Path) -> None:
-    """Rules for interactive jobs are compared without scripts; code in C that gets one is no reason to trust."""
+    """Rules for interactive jobs are compared without scripts; if C code gets a script, the request is not compared."""
     text = """
 import re
 from slurmhooks import Reject, hook
@@ -143,7 +143,7 @@ def interactive(job):
 
 
 def test_secrets_are_not_in_the_file(tmp_path: Path) -> None:
-    """Scripts and environments are in the file only if they were asked for, neither in requests nor in answers."""
+    """Requests and answers in the file have scripts and environments only if these were asked for."""
     hooks = "from slurmhooks import hook\n@hook.job_submit\ndef add(job):\n    job.environment['TOKEN2'] = 'geheim'\n"
     jobs = [{"script": "#!/bin/sh\nsecret-one", "environment": {"TOKEN": "secret-two"}, "account": "visible"}]
     for kept in ((), ("script", "environment")):

@@ -260,7 +260,7 @@ def test_a_new_fifo_becomes_a_link(place: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_folder_moved_away_while_it_is_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A walk ends when a folder was moved out of the tree: its new parent is not touched."""
+    """A walk ends if a folder has been moved out of the tree: its new parent is not touched."""
     tree, hold = place / "tree", place / "outside" / "hold"
     names = ["a", "b", "c"]
     for top in (tree, hold):

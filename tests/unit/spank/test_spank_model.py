@@ -187,7 +187,7 @@ def test_variables_of_any_length() -> None:
 
 
 def test_a_loop_does_not_search_for_each_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop takes the values from the list of all, since spank_getenv() searches 100,000 variables for each."""
+    """A loop reads all variables at once, since spank_getenv() would search 100,000 variables for each of them."""
     _, spank = view(env={"A": "1", "B": "2"})
     spank.env["A"] = "3"
     monkeypatch.setattr(type(spank._calls.lib), "spank_getenv", None)
@@ -352,7 +352,7 @@ def test_every_use_after_the_call_is_stale(use: Callable[[Any], object]) -> None
 
 
 def test_an_environment_that_outlives_its_call_is_stale() -> None:
-    """An environment raises StaleHandleError after close(), too."""
+    """An environment also raises StaleHandleError after close()."""
     _, spank = view(env={"A": "1"})
     env = spank.env
     spank.close()

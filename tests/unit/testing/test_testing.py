@@ -129,7 +129,7 @@ def test_a_broken_file_is_told_as_when_it_is_loaded(hooks: Callable[[str], Path]
 
 
 def test_a_file_is_loaded_anew(hooks: Callable[[str], Path]) -> None:
-    """Each run loads a file anew, with fresh globals."""
+    """Each run loads a file again, with fresh globals."""
     path = hooks(
         "seen = []\n@hook.job_submit\ndef handler(job):\n    seen.append(1)\n    job.comment = str(len(seen))\n"
     )

@@ -112,7 +112,7 @@ def parent(tmp_path: Path) -> Iterator[Parent]:
 
 
 def test_it_observes_what_workers_send(parent: Parent) -> None:
-    """Requests are observed in order, by one process; when it is told to finish, it ends by itself."""
+    """Requests are observed in order, by one process, which ends by itself after an order to finish."""
     for number in range(3):
         parent.service.send(f"note('{number} ' + str(os.getpid()))".encode())
     notes = parent.notes(6)
@@ -153,7 +153,7 @@ def test_a_lost_process_is_replaced(parent: Parent, code: str, how: str) -> None
 
 
 def test_a_request_that_ends_every_process_is_dropped(parent: Parent) -> None:
-    """If the process ends outside of handlers, its request does not end the next one, too."""
+    """If the process ends outside of handlers, its request does not also end the next process."""
     parent.service.send(b"before")
     parent.service.send(b"note('next')")
     assert parent.notes(2) == ["next", "{} 0"]

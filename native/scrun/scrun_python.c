@@ -233,7 +233,7 @@ static int stage_out(lua_State *L)
 /*
  * Lua function: return the path of the site's own scrun.lua, or nil if there is none.
  *
- * Without a manifest, Python must be asked, and so is started before scrun forks. If the configuration is wrong, this
+ * Without a manifest, Python must be asked, so it is started before scrun forks. If the configuration is wrong, this
  * is a Lua error, and scrun ends before it asks for a job: it never starts a container without the site's script.
  */
 __attribute__((visibility("default"))) int slurmhooks_scrun_script(lua_State *L)

@@ -18,7 +18,7 @@ enum fact {
     CLUSTER_NAME,
     JOB_SCRIPT
 };
-/* The tables of the structs in a request: the first ones of STRUCTS in native/generate/tables.py. */
+/* The tables of the structs in a request, which are the first tables of STRUCTS in native/generate/tables.py. */
 enum table { JOB, RECORD };
 /* The status of a result. TOO_LONG, without a value: no message can hold it, such as a script of 100 MB. */
 enum status { FOUND, NOTHING, TOO_LONG };

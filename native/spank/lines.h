@@ -30,7 +30,7 @@ struct line {
  */
 struct line *line_of(int argc, char *argv[], const char **why);
 
-/* RET the number by which Slurm knows an option of a line (struct spank_option.val). */
+/* RET the number by which Slurm identifies an option of a line (struct spank_option.val). */
 int option_value(const struct line *line, int index);
 
 /* RET the line that an option's number belongs to, or NULL. OUT index of the option in that line. */

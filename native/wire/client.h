@@ -73,7 +73,7 @@ struct slurmhooks_client *slurmhooks_client_start(const struct slurmhooks_client
 /*
  * Answer a question of a worker, in the thread that called slurmhooks_client_exchange().
  *
- * IN context  the one that was given there
+ * IN context  the context that was passed to that call
  * IN question, length  valid during the call
  * OUT answer  from malloc(), freed by the client; may be NULL if answer_length is 0
  * RET false if the question is invalid; the exchange then ends as SLURMHOOKS_PROTOCOL

@@ -10,7 +10,7 @@
 
 #include "wire/channel.h"
 
-/* How long an observer may take to read a reply, in nanoseconds. No lock is held meanwhile. */
+/* How long an observer may take to read a reply, in nanoseconds. No lock is held during that time. */
 #define PATIENCE (60 * INT64_C(1000000000))
 
 /* One channel. */

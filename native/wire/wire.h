@@ -60,7 +60,7 @@ struct slurmhooks_table {
 struct slurmhooks_tables {
     uint64_t identity; /* a hash of the tables as text, which workers read */
     uint32_t count;
-    struct slurmhooks_table table[SLURMHOOKS_MOST_TABLES]; /* the first one is that of job_desc_msg_t */
+    struct slurmhooks_table table[SLURMHOOKS_MOST_TABLES]; /* the first table is that of job_desc_msg_t */
 };
 
 extern const struct slurmhooks_tables slurmhooks_tables;

@@ -243,7 +243,7 @@ def test_files_that_do_not_load(lent: Site) -> None:
 
 
 def test_no_python_without_a_handler(lent: Site) -> None:
-    """With a manifest, a command loads libpython only if it has a handler itself."""
+    """With a manifest, a command loads libpython only if there is a handler for that command."""
     lent.hooks(filter=ELSEWHERE)
     lent.compile()
     for command, loads in (("sbatch -H --wrap true", False), ("srun true", False), ("salloc true", True)):

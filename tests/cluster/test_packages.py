@@ -258,7 +258,7 @@ def test_downgrade_builds_before_the_daemons_start(downgraded: Site) -> None:
 
 
 def test_daemon_builds_before_it_starts(downgraded: Site) -> None:
-    """If slurmctld starts with plugins of another release, as after a power failure, fitting ones are built first."""
+    """If slurmctld starts with plugins of another release, as after a power failure, these are built again first."""
     record = f"{PLUGINS}/slurmhooks/build.json"
     downgraded.cluster.root("sh", "-c", f'sed -i \'s/"slurm": .*,/"slurm": "23.11.1",/\' {record}', check=True)
     assert OLD not in downgraded.built_for()

@@ -137,7 +137,7 @@ def test_a_new_rule_differs_as_expected(recorded: Recorded) -> None:
 
 
 def test_secrets(recorded: Recorded) -> None:
-    """Requests whose script or environment is read are compared only if it was recorded.
+    """If a rule reads scripts or environments, requests are compared only if these were recorded.
 
     Long ones are recorded whole.
     """

@@ -401,7 +401,7 @@ def test_read_only_bundle(alice: User) -> None:
     ],
 )
 def test_no_configuration(alice: User, change: str, said: str) -> None:
-    """scrun itself refuses a bundle without a config.json, or with one that is not JSON; no job is made."""
+    """scrun itself refuses a bundle if config.json is missing or is not JSON; no job is created."""
     install(alice.cluster, COPY)
     alice.bundle("/bin/true")
     alice.sh(change)

@@ -82,7 +82,7 @@ ROWS = (
     Row("srun", "init", "local", ENDS),
     Row("srun", "init_post_opt", "local", ENDS),
     Row("srun", "local_user_init", "local", Result(1, "CANCELLED")),
-    # The job that srun made counts as completed: no step of it has run.
+    # The job that srun created counts as completed, because no step of the job has run.
     Row("srun", "init", "remote", Result(1, "COMPLETED", says=False), IGNORED_SILENT),
     Row("srun", "init_post_opt", "remote", Result(1, "COMPLETED", says=False), IGNORED_SILENT),
     Row("srun", "user_init", "remote", FAILS, IGNORED),

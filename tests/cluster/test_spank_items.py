@@ -126,7 +126,7 @@ def test_ids_past_the_end(recorded: Recorded, name: str) -> None:
 
 
 def test_step_names(recorded: Recorded) -> None:
-    """The name of a step is the one that Slurm's tools show, also for special steps."""
+    """The name of a step is the same as in the output of Slurm's tools, also for special steps."""
     names = set()
     for truth, record in recorded.all():
         if record["context"] == "remote":

@@ -103,7 +103,7 @@ def test_killed_processes(site: Cluster) -> None:
 
 
 def test_reload(site: Cluster) -> None:
-    """When slurmhooks reload has returned, the new file is in force; one that does not load changes nothing."""
+    """When slurmhooks reload has returned, the new file is in force; a file that does not load changes nothing."""
     for number in range(3):
         site.put(HOOKS.replace("by the policy", f"by policy {number}"), HOOKS_FILE)
         shell(site, "slurmhooks reload")

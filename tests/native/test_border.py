@@ -150,7 +150,7 @@ def test_an_entry_point_that_is_gone(host: Host) -> None:
 
 
 def test_an_event_inside_an_event(each_host: Host) -> None:
-    """A handler that makes Slurm call the plugin gets a failure, instead of waiting for itself."""
+    """A handler that makes Slurm call the plugin gets a failure, instead of a deadlock."""
     each_host.site(
         f"""
         import ctypes

@@ -137,7 +137,7 @@ PASSES = {
 
 @pytest.mark.parametrize("case", PASSES)
 def test_it_passes(host: Host, case: str) -> None:
-    """Its call and later ones pass, in the same process; each handler runs once, and the process can still end."""
+    """Its call and later calls pass, in the same process; each handler runs once, and the process can still end."""
     run = hostile(host, PASSES[case])
     assert [result.rc for result in run.of("call")] == [0, 0], run.log
     assert len(run.said("fine")) == 2

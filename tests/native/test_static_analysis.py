@@ -25,7 +25,7 @@ FALSE = {
 
 
 def commands() -> dict[str, tuple[str, list[str]]]:
-    """Return folder and command by which each source file of native/ is compiled; generated files have others."""
+    """Return the folder and the command with which each source file of native/ is compiled, without generated files."""
     found = {}
     for entry in json.loads((built(PLAIN).host.parent / "compile_commands.json").read_text()):
         path = Path(entry["directory"], entry["file"]).resolve()

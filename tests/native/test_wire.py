@@ -145,7 +145,7 @@ def test_an_answer_is_refused_as_a_whole(host: Host, tmp_path: Path, wrong: str)
 
 
 def test_other_tables_are_refused(host: Host, tmp_path: Path) -> None:
-    """An answer with the tables of another build is refused, and so is a refusal with writes."""
+    """An answer with the tables of another build is refused, and so is an answer that both refuses and writes."""
     tables = tables_of(host.build)
     other = Tables(tables.release, "testing", tables.tables)
     (tmp_path / "other").write_bytes(answer(tables["job"], 0).encode(other))

@@ -171,7 +171,7 @@ def test_forked_children_do_not_answer(start: Start, begin: str) -> None:
 
 
 def test_state_of_the_process_stays(host: Exchanger) -> None:
-    """A worker is an ordinary process: its state after a request is that before the next one."""
+    """A worker is an ordinary process: the next request finds its state as the previous one left it."""
     assert host.exchange("import os; os.chdir('/tmp'); os.umask(0o77)") == ("OK", "")
     assert host.exchange("import os; answer = os.getcwd(), os.umask(0o77)") == ("OK", "('/tmp', 63)")
     assert host.exchange("import signal; answer = signal.pthread_sigmask(signal.SIG_BLOCK, [])") == ("OK", "set()")

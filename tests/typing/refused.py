@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Mistakes in hook files that mypy finds before Slurm does.
 
-Each line that ends in ``type: ignore[CODE]`` is one: mypy must find it, under that code, or else complains that the
-comment is of no use.
+Each line that ends in ``type: ignore[CODE]`` is a mistake, which mypy must find under that code; otherwise mypy reports
+the comment as unused.
 """
 
 from __future__ import annotations

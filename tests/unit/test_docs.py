@@ -131,7 +131,7 @@ def test_named_codes_exist() -> None:
 
 
 def test_named_attributes_exist() -> None:
-    """Every attribute of job, record, spank and container in pages is one."""
+    """Every attribute of job, record, spank and container that a page names exists."""
     kinds: dict[str, Any] = {
         "job": FakeJob(),
         "record": FakeRecord(),

@@ -476,7 +476,7 @@ def test_a_plain_wrapper_above_the_mark_is_refused(write: Write, package: Callab
 
 
 def test_required_handlers(write: Write) -> None:
-    """A load without a required handler is refused; the finding names it and the existing ones."""
+    """A load without a required handler is refused; the finding names it and the existing handlers."""
     path = write("a.py", SUBMIT.format(name="f"))
     assert len(loader.load([Source(path=str(path))], ["a:f"]).all_handlers()) == 1
     with pytest.raises(LoadError) as caught:

@@ -202,7 +202,7 @@ def test_folders_where_files_may_come(write: Write, tmp_path: Path) -> None:
 
 
 def test_a_wrong_init_failure_mode(write: Write) -> None:
-    """An invalid value is refused with the valid ones."""
+    """An invalid value is refused; the error lists the valid values."""
     with pytest.raises(LoadError, match="init_failure_mode=jobs: it can be init_failure_mode=node or"):
         site.of_plugstack(["init_failure_mode=jobs"])
 

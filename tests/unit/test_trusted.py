@@ -251,7 +251,7 @@ def test_a_glob_over_a_link_in_an_exposed_folder(path: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["d/a.py", "linked/a.py", "d/../d/a.py", "d//./a.py", "linked/../d/a.py", "up/d/a.py"])
 def test_names_without_links_and_detours(write: Write, tmp_path: Path, name: str) -> None:
-    """The resolved path is that of the operating system, and so is the file that is read."""
+    """The resolved path and the file that is read are the same as those of the operating system."""
     write("d/a.py", "content")
     (tmp_path / "linked").symlink_to("d/.")
     (tmp_path / "up").symlink_to(f"../../{tmp_path.parent.name}/{tmp_path.name}")

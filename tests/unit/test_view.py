@@ -61,7 +61,7 @@ def test_stale_says_what_to_do() -> None:
 
 
 def test_it_is_a_mutable_mapping() -> None:
-    """It is a MutableMapping."""
+    """A staged mapping is a MutableMapping."""
     assert isinstance(over({}), MutableMapping)
 
 

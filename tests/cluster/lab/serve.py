@@ -41,7 +41,7 @@ def _run(arguments: list[str], environment: dict[str, str], streams: list[str]) 
         os.close(descriptor)
     try:
         return main(arguments)
-    except SystemExit as error:  # argparse, or a signal
+    except SystemExit as error:  # raised by argparse, or by a signal handler
         return error.code if isinstance(error.code, int) else 1
     finally:
         sys.stdout.flush()

@@ -11,7 +11,7 @@ def named(spank):
 
 
 def fail(spank):
-    """Refuse if this is the place."""
+    """Refuse if this callback and context are the chosen ones."""
     if named(spank) in (f"{spank.callback}@{spank.context}", "everywhere"):
         raise Reject(f"refused in {spank.callback} of {spank.context}")
 

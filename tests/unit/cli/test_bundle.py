@@ -63,7 +63,7 @@ def test_the_same_files_make_the_same_bytes(folder: Path, run: "Call", tmp_path:
 
 
 def test_what_no_bundle_can_replace(folder: Path, write: Callable[..., Path], run: "Call") -> None:
-    """Files outside of the folder, missing and hidden ones are findings, all at once, and nothing is written."""
+    """Files outside of the folder, missing files and hidden files are findings, all at once, and nothing is written."""
     write(
         "site/slurmhooks.toml",
         '[hooks]\npaths = ["/etc/hooks.d/*.py", "../x.py", ".hidden.py"]\npackages = ["gone", "/p"]\n'

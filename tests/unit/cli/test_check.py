@@ -163,7 +163,7 @@ def test_files_that_users_cannot_read(site: Site) -> None:
     wrong = f"{path}: ordinary users cannot read it, so srun, sbatch and salloc fail for them: chmod o+r {path}"
     assert f"note: {wrong}" in site.check().output
     assert site.found() == []
-    # An option is registered by srun itself.
+    # srun itself registers options, so users must be able to read the file.
     path.write_text(HEAD + 'hook.spank.option("x", usage="")\n')
     assert site.found() == [wrong]
 
@@ -178,7 +178,7 @@ def test_more_arguments_than_a_manifest_holds(site: Site, words: int, told: int)
 
 
 def test_more_arguments_than_the_stub_reads() -> None:
-    """The limit is that of the stub."""
+    """The limit is the same as in native/manifest."""
     sources = (Path(__file__).parents[3] / "native" / "manifest").glob("*.[ch]")
     assert any(f"#define MOST_WORDS {MOST_ARGUMENTS + 1}\n" in source.read_text() for source in sources)
 

@@ -32,7 +32,7 @@ def test_healthy_installation(run: Run, machine: Machine, healthy: Path) -> None
 
 
 def test_json_is_the_whole_report(run: Run, machine: Machine, healthy: Path) -> None:
-    """With --json stdout is one object with both sides' versions and no decoration."""
+    """With --json, standard output is one object with the versions of both sides, without decoration."""
     report = json.loads(run("info", "--plugin-dir", healthy, "--sysconfdir", machine.etc, "--json").stdout)
     assert report["slurmhooks"] == __version__
     assert report["programs"] == {str(machine.bin / "slurmctld"): "24.11.5"}

@@ -72,7 +72,7 @@ def test_who_is_behind(site: "Site", run: "Call", bundles: list[str], open_folde
 
 
 def test_files_that_were_never_deployed(site: "Site", run: "Call") -> None:
-    """Without a deployment the id is that of the bundle that the files would make."""
+    """Without a deployment, the id is that of the bundle that the files would form."""
     site.file("@hook.job_submit\ndef f(job): pass\n")
     run("bundle", site.etc, "--output", site.etc / "b.tar")
     report, code = status(site, run)

@@ -114,7 +114,7 @@ def test_share_of_a_request(fields: dict[str, str], accepted: bool, tmp_path: Pa
 
 
 def test_share_of_an_update(tmp_path: Path) -> None:
-    """User, account and partition of an update are those of the job that it changes, unless it names others."""
+    """User, account and partition of an update are those of the changed job, unless the update names others."""
     registry = loaded(
         tmp_path,
         "@hook.job_modify(users=[1001], accounts='physics', partitions='gpu')\n"

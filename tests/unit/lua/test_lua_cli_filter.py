@@ -90,7 +90,7 @@ def test_json(lua: Run) -> None:
 
 
 def test_what_is_stored_is_there_after_the_submission(tmp_path: Path) -> None:
-    """cli_store keeps texts by number for all calls of the command; so do globals."""
+    """cli_store keeps texts by number for all calls of the command; globals also last that long."""
     made = handlers(
         tmp_path / "a.lua",
         "slurm.cli_store(3, 'kept') slurm.cli_store(50, 7) last = options return 0",

@@ -321,7 +321,7 @@ def test_a_handler_names_its_line(load: Load) -> None:
 def test_the_cluster_of_a_build_without_sources(
     load: Load, said: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CLUSTER_NAME is that of the slurm.conf in the folder that the plugins were built for, or of SLURM_CONF."""
+    """CLUSTER_NAME comes from slurm.conf in the folder that the plugins were built for, or from SLURM_CONF."""
     monkeypatch.delenv("SLURM_CONF", raising=False)
     monkeypatch.setitem(sys._xoptions, "slurmhooks_sysconfdir", str(tmp_path / "built"))
     for folder, name in (("built", "First"), ("other", "Second")):

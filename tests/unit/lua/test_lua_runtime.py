@@ -170,7 +170,7 @@ def test_json_is_there_where_the_site_has_none(state: State) -> None:
 
 
 def test_a_module_that_nobody_has_says_where_it_was_looked_for(state: State) -> None:
-    """The message for a missing module is that of Lua."""
+    """The message about a missing module is the same as Lua's own."""
     with pytest.raises(ScriptError, match=r"(?s)module 'nosuch' not found:.*no file .*nosuch\.so"):
         run(state, "require 'nosuch'")
 

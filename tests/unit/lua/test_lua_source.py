@@ -38,7 +38,7 @@ def script() -> Script:
 
 
 def names(script: Script, kind: str) -> set[str]:
-    """Return the names of a kind that a script uses; written ones are marked."""
+    """Return the names of a kind that a script uses; names that it writes are marked."""
     return {use.name + ("=" if use.writes else "") for use in script.uses_of(kind)}
 
 

@@ -183,7 +183,7 @@ def build(top: bytes, tree: object) -> None:
 )
 @given(tree=generated, old=generated)
 def test_like_cp_on_any_tree(tmp_path: Path, tree: dict[bytes, object], old: dict[bytes, object]) -> None:
-    """Where cp -a copies one tree over another, the result is the same; where it refuses, so does copy_tree."""
+    """If cp -a copies one tree over another, copy_tree has the same result; if cp refuses, copy_tree refuses too."""
     source, by_cp, copy = tmp_path / "source", tmp_path / "by cp", tmp_path / "copy"
     try:
         build(os.fsencode(source), tree)

@@ -5,7 +5,7 @@ from slurmhooks.pytest_plugin import Srun, Submit
 
 
 def test_time_limit(submit: Submit) -> None:
-    """The options of sbatch, or a script, are a request; so are fields."""
+    """Options of sbatch, a script, or fields make a request."""
     result = submit("--partition=debug", "--time=60", account="physics")
     assert not result.accepted
     assert result.code == "ESLURM_INVALID_TIME_LIMIT"

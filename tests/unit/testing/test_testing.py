@@ -420,7 +420,7 @@ def handler(spank):
     ],
 )
 def test_options(hooks: Callable[[str], Path], given: dict[str, str | bool], seen: list[object]) -> None:
-    """Options have the values that their types and checks make of the text."""
+    """Options have the values to which their types and checks convert the text."""
     assert run(hooks(OPTIONS), "spank.init", options=given).log == [f"info: {seen}"]
 
 

@@ -91,7 +91,7 @@ def test_damage_is_an_error(given_values: dict[str, Any], data: st.DataObject) -
 
 @given(st.binary(max_size=200), st.booleans())
 def test_noise_is_an_error(noise: bytes, with_header: bool) -> None:
-    """Arbitrary bytes raise MessageError unless they happen to be a message; so do parts of items."""
+    """Arbitrary bytes and parts of items raise MessageError, unless they happen to be a message."""
     if with_header:
         size = 32 + len(noise)
         noise = Message(Type.RESULT).encode(TABLES)[:16] + size.to_bytes(4, "little") + bytes(12) + noise

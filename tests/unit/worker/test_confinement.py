@@ -96,7 +96,7 @@ def test_the_present_user() -> None:
 
 
 def test_a_kernel_without_no_new_privs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel, or a container, that refuses the switch is one finding, which names the key."""
+    """If the kernel or a container refuses the switch, there is one finding, which names the key."""
 
     def refuse() -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))

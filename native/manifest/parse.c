@@ -199,7 +199,7 @@ struct manifest_line *manifest_parse(char *text, size_t size, const char **why)
     }
     if (rc > 0)
         *why = "a file that it was made from has changed since";
-    /* Nothing may follow the record "end", and no NUL may stand before it. */
+    /* Nothing may follow the record "end", and the text before must not contain a NUL. */
     if (rc || !ended || rest != text + size) {
         free_lines(lines);
         return NULL;

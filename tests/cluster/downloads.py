@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Debian packages for tests of packages: downloaded once, with dependencies that a root file system lacks, and kept."""
+"""Debian packages for tests of packages, with the dependencies that a root file system lacks; downloaded only once."""
 
 import hashlib
 import os

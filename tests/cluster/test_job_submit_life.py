@@ -368,7 +368,7 @@ def test_deeply_nested_text_of_a_user(site: Site, opening: str) -> None:
 
 
 def test_a_child_that_comes_back(site: Site) -> None:
-    """A handler that forks and does not end its child does not make a second slurmctld."""
+    """A handler that forks and does not end its child does not create a second slurmctld."""
     site.hooks("""
         import os
         @hook.job_submit

@@ -127,7 +127,7 @@ def tier(name: str) -> int:
     for number, names in enumerate(TIERS):
         if part(name) in names:
             return number
-    raise AssertionError(f"{name} stands in no tier: put it into TIERS of {__file__}")
+    raise AssertionError(f"{name} is in no tier: put it into TIERS of {__file__}")
 
 
 def test_imports_run_one_way() -> None:
